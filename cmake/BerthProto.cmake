@@ -1,0 +1,66 @@
+# berth_proto_library(NAME target ROOT dir PROTOS file… [GRPC] [IMPORTS dir…] [LIBRARIES target…])
+#
+# Builds a library from protocol buffer files that lie under ROOT. Without GRPC it holds the messages; with GRPC
+# it holds only the service stubs, and LIBRARIES names the target with the messages. Includes are relative to ROOT:
+# ROOT/berth/x/v1/y.proto gives "berth/x/v1/y.pb.h" and "berth/x/v1/y.grpc.pb.h".
+#
+# Generated code is compiled without warnings and reaches its users as system headers.
+
+find_program(BERTH_PROTOC protoc REQUIRED)
+if(NOT BERTH_DOMAIN_ONLY)
+  find_program(BERTH_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+endif()
+
+function(berth_proto_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "GRPC" "NAME;ROOT" "PROTOS;IMPORTS;LIBRARIES")
+  set(out ${CMAKE_BINARY_DIR}/generated/${arg_NAME})
+  file(MAKE_DIRECTORY ${out})
+  cmake_path(ABSOLUTE_PATH arg_ROOT NORMALIZE)
+
+  if(arg_GRPC)
+    set(suffix .grpc.pb)
+    set(generate --grpc_out=${out} --plugin=protoc-gen-grpc=${BERTH_GRPC_PLUGIN})
+  else()
+    set(suffix .pb)
+    set(generate --cpp_out=${out})
+  endif()
+  set(paths -I ${arg_ROOT})
+  foreach(directory IN LISTS arg_IMPORTS)
+    list(APPEND paths -I ${directory})
+  endforeach()
+
+  set(sources "")
+  foreach(proto IN LISTS arg_PROTOS)
+    cmake_path(ABSOLUTE_PATH proto NORMALIZE)
+    if(arg_GRPC)
+      # A file without a service has no stubs. Looked at when configuring, so configure again when it changes.
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${proto})
+      file(STRINGS ${proto} services REGEX "^service ")
+      if(NOT services)
+        continue()
+      endif()
+    endif()
+    cmake_path(RELATIVE_PATH proto BASE_DIRECTORY ${arg_ROOT} OUTPUT_VARIABLE relative)
+    cmake_path(REMOVE_EXTENSION relative LAST_ONLY)
+    cmake_path(GET relative PARENT_PATH folder)
+    file(MAKE_DIRECTORY ${out}/${folder})
+    add_custom_command(
+      OUTPUT ${out}/${relative}${suffix}.h ${out}/${relative}${suffix}.cc
+      COMMAND ${BERTH_PROTOC} ${generate} --dependency_out=${out}/${relative}${suffix}.d ${paths} ${proto}
+      DEPENDS ${proto}
+      DEPFILE ${out}/${relative}${suffix}.d
+      COMMENT "Generating ${relative}${suffix}"
+      VERBATIM)
+    list(APPEND sources ${out}/${relative}${suffix}.cc ${out}/${relative}${suffix}.h)
+  endforeach()
+
+  if(sources)
+    add_library(${arg_NAME} STATIC ${sources})
+    target_include_directories(${arg_NAME} SYSTEM PUBLIC ${out})
+    target_compile_options(${arg_NAME} PRIVATE -w -fno-sanitize=all)
+    target_link_libraries(${arg_NAME} PUBLIC protobuf::libprotobuf ${arg_LIBRARIES})
+  else()
+    add_library(${arg_NAME} INTERFACE)
+    target_link_libraries(${arg_NAME} INTERFACE protobuf::libprotobuf ${arg_LIBRARIES})
+  endif()
+endfunction()

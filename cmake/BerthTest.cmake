@@ -1,0 +1,27 @@
+# berth_test(NAME n SOURCES file… [LIBRARIES target…] [TIMEOUT seconds] [LABELS label…] [ENVIRONMENT VAR=value…]
+#            [NO_MAIN])
+#
+# A GoogleTest program and one ctest entry of the same name for the whole of it. NO_MAIN: the sources define main.
+# Where CI=true a skipped test is a failed one: a test that cannot run proves nothing.
+function(berth_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "NO_MAIN" "NAME;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest)
+  if(NOT arg_NO_MAIN)
+    target_link_libraries(${arg_NAME} PRIVATE GTest::gtest_main)
+  endif()
+  add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
+  set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  if(arg_LABELS)
+    set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}")
+  endif()
+  if(arg_ENVIRONMENT)
+    set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  if("$ENV{CI}" STREQUAL "true")
+    set_tests_properties(${arg_NAME} PROPERTIES FAIL_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+  endif()
+endfunction()
