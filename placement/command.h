@@ -1,0 +1,194 @@
+// Command: every write there is, as a value. The edge makes them, rules decide them, the ledger
+// orders them.
+//
+// Commands name classes and traits as the caller wrote them; rules resolve names against the state
+// that they decide on. All strings are valid UTF-8 without U+0000. The form of a command (limits,
+// syntax) is checked by its rule, so that every way in meets the same refusals.
+#ifndef BERTH_PLACEMENT_COMMAND_H_
+#define BERTH_PLACEMENT_COMMAND_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "placement/fleet.h"
+#include "placement/types.h"
+
+namespace berth::placement {
+
+// --- providers (P-47..P-64) ---
+struct CreateProvider {
+  std::optional<ProviderId> id;  // none: a random one (P-12); drawn before the command is queued
+  std::string name;
+  std::optional<ProviderId> parent;
+};
+struct UpdateProvider {
+  ProviderId id;
+  std::optional<std::string> name;  // none: keeps its name (P-51)
+  std::optional<std::optional<ProviderId>>
+      parent;  // none: keeps its parent; an empty one: becomes a root
+  std::optional<Generation> expected_generation;
+};
+struct DeleteProvider {
+  ProviderId id;
+};
+
+// --- inventories (P-82..P-96) ---
+struct SetInventories {
+  ProviderId provider;
+  std::optional<Generation>
+      expected_generation;  // required (P-96): absent is refused with GENERATION_REQUIRED
+  std::vector<NamedInventory> inventories;  // empty: deletes all
+};
+struct CreateInventory {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;
+  NamedInventory inventory;
+};
+struct UpdateInventory {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;  // required
+  NamedInventory inventory;
+};
+struct DeleteInventory {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;
+  std::optional<std::string> resource_class;  // none: all of them (P-88)
+};
+
+// --- traits and aggregates of a provider (P-97..P-105) ---
+struct SetProviderTraits {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;  // required
+  std::vector<std::string> traits;
+};
+struct ClearProviderTraits {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;
+};
+struct SetProviderAggregates {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;  // required
+  std::vector<AggregateId> aggregates;
+};
+
+// --- catalog (P-34..P-44) ---
+struct CreateClass {
+  std::string name;
+  bool if_absent = false;  // EnsureClass: present is success (P-35)
+};
+struct DeleteClass {
+  std::string name;
+};
+struct EnsureTrait {
+  std::string name;
+};
+struct DeleteTrait {
+  std::string name;
+};
+// Adds the standard names that are missing, in this order; issued by a process at its start (P-31,
+// P-32).
+struct EnsureStandardNames {
+  std::vector<std::string> classes;
+  std::vector<std::string> traits;
+};
+
+// --- allocations (P-113..P-146) ---
+struct ProviderAmounts {
+  ProviderId provider;
+  std::vector<NamedAmount> amounts;
+};
+// What the author believes of a consumer (P-113): a generation, or none for "holds nothing yet".
+struct ConsumerAllocations {
+  ConsumerId consumer;
+  std::optional<Generation> expected_generation;  // none: new
+  std::string project;
+  std::string user;
+  std::string type;
+  std::vector<ProviderAmounts> allocations;  // the complete new set (P-117); empty: releases it
+};
+struct SetAllocations {
+  std::vector<ConsumerAllocations> consumers;
+  bool keep_unchanged_rows = false;  // exempts rows taken over unchanged from unit rules (P-134)
+};
+struct DeleteAllocations {
+  ConsumerId consumer;
+  std::optional<Generation> expected_generation;
+};
+
+// --- fleet ---
+// A tracker said Hello: its service record is made or renewed (T-1, T-14).
+struct RegisterService {
+  std::string host;
+  std::string binary;
+  Uuid incarnation;
+  std::string machine_id;
+  std::string version;
+};
+// The process that holds the stream judged it: up or down.
+struct MarkService {
+  std::string host;
+  std::string binary;
+  Uuid incarnation;  // of the stream that was judged; another one is ignored
+  bool up = false;
+};
+struct UpdateService {
+  std::string host;
+  std::string binary;
+  std::optional<bool> disabled;
+  std::string disabled_reason;
+  std::optional<bool> forced_down;
+};
+
+// One provider as a tracker wants it. Traits merge instead of replacing: what stands and is in
+// neither list stays (T-211).
+struct ReportedProvider {
+  ProviderId id;
+  std::string name;
+  std::optional<ProviderId> parent;           // none: the node's root
+  std::optional<Generation> base_generation;  // none: the tracker believes it absent
+  std::vector<NamedInventory> inventories;    // complete: the tracker owns them all (T-201)
+  std::vector<std::string> traits_present;
+  std::vector<std::string> traits_absent;
+};
+// One node's report (T-226): the whole wanted tree; what does not differ changes nothing.
+struct ApplyReport {
+  std::string host;
+  Uuid incarnation;
+  ProviderId node;
+  std::string node_name;
+  int64_t sequence = 0;
+  std::string digest;
+  std::string facts;
+  std::vector<ReportedProvider>
+      providers;  // root first, parents before children; providers of ours not named are removed
+};
+struct RetireNode {
+  ProviderId node;
+  bool retired = true;
+};
+struct DeleteNode {
+  ProviderId node;
+  bool cascade =
+      false;  // releases its consumers' allocations on this tree and removes the tree (T-225)
+};
+
+using CommandBody =
+    std::variant<CreateProvider, UpdateProvider, DeleteProvider, SetInventories, CreateInventory,
+                 UpdateInventory, DeleteInventory, SetProviderTraits, ClearProviderTraits,
+                 SetProviderAggregates, CreateClass, DeleteClass, EnsureTrait, DeleteTrait,
+                 EnsureStandardNames, SetAllocations, DeleteAllocations, RegisterService,
+                 MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode>;
+
+struct Command {
+  std::string actor;       // the identity that asks, for the log and the request table
+  std::string request_id;  // empty: none given
+  std::string body_hash;   // of the request as sent, where a request_id was given; 32 bytes
+  CommandBody body;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_COMMAND_H_

@@ -1,0 +1,65 @@
+// Feed: the last committed batches, in memory, for watchers and for what is pushed to trackers.
+//
+// A bounded ring, filled by the ledger in revision order. Readers poll with the revision they have;
+// a wake-up tells them that there is more. Thread-safe.
+#ifndef BERTH_PLACEMENT_FEED_H_
+#define BERTH_PLACEMENT_FEED_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "placement/change.h"
+#include "placement/mutex.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+// One command as it was committed.
+struct FeedCommand {
+  std::string actor;
+  std::string request_id;
+  std::shared_ptr<const Changes> changes;
+};
+struct FeedBatch {
+  Revision revision;
+  absl::Time ledger_time;
+  std::vector<FeedCommand> commands;
+  StatePtr state;  // at `revision`
+};
+using FeedBatchPtr = std::shared_ptr<const FeedBatch>;
+
+class Feed {
+ public:
+  explicit Feed(int batches_max) : batches_max_(batches_max) {}
+
+  // Appends. REQUIRES: its revision follows the last one's.
+  void Append(FeedBatchPtr batch);
+  // Forgets everything and begins after `revision`: after a reload.
+  void Restart(Revision revision);
+  // The batches after `revision`, oldest first, `batches_max` at the most. kOutOfRange when some of
+  // them are no longer here.
+  absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max) const;
+
+  // Calls `wake` after each Append or Restart, from the appending thread: it must be quick and must
+  // not call back. Returns a handle for Unsubscribe, after which `wake` is not called any more.
+  int64_t Subscribe(std::function<void()> wake);
+  void Unsubscribe(int64_t handle);
+
+ private:
+  const int batches_max_;
+  mutable Mutex mutex_;
+  std::deque<FeedBatchPtr> batches_ ABSL_GUARDED_BY(mutex_);
+  Revision begin_ ABSL_GUARDED_BY(mutex_);  // the revision before the oldest batch
+  std::map<int64_t, std::function<void()>> wakes_ ABSL_GUARDED_BY(mutex_);
+  int64_t next_handle_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_FEED_H_

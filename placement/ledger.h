@@ -1,0 +1,145 @@
+// Decides every write to placement, in one order, and makes it durable.
+//
+// Ledger owns the writing connection and the writer and answerer threads; the published state is
+// its other face. Commands may be submitted from any thread and never block; each is answered
+// exactly once, from the answering thread, after the commit that settled it. The loops that follow
+// the log and watch the writer live in services/ and call Follow and Watchdog.
+//
+// Invariants, true at every published revision:
+//   1. State, tables and log tell the same story.
+//   2. For each provider and class, used <= capacity, except where an operator lowered the capacity
+//   under claims that were
+//      already there; no command makes it worse (P-4, P-132).
+//   3. Revisions are consecutive: a published state at R has applied every log row up to R and none
+//   after it.
+#ifndef BERTH_PLACEMENT_LEDGER_H_
+#define BERTH_PLACEMENT_LEDGER_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "placement/command.h"
+#include "placement/rules.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+class Feed;
+
+// What became of a command.
+struct Decision {
+  absl::Status status;  // OK, the command's refusal, or one of Submit's own
+  Revision revision;    // at which it was decided
+  Generation fresh;     // the command's number (RuleContext::fresh); 0 for a refusal
+  std::shared_ptr<const Changes> changes;  // what it did, in order; null where status is not OK
+  Result result;
+  StatePtr state;         // as published with the batch: may hold later commands of the batch
+  bool replayed = false;  // an answer that was kept under the request id
+};
+
+// Steps of the writer, for tests that stop it or its database at a known point.
+enum class LedgerStep { kBeforeLock, kLocked, kBeforeWrite, kCommitted, kPublished };
+
+struct LedgerOptions {
+  std::string database_url;
+  int queue_max = 4096;  // commands that wait; one more is refused with UNAVAILABLE
+  int batch_commands_max = 256;
+  int batch_rows_max = 2000;
+  absl::Duration batch_deciding_max = absl::Milliseconds(10);
+  absl::Duration no_progress_max = absl::Seconds(5);  // then the writer's socket is shut
+  absl::Duration staleness_max = absl::Seconds(1);    // of reads
+  int64_t log_rows_kept = 1'000'000;                  // the horizon: older rows go
+  absl::Duration requests_kept = absl::Hours(24);
+  int feed_rows_kept = 4096;  // in memory
+  std::function<absl::Time()> wall_clock = absl::Now;
+  // Monotonic, and running while the machine sleeps (CLOCK_BOOTTIME). Empty: the system's.
+  std::function<absl::Duration()> boot_clock;
+  std::function<void(LedgerStep)> at_step;  // empty but in tests
+  std::function<void(const std::string&)>
+      report;  // words for an operator: lost connections, recoveries, alarms
+};
+
+// How the ledger stands, for health checks and metrics.
+struct LedgerHealth {
+  bool writable = false;           // has a database and may write
+  bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
+  bool format_too_new = false;     // the log holds rows of a newer format than this release knows
+  absl::Duration staleness;        // since the last successful poll or commit began
+  int64_t queue_length = 0;
+  int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
+  int64_t followed_rows = 0, reloads = 0;  // log rows read to catch up; whole-table loads
+};
+
+class Ledger {
+ public:
+  // Connects, checks the schema (see schema.h; an empty database is set up, a newer one refused
+  // with kFailedPrecondition), loads the state and starts the threads.
+  static absl::StatusOr<std::unique_ptr<Ledger>> Open(LedgerOptions options);
+  // Stops as Stop does.
+  ~Ledger();
+
+  // Queues `command`; `done` receives its decision.
+  //
+  // The status is the command's own refusal, in the order its rule documents, or
+  //   kUnavailable        the queue is full, the ledger is stopping, or there is no database:
+  //   nothing was done, retry later kFailedPrecondition RECOVERY_REQUIRED: the database went back
+  //   in time, nothing was done kInvalidArgument    REQUEST_ID_REUSED: the request id came before
+  //   with another body kDeadlineExceeded   `deadline` passed before its batch began (reason
+  //   DEADLINE_BEFORE_START: nothing was done), or after
+  //                       (no reason: the outcome is unknown, ask by request id)
+  //   kCancelled          `*cancelled` was set before its batch began: nothing was done
+  // Anything but OK and a kDeadlineExceeded without reason means that nothing was written.
+  //
+  // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
+  void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
+              absl::AnyInvocable<void(Decision)> done);
+
+  // The newest published state; never null.
+  StatePtr Newest() const;
+  // The newest state, or kUnavailable (reason STALE) when the last successful poll began longer ago
+  // than staleness_max.
+  absl::StatusOr<StatePtr> Fresh() const;
+  // Calls `ready` once with a state at `minimum` or later, or with kDeadlineExceeded (reason
+  // REVISION_NOT_REACHED) when `deadline` passes first, kOutOfRange (reason EPOCH_UNKNOWN) for a
+  // later epoch. May call it at once, on this thread.
+  void AwaitRevision(Revision minimum, absl::Time deadline,
+                     absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
+  // The state at exactly `revision`, while it is among the last few published; else null.
+  StatePtr Recent(Revision revision) const;
+
+  // One step of the follower: reads the log rows after the published state, over a connection of
+  // its own, and applies them. Returns how many. The caller polls every 5 ms while rows come,
+  // backing off to 100 ms.
+  absl::StatusOr<int> Follow();
+  // One step of the watchdog: shuts the writer's socket when it makes no progress, answers what is
+  // past its deadline.
+  void Watchdog();
+
+  // What became of the command that carried `request_id` from `actor`: the decision that was kept,
+  // or kNotFound. Asks the database, over the follower's connection.
+  absl::StatusOr<Decision> FindRequest(const std::string& actor, const std::string& request_id);
+
+  // After RECOVERY_REQUIRED: takes the tables as they are for the truth and begins a new epoch.
+  absl::Status StartEpoch(const std::string& actor);
+
+  Feed& feed();
+  LedgerHealth health() const;
+
+  // Refuses new commands, settles those whose batch has begun, ends both threads. Idempotent.
+  void Stop();
+
+ private:
+  class Impl;
+  explicit Ledger(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_LEDGER_H_

@@ -1,0 +1,56 @@
+// Provider: one resource provider, as the state holds it.
+//
+// Two parts that change at different speeds: the configuration, shared and immutable, replaced as a
+// whole with its generation; and what claims move: the use per class, the consumers, the allocation
+// generation. Values; safe to share once published.
+#ifndef BERTH_PLACEMENT_PROVIDER_H_
+#define BERTH_PLACEMENT_PROVIDER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "placement/persistent_map.h"
+#include "placement/types.h"
+
+namespace berth::placement {
+
+struct InventoryRow {
+  ClassId resource_class{};
+  Inventory inventory;
+  Amount capacity = 0;  // CapacityOf(inventory), computed once per inventory write
+
+  friend bool operator==(const InventoryRow&, const InventoryRow&) = default;
+};
+
+struct ProviderConfig {
+  ProviderId id;
+  std::string name;                       // 1..200 code points, unique in the ledger (P-10, P-11)
+  std::optional<ProviderId> parent;       // none: a root
+  Generation generation;                  // moves with inventory, traits, aggregates and parent
+  std::vector<InventoryRow> inventories;  // by rising class id, each class once
+  std::vector<TraitId> traits;            // rising, each once
+  std::vector<AggregateId> aggregates;    // rising, each once
+  absl::Time created_at;
+  absl::Time updated_at;
+
+  // The row of `resource_class`, or -1.
+  int FindInventory(ClassId resource_class) const;
+  bool HasTrait(TraitId trait) const;
+  bool IsMemberOf(AggregateId aggregate) const;
+};
+
+using ConsumerSet = PersistentMap<ConsumerId, std::monostate>;
+
+struct Provider {
+  std::shared_ptr<const ProviderConfig> config;
+  Generation allocation_generation;  // moves whenever an allocation row of this provider changes
+  std::vector<Amount> used;          // parallel to config->inventories
+  ConsumerSet consumers;             // who holds an allocation of this provider
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_PROVIDER_H_

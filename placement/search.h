@@ -1,0 +1,70 @@
+// Search: which providers could serve a request, over one State. Pure: same state, same request,
+// same answer (P-209, P-211).
+//
+// Candidates reserve nothing (P-212); at the state's revision each of them can be claimed (P-203).
+#ifndef BERTH_PLACEMENT_SEARCH_H_
+#define BERTH_PLACEMENT_SEARCH_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+// One request group (spec 7.1). Names as the caller wrote them.
+struct RequestGroup {
+  std::string suffix;  // empty: the unsuffixed group
+  std::vector<NamedAmount> resources;
+  std::vector<std::vector<std::string>> required;  // any-of sets, ANDed
+  std::vector<std::string> forbidden;
+  std::vector<std::vector<AggregateId>> member_of;  // any-of sets, ANDed
+  std::vector<AggregateId> forbidden_aggregates;
+  std::optional<ProviderId> in_tree;
+};
+
+enum class GroupPolicy { kUnset, kNone, kIsolate };
+
+struct CandidateRequest {
+  std::vector<RequestGroup> groups;
+  GroupPolicy group_policy = GroupPolicy::kUnset;
+  std::vector<std::vector<std::string>> same_subtree;  // of suffixes
+  std::vector<std::string> root_required;
+  std::vector<std::string> root_forbidden;
+  std::optional<int64_t> limit;  // at least 1 (P-208)
+};
+
+struct SearchBudget {
+  int64_t candidates_max = 100'000;  // stop generating after so many (P-213)
+  int64_t steps_max =
+      5'000'000;  // provider tests and choices; then `truncated`, or nothing found (P-215)
+};
+
+struct Candidate {
+  ProviderId anchor;
+  std::vector<Allocation> allocations;  // summed, rising by (provider, class) (P-202)
+  std::vector<std::pair<std::string, std::vector<ProviderId>>>
+      mappings;  // suffix -> providers, in group order
+};
+
+struct SearchResult {
+  std::vector<Candidate> candidates;  // anchors rising, round-robin (P-209)
+  std::vector<TreePtr>
+      trees;  // of the summaries: every tree with a mapped provider, rising by root (P-205)
+  bool truncated = false;  // the cap or the budget cut the result (P-213)
+};
+
+// Fails, in the order of P-175, with INVALID_ARGUMENT for a malformed request, NOT_FOUND for
+// unknown classes and traits (all of them named), DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED when
+// the budget ended before anything was found.
+absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
+                                            const SearchBudget& budget);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_SEARCH_H_

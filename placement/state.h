@@ -1,0 +1,118 @@
+// State: everything that placement knows, at one revision, in memory.
+//
+// A value with persistent parts: copying shares them, Apply copies only what it touches. The ledger
+// copies the published state, applies a batch to the copy, and publishes the copy as a new
+// immutable root; a reader keeps the root it took for as long as it likes and sees one revision.
+// Const members may be called from any thread; Apply only by the one owner of a copy.
+//
+// Invariants:
+//   1. Parent edges form a forest; every provider stands in exactly one tree of `roots` (P-1).
+//   2. Every allocation names an existing provider with an inventory of its class; used is the sum
+//   of the allocations (P-2).
+//   3. A consumer is present if and only if it holds something (P-3).
+#ifndef BERTH_PLACEMENT_STATE_H_
+#define BERTH_PLACEMENT_STATE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "placement/catalog.h"
+#include "placement/change.h"
+#include "placement/persistent_map.h"
+#include "placement/roots.h"
+#include "placement/tree.h"
+#include "placement/types.h"
+
+namespace berth::placement {
+
+// A provider within its tree; valid while the state (or a TreePtr) is kept.
+struct ProviderPlace {
+  TreePtr tree;
+  int position = 0;
+  const Provider& provider() const { return tree->providers[position]; }
+  const ProviderConfig& config() const { return *provider().config; }
+};
+
+// What the consumers of one owner hold together (P-159).
+struct OwnerUsage {
+  std::shared_ptr<const Owner> owner;
+  int64_t consumer_count = 0;     // P-162
+  std::vector<ClassAmount> used;  // rising by class, no zeros (P-163)
+};
+// All owners of one project, rising by (user, type).
+using ProjectUsage = std::vector<OwnerUsage>;
+
+// Where in the ledger's history a state stands.
+struct Position {
+  Revision revision;
+  BatchId batch;  // of the log row at `revision`; all zero at {0, 0}
+  absl::Time ledger_time = absl::UnixEpoch();
+  int64_t command_count = 0;  // commands ever committed
+  int format = 1;             // of the log rows that may be written
+};
+
+class State {
+ public:
+  const Position& position() const { return position_; }
+  void set_position(const Position& position) { position_ = position; }
+
+  const Catalog& catalog() const { return *catalog_; }
+
+  // Providers.
+  std::optional<ProviderPlace> FindProvider(ProviderId id) const;
+  std::optional<ProviderId> FindProviderByName(absl::string_view name) const;
+  // The tree whose root is `root`, or null.
+  TreePtr FindTree(ProviderId root) const;
+  // All trees, in chunks by rising root id: what the search scans.
+  const Roots& roots() const { return roots_; }
+  int64_t provider_count() const;
+  // How many inventories name the class, how many providers have the trait (P-37, P-44, P-45).
+  int64_t inventories_of(ClassId resource_class) const;
+  int64_t providers_with(TraitId trait) const;
+
+  // Consumers.
+  ConsumerPtr FindConsumer(ConsumerId id) const;
+  const PersistentMap<ConsumerId, ConsumerPtr>& consumers() const { return consumers_; }
+  // What `project` holds, or null where it holds nothing.
+  std::shared_ptr<const ProjectUsage> FindProject(absl::string_view project) const;
+  // An Owner that is shared with all equal ones, or a new one.
+  std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
+
+  // Fleet, rising by key.
+  const PersistentMap<std::pair<std::string, std::string>, std::shared_ptr<const ServiceRecord>>&
+  services() const {
+    return services_;
+  }
+  const PersistentMap<ProviderId, std::shared_ptr<const NodeRecord>>& nodes() const {
+    return nodes_;
+  }
+
+  // Applies one after-image. REQUIRES: it is one that the rules made for this state, or that stands
+  // next in the log; anything else ends the process.
+  void Apply(const Change& change);
+
+ private:
+  Position position_;
+  std::shared_ptr<const Catalog> catalog_ = std::make_shared<Catalog>();
+  Roots roots_;
+  PersistentMap<ProviderId, ProviderId> root_of_;
+  PersistentMap<std::string, ProviderId> provider_names_;
+  PersistentMap<ClassId, int64_t> class_uses_;
+  PersistentMap<TraitId, int64_t> trait_uses_;
+  PersistentMap<ConsumerId, ConsumerPtr> consumers_;
+  PersistentMap<std::string, std::shared_ptr<const ProjectUsage>> projects_;
+  PersistentMap<std::pair<std::string, std::string>, std::shared_ptr<const ServiceRecord>>
+      services_;
+  PersistentMap<ProviderId, std::shared_ptr<const NodeRecord>> nodes_;
+};
+
+using StatePtr = std::shared_ptr<const State>;
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_STATE_H_
