@@ -1,0 +1,57 @@
+# Berth, in one command each. `make help` lists them. Everything is built with CMake; see CMakePresets.json.
+.POSIX:
+.PHONY: help demo test check oracle bench build install format clean release-baseline
+
+JOBS = $$(nproc)
+
+help:
+	@echo 'make demo     start placement and a tracker, look at a host, claim some of it'
+	@echo 'make test     build everything and run all tests (cold: about a quarter of an hour on two cores)'
+	@echo 'make check    second compiler, linters, sanitizers'
+	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded operations against a real placement process'
+	@echo 'make bench    claims per second and candidate latency on this machine'
+	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
+	@echo 'make format   lay out all C++ with clang-format'
+	@echo 'make clean    remove build/'
+	@echo 'make release-baseline   record the protos of a release; buf breaking compares with it'
+
+demo:
+	@deploy/install-packages build run
+	@deploy/demo/run
+
+build:
+	@deploy/install-packages build run test
+	@cmake --preset dev
+	@cmake --build --preset dev
+
+test: build
+	@ctest --preset dev -j $(JOBS)
+
+check:
+	@deploy/install-packages build run test check
+	@.ci/check
+
+oracle:
+	@deploy/install-packages build run
+	@tests/oracle/run $(FILES)
+
+bench:
+	@deploy/install-packages build run test
+	@tests/bench/run
+
+PREFIX = /usr/local
+install:
+	@deploy/install-packages build run
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --build --preset release --target berth-placement berth-tracker berth
+	@cmake --install build/release --component berth
+
+format:
+	@deploy/install-packages check
+	@git ls-files '*.h' '*.cc' | xargs -r clang-format-14 -i
+
+clean:
+	rm -rf build
+
+release-baseline:
+	@.ci/buf build proto --output proto/baseline.binpb
