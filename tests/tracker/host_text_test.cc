@@ -1,0 +1,66 @@
+// Texts that a host gives: /proc/meminfo, /proc/uptime, versions, uuids.
+#include <regex>
+
+#include "gtest/gtest.h"
+#include "tracker/host_memory.h"
+#include "tracker/uptime.h"
+#include "tracker/uuid.h"
+#include "tracker/version.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr char kMeminfo[] =
+    "MemTotal:       24064956 kB\nMemFree:        20480000 kB\nMemAvailable:   22000000 kB\n"
+    "Buffers:           30001 kB\nCached:          1000000 kB\nSwapCached:       555555 kB\n";
+
+TEST(HostMemory, CountsWhatIsNeitherFreeNorCache) {
+  // T-80: SwapCached is not Cached; rounded down.
+  EXPECT_EQ(*UsedMemoryMib(kMeminfo), (24064956 - 20480000 - 30001 - 1000000) / 1024);
+  EXPECT_EQ(*UsedMemoryMib("MemTotal: 0 kB\nMemFree: 1 kB\nBuffers: 0 kB\nCached: 0 kB\n"), -1);
+}
+
+TEST(HostMemory, RefusesATextWithoutAField) {
+  const absl::Status status =
+      UsedMemoryMib("MemTotal: 1 kB\nMemFree: 1 kB\nSwapCached: 1 kB\n").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("Buffers"), std::string::npos);
+}
+
+TEST(Uptime, ReadsLikeTheCommand) {  // T-94
+  const absl::Time now = absl::FromUnixSeconds(36131);
+  const auto line = [&](const char* up) {
+    return *UptimeLine(up, "0.10 0.20 0.30 1/100 42\n", now, absl::UTCTimeZone());
+  };
+  EXPECT_EQ(line("300.12 500.0\n"), " 10:02:11 up 5 min,  load average: 0.10, 0.20, 0.30");
+  EXPECT_EQ(line("7500 1\n"), " 10:02:11 up  2:05,  load average: 0.10, 0.20, 0.30");
+  EXPECT_EQ(line("90000 1"), " 10:02:11 up 1 day,  1:00,  load average: 0.10, 0.20, 0.30");
+  EXPECT_EQ(line("864060 1"), " 10:02:11 up 10 days, 1 min,  load average: 0.10, 0.20, 0.30");
+  EXPECT_FALSE(UptimeLine("x", "0 0 0", now, absl::UTCTimeZone()).ok());
+  EXPECT_FALSE(UptimeLine("1 1", "0 0", now, absl::UTCTimeZone()).ok());
+}
+
+TEST(Version, IsEncodedAsLibvirtDoes) {  // C-4, T-89
+  EXPECT_EQ(EncodeVersion(2, 11, 1), 2011001);
+  EXPECT_EQ(EncodeVersion(6, 2, 0), 6002000);
+  EXPECT_EQ(EncodeVersion(10, 0, 0), 10000000);
+  EXPECT_EQ(VersionText(8002002), "8.2.2");
+}
+
+TEST(Uuid, HasOneCanonicalText) {
+  EXPECT_EQ(CanonicalUuid("6FF2B5B1-6e13-4ca4-842d-80f02318e6e8"),
+            "6ff2b5b1-6e13-4ca4-842d-80f02318e6e8");
+  for (const char* const text :
+       {"", "6ff2b5b16e134ca4842d80f02318e6e8", "6ff2b5b1-6e13-4ca4-842d-80f02318e6eg",
+        "6ff2b5b1-6e13-4ca4-842d-80f02318e6e88", "6ff2b5b1x6e13-4ca4-842d-80f02318e6e8"}) {
+    EXPECT_EQ(CanonicalUuid(text), std::nullopt) << text;
+  }
+  const std::string uuid = RandomUuid();
+  EXPECT_TRUE(std::regex_match(
+      uuid, std::regex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")))
+      << uuid;
+  EXPECT_NE(uuid, RandomUuid());
+}
+
+}  // namespace
+}  // namespace berth::tracker
