@@ -1,10 +1,11 @@
 # berth_test(NAME n SOURCES file… [LIBRARIES target…] [TIMEOUT seconds] [LABELS label…] [ENVIRONMENT VAR=value…]
-#            [NO_MAIN])
+#            [NO_MAIN] [SERIAL])
 #
-# A GoogleTest program and one ctest entry of the same name for the whole of it. NO_MAIN: the sources define main.
+# A GoogleTest program and one ctest entry of the same name for the whole of it. NO_MAIN: the sources define main. SERIAL: runs
+# alone, for what measures time or loads the machine.
 # Where CI=true a skipped test is a failed one: a test that cannot run proves nothing.
 function(berth_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "NO_MAIN" "NAME;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "NO_MAIN;SERIAL" "NAME;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -15,6 +16,9 @@ function(berth_test)
   endif()
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
   set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  if(arg_SERIAL)
+    set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL TRUE)
+  endif()
   if(arg_LABELS)
     set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}")
   endif()
