@@ -1,11 +1,25 @@
 // Change: what one command did to one entity, as the entity's state afterwards (an after-image).
 //
-// The log holds every command's changes in order; applying them in order to the state before gives
-// the state after. Nothing else moves between processes, so a change carries all that a follower
-// needs and nothing that it could derive.
+// The log holds every command's changes in order; applying them to the state before gives the state
+// after. Nothing else moves between processes, so a change carries all that a follower needs and
+// nothing that it could derive.
+//
+// A command's changes stand in this order, whatever it is, and describe its end: half-way states
+// (two names swapped, a class that vanishes while its rows move) need not make sense.
+//   1. ClassPut, TraitPut
+//   2. ProviderPut, parents before their children
+//   3. ConsumerRemoved, then ConsumerPut
+//   4. ProviderUsed: for each provider whose allocation rows changed, one amount for each inventory
+//      of its final configuration
+//   5. ProviderRemoved, children before their parents
+//   6. ClassRemoved, TraitRemoved
+//   7. ServicePut, ServiceRemoved, NodePut, NodeRemoved
+// No command raises one counter by more than 1, so a generation never exceeds the number of
+// commands (D-39 rests on it).
 #ifndef BERTH_PLACEMENT_CHANGE_H_
 #define BERTH_PLACEMENT_CHANGE_H_
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,9 +31,10 @@
 namespace berth::placement {
 
 // A provider was made, or its configuration changed. The use of classes that stay is kept, new
-// classes begin at 0.
+// classes begin at 0, and the allocation generation of a provider that was not there begins at
+// config->generation.
 struct ProviderPut {
-  ProviderConfig config;
+  std::shared_ptr<const ProviderConfig> config;
 };
 struct ProviderRemoved {
   ProviderId id;
@@ -32,7 +47,7 @@ struct ProviderUsed {
   std::vector<ClassAmount> used;
 };
 struct ConsumerPut {
-  Consumer consumer;
+  ConsumerPtr consumer;
 };
 struct ConsumerRemoved {
   ConsumerId id;
@@ -52,14 +67,14 @@ struct TraitRemoved {
   TraitId id{};
 };
 struct ServicePut {
-  ServiceRecord service;
+  std::shared_ptr<const ServiceRecord> service;
 };
 struct ServiceRemoved {
   std::string host;
   std::string binary;
 };
 struct NodePut {
-  NodeRecord node;
+  std::shared_ptr<const NodeRecord> node;
 };
 struct NodeRemoved {
   ProviderId id;

@@ -175,12 +175,20 @@ struct DeleteNode {
       false;  // releases its consumers' allocations on this tree and removes the tree (T-225)
 };
 
+// Asks what became of the command that carried `request_id` from `actor`. Settled like a write,
+// under the lock: only there is "not found" true (an unlocked look-up lies while a commit is in
+// flight). Decided by the ledger itself, no rule.
+struct FindRequest {
+  std::string actor;
+  std::string request_id;
+};
+
 using CommandBody =
     std::variant<CreateProvider, UpdateProvider, DeleteProvider, SetInventories, CreateInventory,
                  UpdateInventory, DeleteInventory, SetProviderTraits, ClearProviderTraits,
                  SetProviderAggregates, CreateClass, DeleteClass, EnsureTrait, DeleteTrait,
                  EnsureStandardNames, SetAllocations, DeleteAllocations, RegisterService,
-                 MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode>;
+                 MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode, FindRequest>;
 
 struct Command {
   std::string actor;       // the identity that asks, for the log and the request table

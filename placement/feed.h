@@ -10,9 +10,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "placement/change.h"
 #include "placement/mutex.h"
@@ -25,12 +27,12 @@ struct FeedCommand {
   std::string actor;
   std::string request_id;
   std::shared_ptr<const Changes> changes;
+  std::vector<ProviderId> roots;  // of the trees it touched, before and after a move
 };
 struct FeedBatch {
   Revision revision;
   absl::Time ledger_time;
   std::vector<FeedCommand> commands;
-  StatePtr state;  // at `revision`
 };
 using FeedBatchPtr = std::shared_ptr<const FeedBatch>;
 
@@ -42,13 +44,16 @@ class Feed {
   void Append(FeedBatchPtr batch);
   // Forgets everything and begins after `revision`: after a reload.
   void Restart(Revision revision);
-  // The batches after `revision`, oldest first, `batches_max` at the most. kOutOfRange when some of
-  // them are no longer here.
+  // The batches after `revision`, oldest first, `batches_max` at the most; none when it is the
+  // newest or newer. kOutOfRange, with the oldest revision that is here, when some of them are no
+  // longer here.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max) const;
 
-  // Calls `wake` after each Append or Restart, from the appending thread: it must be quick and must
-  // not call back. Returns a handle for Unsubscribe, after which `wake` is not called any more.
-  int64_t Subscribe(std::function<void()> wake);
+  // Calls `wake` after each Append that touches the tree of `root` (none: any), and after each
+  // Restart, from the appending thread: it must be quick, and must not take a lock that is held
+  // while calling Subscribe or Unsubscribe. Returns a handle for Unsubscribe, after which `wake` is
+  // not called any more. Ten thousand subscribers with roots cost an Append nothing.
+  int64_t Subscribe(std::optional<ProviderId> root, std::function<void()> wake);
   void Unsubscribe(int64_t handle);
 
  private:
@@ -56,7 +61,12 @@ class Feed {
   mutable Mutex mutex_;
   std::deque<FeedBatchPtr> batches_ ABSL_GUARDED_BY(mutex_);
   Revision begin_ ABSL_GUARDED_BY(mutex_);  // the revision before the oldest batch
-  std::map<int64_t, std::function<void()>> wakes_ ABSL_GUARDED_BY(mutex_);
+  struct Subscriber {
+    std::optional<ProviderId> root;
+    std::function<void()> wake;
+  };
+  std::map<int64_t, Subscriber> subscribers_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<ProviderId, std::vector<int64_t>> by_root_ ABSL_GUARDED_BY(mutex_);
   int64_t next_handle_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 

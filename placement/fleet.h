@@ -47,7 +47,7 @@ struct NodeRecord {
   // The providers of that report with their generations right after it: the digest is `known` only
   // while these still hold.
   std::vector<std::pair<ProviderId, Generation>> reported;
-  std::string facts;  // opaque, at most 1 MiB
+  std::shared_ptr<const std::string> facts;  // opaque, at most 64 KiB; null: none reported yet
   absl::Time created_at;
   absl::Time updated_at;  // of the last applied report
 

@@ -8,10 +8,12 @@
 // Invariants, true at every published revision:
 //   1. State, tables and log tell the same story.
 //   2. For each provider and class, used <= capacity, except where an operator lowered the capacity
-//   under claims that were
-//      already there; no command makes it worse (P-4, P-132).
+//      under claims that were already there; no command makes it worse (P-4, P-132).
 //   3. Revisions are consecutive: a published state at R has applied every log row up to R and none
-//   after it.
+//      after it.
+//   4. One function under one mutex publishes, state and feed together, always the newest published
+//      revision plus one, whether the writer or the follower brings it; who comes second drops his
+//      copy. The next batch starts from the published state.
 #ifndef BERTH_PLACEMENT_LEDGER_H_
 #define BERTH_PLACEMENT_LEDGER_H_
 
@@ -39,7 +41,6 @@ struct Decision {
   Generation fresh;     // the command's number (RuleContext::fresh); 0 for a refusal
   std::shared_ptr<const Changes> changes;  // what it did, in order; null where status is not OK
   Result result;
-  StatePtr state;         // as published with the batch: may hold later commands of the batch
   bool replayed = false;  // an answer that was kept under the request id
 };
 
@@ -54,7 +55,8 @@ struct LedgerOptions {
   absl::Duration batch_deciding_max = absl::Milliseconds(10);
   absl::Duration no_progress_max = absl::Seconds(5);  // then the writer's socket is shut
   absl::Duration staleness_max = absl::Seconds(1);    // of reads
-  int64_t log_rows_kept = 1'000'000;                  // the horizon: older rows go
+  int64_t log_rows_kept = 100'000;                    // the horizon: older rows go
+  int awaits_max = 10'000;
   absl::Duration requests_kept = absl::Hours(24);
   int feed_rows_kept = 4096;  // in memory
   std::function<absl::Time()> wall_clock = absl::Now;
@@ -62,7 +64,7 @@ struct LedgerOptions {
   std::function<absl::Duration()> boot_clock;
   std::function<void(LedgerStep)> at_step;  // empty but in tests
   std::function<void(const std::string&)>
-      report;  // words for an operator: lost connections, recoveries, alarms
+      tell_operator;  // lost connections, recoveries, alarms, in words
 };
 
 // How the ledger stands, for health checks and metrics.
@@ -70,6 +72,7 @@ struct LedgerHealth {
   bool writable = false;           // has a database and may write
   bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
   bool format_too_new = false;     // the log holds rows of a newer format than this release knows
+  bool writing_stopped = false;    // a second reload within a minute: an operator must look
   absl::Duration staleness;        // since the last successful poll or commit began
   int64_t queue_length = 0;
   int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
@@ -81,19 +84,21 @@ class Ledger {
   // Connects, checks the schema (see schema.h; an empty database is set up, a newer one refused
   // with kFailedPrecondition), loads the state and starts the threads.
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(LedgerOptions options);
-  // Stops as Stop does.
+  // Stops as Stop does, settling for 5 s.
   ~Ledger();
 
   // Queues `command`; `done` receives its decision.
   //
   // The status is the command's own refusal, in the order its rule documents, or
   //   kUnavailable        the queue is full, the ledger is stopping, or there is no database:
-  //   nothing was done, retry later kFailedPrecondition RECOVERY_REQUIRED: the database went back
-  //   in time, nothing was done kInvalidArgument    REQUEST_ID_REUSED: the request id came before
-  //   with another body kDeadlineExceeded   `deadline` passed before its batch began (reason
-  //   DEADLINE_BEFORE_START: nothing was done), or after
-  //                       (no reason: the outcome is unknown, ask by request id)
+  //                       nothing was done, retry later; `done` is called on this thread, before
+  //                       Submit returns
+  //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time, nothing was done
+  //   kInvalidArgument    REQUEST_ID_REUSED: the request id came before with another body
+  //   kDeadlineExceeded   `deadline` passed before its batch began (reason DEADLINE_BEFORE_START:
+  //                       nothing was done), or after (no reason: unknown, ask by request id)
   //   kCancelled          `*cancelled` was set before its batch began: nothing was done
+  //   kInternal           PostgreSQL refused it alone: nothing was done, and an operator was told
   // Anything but OK and a kDeadlineExceeded without reason means that nothing was written.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
@@ -107,10 +112,12 @@ class Ledger {
   absl::StatusOr<StatePtr> Fresh() const;
   // Calls `ready` once with a state at `minimum` or later, or with kDeadlineExceeded (reason
   // REVISION_NOT_REACHED) when `deadline` passes first, kOutOfRange (reason EPOCH_UNKNOWN) for a
-  // later epoch. May call it at once, on this thread.
+  // later epoch, kFailedPrecondition (REVISION_LOST) for one that an ended epoch lost, kUnavailable
+  // when too many wait (awaits_max) or the state is stale. `ready` runs on this thread or on the
+  // answering one and must be quick.
   void AwaitRevision(Revision minimum, absl::Time deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // The state at exactly `revision`, while it is among the last few published; else null.
+  // The state at exactly `revision`, while it is among the last 8 published; else null.
   StatePtr Recent(Revision revision) const;
 
   // One step of the follower: reads the log rows after the published state, over a connection of
@@ -121,18 +128,26 @@ class Ledger {
   // past its deadline.
   void Watchdog();
 
-  // What became of the command that carried `request_id` from `actor`: the decision that was kept,
-  // or kNotFound. Asks the database, over the follower's connection.
-  absl::StatusOr<Decision> FindRequest(const std::string& actor, const std::string& request_id);
-
   // After RECOVERY_REQUIRED: takes the tables as they are for the truth and begins a new epoch.
-  absl::Status StartEpoch(const std::string& actor);
+  // Command numbers and catalog ids jump by 2^40 and 2^20, so that nothing of the lost future is
+  // met again. kAborted where the database's head is not `expected_head` (two operators do not
+  // start two epochs).
+  absl::Status StartEpoch(const std::string& actor, Revision expected_head);
+  // Who is affected: consumers and providers that this process's last good state holds and the
+  // tables do not, or differently. kFailedPrecondition where no recovery is required.
+  absl::StatusOr<std::vector<std::string>> AffectedByLoss();
+
+  // Writes this process's heartbeat row: the services whose streams it holds and when it last heard
+  // each. Not a command; over a connection of its own. The caller does so every 10 s.
+  absl::Status WriteHeartbeat(const std::string& process,
+                              const std::vector<std::pair<std::string, absl::Time>>& heard);
 
   Feed& feed();
   LedgerHealth health() const;
 
-  // Refuses new commands, settles those whose batch has begun, ends both threads. Idempotent.
-  void Stop();
+  // Refuses new commands, settles those whose batch has begun until `settle_until` (what is in
+  // doubt then gets kDeadlineExceeded without a reason), ends both threads. Idempotent.
+  void Stop(absl::Time settle_until);
 
  private:
   class Impl;

@@ -1,8 +1,8 @@
-// Provider: one resource provider, as the state holds it.
+// ProviderConfig: what a resource provider is, as its author set it: immutable, shared, replaced as
+// a whole with its generation.
 //
-// Two parts that change at different speeds: the configuration, shared and immutable, replaced as a
-// whole with its generation; and what claims move: the use per class, the consumers, the allocation
-// generation. Values; safe to share once published.
+// What claims move (the use per class, the consumers, the allocation generation) stands in the
+// provider's Tree.
 #ifndef BERTH_PLACEMENT_PROVIDER_H_
 #define BERTH_PLACEMENT_PROVIDER_H_
 
@@ -43,13 +43,6 @@ struct ProviderConfig {
 };
 
 using ConsumerSet = PersistentMap<ConsumerId, std::monostate>;
-
-struct Provider {
-  std::shared_ptr<const ProviderConfig> config;
-  Generation allocation_generation;  // moves whenever an allocation row of this provider changes
-  std::vector<Amount> used;          // parallel to config->inventories
-  ConsumerSet consumers;             // who holds an allocation of this provider
-};
 
 }  // namespace berth::placement
 

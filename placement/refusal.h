@@ -14,23 +14,26 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace berth::placement {
 
 // Metadata of one thing at fault: provider, consumer, resource_class, trait, field,
 // expected_generation, actual_generation, requested, used, capacity, min_unit, max_unit, step_size
-// (P-236). Neither keys nor values contain U+0000.
+// (P-236).
 using FaultItem = std::map<std::string, std::string>;
 
 struct Refusal {
   std::string reason;
   std::vector<FaultItem>
       items;  // all violations of the failing stage, in request order; may be empty
+  std::optional<absl::Duration> retry_after;  // where waiting helps: a full queue
 };
 
-// REQUIRES: `code` is not OK; no string contains U+0000 or U+0001.
+// REQUIRES: `code` is not OK. Items may hold any text: a name, a project.
 absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::string_view message,
-                    std::vector<FaultItem> items = {});
+                    std::vector<FaultItem> items = {},
+                    std::optional<absl::Duration> retry_after = std::nullopt);
 
 // What `status` carries, or nothing where Refuse did not make it.
 std::optional<Refusal> RefusalOf(const absl::Status& status);

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,8 +32,17 @@ struct OverCapacity {
   Amount capacity = 0;
 };
 
-// What the caller is told besides the changes.
+// A provider that the command addressed, as it stands afterwards, changed or not.
+struct ProviderAnswer {
+  std::shared_ptr<const ProviderConfig> config;
+  ProviderId root;
+};
+
+// What the caller is told besides the changes. An answer is built from changes and result alone,
+// never from a state that may hold what other commands did since.
 struct Result {
+  std::vector<ProviderAnswer> providers;
+  std::vector<std::pair<ConsumerId, Generation>> consumers;  // those that hold something afterwards
   bool created = false;  // EnsureClass, EnsureTrait, RegisterService: it was not there before
   std::vector<OverCapacity> over_capacity;  // inventory writes
   std::vector<std::string> unknown_traits;  // ApplyReport: names that it left out (T-213)

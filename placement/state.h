@@ -34,8 +34,11 @@ namespace berth::placement {
 struct ProviderPlace {
   TreePtr tree;
   int position = 0;
-  const Provider& provider() const { return tree->providers[position]; }
-  const ProviderConfig& config() const { return *provider().config; }
+  const ProviderConfig& config() const { return tree->config(position); }
+  // Use of row `row` of config().inventories.
+  Amount used(int row) const { return tree->used_of(position, row); }
+  Generation allocation_generation() const { return tree->allocation_generations[position]; }
+  const ConsumerSet& consumers() const { return tree->consumers[position]; }
 };
 
 // What the consumers of one owner hold together (P-159).
@@ -44,8 +47,6 @@ struct OwnerUsage {
   int64_t consumer_count = 0;     // P-162
   std::vector<ClassAmount> used;  // rising by class, no zeros (P-163)
 };
-// All owners of one project, rising by (user, type).
-using ProjectUsage = std::vector<OwnerUsage>;
 
 // Where in the ledger's history a state stands.
 struct Position {
@@ -54,6 +55,11 @@ struct Position {
   absl::Time ledger_time = absl::UnixEpoch();
   int64_t command_count = 0;  // commands ever committed
   int format = 1;             // of the log rows that may be written
+  uint32_t next_class_id =
+      1;  // ids are never reused, also when the newest class or trait is deleted
+  uint32_t next_trait_id = 1;
+  int64_t epoch_began_at =
+      0;  // revision number at which this epoch began; an older epoch's later revisions are lost
 };
 
 class State {
@@ -78,8 +84,9 @@ class State {
   // Consumers.
   ConsumerPtr FindConsumer(ConsumerId id) const;
   const PersistentMap<ConsumerId, ConsumerPtr>& consumers() const { return consumers_; }
-  // What `project` holds, or null where it holds nothing.
-  std::shared_ptr<const ProjectUsage> FindProject(absl::string_view project) const;
+  // What each owner holds, rising by (project, user, type): the owners of a project stand side by
+  // side.
+  const PersistentMap<Owner, std::shared_ptr<const OwnerUsage>>& owners() const { return owners_; }
   // An Owner that is shared with all equal ones, or a new one.
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
@@ -92,9 +99,10 @@ class State {
     return nodes_;
   }
 
-  // Applies one after-image. REQUIRES: it is one that the rules made for this state, or that stands
-  // next in the log; anything else ends the process.
-  void Apply(const Change& change);
+  // Applies what one command did. REQUIRES: the rules made it for this state, or it stands next in
+  // the log, in the order that change.h gives; anything else ends the process. The invariants hold
+  // again when it returns.
+  void Apply(const Changes& changes);
 
  private:
   Position position_;
@@ -105,7 +113,7 @@ class State {
   PersistentMap<ClassId, int64_t> class_uses_;
   PersistentMap<TraitId, int64_t> trait_uses_;
   PersistentMap<ConsumerId, ConsumerPtr> consumers_;
-  PersistentMap<std::string, std::shared_ptr<const ProjectUsage>> projects_;
+  PersistentMap<Owner, std::shared_ptr<const OwnerUsage>> owners_;
   PersistentMap<std::pair<std::string, std::string>, std::shared_ptr<const ServiceRecord>>
       services_;
   PersistentMap<ProviderId, std::shared_ptr<const NodeRecord>> nodes_;

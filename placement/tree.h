@@ -1,35 +1,62 @@
 // Tree: one root with its subtree, immutable.
 //
+// Two parts that change at different speeds: the shape (who is whose parent, configurations),
+// shared by all versions until a configuration changes; and what claims move, copied with each.
+// Providers are addressed by their position.
+//
 // Invariants:
-//   1. providers[0] is the root; every provider stands after its parent; the providers of a subtree
+//   1. Position 0 is the root; every provider stands after its parent; the providers of a subtree
 //   stand side by side.
 //   2. Siblings stand by rising id, so that equal trees are equal vectors.
 //   3. parent_of[i] < i for i > 0, and the subtree of i is [i, end_of[i]).
+//   4. used[first_row[i] + r] belongs to row r of configs[i]->inventories.
 #ifndef BERTH_PLACEMENT_TREE_H_
 #define BERTH_PLACEMENT_TREE_H_
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "placement/provider.h"
 
 namespace berth::placement {
 
-struct Tree {
-  std::vector<Provider> providers;
+struct TreeShape {
+  std::vector<std::shared_ptr<const ProviderConfig>> configs;
   std::vector<int32_t> parent_of;  // -1 for the root
   std::vector<int32_t> end_of;
+  std::vector<int32_t> first_row;  // one more than providers: the last is the number of rows
+  std::vector<std::pair<ProviderId, int32_t>> by_id;  // rising
+};
 
-  ProviderId root_id() const { return providers.front().config->id; }
-  // Position of `id`, or -1. Trees are small; this looks at each.
+struct Tree {
+  std::shared_ptr<const TreeShape> shape;
+  std::vector<Amount> used;
+  std::vector<Generation> allocation_generations;  // by position
+  std::vector<ConsumerSet> consumers;  // by position: who holds an allocation of the provider
+
+  int size() const { return static_cast<int>(shape->configs.size()); }
+  const ProviderConfig& config(int position) const { return *shape->configs[position]; }
+  Amount used_of(int position, int row) const { return used[shape->first_row[position] + row]; }
+  ProviderId root_id() const { return shape->configs.front()->id; }
+  // Position of `id`, or -1.
   int Find(ProviderId id) const;
   // Whether provider `ancestor` is `position` itself or above it.
   bool IsAncestorOrSelf(int ancestor, int position) const {
-    return ancestor <= position && position < end_of[ancestor];
+    return ancestor <= position && position < shape->end_of[ancestor];
   }
 };
 
 using TreePtr = std::shared_ptr<const Tree>;
+
+// A provider on its way from one tree to another.
+struct Provider {
+  std::shared_ptr<const ProviderConfig> config;
+  Generation allocation_generation;
+  std::vector<Amount> used;  // parallel to config->inventories
+  ConsumerSet consumers;
+};
 
 // The tree of `providers` in any order. REQUIRES: exactly one has no parent among them; they form
 // one tree.
