@@ -8,6 +8,7 @@
 #define BERTH_PLACEMENT_COMMAND_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -153,7 +154,9 @@ struct ReportedProvider {
   std::vector<std::string> traits_present;
   std::vector<std::string> traits_absent;
 };
-// One node's report (T-226): the whole wanted tree; what does not differ changes nothing.
+// One node's report (T-226): a snapshot, or a delta on the report before it; what does not differ
+// changes nothing. A delta that does not follow the last applied sequence number is refused with
+// REPORT_GAP (T-229).
 struct ApplyReport {
   std::string host;
   Uuid incarnation;
@@ -161,9 +164,10 @@ struct ApplyReport {
   std::string node_name;
   int64_t sequence = 0;
   std::string digest;
-  std::string facts;
-  std::vector<ReportedProvider>
-      providers;  // root first, parents before children; providers of ours not named are removed
+  std::shared_ptr<const std::string> facts;  // the whole of them, merged by the edge
+  bool complete = true;  // a snapshot: providers that the tracker made and does not name go
+  std::vector<ReportedProvider> providers;  // parents before children; each told whole
+  std::vector<ProviderId> removed;          // of a delta, children before parents
 };
 struct RetireNode {
   ProviderId node;
