@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "placement/provider.h"
+#include "placement/shared.h"
 
 namespace berth::placement {
 
@@ -48,7 +49,7 @@ struct Tree {
   }
 };
 
-using TreePtr = std::shared_ptr<const Tree>;
+using TreePtr = Shared<Tree>;
 
 // A provider on its way from one tree to another.
 struct Provider {
@@ -58,8 +59,8 @@ struct Provider {
   ConsumerSet consumers;
 };
 
-// The tree of `providers` in any order. REQUIRES: exactly one has no parent among them; they form
-// one tree.
+// The tree of `providers` in any order, of any depth. REQUIRES: exactly one has no parent among
+// them; they form one tree; the use of each is parallel to its inventories.
 TreePtr MakeTree(std::vector<Provider> providers);
 
 }  // namespace berth::placement
