@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "placement/counted.h"
 #include "placement/provider.h"
-#include "placement/shared.h"
 
 namespace berth::placement {
 

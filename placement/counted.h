@@ -4,8 +4,8 @@
 // stands, any other is copied first. std::shared_ptr cannot do this, since its use_count orders
 // nothing between threads. Distinct pointers to one thing may be used from different threads; one
 // pointer may not.
-#ifndef BERTH_PLACEMENT_SHARED_H_
-#define BERTH_PLACEMENT_SHARED_H_
+#ifndef BERTH_PLACEMENT_COUNTED_H_
+#define BERTH_PLACEMENT_COUNTED_H_
 
 #include <atomic>
 #include <cstddef>
@@ -64,4 +64,4 @@ class Shared {
 
 }  // namespace berth::placement
 
-#endif  // BERTH_PLACEMENT_SHARED_H_
+#endif  // BERTH_PLACEMENT_COUNTED_H_
