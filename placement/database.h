@@ -1,23 +1,39 @@
 // Database: one connection to PostgreSQL, and the end of its exceptions.
 //
-// With rows.* the only files that include libpqxx. A connection that broke stays broken: open a new
-// one. Not thread-safe, but for Shut, which any thread may call to make a call that hangs in
-// another one fail.
+// The only file that includes libpqxx. A connection that broke stays broken: open a new one. Not
+// thread-safe, but for Shut, which any thread may call to make a call that hangs in another one
+// fail.
 #ifndef BERTH_PLACEMENT_DATABASE_H_
 #define BERTH_PLACEMENT_DATABASE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace pqxx {
-class connection;
-class result;
-}  // namespace pqxx
-
 namespace berth::placement {
+
+// The rows of one answer. Columns are addressed by position; asking for a value of another form
+// than the statement gives ends the process. Cheap to copy.
+class QueryRows {
+ public:
+  int size() const;
+  bool IsNull(int row, int column) const;
+  // Valid as long as this, or a copy of it.
+  absl::string_view Text(int row, int column) const;
+  int64_t Int(int row, int column) const;
+  double Double(int row, int column) const;
+  bool Bool(int row, int column) const;
+  // Of a bytea.
+  std::string Bytes(int row, int column) const;
+
+ private:
+  friend class Database;
+  struct Data;
+  std::shared_ptr<const Data> data_;
+};
 
 class Database {
  public:
@@ -26,19 +42,18 @@ class Database {
   static absl::StatusOr<std::unique_ptr<Database>> Connect(const std::string& url,
                                                            absl::string_view purpose);
   ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
 
   // Runs `sql` as one simple query: several statements, separated by semicolons, are one round
-  // trip, each with its own snapshot; `*result` (may be null) gets the last one's rows. Fails with
-  //   kUnavailable   the connection broke: whether the statements took effect is unknown
-  //   kAborted       lock or statement time-out, serialization failure, deadlock: nothing took
-  //   effect kInternal      PostgreSQL refused; the message holds its text for the log, never for a
-  //   client
-  // The payload "berth.sqlstate" carries the SQLSTATE where there was one.
-  absl::Status Run(absl::string_view sql, pqxx::result* result);
-
-  // Text as an SQL literal, quotes included.
-  std::string Quote(absl::string_view text);
-  std::string QuoteBytes(absl::string_view bytes);
+  // trip, each with its own snapshot; `*rows` (may be null) gets the last one's. Fails with
+  //   kUnavailable  the connection broke: whether the statements took effect is unknown
+  //   kAborted      PostgreSQL cannot do it now, whatever the statement: a time-out, a conflict, a
+  //                 full disk, a standby; the failed statement and its transaction took no effect
+  //   kInternal     PostgreSQL refused the statement; it and its transaction took no effect. The
+  //                 message holds PostgreSQL's text for the log, never for a client
+  // SqlStateOf tells the SQLSTATE where there was one. After a failure inside BEGIN, ROLLBACK.
+  absl::Status Run(absl::string_view sql, QueryRows* rows);
 
   int backend_pid() const;
   // Shuts the socket, so that whatever waits on it fails at once.
@@ -46,12 +61,23 @@ class Database {
   bool broken() const { return broken_; }
 
  private:
-  explicit Database(std::unique_ptr<pqxx::connection> connection);
+  struct Connection;
+  explicit Database(std::unique_ptr<Connection> connection);
 
-  std::unique_ptr<pqxx::connection> connection_;
+  std::unique_ptr<Connection> connection_;
   bool broken_ = false;
+  // A second descriptor of the same socket: libpq closes its own whenever it likes, and the number
+  // might be another file's by the time that Shut is called.
   int socket_ = -1;
 };
+
+// The SQLSTATE that came with a failure of Database::Run, or empty.
+std::string SqlStateOf(const absl::Status& status);
+
+// Appends `text` as an SQL literal, quotes included. REQUIRES: no U+0000.
+void AppendQuoted(absl::string_view text, std::string* sql);
+// Appends `bytes` as a literal of type bytea.
+void AppendBytes(absl::string_view bytes, std::string* sql);
 
 }  // namespace berth::placement
 

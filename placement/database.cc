@@ -1,0 +1,220 @@
+#include "placement/database.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <pqxx/pqxx>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "placement/check.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr char kSqlStatePayload[] = "berth.sqlstate";
+
+// Find a dead peer within seconds. Written first: what the operator says later in the string wins.
+constexpr std::array<absl::string_view, 5> kConnectionDefaults = {
+    "connect_timeout=2", "keepalives_idle=5", "keepalives_interval=2", "keepalives_count=3",
+    "tcp_user_timeout=5000"};
+
+bool IsUri(absl::string_view url) {
+  return absl::StartsWith(url, "postgresql://") || absl::StartsWith(url, "postgres://");
+}
+
+std::string WithDefaults(const std::string& url) {
+  if (!IsUri(url)) return absl::StrCat(absl::StrJoin(kConnectionDefaults, " "), " ", url);
+  const std::string defaults = absl::StrJoin(kConnectionDefaults, "&");
+  const size_t question = url.find('?');
+  if (question == std::string::npos) return absl::StrCat(url, "?", defaults);
+  return absl::StrCat(url.substr(0, question + 1), defaults, "&", url.substr(question + 1));
+}
+
+// The password that `url` spells, or empty.
+absl::string_view PasswordIn(absl::string_view url) {
+  size_t begin = url.find("password=");
+  if (begin != absl::string_view::npos) {
+    begin += sizeof("password=") - 1;
+    return url.substr(begin, url.find_first_of(" &", begin) - begin);
+  }
+  const size_t at = url.find('@');
+  const size_t user = url.find("://");
+  if (at == absl::string_view::npos || user == absl::string_view::npos) return {};
+  const size_t colon = url.find(':', user + 3);
+  if (colon == absl::string_view::npos || colon > at) return {};
+  return url.substr(colon + 1, at - colon - 1);
+}
+
+std::string WithoutPassword(absl::string_view text, absl::string_view url) {
+  const absl::string_view password = PasswordIn(url);
+  if (password.empty()) return std::string(absl::StripAsciiWhitespace(text));
+  return absl::StrReplaceAll(absl::StripAsciiWhitespace(text), {{password, "..."}});
+}
+
+// Whether a refusal says something about PostgreSQL's condition and nothing about the statement.
+bool IsCondition(absl::string_view sqlstate) {
+  const absl::string_view kind = sqlstate.substr(0, 2);
+  return kind == "40" || kind == "53" || kind == "57" || kind == "58" || sqlstate == "55P03" ||
+         sqlstate == "25006";
+}
+
+absl::Status Refused(const std::string& sqlstate, absl::string_view text) {
+  absl::Status status(
+      IsCondition(sqlstate) ? absl::StatusCode::kAborted : absl::StatusCode::kInternal,
+      absl::StripAsciiWhitespace(text));
+  if (!sqlstate.empty()) status.SetPayload(kSqlStatePayload, absl::Cord(sqlstate));
+  return status;
+}
+
+// What every session must agree on, whatever the role's defaults are.
+std::string SessionSettings(absl::string_view purpose) {
+  std::string sql =
+      "SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET TimeZone = 'UTC'; "
+      "SET bytea_output = 'hex'; SET extra_float_digits = 1; SET application_name = ";
+  AppendQuoted(purpose, &sql);
+  return sql;
+}
+
+}  // namespace
+
+struct QueryRows::Data {
+  pqxx::result result;
+};
+
+struct Database::Connection {
+  explicit Connection(const std::string& url) : session(url) {}
+  pqxx::connection session;
+};
+
+int QueryRows::size() const { return data_ ? static_cast<int>(data_->result.size()) : 0; }
+
+bool QueryRows::IsNull(int row, int column) const { return data_->result[row][column].is_null(); }
+
+absl::string_view QueryRows::Text(int row, int column) const {
+  const pqxx::field field = data_->result[row][column];
+  return absl::string_view(field.c_str(), field.size());
+}
+
+int64_t QueryRows::Int(int row, int column) const {
+  int64_t value = 0;
+  BERTH_CHECK(absl::SimpleAtoi(Text(row, column), &value));
+  return value;
+}
+
+double QueryRows::Double(int row, int column) const {
+  double value = 0;
+  BERTH_CHECK(absl::SimpleAtod(Text(row, column), &value));
+  return value;
+}
+
+bool QueryRows::Bool(int row, int column) const { return Text(row, column) == "t"; }
+
+std::string QueryRows::Bytes(int row, int column) const {
+  const absl::string_view text = Text(row, column);
+  BERTH_CHECK(absl::StartsWith(text, "\\x"));
+  return absl::HexStringToBytes(text.substr(2));
+}
+
+absl::StatusOr<std::unique_ptr<Database>> Database::Connect(const std::string& url,
+                                                            absl::string_view purpose) {
+  std::unique_ptr<Connection> connection;
+  try {
+    connection = std::make_unique<Connection>(WithDefaults(url));
+  } catch (const std::exception& error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot connect to the database: ", WithoutPassword(error.what(), url)));
+  }
+  std::unique_ptr<Database> database(new Database(std::move(connection)));
+  const absl::Status status = database->Run(SessionSettings(purpose), nullptr);
+  if (!status.ok()) {
+    return absl::UnavailableError(absl::StrCat("cannot use the database: ", status.message()));
+  }
+  return database;
+}
+
+Database::Database(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {
+  socket_ = fcntl(connection_->session.sock(), F_DUPFD_CLOEXEC, 0);
+  // Notices would go to the standard error stream. libpqxx deletes the handler with the connection.
+  new pqxx::quiet_errorhandler(connection_->session);
+}
+
+Database::~Database() {
+  // A polite goodbye to a server that does not listen could block: libpq sends it without waiting.
+  connection_.reset();
+  if (socket_ >= 0) close(socket_);
+}
+
+absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
+  if (broken_) return absl::UnavailableError("the connection to the database is broken");
+  std::string sqlstate;
+  std::string text;
+  try {
+    pqxx::nontransaction work(connection_->session);
+    pqxx::result result = work.exec(std::string(sql));
+    if (rows != nullptr) {
+      rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{std::move(result)});
+    }
+    return absl::OkStatus();
+  } catch (const pqxx::sql_error& error) {
+    sqlstate = error.sqlstate();
+    text = error.what();
+  } catch (const pqxx::deadlock_detected& error) {
+    sqlstate = "40P01";
+    text = error.what();
+  } catch (const pqxx::transaction_rollback& error) {
+    sqlstate = "40001";
+    text = error.what();
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  if (connection_->session.is_open()) return Refused(sqlstate, text);
+  broken_ = true;
+  return absl::UnavailableError(
+      absl::StrCat("lost the connection to the database: ", absl::StripAsciiWhitespace(text)));
+}
+
+int Database::backend_pid() const { return connection_->session.backendpid(); }
+
+void Database::Shut() {
+  if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);
+}
+
+std::string SqlStateOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kSqlStatePayload);
+  return payload ? std::string(*payload) : std::string();
+}
+
+void AppendQuoted(absl::string_view text, std::string* sql) {
+  sql->push_back('\'');
+  for (const char character : text) {
+    if (character == '\'') sql->push_back('\'');
+    sql->push_back(character);
+  }
+  sql->push_back('\'');
+}
+
+void AppendBytes(absl::string_view bytes, std::string* sql) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  const size_t begin = sql->size() + 3;
+  absl::StrAppend(sql, "'\\x");
+  sql->resize(begin + 2 * bytes.size());
+  char* out = sql->data() + begin;
+  for (const char byte : bytes) {
+    *out++ = kDigits[static_cast<unsigned char>(byte) >> 4];
+    *out++ = kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  absl::StrAppend(sql, "'::bytea");
+}
+
+}  // namespace berth::placement

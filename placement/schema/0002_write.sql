@@ -1,0 +1,238 @@
+-- What one batch calls. Each function takes arrays side by side, one place per row, and raises BR001 where a row is not
+-- as the batch believes: then memory and tables disagree and nothing may be written. No rules live here.
+
+CREATE FUNCTION expect_rows(what text, wanted bigint, found bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF wanted <> found THEN
+    RAISE EXCEPTION '%: % rows are as expected of %', what, found, wanted USING ERRCODE = 'BR001';
+  END IF;
+END $$;
+
+-- What claims move of a provider whose configuration stays. Never raises the flag, and lets no flagged provider get worse.
+CREATE FUNCTION write_used(
+  ids uuid[], generations bigint[], old_counts bigint[], new_counts bigint[], useds text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  UPDATE provider p
+  SET allocation_generation = u.new_count,
+      used = u.used::bigint[],
+      overcommitted = p.overcommitted AND NOT each_within(u.used::bigint[], p.capacity)
+  FROM unnest(ids, generations, old_counts, new_counts, useds) AS u(id, generation, old_count, new_count, used)
+  WHERE p.id = u.id AND p.generation = u.generation AND p.allocation_generation = u.old_count
+    AND (NOT p.overcommitted OR each_within(u.used::bigint[], ARRAY(
+           SELECT greatest(o.used, o.capacity) FROM unnest(p.used, p.capacity) WITH ORDINALITY AS o(used, capacity, place)
+           ORDER BY o.place)));
+  GET DIAGNOSTICS n = ROW_COUNT;
+  PERFORM expect_rows('providers used', cardinality(ids), n);
+END $$;
+
+-- Whole providers. An old generation of null: the provider is new.
+CREATE FUNCTION write_providers(
+  ids uuid[], old_generations bigint[], old_counts bigint[], names text[], parents uuid[], generations bigint[],
+  counts bigint[], classes text[], totals text[], reserveds text[], min_units text[], max_units text[],
+  step_sizes text[], ratios text[], capacities text[], useds text[], overcommitteds boolean[], traits text[],
+  aggregates text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint; m bigint;
+BEGIN
+  UPDATE provider p
+  SET name = u.name, parent = u.parent, generation = u.generation, allocation_generation = u.count,
+      class = u.class::int[], total = u.total::int[], reserved = u.reserved::int[], min_unit = u.min_unit::int[],
+      max_unit = u.max_unit::int[], step_size = u.step_size::int[], ratio = u.ratio::float8[],
+      capacity = u.capacity::bigint[], used = u.used::bigint[], overcommitted = u.overcommitted,
+      trait = u.trait::int[], aggregate = u.aggregate::uuid[], created_at = at_micros(u.created_at),
+      updated_at = at_micros(u.updated_at)
+  FROM unnest(ids, old_generations, old_counts, names, parents, generations, counts, classes, totals, reserveds, min_units,
+              max_units, step_sizes, ratios, capacities, useds, overcommitteds, traits, aggregates, created_ats,
+              updated_ats)
+    AS u(id, old_generation, old_count, name, parent, generation, count, class, total, reserved, min_unit, max_unit,
+         step_size, ratio, capacity, used, overcommitted, trait, aggregate, created_at, updated_at)
+  WHERE p.id = u.id AND p.generation = u.old_generation AND p.allocation_generation = u.old_count;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  INSERT INTO provider (id, name, parent, generation, allocation_generation, class, total, reserved, min_unit, max_unit,
+                        step_size, ratio, capacity, used, overcommitted, trait, aggregate, created_at, updated_at)
+  SELECT u.id, u.name, u.parent, u.generation, u.count, u.class::int[], u.total::int[], u.reserved::int[],
+         u.min_unit::int[], u.max_unit::int[], u.step_size::int[], u.ratio::float8[], u.capacity::bigint[],
+         u.used::bigint[], u.overcommitted, u.trait::int[], u.aggregate::uuid[], at_micros(u.created_at),
+         at_micros(u.updated_at)
+  FROM unnest(ids, old_generations, names, parents, generations, counts, classes, totals, reserveds, min_units, max_units,
+              step_sizes, ratios, capacities, useds, overcommitteds, traits, aggregates, created_ats, updated_ats)
+    AS u(id, old_generation, name, parent, generation, count, class, total, reserved, min_unit, max_unit, step_size,
+         ratio, capacity, used, overcommitted, trait, aggregate, created_at, updated_at)
+  WHERE u.old_generation IS NULL;
+  GET DIAGNOSTICS m = ROW_COUNT;
+  PERFORM expect_rows('providers', cardinality(ids), n + m);
+END $$;
+
+CREATE FUNCTION remove_providers(ids uuid[], old_generations bigint[], old_counts bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  DELETE FROM provider p USING unnest(ids, old_generations, old_counts) AS u(id, generation, count)
+  WHERE p.id = u.id AND p.generation = u.generation AND p.allocation_generation = u.count;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  PERFORM expect_rows('providers removed', cardinality(ids), n);
+END $$;
+
+CREATE FUNCTION insert_consumers(
+  ids uuid[], generations bigint[], projects text[], users text[], types text[], providers text[], classes text[],
+  amounts text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO consumer (id, generation, project, "user", type, provider, class, amount, created_at, updated_at)
+  SELECT u.id, u.generation, u.project, u."user", u.type, u.provider::uuid[], u.class::int[], u.amount::int[],
+         at_micros(u.created_at), at_micros(u.updated_at)
+  FROM unnest(ids, generations, projects, users, types, providers, classes, amounts, created_ats, updated_ats)
+    AS u(id, generation, project, "user", type, provider, class, amount, created_at, updated_at);
+END $$;
+
+CREATE FUNCTION update_consumers(
+  ids uuid[], old_generations bigint[], generations bigint[], projects text[], users text[], types text[],
+  providers text[], classes text[], amounts text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  UPDATE consumer k
+  SET generation = u.generation, project = u.project, "user" = u."user", type = u.type, provider = u.provider::uuid[],
+      class = u.class::int[], amount = u.amount::int[], created_at = at_micros(u.created_at),
+      updated_at = at_micros(u.updated_at)
+  FROM unnest(ids, old_generations, generations, projects, users, types, providers, classes, amounts, created_ats,
+              updated_ats)
+    AS u(id, old_generation, generation, project, "user", type, provider, class, amount, created_at, updated_at)
+  WHERE k.id = u.id AND k.generation = u.old_generation;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  PERFORM expect_rows('consumers', cardinality(ids), n);
+END $$;
+
+CREATE FUNCTION remove_consumers(ids uuid[], old_generations bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  DELETE FROM consumer k USING unnest(ids, old_generations) AS u(id, generation)
+  WHERE k.id = u.id AND k.generation = u.generation;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  PERFORM expect_rows('consumers removed', cardinality(ids), n);
+END $$;
+
+-- Classes or traits, by table.
+CREATE FUNCTION write_names(kind text, removed int[], ids int[], names text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  EXECUTE format('DELETE FROM %I WHERE id = ANY ($1)', kind) USING removed;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  PERFORM expect_rows(kind || ' removed', cardinality(removed), n);
+  EXECUTE format('INSERT INTO %I (id, name) SELECT u.id, u.name FROM unnest($1, $2) AS u(id, name)', kind) USING ids, names;
+END $$;
+
+CREATE FUNCTION write_services(
+  hosts text[], binaries text[], ids uuid[], incarnations uuid[], machine_ids text[], versions text[], ups boolean[],
+  disableds boolean[], reasons text[], forced_downs boolean[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO service AS s (host, binary_name, id, incarnation, machine_id, version, up, disabled, disabled_reason,
+                            forced_down, created_at, updated_at)
+  SELECT u.host, u.binary_name, u.id, u.incarnation, u.machine_id, u.version, u.up, u.disabled, u.reason, u.forced_down,
+         at_micros(u.created_at), at_micros(u.updated_at)
+  FROM unnest(hosts, binaries, ids, incarnations, machine_ids, versions, ups, disableds, reasons, forced_downs,
+              created_ats, updated_ats)
+    AS u(host, binary_name, id, incarnation, machine_id, version, up, disabled, reason, forced_down, created_at,
+         updated_at)
+  ON CONFLICT (host, binary_name) DO UPDATE
+  SET id = excluded.id, incarnation = excluded.incarnation, machine_id = excluded.machine_id, version = excluded.version,
+      up = excluded.up, disabled = excluded.disabled, disabled_reason = excluded.disabled_reason,
+      forced_down = excluded.forced_down, created_at = excluded.created_at, updated_at = excluded.updated_at;
+END $$;
+
+CREATE FUNCTION remove_services(hosts text[], binaries text[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  DELETE FROM service s USING unnest(hosts, binaries) AS u(host, binary_name)
+  WHERE s.host = u.host AND s.binary_name = u.binary_name;
+  GET DIAGNOSTICS n = ROW_COUNT;
+  PERFORM expect_rows('services removed', cardinality(hosts), n);
+END $$;
+
+CREATE FUNCTION write_nodes(
+  ids uuid[], names text[], hosts text[], retireds boolean[], incarnations uuid[], sequences bigint[], digests bytea[],
+  providers text[], generations text[], facts bytea[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO node AS o (id, name, host, retired, incarnation, report_sequence, digest, reported_provider,
+                         reported_generation, facts, created_at, updated_at)
+  SELECT u.id, u.name, u.host, u.retired, u.incarnation, u.sequence, u.digest, u.provider::uuid[],
+         u.generation::bigint[], u.facts, at_micros(u.created_at), at_micros(u.updated_at)
+  FROM unnest(ids, names, hosts, retireds, incarnations, sequences, digests, providers, generations, write_nodes.facts,
+              created_ats, updated_ats)
+    AS u(id, name, host, retired, incarnation, sequence, digest, provider, generation, facts, created_at, updated_at)
+  ON CONFLICT (id) DO UPDATE
+  SET name = excluded.name, host = excluded.host, retired = excluded.retired, incarnation = excluded.incarnation,
+      report_sequence = excluded.report_sequence, digest = excluded.digest,
+      reported_provider = excluded.reported_provider, reported_generation = excluded.reported_generation,
+      facts = excluded.facts, created_at = excluded.created_at, updated_at = excluded.updated_at;
+END $$;
+
+CREATE FUNCTION remove_nodes(ids uuid[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE n bigint;
+BEGIN
+  DELETE FROM node o WHERE o.id = ANY (ids);
+  GET DIAGNOSTICS n = ROW_COUNT;
+  PERFORM expect_rows('nodes removed', cardinality(ids), n);
+END $$;
+
+CREATE FUNCTION write_requests(
+  actors text[], request_ids text[], body_hashes bytea[], answers bytea[], at bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO request (actor, request_id, created_at, body_hash, answer)
+  SELECT u.actor, u.request_id, at_micros(at), u.body_hash, u.answer
+  FROM unnest(actors, request_ids, body_hashes, answers) AS u(actor, request_id, body_hash, answer);
+END $$;
+
+-- Appends the batch's row and takes away what is older than `kept`, a few rows at a time.
+CREATE FUNCTION append_log(
+  new_revision bigint, new_epoch bigint, batch uuid, previous uuid, at bigint, new_format int, commands bigint,
+  next_class bigint, next_trait bigint, epoch_began bigint, content bytea, kept bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO log (revision, epoch, batch_id, previous_batch_id, ledger_time, format, command_count, next_class_id,
+                   next_trait_id, epoch_began_at, payload)
+  VALUES (new_revision, new_epoch, batch, previous, at_micros(at), new_format, commands, next_class, next_trait,
+          epoch_began, content);
+  DELETE FROM log WHERE revision BETWEEN new_revision - kept - 8 AND new_revision - kept;
+END $$;
+
+-- Makes the partitions of this hour and the next, and drops those that are past their time. Does what it can: where a
+-- backup holds a table the rows go into the default partition and the next hour tries again.
+CREATE FUNCTION rotate_requests(at bigint, kept_hours int) RETURNS void
+LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+DECLARE
+  hour timestamptz := date_trunc('hour', at_micros(at), 'UTC');
+  name text;
+BEGIN
+  FOR i IN 0 .. 1 LOOP
+    name := 'request_' || to_char((hour + i * interval '1 hour') AT TIME ZONE 'UTC', 'YYYYMMDDHH24');
+    BEGIN
+      IF to_regclass(name) IS NULL THEN
+        EXECUTE format('CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L)', name,
+                       hour + i * interval '1 hour', hour + (i + 1) * interval '1 hour');
+      END IF;
+    EXCEPTION WHEN OTHERS THEN NULL;
+    END;
+  END LOOP;
+  FOR name IN
+    SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'request'::regclass AND c.relname ~ '^request_\d{10}$'
+      AND c.relname < 'request_' || to_char((hour - kept_hours * interval '1 hour') AT TIME ZONE 'UTC', 'YYYYMMDDHH24')
+  LOOP
+    BEGIN
+      EXECUTE format('DROP TABLE %I', name);
+    EXCEPTION WHEN OTHERS THEN NULL;
+    END;
+  END LOOP;
+  DELETE FROM request_default WHERE created_at < hour - kept_hours * interval '1 hour';
+END $$;

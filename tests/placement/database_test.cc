@@ -1,0 +1,142 @@
+#include "placement/database.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tests/placement/private_cluster.h"
+
+namespace berth::placement {
+namespace {
+
+TEST(Database, AnswersWithTheLastStatementsRows) {
+  auto database = ConnectOrDie(NewDatabase());
+  QueryRows rows;
+  ASSERT_TRUE(database
+                  ->Run("BEGIN; SELECT 1; SELECT 'a''b', 7::bigint, 0.1::float8, true, "
+                        "'\\x00ff'::bytea, NULL; COMMIT",
+                        &rows)
+                  .ok());
+  EXPECT_EQ(rows.size(), 0);
+  ASSERT_TRUE(
+      database->Run("SELECT 'a''b', 7::bigint, 0.1::float8, true, '\\x00ff'::bytea, NULL", &rows)
+          .ok());
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows.Text(0, 0), "a'b");
+  EXPECT_EQ(rows.Int(0, 1), 7);
+  EXPECT_EQ(rows.Double(0, 2), 0.1);
+  EXPECT_TRUE(rows.Bool(0, 3));
+  EXPECT_EQ(rows.Bytes(0, 4), std::string("\0\xff", 2));
+  EXPECT_TRUE(rows.IsNull(0, 5));
+}
+
+TEST(Database, EachStatementOfOneRoundTripHasItsOwnSnapshot) {
+  const std::string url = NewDatabase();
+  auto database = ConnectOrDie(url);
+  auto other = ConnectOrDie(url);
+  ASSERT_TRUE(other
+                  ->Run("BEGIN; SELECT pg_advisory_xact_lock(1); "
+                        "INSERT INTO trait VALUES (1, 'CUSTOM_A')",
+                        nullptr)
+                  .ok());
+  std::string seen;
+  std::thread waiter([&] {
+    seen =
+        QueryOne(*database, "BEGIN; SELECT pg_advisory_xact_lock(1); SELECT count(*) FROM trait");
+  });
+  auto watcher = ConnectOrDie(url);
+  while (QueryOne(*watcher, "SELECT count(*) FROM pg_locks WHERE NOT granted") != "1") {
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(other->Run("COMMIT", nullptr).ok());
+  waiter.join();
+  EXPECT_EQ(seen, "1");
+}
+
+TEST(Database, TellsWhatFailedAndWhetherItIsOver) {
+  struct Case {
+    const char* name;
+    const char* sql;
+    absl::StatusCode code;
+    const char* sqlstate;
+  };
+  const Case cases[] = {
+      {"a mistake", "SELECT nothing", absl::StatusCode::kInternal, "42703"},
+      {"a constraint", "INSERT INTO trait VALUES (1, NULL)", absl::StatusCode::kInternal, "23502"},
+      {"a time-out", "SET statement_timeout = 1; SELECT pg_sleep(5)", absl::StatusCode::kAborted,
+       "57014"},
+      {"a standby", "SET TRANSACTION READ ONLY; INSERT INTO trait VALUES (1, 'A')",
+       absl::StatusCode::kAborted, "25006"},
+      {"a conflict", "DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '40001'; END $$",
+       absl::StatusCode::kAborted, "40001"},
+      {"a full disk", "DO $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '53100'; END $$",
+       absl::StatusCode::kAborted, "53100"},
+  };
+  const std::string url = NewDatabase();
+  for (const Case& test : cases) {
+    auto database = ConnectOrDie(url);
+    const absl::Status status = database->Run(test.sql, nullptr);
+    EXPECT_EQ(status.code(), test.code) << test.name << ": " << status;
+    EXPECT_EQ(SqlStateOf(status), test.sqlstate) << test.name;
+    EXPECT_FALSE(database->broken()) << test.name;
+  }
+}
+
+TEST(Database, ABrokenConnectionStaysBroken) {
+  const std::string url = NewDatabase();
+  auto database = ConnectOrDie(url);
+  auto other = ConnectOrDie(url);
+  ASSERT_EQ(QueryOne(*other, absl::StrCat("SELECT pg_terminate_backend(", database->backend_pid(),
+                                          ", 5000)")),
+            "t");
+  EXPECT_EQ(database->Run("SELECT 1", nullptr).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(database->broken());
+  EXPECT_EQ(database->Run("SELECT 1", nullptr).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(Database, ShutEndsACallThatHangs) {
+  const std::string url = NewDatabase();
+  auto database = ConnectOrDie(url);
+  auto watcher = ConnectOrDie(url);
+  absl::Status status;
+  std::thread caller([&] { status = database->Run("SELECT pg_sleep(3600)", nullptr); });
+  const std::string sleeping =
+      absl::StrCat("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND pid = ",
+                   database->backend_pid());
+  while (QueryOne(*watcher, sleeping) != "1") std::this_thread::yield();
+  database->Shut();
+  caller.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(Database, NeverShowsAPassword) {
+  for (const char* url :
+       {"postgresql://berth:topsecret@localhost:1/x", "host=localhost port=1 password=topsecret",
+        "postgresql://localhost:1/x?password=topsecret", "postgresql://berth:topsecret@[/x"}) {
+    const auto database = Database::Connect(url, "test");
+    ASSERT_EQ(database.status().code(), absl::StatusCode::kUnavailable) << url;
+    EXPECT_EQ(std::string(database.status().message()).find("topsecret"), std::string::npos)
+        << database.status();
+  }
+}
+
+TEST(Literals, SurviveTheTrip) {
+  auto database = ConnectOrDie(NewDatabase());
+  for (const std::string text : {"", "a", "it's", "back\\slash", "\"quoted\", {braces}", "ünï ☃"}) {
+    std::string sql = "SELECT ";
+    AppendQuoted(text, &sql);
+    EXPECT_EQ(QueryOne(*database, sql), text);
+  }
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
+  std::string sql = "SELECT ";
+  AppendBytes(bytes, &sql);
+  QueryRows rows;
+  ASSERT_TRUE(database->Run(sql, &rows).ok());
+  EXPECT_EQ(rows.Bytes(0, 0), bytes);
+}
+
+}  // namespace
+}  // namespace berth::placement
