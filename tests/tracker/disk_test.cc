@@ -1,0 +1,86 @@
+// Promised and unwritten disk.
+#include "tracker/disk.h"
+
+#include "gtest/gtest.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr int64_t kGib = int64_t{1} << 30;
+
+GuestDisk Disk(const char* type, const char* format) { return {type, "disk", format, "/d", "vda"}; }
+
+TEST(Disk, CountsWhatWasPromisedAndNotWritten) {
+  struct Case {
+    GuestDisk disk;
+    std::optional<ImageReading> image;
+    int64_t want;
+  };
+  GuestDisk nowhere = Disk("file", "qcow2");
+  nowhere.path = "";
+  const Case kCases[] = {
+      {Disk("file", "qcow2"), ImageReading{31 * kGib, 30 * kGib, 100 * kGib}, 70 * kGib},  // C-7
+      {Disk("file", "raw"), ImageReading{20 * kGib, 5 * kGib, {}}, 15 * kGib},             // C-7
+      {Disk("file", "raw"), ImageReading{5 * kGib, 6 * kGib, {}}, 0},                      // C-7
+      {Disk("file", "qcow2"), ImageReading{1, 3 * kGib, 2 * kGib}, 0},                     // T-84
+      {Disk("block", "raw"), ImageReading{9 * kGib, 0, {}}, 0},                            // C-7
+      {Disk("network", "raw"), std::nullopt, 0},
+      {Disk("file", "qcow2"), std::nullopt, 0},  // T-85: what cannot be read counts nothing
+      {nowhere, ImageReading{9 * kGib, 0, {}}, 0},
+  };
+  for (const Case& test : kCases) {
+    EXPECT_EQ(OvercommittedBytes(test.disk, test.image, {}), test.want) << test.disk.type;
+  }
+  EXPECT_EQ(OvercommittedBytes(Disk("file", "raw"), ImageReading{9 * kGib, 0, {}}, {"vda"}), 0);
+  EXPECT_EQ(TruncatedGib(50 * kGib - 85 * kGib), -35);  // C-7
+  EXPECT_EQ(TruncatedGib(-kGib - 1), -1);               // T-83: towards zero
+}
+
+TEST(Disk, KnowsTheSizeOfADefinition) {
+  const ImageReading qcow2{31 * kGib, 30 * kGib, 100 * kGib};
+  EXPECT_EQ(LocalDiskBytes(Disk("file", "qcow2"), qcow2, std::nullopt), 100 * kGib);
+  EXPECT_EQ(LocalDiskBytes(Disk("file", "qcow2"), std::nullopt, 7 * kGib), 7 * kGib);
+  EXPECT_EQ(LocalDiskBytes(Disk("file", "raw"), ImageReading{kGib, 0, {}}, std::nullopt), kGib);
+  EXPECT_EQ(LocalDiskBytes(Disk("block", "raw"), std::nullopt, 3 * kGib), 3 * kGib);
+  EXPECT_EQ(LocalDiskBytes(Disk("network", "raw"), std::nullopt, 3 * kGib), 0);
+  GuestDisk cdrom = Disk("file", "raw");
+  cdrom.device = "cdrom";
+  EXPECT_EQ(LocalDiskBytes(cdrom, ImageReading{kGib, 0, {}}, kGib), 0);
+}
+
+TEST(Disk, ReadsVolumeGroups) {  // T-82
+  const StorageReading reading = *ParseVolumeGroup("  1000204886016|214748364800\n");
+  EXPECT_EQ(reading.total_bytes, 1000204886016);
+  EXPECT_EQ(reading.used_bytes, 1000204886016 - 214748364800);
+  for (const char* const text : {"", "1", "1|2|3", "a|b"}) {
+    EXPECT_FALSE(ParseVolumeGroup(text).ok()) << text;
+  }
+}
+
+TEST(Disk, ReadsCephPools) {  // T-82: total and free have different units
+  constexpr char kText[] =
+      R"({"stats":{"total_bytes":3000},"pools":[{"name":"a","stats":{"max_avail":1,"bytes_used":2}},)"
+      R"({"name":"vms","stats":{"max_avail":900,"bytes_used":100}}]})";
+  const StorageReading reading = *ParseCephUsage(kText, "vms");
+  EXPECT_EQ(reading.total_bytes, 3000);
+  EXPECT_EQ(reading.free_bytes, 900);
+  EXPECT_EQ(reading.used_bytes, 100);
+  EXPECT_EQ(ParseCephUsage(kText, "none").status().code(), absl::StatusCode::kNotFound);
+  for (const char* const text : {"", "[]", "{", R"({"stats":3})"}) {
+    EXPECT_EQ(ParseCephUsage(text, "vms").status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(Disk, ReadsImageHeaders) {
+  std::string header("QFI\xfb\0\0\0\3", 8);
+  header.resize(104);
+  header[27] = 2;  // 2^33
+  EXPECT_EQ(Qcow2VirtualBytes(header), int64_t{2} << 32);
+  EXPECT_EQ(Qcow2VirtualBytes(header.substr(0, 31)), std::nullopt);
+  header[24] = static_cast<char>(0x80);
+  EXPECT_EQ(Qcow2VirtualBytes(header), std::nullopt);
+  EXPECT_EQ(Qcow2VirtualBytes(std::string(512, 'x')), std::nullopt);
+}
+
+}  // namespace
+}  // namespace berth::tracker

@@ -1,0 +1,148 @@
+// A node's identity: the file, and the comparison with placement's records.
+#include "tracker/identity.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gtest/gtest.h"
+#include "tracker/state_directory.h"
+#include "tracker/uuid.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr char kUuid[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+constexpr char kOther[] = "11111111-2222-4333-8444-555555555555";
+
+// A directory of its own for each test.
+class IdentityFile : public testing::Test {
+ protected:
+  IdentityFile() {
+    char path[] = "/tmp/berth-identity-XXXXXX";
+    root_ = mkdtemp(path);
+  }
+  ~IdentityFile() override { std::filesystem::remove_all(root_); }
+
+  std::string Directory(const std::string& name) const {
+    std::filesystem::create_directories(root_ + "/" + name);
+    return root_ + "/" + name;
+  }
+  std::string With(const std::string& name, const std::string& text) const {
+    const std::string directory = Directory(name);
+    std::ofstream(directory + "/compute_id") << text;
+    return directory;
+  }
+  std::string root_;
+};
+
+TEST_F(IdentityFile, IsSearchedInOrder) {  // T-15, T-16
+  const std::string missing = root_ + "/none";
+  const std::string empty = Directory("empty");
+  EXPECT_EQ(*FindIdentity({missing, empty}), std::nullopt);
+  const std::string first = With("a", std::string("  ") + kUuid + "\n");
+  const std::string second = With("b", kUuid);
+  const NodeIdentity identity = **FindIdentity({missing, first, second});
+  EXPECT_EQ(identity.uuid, kUuid);
+  EXPECT_EQ(identity.path, first + "/compute_id");
+  EXPECT_FALSE(identity.created);
+}
+
+TEST_F(IdentityFile, IsRefusedWhenUnclear) {  // T-16
+  const std::string good = With("a", kUuid);
+  const std::string other = With("b", kOther);
+  const absl::Status disagree = FindIdentity({good, other}).status();
+  EXPECT_EQ(disagree.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(disagree.message().find(good), std::string::npos);
+  EXPECT_NE(disagree.message().find(other), std::string::npos);
+  for (const char* const text : {"", "not a uuid", "6695eb01-f6a4-8304-79aa"}) {
+    const absl::Status bad = FindIdentity({With("c", text)}).status();
+    EXPECT_EQ(bad.code(), absl::StatusCode::kFailedPrecondition) << text;
+    EXPECT_NE(bad.message().find("/c/compute_id"), std::string::npos);
+  }
+  // T-15: no more than 40 characters are read.
+  EXPECT_FALSE(FindIdentity({With("d", std::string(10, ' ') + kUuid)}).ok());
+}
+
+TEST_F(IdentityFile, IsMadeOnceAndKept) {  // T-17
+  const std::string state = root_ + "/state";
+  const NodeIdentity made = *EnsureIdentity({Directory("etc"), state});
+  EXPECT_TRUE(made.created);
+  EXPECT_EQ(made.path, state + "/compute_id");
+  const NodeIdentity again = *EnsureIdentity({Directory("etc"), state});
+  EXPECT_FALSE(again.created);
+  EXPECT_EQ(again.uuid, made.uuid);
+  // T-19: nothing is left beside it.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(state), {}), 1);
+}
+
+TEST_F(IdentityFile, IsNeverOverwritten) {  // T-17, T-19
+  const std::string state = With("state", kUuid);
+  EXPECT_EQ(WriteIdentity(state, kOther).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ((*FindIdentity({state}))->uuid, kUuid);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(state), {}), 1);
+  EXPECT_EQ(WriteIdentity(root_ + "/none", kOther).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(IdentityDirectories, DependOnTheNumberOfNodes) {  // T-15 as decided
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(*IdentityDirectories({"/etc/berth"}, "/s", "n1", false), (Paths{"/etc/berth", "/s"}));
+  EXPECT_EQ(*IdentityDirectories({"/etc/berth"}, "/s", "n1", true), (Paths{"/s/nodes/n1"}));
+  for (const char* const name : {"", ".", "..", "a/b"}) {
+    EXPECT_FALSE(IdentityDirectories({}, "/s", name, true).ok()) << name;
+  }
+}
+
+TEST(IdentityCheck, ComparesWithRecords) {  // T-20
+  struct Case {
+    const char* what;
+    bool created;
+    bool several;
+    std::vector<NodeRecord> records;
+    const char* refusal;  // empty: accepted
+    size_t warnings;
+  };
+  const Case kCases[] = {
+      {"first start", true, false, {}, "", 1},  // f
+      {"known", false, false, {{kUuid, "n", "h"}}, "", 0},
+      {"renamed", false, false, {{kUuid, "m", "h"}}, "possible rename", 0},    // d
+      {"other host", false, false, {{kUuid, "n", "g"}}, "under host g", 0},    // e
+      {"other host, several", false, true, {{kUuid, "n", "g"}}, "", 1},        // e
+      {"name taken", false, false, {{kOther, "n", "g"}}, "name conflict", 0},  // T-12
+      {"lost state", true, false, {{kOther, "n", "h"}}, "lost state", 0},      // a
+      {"lost state, renamed", true, false, {{kOther, "m", "h"}}, "lost state", 0},
+      {"new node of several", true, true, {{kOther, "m", "h"}}, "", 1},
+      {"another node of the host", false, false, {{kUuid, "n", "h"}, {kOther, "m", "h"}}, "", 0},
+  };
+  for (const Case& test : kCases) {
+    const NodeIdentity identity{kUuid, "/s/compute_id", test.created};
+    const absl::StatusOr<IdentityCheck> check =
+        CheckIdentity(identity, "n", "h", test.several, test.records);
+    if (*test.refusal == '\0') {
+      ASSERT_TRUE(check.ok()) << test.what << ": " << check.status();
+      EXPECT_EQ(check->warnings.size(), test.warnings) << test.what;
+    } else {
+      EXPECT_EQ(check.status().code(), absl::StatusCode::kFailedPrecondition) << test.what;
+      EXPECT_NE(check.status().message().find(test.refusal), std::string::npos) << check.status();
+    }
+  }
+}
+
+TEST_F(IdentityFile, StateDirectoryHasOneOwner) {
+  const std::string path = root_ + "/state/deep";
+  absl::StatusOr<std::unique_ptr<StateDirectory>> first = StateDirectory::Open(path);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const absl::Status second = StateDirectory::Open(path).status();
+  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(second.message().find(std::to_string(getpid())), std::string::npos) << second;
+  EXPECT_FALSE(MachineId(**first)->empty());
+  EXPECT_EQ(*MachineId(**first), *MachineId(**first));
+  first->reset();
+  EXPECT_TRUE(StateDirectory::Open(path).ok());
+  EXPECT_FALSE(StateDirectory::Open("/proc/berth").ok());
+}
+
+}  // namespace
+}  // namespace berth::tracker
