@@ -61,8 +61,11 @@ TEST(Traits, FollowCpuFeatures) {  // E-1
 }
 
 TEST(Traits, OfEveryTableRowAreKnown) {
+  // Younger than the compiled-in list.
+  const Set younger = {"HW_CPU_X86_AMXBF16", "HW_CPU_X86_AMXINT8", "HW_CPU_X86_AMXTILE"};
   for (const CpuFeatureTrait& row : CpuFeatureTraits()) {
-    EXPECT_TRUE(IsStandardTrait(row.trait)) << row.feature << ' ' << row.trait;
+    EXPECT_TRUE(IsStandardTrait(row.trait) || younger.count(row.trait) != 0)
+        << row.feature << ' ' << row.trait;
   }
   EXPECT_GE(CpuFeatureTraits().size(), 46u);
 }
