@@ -1,0 +1,47 @@
+// Nodes in rules: who may write a node, which providers are its own, and the trait that follows
+// its service.
+//
+// Pure functions of the state.
+#ifndef BERTH_PLACEMENT_FLEET_NODE_H_
+#define BERTH_PLACEMENT_FLEET_NODE_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "placement/fleet.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+// The binary whose reports are taken (T-294).
+inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
+// Says whose providers a report may remove (T-202).
+inline constexpr absl::string_view kOwnedTrait = "OWNER_NOVA";
+// Stands on a root while its service is disabled (T-212).
+inline constexpr absl::string_view kDisabledTrait = "COMPUTE_STATUS_DISABLED";
+
+using ServicePtr = std::shared_ptr<const ServiceRecord>;
+using NodeRecordPtr = std::shared_ptr<const NodeRecord>;
+
+// The service, or null.
+ServicePtr FindService(const State& state, absl::string_view host, absl::string_view binary);
+// The node whose root provider is `id`, or null.
+NodeRecordPtr FindNode(const State& state, ProviderId id);
+
+// Whether the service's lease stands: it is up and nobody fenced it (T-291, T-298).
+bool HoldsLease(const ServiceRecord& service);
+
+// Adds or takes the disabled trait (T-212); changes nothing where the catalog has no such trait.
+// REQUIRES: `traits` rising, each once; stays so.
+void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits);
+
+// Position in `tree` of the closest node at or above `position`, or -1: the node that owns it.
+int OwningNode(const State& state, const Tree& tree, int position);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_FLEET_NODE_H_

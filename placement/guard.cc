@@ -1,0 +1,86 @@
+#include "placement/guard.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace berth::placement {
+
+std::string Describe(const ProviderConfig& config) {
+  return absl::StrCat("provider ", config.name, " (", config.id.ToString(), ")");
+}
+
+absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id) {
+  std::optional<ProviderPlace> place = state.FindProvider(id);
+  if (place) return *std::move(place);
+  return Refuse(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
+                absl::StrCat("there is no provider ", id.ToString()),
+                {{{"provider", id.ToString()}}});
+}
+
+absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generation> expected) {
+  if (!expected || *expected == config.generation) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT",
+                absl::StrCat(Describe(config), " is at generation ", config.generation.value,
+                             ", not ", expected->value, ": read it again and decide again"),
+                {{{"provider", config.id.ToString()},
+                  {"expected_generation", absl::StrCat(expected->value)},
+                  {"actual_generation", absl::StrCat(config.generation.value)}}});
+}
+
+absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name) {
+  const std::optional<ClassId> id = state.catalog().classes.Find(name);
+  if (id) return *id;
+  return Refuse(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND",
+                absl::StrCat("there is no resource class ", name),
+                {{{"resource_class", std::string(name)}}});
+}
+
+absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
+                                                   const std::vector<std::string>& names) {
+  std::vector<TraitId> ids;
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    if (const std::optional<TraitId> id = state.catalog().traits.Find(name)) {
+      ids.push_back(*id);
+    } else if (std::find(unknown.begin(), unknown.end(), name) == unknown.end()) {
+      unknown.push_back(name);
+    }
+  }
+  if (!unknown.empty()) {
+    std::vector<FaultItem> items;
+    for (const std::string& name : unknown) items.push_back({{"trait", name}});
+    return Refuse(absl::StatusCode::kNotFound, "TRAIT_NOT_FOUND",
+                  absl::StrCat("there is no trait ", absl::StrJoin(unknown, ", ")),
+                  std::move(items));
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+Outcome PutProvider(ProviderConfig config, ProviderId root) {
+  Outcome outcome;
+  auto shared = std::make_shared<const ProviderConfig>(std::move(config));
+  outcome.result.providers.push_back({shared, root});
+  outcome.changes.push_back(ProviderPut{std::move(shared)});
+  return outcome;
+}
+
+Outcome KeepProvider(const ProviderPlace& place) {
+  Outcome outcome;
+  outcome.result.providers.push_back(
+      {place.tree->shape->configs[place.position], place.tree->root_id()});
+  return outcome;
+}
+
+std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id) {
+  const std::optional<ProviderId> holder = state.FindProviderByName(name);
+  if (!holder || *holder == id) return std::nullopt;
+  return holder;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,50 @@
+// Guards: the lines that many rules' ladders share, and how refusals name things.
+//
+// Pure functions of the state. Each returns what it looked for, or the refusal of section 9.
+#ifndef BERTH_PLACEMENT_GUARD_H_
+#define BERTH_PLACEMENT_GUARD_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "placement/refusal.h"
+#include "placement/rules.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+// "provider cn1 (2b6f...)".
+std::string Describe(const ProviderConfig& config);
+
+// NOT_FOUND with PROVIDER_NOT_FOUND.
+absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id);
+
+// ABORTED with PROVIDER_GENERATION_CONFLICT where `expected` is given and not the provider's own
+// (P-95).
+absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generation> expected);
+
+// NOT_FOUND with RESOURCE_CLASS_NOT_FOUND.
+absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name);
+
+// Ids of `names`, rising and each once; NOT_FOUND with TRAIT_NOT_FOUND naming all that are unknown
+// (P-46).
+absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
+                                                   const std::vector<std::string>& names);
+
+// `config` in place of what stands, with `root` as the answer's: the last line of the ladders that
+// change one provider.
+Outcome PutProvider(ProviderConfig config, ProviderId root);
+// The answer of a command that leaves the provider at `place` as it is.
+Outcome KeepProvider(const ProviderPlace& place);
+
+// The provider that has `name` and is not `id`, if there is one (P-11).
+std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_GUARD_H_

@@ -1,0 +1,23 @@
+#include "placement/rules.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "placement/check.h"
+
+namespace berth::placement {
+
+absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
+                               const RuleContext& context) {
+  return std::visit(
+      [&](const auto& body) -> absl::StatusOr<Outcome> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(body)>, FindRequest>) {
+          BERTH_CHECK(false);  // the ledger's own
+        } else {
+          return Decide(state, body, context);
+        }
+      },
+      command.body);
+}
+
+}  // namespace berth::placement
