@@ -1,0 +1,37 @@
+// THE table from what placement refuses to what a gRPC client sees.
+//
+// Every error carries google.rpc.ErrorInfo in grpc-status-details-bin: one per thing at fault, or
+// one alone (P-235, P-236); only where the outcome is open there is none, and that says so. What no
+// rule wrote, such as PostgreSQL's text, goes to the log and never to a client.
+#ifndef BERTH_SERVICES_STATUS_H_
+#define BERTH_SERVICES_STATUS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "placement/refusal.h"
+
+namespace grpc {
+class Status;
+}  // namespace grpc
+
+namespace berth::services {
+
+inline constexpr char kPlacementDomain[] = "berth.placement";
+
+// A refusal as it goes over the wire.
+grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::string_view domain,
+                        const placement::Refusal& refusal);
+
+// What a client of placement is told of `status`:
+//   a refusal (placement/refusal.h)   its own code, words, reason and items
+//   kUnavailable without one          UNAVAILABLE / STORE_UNAVAILABLE: nothing was done
+//   kDeadlineExceeded without one     DEADLINE_EXCEEDED without ErrorInfo: the outcome is open
+//   kCancelled without one            CANCELLED without ErrorInfo: nobody listens any more
+//   anything else                     INTERNAL / INTERNAL; the words are in the log
+grpc::Status PlacementStatus(const absl::Status& status);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_STATUS_H_

@@ -1,0 +1,114 @@
+// The server by itself, over real sockets: listeners, health, reflection, the graceful stop.
+#include "services/server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpcpp/security/credentials.h"
+
+namespace berth::services {
+namespace {
+
+using ::grpc::health::v1::HealthCheckRequest;
+using ::grpc::health::v1::HealthCheckResponse;
+using ::testing::HasSubstr;
+
+ServerOptions Loopback() {
+  ServerOptions options;
+  options.listen = {"127.0.0.1:0"};
+  options.drain_max = absl::Seconds(20);
+  return options;
+}
+
+std::unique_ptr<grpc::health::v1::Health::Stub> HealthStub(const std::string& address) {
+  return grpc::health::v1::Health::NewStub(
+      grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+}
+
+TEST(ServerTest, ListensOnChosenPortsAndSaysWhere) {
+  ServerOptions options = Loopback();
+  const std::string socket_path = ::testing::TempDir() + "berth-server-test.sock";
+  options.listen.push_back("unix:" + socket_path);
+  options.address_file = ::testing::TempDir() + "addresses";
+  const auto server = Server::Start(options, {});
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::ifstream file(options.address_file);
+  for (const std::string& address : (*server)->addresses()) {
+    std::string line;
+    ASSERT_TRUE(std::getline(file, line));
+    EXPECT_EQ(line, address);
+    (*server)->health().Set("", true);
+    grpc::ClientContext context;
+    HealthCheckResponse response;
+    ASSERT_TRUE(HealthStub(address)->Check(&context, {}, &response).ok()) << address;
+    EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
+  }
+}
+
+TEST(ServerTest, RefusesWhatItCannotOrShouldNotDo) {
+  const auto first = Server::Start(Loopback(), {});
+  ASSERT_TRUE(first.ok());
+  struct Case {
+    std::string listen;
+    std::string address_file;
+    absl::StatusCode code;
+    const char* said;
+  };
+  const Case cases[] = {
+      {(*first)->addresses()[0], "", absl::StatusCode::kUnavailable, "taken"},
+      {"0.0.0.0:0", "", absl::StatusCode::kFailedPrecondition, "--insecure-listen"},
+      {"nowhere", "", absl::StatusCode::kInvalidArgument, "HOST:PORT"},
+      {"127.0.0.1:0", "/nowhere/at/all", absl::StatusCode::kPermissionDenied, "address file"},
+  };
+  for (const Case& refused : cases) {
+    ServerOptions options = Loopback();
+    options.listen = {refused.listen};
+    options.address_file = refused.address_file;
+    const auto server = Server::Start(options, {});
+    EXPECT_EQ(server.status().code(), refused.code) << server.status();
+    EXPECT_THAT(server.status().message(), HasSubstr(refused.said));
+  }
+}
+
+TEST(ServerTest, HealthIsAnsweredPerService) {
+  const auto server = Server::Start(Loopback(), {});
+  ASSERT_TRUE(server.ok());
+  (*server)->health().Set("a.Service", false);
+  const auto stub = HealthStub((*server)->addresses()[0]);
+  HealthCheckRequest request;
+  HealthCheckResponse response;
+  request.set_service("a.Service");
+  grpc::ClientContext first;
+  ASSERT_TRUE(stub->Check(&first, request, &response).ok());
+  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
+  request.set_service("b.Service");
+  grpc::ClientContext second;
+  EXPECT_EQ(stub->Check(&second, request, &response).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST(ServerTest, AWatchSeesTheStopAndDoesNotHoldItUp) {
+  const auto server = Server::Start(Loopback(), {});
+  ASSERT_TRUE(server.ok());
+  (*server)->health().Set("", true);
+  const auto stub = HealthStub((*server)->addresses()[0]);
+  grpc::ClientContext context;
+  HealthCheckResponse response;
+  const auto watch = stub->Watch(&context, {});
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::SERVING);
+  std::thread drain([&] { EXPECT_TRUE((*server)->Drain([] {})); });
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthCheckResponse::NOT_SERVING);
+  EXPECT_FALSE(watch->Read(&response));
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  drain.join();
+}
+
+}  // namespace
+}  // namespace berth::services
