@@ -9,9 +9,10 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "placement/counted.h"
 #include "placement/tree.h"
 #include "placement/types.h"
 
@@ -21,14 +22,35 @@ struct RootChunk {
   static constexpr int kRootsMax = 256;
 
   // Free amount of `resource_class` in each tree of the chunk: max over its providers of
-  // min(capacity - used, max_unit), clamped to 0..kAmountMax.
+  // min(capacity - used, max_unit), clamped to 0..kAmountMax. All zero where no tree of the chunk
+  // offers the class any more.
   struct Column {
     ClassId resource_class{};
     std::array<int32_t, kRootsMax> free_max{};
   };
 
+  // Trees by index. They stand in groups, so that a copy of the chunk counts up 16 groups and the
+  // 16 trees of those that change, not all trees.
+  class Trees {
+   public:
+    int size() const { return size_; }
+    const TreePtr& operator[](int at) const { return groups_[at / kGroup]->trees[at % kGroup]; }
+    TreePtr& Own(int at) { return groups_[at / kGroup].Own().trees[at % kGroup]; }
+    // Shifts what stands at `at` and behind it. REQUIRES: size() < kRootsMax.
+    void Insert(int at, TreePtr tree);
+    void Erase(int at);
+
+   private:
+    static constexpr int kGroup = 16;
+    struct Group {
+      std::array<TreePtr, kGroup> trees;
+    };
+    std::array<Shared<Group>, kRootsMax / kGroup> groups_;
+    int size_ = 0;
+  };
+
   std::vector<ProviderId> ids;  // rising
-  std::vector<TreePtr> trees;   // parallel to ids
+  Trees trees;                  // parallel to ids
   std::vector<Column> columns;  // rising by class
 };
 
@@ -38,15 +60,24 @@ class Roots {
   TreePtr Find(ProviderId root) const;
   // Inserts `tree` or replaces the one with the same root.
   void Put(TreePtr tree);
+  // Lets `edit` change what claims move in the tree of `root`: use, consumers, allocation
+  // generations. REQUIRES: present.
+  void Edit(ProviderId root, absl::FunctionRef<void(Tree&)> edit);
   // REQUIRES: present.
   void Erase(ProviderId root);
 
   int64_t size() const { return size_; }
   // Chunks by rising ids; none is empty.
-  const std::vector<std::shared_ptr<const RootChunk>>& chunks() const { return chunks_; }
+  const std::vector<Shared<RootChunk>>& chunks() const { return chunks_; }
 
  private:
-  std::vector<std::shared_ptr<const RootChunk>> chunks_;
+  // The chunk that holds `root` or would; 0 where there is none.
+  int ChunkOf(ProviderId root) const;
+  // Halves the chunk at `at`, which is full, or begins a new one where `root` stands behind all.
+  void MakeRoom(int at, ProviderId root);
+
+  std::vector<Shared<RootChunk>> chunks_;
+  std::vector<ProviderId> firsts_;  // of each chunk the first id, side by side
   int64_t size_ = 0;
 };
 

@@ -13,16 +13,20 @@
 #ifndef BERTH_PLACEMENT_STATE_H_
 #define BERTH_PLACEMENT_STATE_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "placement/catalog.h"
 #include "placement/change.h"
+#include "placement/consumer_table.h"
+#include "placement/counted.h"
 #include "placement/persistent_map.h"
 #include "placement/roots.h"
 #include "placement/tree.h"
@@ -48,6 +52,14 @@ struct OwnerUsage {
   std::vector<ClassAmount> used;  // rising by class, no zeros (P-163)
 };
 
+// An Owner as a key that is cheap to copy; compares with owners and with its like by value.
+struct OwnerKey {
+  std::shared_ptr<const Owner> owner;
+
+  operator const Owner&() const { return *owner; }  // NOLINT: it is one, to whoever reads it
+  friend bool operator<(const OwnerKey& a, const OwnerKey& b) { return *a.owner < *b.owner; }
+};
+
 // Where in the ledger's history a state stands.
 struct Position {
   Revision revision;
@@ -65,7 +77,8 @@ struct Position {
 class State {
  public:
   const Position& position() const { return position_; }
-  void set_position(const Position& position) { position_ = position; }
+  // Also sees to it that the catalog hands out no id below next_class_id and next_trait_id.
+  void set_position(const Position& position);
 
   const Catalog& catalog() const { return *catalog_; }
 
@@ -76,17 +89,17 @@ class State {
   TreePtr FindTree(ProviderId root) const;
   // All trees, in chunks by rising root id: what the search scans.
   const Roots& roots() const { return roots_; }
-  int64_t provider_count() const;
+  int64_t provider_count() const { return roots_.size() + root_of_.size(); }
   // How many inventories name the class, how many providers have the trait (P-37, P-44, P-45).
   int64_t inventories_of(ClassId resource_class) const;
   int64_t providers_with(TraitId trait) const;
 
   // Consumers.
-  ConsumerPtr FindConsumer(ConsumerId id) const;
-  const PersistentMap<ConsumerId, ConsumerPtr>& consumers() const { return consumers_; }
+  ConsumerPtr FindConsumer(ConsumerId id) const { return consumers_.Find(id); }
+  const ConsumerTable& consumers() const { return consumers_; }
   // What each owner holds, rising by (project, user, type): the owners of a project stand side by
   // side.
-  const PersistentMap<Owner, std::shared_ptr<const OwnerUsage>>& owners() const { return owners_; }
+  const PersistentMap<OwnerKey, Shared<OwnerUsage>>& owners() const { return owners_; }
   // An Owner that is shared with all equal ones, or a new one.
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
@@ -101,19 +114,48 @@ class State {
 
   // Applies what one command did. REQUIRES: the rules made it for this state, or it stands next in
   // the log, in the order that change.h gives; anything else ends the process. The invariants hold
-  // again when it returns.
+  // again when it returns. Use follows from the consumers' rows; a ProviderUsed must agree with it.
+  // To load tables, apply their rows in the same order, all of them or in any portions of a step.
   void Apply(const Changes& changes);
 
  private:
+  // Use of inventory rows that a command's configurations dropped, until its consumers give it up.
+  using DroppedUse = absl::flat_hash_map<std::pair<ProviderId, ClassId>, Amount>;
+  // Providers out of their trees.
+  using Pool = absl::flat_hash_map<ProviderId, Provider>;
+
+  void ApplyOne(const Change& change, DroppedUse& dropped);
+
+  // state_providers.cc
+  void ReleaseNames(absl::Span<const Change> puts, absl::Span<const Change> removals);
+  void ApplyProviders(absl::Span<const Change> puts, DroppedUse& dropped);
+  void ApplyProvidersRemoved(absl::Span<const Change> removals);
+  void ApplyUsed(const ProviderUsed& change);
+  void PutConfig(const std::shared_ptr<const ProviderConfig>& config, Pool& pool,
+                 DroppedUse& dropped);
+  void CheckConfig(const ProviderConfig& config) const;
+  void CountUses(const ProviderConfig& config, int64_t difference);
+  ProviderId RootOf(ProviderId id) const;
+  void TakeApart(ProviderId root, Pool& pool, std::vector<ProviderId>& roots);
+  void PutTogether(Pool pool, const std::vector<ProviderId>& old_roots);
+
+  // state_consumers.cc
+  void PutConsumer(const Consumer& consumer, DroppedUse& dropped);
+  void RemoveConsumer(ConsumerId id, DroppedUse& dropped);
+  void MoveRows(ConsumerId id, absl::Span<const Allocation> before,
+                absl::Span<const Allocation> after, DroppedUse& dropped);
+  void ChargeOwner(const std::shared_ptr<const Owner>& owner, int64_t sign,
+                   absl::Span<const Allocation> rows);
+
   Position position_;
-  std::shared_ptr<const Catalog> catalog_ = std::make_shared<Catalog>();
+  Shared<Catalog> catalog_ = Shared<Catalog>::Make();
   Roots roots_;
-  PersistentMap<ProviderId, ProviderId> root_of_;
+  PersistentMap<ProviderId, ProviderId> root_of_;  // of the providers that are no roots
   PersistentMap<std::string, ProviderId> provider_names_;
   PersistentMap<ClassId, int64_t> class_uses_;
   PersistentMap<TraitId, int64_t> trait_uses_;
-  PersistentMap<ConsumerId, ConsumerPtr> consumers_;
-  PersistentMap<Owner, std::shared_ptr<const OwnerUsage>> owners_;
+  ConsumerTable consumers_;
+  PersistentMap<OwnerKey, Shared<OwnerUsage>> owners_;
   PersistentMap<std::pair<std::string, std::string>, std::shared_ptr<const ServiceRecord>>
       services_;
   PersistentMap<ProviderId, std::shared_ptr<const NodeRecord>> nodes_;

@@ -1,0 +1,163 @@
+#include "placement/roots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "placement/check.h"
+
+namespace berth::placement {
+namespace {
+
+int PlaceIn(const RootChunk& chunk, ProviderId root) {
+  return static_cast<int>(std::lower_bound(chunk.ids.begin(), chunk.ids.end(), root) -
+                          chunk.ids.begin());
+}
+
+bool IsAt(const RootChunk& chunk, int at, ProviderId root) {
+  return at < static_cast<int>(chunk.ids.size()) && chunk.ids[at] == root;
+}
+
+// What one claim could take of a row at most.
+int32_t FreeOf(const InventoryRow& row, Amount used) {
+  const Amount free = std::min(row.capacity - used, row.inventory.max_unit);
+  return static_cast<int32_t>(std::clamp<Amount>(free, 0, kAmountMax));
+}
+
+// Writes the columns' entries of the tree at `at` anew.
+void RefreshColumns(RootChunk& chunk, int at) {
+  for (RootChunk::Column& column : chunk.columns) column.free_max[at] = 0;
+  const Tree& tree = *chunk.trees[at];
+  for (int position = 0; position < tree.size(); ++position) {
+    auto column = chunk.columns.begin();
+    const std::vector<InventoryRow>& rows = tree.config(position).inventories;
+    for (size_t i = 0; i < rows.size(); ++i) {  // rising by class, as the columns
+      const ClassId resource_class = rows[i].resource_class;
+      while (column != chunk.columns.end() && column->resource_class < resource_class) ++column;
+      if (column == chunk.columns.end() || column->resource_class != resource_class) {
+        column = chunk.columns.insert(column, RootChunk::Column{resource_class, {}});
+      }
+      int32_t& entry = column->free_max[at];
+      entry = std::max(entry, FreeOf(rows[i], tree.used_of(position, static_cast<int>(i))));
+    }
+  }
+}
+
+void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
+  const int behind = chunk.trees.size() - at;
+  for (RootChunk::Column& column : chunk.columns) {
+    int32_t* const entry = column.free_max.data() + at;
+    std::move_backward(entry, entry + behind, entry + behind + 1);
+  }
+  chunk.ids.insert(chunk.ids.begin() + at, tree->root_id());
+  chunk.trees.Insert(at, std::move(tree));
+  RefreshColumns(chunk, at);
+}
+
+void EraseFrom(RootChunk& chunk, int at) {
+  const int behind = chunk.trees.size() - at - 1;
+  for (RootChunk::Column& column : chunk.columns) {
+    int32_t* const entry = column.free_max.data() + at;
+    std::move(entry + 1, entry + 1 + behind, entry);
+    column.free_max[at + behind] = 0;
+  }
+  chunk.ids.erase(chunk.ids.begin() + at);
+  chunk.trees.Erase(at);
+}
+
+}  // namespace
+
+void RootChunk::Trees::Insert(int at, TreePtr tree) {
+  BERTH_CHECK(size_ < kRootsMax);
+  if (groups_[size_ / kGroup] == nullptr) groups_[size_ / kGroup] = Shared<Group>::Make();
+  ++size_;
+  for (int i = size_ - 1; i > at; --i) Own(i) = std::move(Own(i - 1));
+  Own(at) = std::move(tree);
+}
+
+void RootChunk::Trees::Erase(int at) {
+  for (int i = at; i + 1 < size_; ++i) Own(i) = std::move(Own(i + 1));
+  Own(size_ - 1) = nullptr;
+  --size_;
+}
+
+int Roots::ChunkOf(ProviderId root) const {
+  const auto behind = std::upper_bound(firsts_.begin(), firsts_.end(), root);
+  return std::max(0, static_cast<int>(behind - firsts_.begin()) - 1);
+}
+
+TreePtr Roots::Find(ProviderId root) const {
+  if (chunks_.empty()) return nullptr;
+  const RootChunk& chunk = *chunks_[ChunkOf(root)];
+  const int at = PlaceIn(chunk, root);
+  if (!IsAt(chunk, at, root)) return nullptr;
+  return chunk.trees[at];
+}
+
+void Roots::MakeRoom(int at, ProviderId root) {
+  const bool behind_all =
+      at + 1 == static_cast<int>(chunks_.size()) && chunks_[at]->ids.back() < root;
+  Shared<RootChunk> made = Shared<RootChunk>::Make();
+  ProviderId first = root;
+  if (!behind_all) {
+    RootChunk& full = chunks_[at].Own();
+    RootChunk& half = made.Own();
+    first = full.ids[RootChunk::kRootsMax / 2];
+    for (int i = RootChunk::kRootsMax / 2; i < RootChunk::kRootsMax; ++i) {
+      InsertInto(half, half.trees.size(), full.trees[i]);
+    }
+    while (full.trees.size() > RootChunk::kRootsMax / 2) EraseFrom(full, full.trees.size() - 1);
+  }
+  chunks_.insert(chunks_.begin() + at + 1, std::move(made));
+  firsts_.insert(firsts_.begin() + at + 1, first);
+}
+
+void Roots::Put(TreePtr tree) {
+  const ProviderId root = tree->root_id();
+  if (chunks_.empty()) {
+    chunks_.push_back(Shared<RootChunk>::Make());
+    firsts_.push_back(root);
+  }
+  int chunk_at = ChunkOf(root);
+  if (IsAt(*chunks_[chunk_at], PlaceIn(*chunks_[chunk_at], root), root)) {
+    RootChunk& chunk = chunks_[chunk_at].Own();
+    const int at = PlaceIn(chunk, root);
+    chunk.trees.Own(at) = std::move(tree);
+    RefreshColumns(chunk, at);
+    return;
+  }
+  if (chunks_[chunk_at]->trees.size() == RootChunk::kRootsMax) {
+    MakeRoom(chunk_at, root);
+    chunk_at = ChunkOf(root);
+  }
+  RootChunk& chunk = chunks_[chunk_at].Own();
+  InsertInto(chunk, PlaceIn(chunk, root), std::move(tree));
+  firsts_[chunk_at] = chunk.ids.front();
+  ++size_;
+}
+
+void Roots::Edit(ProviderId root, absl::FunctionRef<void(Tree&)> edit) {
+  BERTH_CHECK(!chunks_.empty());
+  RootChunk& chunk = chunks_[ChunkOf(root)].Own();
+  const int at = PlaceIn(chunk, root);
+  BERTH_CHECK(IsAt(chunk, at, root));
+  edit(chunk.trees.Own(at).Own());
+  RefreshColumns(chunk, at);
+}
+
+void Roots::Erase(ProviderId root) {
+  BERTH_CHECK(!chunks_.empty());
+  const int chunk_at = ChunkOf(root);
+  RootChunk& chunk = chunks_[chunk_at].Own();
+  const int at = PlaceIn(chunk, root);
+  BERTH_CHECK(IsAt(chunk, at, root));
+  EraseFrom(chunk, at);
+  --size_;
+  if (chunk.ids.empty()) {
+    chunks_.erase(chunks_.begin() + chunk_at);
+    firsts_.erase(firsts_.begin() + chunk_at);
+  } else {
+    firsts_[chunk_at] = chunk.ids.front();
+  }
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,210 @@
+#include "model_state.h"
+
+#include <algorithm>
+#include <set>
+#include <type_traits>
+#include <variant>
+
+#include "gtest/gtest.h"
+
+namespace berth::placement {
+namespace {
+
+void ExpectSameCatalog(const State& state, const ModelState& model) {
+  EXPECT_EQ(state.catalog().classes.by_name().size(), model.classes.size());
+  for (const auto& [id, name] : model.classes) {
+    EXPECT_EQ(state.catalog().classes.Find(name), id);
+    EXPECT_EQ(state.catalog().classes.NameOf(id), name);
+    EXPECT_EQ(state.inventories_of(id),
+              std::count_if(model.providers.begin(), model.providers.end(), [&](const auto& entry) {
+                return entry.second.FindInventory(id) >= 0;
+              }));
+  }
+  EXPECT_EQ(state.catalog().traits.by_name().size(), model.traits.size());
+  for (const auto& [id, name] : model.traits) {
+    EXPECT_EQ(state.catalog().traits.Find(name), id);
+    EXPECT_EQ(state.providers_with(id),
+              std::count_if(model.providers.begin(), model.providers.end(),
+                            [&](const auto& entry) { return entry.second.HasTrait(id); }));
+  }
+}
+
+void ExpectSameConfig(const ProviderConfig& config, const ProviderConfig& expected) {
+  EXPECT_EQ(config.id, expected.id);
+  EXPECT_EQ(config.name, expected.name);
+  EXPECT_EQ(config.parent, expected.parent);
+  EXPECT_EQ(config.generation, expected.generation);
+  EXPECT_EQ(config.inventories, expected.inventories);
+  EXPECT_EQ(config.traits, expected.traits);
+  EXPECT_EQ(config.aggregates, expected.aggregates);
+}
+
+void ExpectSameProviders(const State& state, const ModelState& model) {
+  ASSERT_EQ(state.provider_count(), static_cast<int64_t>(model.providers.size()));
+  std::map<ProviderId, std::set<ConsumerId>> holders;
+  for (const auto& [id, consumer] : model.consumers) {
+    for (const Allocation& row : consumer.allocations) holders[row.provider].insert(id);
+  }
+  for (const auto& [id, expected] : model.providers) {
+    const std::optional<ProviderPlace> place = state.FindProvider(id);
+    ASSERT_TRUE(place) << id.ToString();
+    ExpectSameConfig(place->config(), expected);
+    EXPECT_EQ(state.FindProviderByName(expected.name), id);
+    EXPECT_EQ(place->tree->root_id(), model.RootOf(id));  // P-1, P-13
+    EXPECT_EQ(place->allocation_generation(), model.allocation_generations.at(id));
+    for (size_t i = 0; i < expected.inventories.size(); ++i) {
+      EXPECT_EQ(place->used(static_cast<int>(i)),
+                model.UsedOf(id, expected.inventories[i].resource_class));  // P-2, P-29
+    }
+    std::set<ConsumerId> seen;
+    place->consumers().ForEach([&](ConsumerId consumer, std::monostate) { seen.insert(consumer); });
+    EXPECT_EQ(seen, holders[id]);
+  }
+}
+
+// What the column of a class must hold for one tree, from the model alone.
+int64_t FreeMax(const ModelState& model, ProviderId root, ClassId resource_class) {
+  Amount most = 0;
+  for (const auto& [id, config] : model.providers) {
+    if (model.RootOf(id) != root) continue;
+    const int row = config.FindInventory(resource_class);
+    if (row < 0) continue;
+    const InventoryRow& inventory = config.inventories[row];
+    const Amount free = inventory.capacity - model.UsedOf(id, resource_class);
+    most = std::max(most, std::min({free, inventory.inventory.max_unit, Amount{kAmountMax}}));
+  }
+  return most;
+}
+
+void ExpectSameRoots(const State& state, const ModelState& model) {
+  std::set<ProviderId> roots;
+  for (const auto& [id, config] : model.providers) roots.insert(model.RootOf(id));
+  auto expected = roots.begin();
+  for (const auto& chunk : state.roots().chunks()) {
+    ASSERT_FALSE(chunk->ids.empty());
+    ASSERT_EQ(chunk->ids.size(), static_cast<size_t>(chunk->trees.size()));
+    for (int at = 0; at < chunk->trees.size(); ++at) {
+      ASSERT_NE(expected, roots.end());
+      EXPECT_EQ(chunk->ids[at], *expected++);
+      EXPECT_EQ(chunk->trees[at]->root_id(), chunk->ids[at]);
+      for (const auto& [resource_class, name] : model.classes) {
+        const auto column = std::find_if(
+            chunk->columns.begin(), chunk->columns.end(),
+            [id = resource_class](const auto& entry) { return entry.resource_class == id; });
+        EXPECT_EQ(column == chunk->columns.end() ? 0 : column->free_max[at],
+                  FreeMax(model, chunk->ids[at], resource_class));
+      }
+    }
+  }
+  EXPECT_EQ(expected, roots.end());
+  EXPECT_EQ(state.roots().size(), static_cast<int64_t>(roots.size()));
+}
+
+void ExpectSameConsumers(const State& state, const ModelState& model) {
+  ASSERT_EQ(state.consumers().size(), static_cast<int64_t>(model.consumers.size()));
+  auto expected = model.consumers.begin();
+  std::map<Owner, std::pair<int64_t, std::map<ClassId, Amount>>> owners;
+  state.consumers().ForEach([&](ConsumerId id, const ConsumerPtr& consumer) {
+    ASSERT_EQ(id, expected->first);
+    EXPECT_EQ(consumer->generation, expected->second.generation);
+    EXPECT_EQ(*consumer->owner, *expected->second.owner);
+    EXPECT_EQ(consumer->allocations, expected->second.allocations);
+    EXPECT_EQ(consumer->created_at, expected->second.created_at);
+    EXPECT_EQ(consumer->updated_at, expected->second.updated_at);
+    EXPECT_EQ(state.FindConsumer(id)->generation, consumer->generation);
+    EXPECT_EQ(state.ShareOwner(*consumer->owner), consumer->owner);
+    auto& [count, sums] = owners[*consumer->owner];
+    ++count;
+    for (const Allocation& row : consumer->allocations) sums[row.resource_class] += row.amount;
+    ++expected;
+  });
+  ASSERT_EQ(state.owners().size(), static_cast<int64_t>(owners.size()));
+  auto owner = owners.begin();
+  state.owners().ForEach([&](const Owner& key, const Shared<OwnerUsage>& usage) {
+    EXPECT_EQ(key, owner->first);
+    EXPECT_EQ(*usage->owner, owner->first);
+    EXPECT_EQ(usage->consumer_count, owner->second.first);  // P-162
+    std::map<ClassId, Amount> sums;
+    for (const ClassAmount& sum : usage->used) sums[sum.resource_class] = sum.amount;
+    EXPECT_EQ(sums, owner->second.second);
+    ++owner;
+  });
+}
+
+void ExpectSameFleet(const State& state, const ModelState& model) {
+  ASSERT_EQ(state.services().size(), static_cast<int64_t>(model.services.size()));
+  for (const auto& [key, service] : model.services) {
+    ASSERT_NE(state.services().Find(key), nullptr);
+    EXPECT_EQ(**state.services().Find(key), service);
+  }
+  ASSERT_EQ(state.nodes().size(), static_cast<int64_t>(model.nodes.size()));
+  for (const auto& [id, node] : model.nodes) {
+    ASSERT_NE(state.nodes().Find(id), nullptr);
+    EXPECT_EQ(**state.nodes().Find(id), node);
+  }
+}
+
+}  // namespace
+
+void ModelState::Apply(const Changes& changes) {
+  for (const Change& change : changes) {
+    const auto apply = [this](const auto& one) {
+      using Kind = std::decay_t<decltype(one)>;
+      if constexpr (std::is_same_v<Kind, ClassPut>) {
+        classes[one.id] = one.name;
+      } else if constexpr (std::is_same_v<Kind, ClassRemoved>) {
+        classes.erase(one.id);
+      } else if constexpr (std::is_same_v<Kind, TraitPut>) {
+        traits[one.id] = one.name;
+      } else if constexpr (std::is_same_v<Kind, TraitRemoved>) {
+        traits.erase(one.id);
+      } else if constexpr (std::is_same_v<Kind, ProviderPut>) {
+        allocation_generations.emplace(one.config->id, one.config->generation);
+        providers[one.config->id] = *one.config;
+      } else if constexpr (std::is_same_v<Kind, ProviderRemoved>) {
+        allocation_generations.erase(one.id);
+        providers.erase(one.id);
+      } else if constexpr (std::is_same_v<Kind, ProviderUsed>) {
+        allocation_generations[one.id] = one.allocation_generation;
+      } else if constexpr (std::is_same_v<Kind, ConsumerPut>) {
+        consumers[one.consumer->id] = *one.consumer;
+      } else if constexpr (std::is_same_v<Kind, ConsumerRemoved>) {
+        consumers.erase(one.id);
+      } else if constexpr (std::is_same_v<Kind, ServicePut>) {
+        services[{one.service->host, one.service->binary}] = *one.service;
+      } else if constexpr (std::is_same_v<Kind, ServiceRemoved>) {
+        services.erase({one.host, one.binary});
+      } else if constexpr (std::is_same_v<Kind, NodePut>) {
+        nodes[one.node->id] = *one.node;
+      } else {
+        nodes.erase(one.id);
+      }
+    };
+    std::visit(apply, change);
+  }
+}
+
+Amount ModelState::UsedOf(ProviderId provider, ClassId resource_class) const {
+  Amount used = 0;
+  for (const auto& [id, consumer] : consumers) {
+    for (const Allocation& row : consumer.allocations) {
+      if (row.provider == provider && row.resource_class == resource_class) used += row.amount;
+    }
+  }
+  return used;
+}
+
+ProviderId ModelState::RootOf(ProviderId provider) const {
+  while (providers.at(provider).parent) provider = *providers.at(provider).parent;
+  return provider;
+}
+
+void ExpectSame(const State& state, const ModelState& model) {
+  ExpectSameCatalog(state, model);
+  ExpectSameProviders(state, model);
+  ExpectSameRoots(state, model);
+  ExpectSameConsumers(state, model);
+  ExpectSameFleet(state, model);
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,121 @@
+// Random calls against an ordinary map of trees; older copies must stay as they were.
+#include "placement/roots.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr ClassId kClasses[] = {ClassId{1}, ClassId{2}, ClassId{3}};
+
+// A tree of one or two providers that offer some of the classes.
+TreePtr DrawTree(uint64_t number, std::mt19937_64& random) {
+  std::vector<Provider> providers;
+  for (uint64_t i = 0; i <= random() % 2; ++i) {
+    ProviderConfig config;
+    config.id = ProviderId{Uuid{number, i}};
+    config.name = absl::StrCat(number, " ", i);
+    if (i > 0) config.parent = ProviderId{Uuid{number, 0}};
+    Provider& provider = providers.emplace_back();
+    for (const ClassId resource_class : kClasses) {
+      if (random() % 2 == 0) continue;
+      InventoryRow row{.resource_class = resource_class, .inventory = {.total = 100}};
+      row.inventory.max_unit = 30 + static_cast<Amount>(random() % 100);
+      row.capacity = random() % 5 == 0 ? kAmountMax * 4 : 100;
+      config.inventories.push_back(row);
+      provider.used.push_back(static_cast<Amount>(random() % 120));
+    }
+    provider.config = std::make_shared<const ProviderConfig>(std::move(config));
+  }
+  return MakeTree(std::move(providers));
+}
+
+int64_t FreeMax(const Tree& tree, ClassId resource_class) {
+  int64_t most = 0;
+  for (int position = 0; position < tree.size(); ++position) {
+    const int row = tree.config(position).FindInventory(resource_class);
+    if (row < 0) continue;
+    const InventoryRow& inventory = tree.config(position).inventories[row];
+    most = std::max(most, std::min(inventory.capacity - tree.used_of(position, row),
+                                   inventory.inventory.max_unit));
+  }
+  return std::min(most, kAmountMax);
+}
+
+using Model = std::map<ProviderId, TreePtr>;
+
+void ExpectSame(const Roots& roots, const Model& model) {
+  ASSERT_EQ(roots.size(), static_cast<int64_t>(model.size()));
+  auto expected = model.begin();
+  for (const Shared<RootChunk>& chunk : roots.chunks()) {
+    ASSERT_GT(chunk->trees.size(), 0);
+    ASSERT_EQ(chunk->ids.size(), static_cast<size_t>(chunk->trees.size()));
+    for (int at = 0; at < chunk->trees.size(); ++at, ++expected) {
+      ASSERT_EQ(chunk->ids[at], expected->first);
+      ASSERT_EQ(chunk->trees[at]->shape, expected->second->shape);
+      ASSERT_EQ(chunk->trees[at]->used, expected->second->used);
+      for (const ClassId resource_class : kClasses) {
+        const auto column =
+            std::find_if(chunk->columns.begin(), chunk->columns.end(),
+                         [&](const auto& entry) { return entry.resource_class == resource_class; });
+        ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free_max[at],
+                  FreeMax(*expected->second, resource_class));
+      }
+    }
+    for (const RootChunk::Column& column : chunk->columns) {
+      for (int at = chunk->trees.size(); at < RootChunk::kRootsMax; ++at) {
+        ASSERT_EQ(column.free_max[at], 0);
+      }
+    }
+  }
+  ASSERT_EQ(expected, model.end());
+}
+
+TEST(Roots, AgreesWithAnOrdinaryMapAndLeavesCopiesAlone) {
+  const char* given = std::getenv("BERTH_SEED");
+  const uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::mt19937_64 random(seed);
+  Roots roots;
+  Model model;
+  std::vector<std::pair<Roots, Model>> older;
+  for (const int erase_share : {10, 60, 5, 95}) {
+    for (int step = 0; step < 3000; ++step) {
+      const uint64_t number = random() % 2000;
+      const ProviderId root{Uuid{number, 0}};
+      if (static_cast<int>(random() % 100) < erase_share) {
+        if (model.erase(root) == 1) roots.Erase(root);
+      } else if (random() % 2 == 0 && model.contains(root)) {
+        Tree tree = *model[root];
+        for (Amount& used : tree.used) used = static_cast<Amount>(random() % 120);
+        roots.Edit(root, [&tree](Tree& mine) { mine.used = tree.used; });
+        model[root] = TreePtr::Make(std::move(tree));
+      } else {
+        const TreePtr tree = DrawTree(number, random);
+        roots.Put(tree);
+        model[root] = tree;
+      }
+      ASSERT_EQ(roots.Find(root) != nullptr, model.contains(root));
+      if (step % 500 == 0) older.emplace_back(roots, model);
+    }
+    ExpectSame(roots, model);
+  }
+  for (const auto& [roots_then, model_then] : older) ExpectSame(roots_then, model_then);
+}
+
+TEST(Roots, FillsChunksThatRise) {
+  std::mt19937_64 random(1);
+  Roots roots;
+  for (uint64_t number = 0; number < 1000; ++number) roots.Put(DrawTree(number, random));
+  EXPECT_EQ(roots.chunks().size(), 4u);
+}
+
+}  // namespace
+}  // namespace berth::placement
