@@ -1,7 +1,7 @@
 // Nodes of a PersistentMap: a header and two parallel arrays, keys and items, in one allocation.
 //
 // A leaf's items are the map's values; an inner node's are its children. Nodes are counted; the
-// only holder of one may change it in place (see shared.h for why the count is our own).
+// only holder of one may change it in place (see counted.h for why the count is our own).
 #ifndef BERTH_PLACEMENT_PERSISTENT_NODE_H_
 #define BERTH_PLACEMENT_PERSISTENT_NODE_H_
 
