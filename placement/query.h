@@ -22,11 +22,13 @@ struct ProviderFilter {
   std::vector<std::vector<std::string>> required;
   std::vector<std::string> forbidden;
   std::vector<NamedAmount> resources;
+  bool roots_only = false;
 };
 
 // The matching providers by rising id, after `after`, `limit` at the most; `more` says whether
-// others follow (P-79). INVALID_ARGUMENT for an empty name, term or amount out of range; NOT_FOUND
-// for unknown classes and traits, all named.
+// others follow (P-79). Fails, in this order, with INVALID_ARGUMENT for an empty name or term or an
+// amount out of range, NOT_FOUND / TRAIT_NOT_FOUND and NOT_FOUND / RESOURCE_CLASS_NOT_FOUND, each
+// with all that are unknown. REQUIRES: limit > 0.
 struct ProviderPage {
   std::vector<ProviderPlace> providers;
   bool more = false;
@@ -34,7 +36,9 @@ struct ProviderPage {
 absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
                                            std::optional<ProviderId> after, int limit);
 
-// Usages of a project (P-157..P-165): group name -> consumers and sums.
+// Usages of a project (P-157..P-165): group name -> consumers and sums. INVALID_ARGUMENT for a
+// project or user of no or more than 255 characters, or a consumer type that cannot be one; what is
+// unknown holds nothing.
 struct UsageGroup {
   int64_t consumer_count = 0;
   std::map<std::string, Amount> used;  // by class name; no zeros

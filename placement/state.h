@@ -90,6 +90,8 @@ class State {
   // All trees, in chunks by rising root id: what the search scans.
   const Roots& roots() const { return roots_; }
   int64_t provider_count() const { return roots_.size() + root_of_.size(); }
+  // The root of each provider that is none itself, rising by id.
+  const PersistentMap<ProviderId, ProviderId>& root_of() const { return root_of_; }
   // How many inventories name the class, how many providers have the trait (P-37, P-44, P-45).
   int64_t inventories_of(ClassId resource_class) const;
   int64_t providers_with(TraitId trait) const;
@@ -150,7 +152,7 @@ class State {
   Position position_;
   Shared<Catalog> catalog_ = Shared<Catalog>::Make();
   Roots roots_;
-  PersistentMap<ProviderId, ProviderId> root_of_;  // of the providers that are no roots
+  PersistentMap<ProviderId, ProviderId> root_of_;
   PersistentMap<std::string, ProviderId> provider_names_;
   PersistentMap<ClassId, int64_t> class_uses_;
   PersistentMap<TraitId, int64_t> trait_uses_;

@@ -1,0 +1,130 @@
+#include "placement/feed.h"
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "placement/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+const ProviderId kRoot{Uuid{1, 1}};
+const ProviderId kOtherRoot{Uuid{1, 2}};
+
+FeedBatchPtr Batch(int64_t number, std::vector<std::vector<ProviderId>> roots = {},
+                   int64_t epoch = 1) {
+  auto batch = std::make_shared<FeedBatch>();
+  batch->revision = {epoch, number};
+  for (std::vector<ProviderId>& of_command : roots) {
+    batch->commands.push_back({.actor = "", .request_id = "", .changes = nullptr, .roots = {}});
+    batch->commands.back().roots = std::move(of_command);
+  }
+  return batch;
+}
+
+std::vector<int64_t> NumbersAfter(const Feed& feed, Revision revision, int batches_max) {
+  std::vector<int64_t> numbers;
+  const auto batches = feed.After(revision, batches_max);
+  EXPECT_TRUE(batches.ok()) << batches.status();
+  if (!batches.ok()) return numbers;
+  for (const FeedBatchPtr& batch : *batches) numbers.push_back(batch->revision.number);
+  return numbers;
+}
+
+TEST(Feed, KeepsTheNewestInOrder) {
+  Feed feed(3);
+  feed.Restart({1, 10});
+  EXPECT_EQ(NumbersAfter(feed, {1, 10}, 9), std::vector<int64_t>());
+  for (int64_t number = 11; number <= 15; ++number) feed.Append(Batch(number));
+  EXPECT_EQ(NumbersAfter(feed, {1, 12}, 9), (std::vector<int64_t>{13, 14, 15}));
+  EXPECT_EQ(NumbersAfter(feed, {1, 12}, 2), (std::vector<int64_t>{13, 14}));
+  EXPECT_EQ(NumbersAfter(feed, {1, 14}, 9), std::vector<int64_t>{15});
+  EXPECT_EQ(NumbersAfter(feed, {1, 15}, 9), std::vector<int64_t>());
+  EXPECT_EQ(NumbersAfter(feed, {1, 99}, 9), std::vector<int64_t>());
+  const absl::Status compacted = feed.After({1, 11}, 9).status();
+  EXPECT_EQ(compacted.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(RefusalOf(compacted)->reason, "REVISION_COMPACTED");
+  EXPECT_EQ(RefusalOf(compacted)->items,
+            (std::vector<FaultItem>{{{"oldest_epoch", "1"}, {"oldest_revision", "12"}}}));
+}
+
+TEST(Feed, BeginsAnewAfterARestart) {
+  Feed feed(3);
+  for (int64_t number = 1; number <= 3; ++number) feed.Append(Batch(number));
+  feed.Restart({2, 8});
+  EXPECT_FALSE(feed.After({1, 3}, 9).ok());
+  feed.Append(Batch(9, {}, 2));
+  EXPECT_EQ(NumbersAfter(feed, {2, 8}, 9), std::vector<int64_t>{9});
+}
+
+TEST(FeedDeathTest, TakesNoBatchOutOfOrder) {
+  Feed feed(3);
+  feed.Append(Batch(1));
+  EXPECT_DEATH(feed.Append(Batch(1)), "BERTH_CHECK");
+  EXPECT_DEATH(feed.Append(Batch(3)), "BERTH_CHECK");
+  EXPECT_DEATH(feed.Append(Batch(2, {}, 0)), "BERTH_CHECK");
+}
+
+TEST(Feed, WakesWhomItConcerns) {
+  Feed feed(3);
+  std::map<std::string, int> woken;
+  const auto count = [&woken](const char* name) { return [&woken, name] { ++woken[name]; }; };
+  feed.Subscribe(std::nullopt, count("any"));
+  const int64_t first = feed.Subscribe(kRoot, count("root"));
+  feed.Subscribe(kRoot, count("root again"));
+  feed.Subscribe(kOtherRoot, count("other root"));
+
+  using Woken = std::map<std::string, int>;
+  feed.Append(Batch(1));
+  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}}));
+  feed.Append(Batch(2, {{kRoot}, {kRoot}}));
+  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}, {"root", 1}, {"root again", 1}}));
+  feed.Unsubscribe(first);
+  feed.Append(Batch(3, {{kRoot, kOtherRoot}}));
+  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}, {"root again", 1}, {"other root", 1}}));
+  feed.Restart({1, 9});
+  EXPECT_EQ(std::exchange(woken, {}), (Woken{{"any", 1}, {"root again", 1}, {"other root", 1}}));
+}
+
+TEST(Feed, MayBeReadFromAWake) {
+  Feed feed(3);
+  std::vector<int64_t> seen;
+  feed.Subscribe(std::nullopt, [&] { seen = NumbersAfter(feed, {0, 0}, 9); });
+  feed.Append(Batch(1));
+  EXPECT_EQ(seen, std::vector<int64_t>{1});
+}
+
+// The thread sanitizer watches; nobody may be woken once Unsubscribe has returned.
+TEST(Feed, ServesManyThreads) {
+  Feed feed(50);
+  std::atomic<bool> stop = false;
+  std::thread reader([&] {
+    Revision at;
+    while (!stop) {
+      const auto batches = feed.After(at, 10);
+      if (!batches.ok()) {
+        at.number += 1;
+      } else if (!batches->empty()) {
+        EXPECT_EQ(batches->front()->revision.number, at.epoch == 0 ? 1 : at.number + 1);
+        at = batches->back()->revision;
+      }
+    }
+  });
+  std::thread subscriber([&] {
+    while (!stop) {
+      auto alive = std::make_unique<int>(0);
+      const int64_t handle = feed.Subscribe(kRoot, [&alive] { ++*alive; });
+      feed.Unsubscribe(handle);
+      alive.reset();
+    }
+  });
+  for (int64_t number = 1; number <= 3000; ++number) feed.Append(Batch(number, {{kRoot}}));
+  stop = true;
+  reader.join();
+  subscriber.join();
+}
+
+}  // namespace
+}  // namespace berth::placement
