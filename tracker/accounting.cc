@@ -26,7 +26,7 @@ Orphan Describe(const Guest& guest) {
   orphan.uuid = guest.uuid;
   orphan.name = guest.name;
   orphan.state = guest.state;
-  orphan.usage.vcpus = guest.vcpus.value_or(1);
+  orphan.usage.vcpus = guest.vcpus_max > 0 ? guest.vcpus_max : guest.vcpus.value_or(1);
   orphan.usage.memory_mib = guest.memory_max_mib;
   orphan.usage.disk_mib = CeilDivide(guest.local_disk_bytes, kBytesPerMib);
   orphan.disk_gib = CeilDivide(orphan.usage.disk_mib, kMibPerGib);

@@ -34,6 +34,7 @@ struct Guest {
   std::string name;
   GuestState state = GuestState::kNone;
   std::optional<int64_t> vcpus;  // absent when the hypervisor would not say
+  int64_t vcpus_max = 0;         // by its definition; 0 when that was not read
   int64_t memory_max_mib = 0;
   int64_t memory_mib = 0;           // what it has now
   int64_t local_disk_bytes = 0;     // size of its local disks by its definition

@@ -8,8 +8,12 @@
 
 namespace berth::tracker {
 
+std::string TestDataPath(const std::string& name) {
+  return std::string(BERTH_TRACKER_TEST_DATA) + "/" + name;
+}
+
 std::string TestData(const std::string& name) {
-  std::ifstream file(std::string(BERTH_TRACKER_TEST_DATA) + "/" + name);
+  std::ifstream file(TestDataPath(name));
   if (!file) {
     std::fprintf(stderr, "no test data %s\n", name.c_str());
     std::abort();

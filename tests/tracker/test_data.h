@@ -7,6 +7,9 @@
 
 namespace berth::tracker {
 
+// Where a file of tests/tracker/data is.
+std::string TestDataPath(const std::string& name);
+
 // The text of a file in tests/tracker/data; ends the process when it is not there.
 std::string TestData(const std::string& name);
 

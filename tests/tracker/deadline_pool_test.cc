@@ -1,0 +1,104 @@
+// Calls that hang do not take their callers along.
+#include "tracker/deadline_pool.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tracker/command.h"
+
+namespace berth::tracker {
+namespace {
+
+TEST(DeadlinePool, Answers) {
+  DeadlinePool pool({2, 4});
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(*pool.Call<int>(
+                  "i", [i]() -> absl::StatusOr<int> { return i; }, absl::Seconds(30)),
+              i);
+  }
+  EXPECT_EQ(pool.hung(), 0);
+}
+
+TEST(DeadlinePool, LeavesAHungCallBehind) {  // T-70, T-390
+  DeadlinePool pool({1, 2});
+  auto release = std::make_shared<std::promise<void>>();
+  const std::shared_future<void> released = release->get_future().share();
+  auto ended = std::make_shared<std::atomic<int>>(0);
+  const auto hang = [released, ended] {
+    released.wait();
+    ++*ended;
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(pool.Run("hang", hang, absl::Milliseconds(20)).code(),
+              absl::StatusCode::kDeadlineExceeded);
+  }
+  EXPECT_EQ(pool.hung(), 2);
+  EXPECT_EQ(pool.Run("more", hang, absl::Seconds(30)).code(), absl::StatusCode::kUnavailable);
+  release->set_value();
+  while (pool.hung() > 0) std::this_thread::yield();
+  EXPECT_EQ(ended->load(), 2);
+  EXPECT_TRUE(pool.Run(
+                      "again", [] {}, absl::Seconds(30))
+                  .ok());
+}
+
+TEST(DeadlinePool, GivesUpOnACallThatNeverBegan) {
+  DeadlinePool pool({1, 4});
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::promise<void> began;
+  std::thread first([&] {
+    EXPECT_TRUE(pool.Run(
+                        "first",
+                        [&] {
+                          began.set_value();
+                          released.wait();
+                        },
+                        absl::Seconds(30))
+                    .ok());
+  });
+  began.get_future().wait();
+  auto ran = std::make_shared<std::atomic<bool>>(false);
+  EXPECT_EQ(pool.Run(
+                    "second", [ran] { ran->store(true); }, absl::Milliseconds(20))
+                .code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(pool.hung(), 0);
+  release.set_value();
+  first.join();
+  EXPECT_FALSE(ran->load());
+}
+
+TEST(DeadlinePool, ServesManyAtOnce) {
+  DeadlinePool pool({3, 4});
+  std::atomic<int> sum = 0;
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 8; ++i) {
+    callers.emplace_back([&] {
+      for (int j = 0; j < 200; ++j) {
+        EXPECT_TRUE(pool.Run(
+                            "add", [&] { ++sum; }, absl::Seconds(30))
+                        .ok());
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sum.load(), 1600);
+}
+
+TEST(Command, AnswersOrSaysWhyNot) {
+  EXPECT_EQ(*RunCommand({"echo", "a b", "$HOME"}, absl::Seconds(30)), "a b $HOME\n");
+  EXPECT_EQ(RunCommand({"berth-no-such-program"}, absl::Seconds(30)).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(RunCommand({"false"}, absl::Seconds(30)).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(RunCommand({"sleep", "60"}, absl::Milliseconds(50)).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(RunCommand({"head", "-c", "2000000", "/dev/zero"}, absl::Seconds(30)).status().code(),
+            absl::StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace berth::tracker
