@@ -19,45 +19,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "tracker/cpu_set.h"
 #include "tracker/deadline_pool.h"
-#include "tracker/facts.h"
 #include "tracker/hypervisor_events.h"
+#include "tracker/hypervisor_reading.h"
 #include "tracker/mutex.h"
 
 namespace berth::tracker {
 
 class CallCounter;
 class HypervisorConnection;
-
-struct HostReading {
-  int64_t memory_kib = 0;
-  int64_t mhz = 0;
-  CpuSet present;
-  CpuSet online;
-};
-
-// A guest as libvirt tells it, its definition still as text.
-struct GuestReading {
-  std::string uuid;
-  std::string name;
-  GuestState state = GuestState::kNone;
-  std::optional<int64_t> vcpus;
-  int64_t memory_max_mib = 0;
-  int64_t memory_mib = 0;
-  std::map<std::string, int64_t> capacity_bytes_by_target;  // disks whose size libvirt told
-  std::string definition_xml;                               // empty when it would not tell
-};
-
-struct GuestList {
-  std::vector<GuestReading> guests;   // by uuid
-  std::vector<std::string> warnings;  // what could not be read of which guest
-};
-
-struct DeviceList {
-  std::vector<std::string> documents;
-  std::vector<std::string> warnings;
-};
 
 class Hypervisor {
  public:

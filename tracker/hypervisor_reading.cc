@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tracker/hypervisor_connection.h"
 
 namespace berth::tracker {
 namespace {

@@ -78,26 +78,41 @@ TEST(Traits, AreAllStandard) {  // T-213
   }
 }
 
+// One trait as it shall be after a change of an ordinary node.
+struct Case {
+  const char* trait;
+  bool want;
+  void (*change)(Facts*, NodeConfiguration*);
+};
+
+void Nothing(Facts* /*facts*/, NodeConfiguration* /*node*/) {}
+
+void CheckEach(std::initializer_list<Case> cases) {
+  for (const Case& test : cases) {
+    if (!IsStandardTrait(test.trait)) continue;  // younger than the compiled-in list
+    Facts facts = OrdinaryFacts();
+    NodeConfiguration node;
+    test.change(&facts, &node);
+    const OwnedTraits owned = DescribeRootTraits(facts, node, std::nullopt);
+    ASSERT_EQ(owned.count(test.trait), 1u) << test.trait;
+    EXPECT_EQ(owned.at(test.trait), test.want) << test.trait;
+  }
+}
+
 TEST(Traits, FollowTheHost) {
-  struct Case {
-    const char* trait;
-    bool want;
-    void (*change)(Facts*, NodeConfiguration*);
-  };
-  const auto nothing = [](Facts*, NodeConfiguration*) {};
-  const Case kCases[] = {
-      {"COMPUTE_NODE", true, nothing},
-      {"OWNER_NOVA", true, nothing},
-      {"HW_CPU_HYPERTHREADING", false, nothing},
+  CheckEach({
+      {"COMPUTE_NODE", true, Nothing},
+      {"OWNER_NOVA", true, Nothing},
+      {"HW_CPU_HYPERTHREADING", false, Nothing},
       {"HW_CPU_HYPERTHREADING", true,  // E-2
        [](Facts* facts, NodeConfiguration*) { facts->hyperthreading = true; }},
-      {"HW_ARCH_X86_64", true, nothing},  // E-2
-      {"HW_ARCH_AARCH64", false, nothing},
+      {"HW_ARCH_X86_64", true, Nothing},  // E-2
+      {"HW_ARCH_AARCH64", false, Nothing},
       {"COMPUTE_ARCH_AARCH64", true,  // E-2
        [](Facts* facts, NodeConfiguration*) { facts->emulators.archs = {"aarch64"}; }},
       {"COMPUTE_VIOMMU_MODEL_SMMUV3", true,  // E-3
        [](Facts* facts, NodeConfiguration*) { facts->emulators.archs = {"aarch64"}; }},
-      {"COMPUTE_VIOMMU_MODEL_INTEL", false, nothing},
+      {"COMPUTE_VIOMMU_MODEL_INTEL", false, Nothing},
       {"COMPUTE_STORAGE_BUS_SATA", true,  // E-3
        [](Facts* facts, NodeConfiguration*) { facts->emulators.disk_buses = {"sata"}; }},
       {"COMPUTE_STORAGE_BUS_LXC", true,
@@ -106,12 +121,17 @@ TEST(Traits, FollowTheHost) {
        [](Facts* facts, NodeConfiguration*) { facts->virt_type = "parallels"; }},
       {"COMPUTE_GRAPHICS_MODEL_QXL", true,
        [](Facts* facts, NodeConfiguration*) { facts->emulators.video_models = {"qxl"}; }},
-      {"COMPUTE_NET_VIF_MODEL_VIRTIO", true, nothing},
+      {"COMPUTE_NET_VIF_MODEL_VIRTIO", true, Nothing},
       {"COMPUTE_NET_VIF_MODEL_VIRTIO", false,
        [](Facts* facts, NodeConfiguration*) { facts->virt_type = "lxc"; }},
       {"COMPUTE_NET_VIF_MODEL_PCNET", false,
        [](Facts* facts, NodeConfiguration*) { facts->virt_type = "parallels"; }},
-      {"COMPUTE_SECURITY_TPM_2_0", false, nothing},
+  });
+}
+
+TEST(Traits, FollowFirmwareAndOptions) {
+  CheckEach({
+      {"COMPUTE_SECURITY_TPM_2_0", false, Nothing},
       {"COMPUTE_SECURITY_TPM_1_2", true,  // E-3: versions not told
        [](Facts* facts, NodeConfiguration*) { facts->emulators.tpm_emulator = true; }},
       {"COMPUTE_SECURITY_TPM_1_2", false,
@@ -127,7 +147,7 @@ TEST(Traits, FollowTheHost) {
        }},
       {"COMPUTE_SECURITY_UEFI_SECURE_BOOT", true,  // E-4
        [](Facts* facts, NodeConfiguration*) { facts->emulators.secure_boot = true; }},
-      {"COMPUTE_IMAGE_TYPE_QCOW2", true, nothing},
+      {"COMPUTE_IMAGE_TYPE_QCOW2", true, Nothing},
       {"COMPUTE_IMAGE_TYPE_QCOW2", false,
        [](Facts*, NodeConfiguration* node) {
          node->disk_backend = DiskBackend::kLvm;
@@ -135,24 +155,15 @@ TEST(Traits, FollowTheHost) {
        }},
       {"COMPUTE_IMAGE_TYPE_ISO", false,
        [](Facts*, NodeConfiguration* node) { node->image_type_exclude_list = {"iso"}; }},
-      {"COMPUTE_IMAGE_TYPE_VMDK", false, nothing},
+      {"COMPUTE_IMAGE_TYPE_VMDK", false, Nothing},
       {"COMPUTE_MEM_BACKING_FILE", true,
        [](Facts*, NodeConfiguration* node) { node->file_backed_memory_mib = 4096; }},
-      {"COMPUTE_SAME_HOST_COLD_MIGRATE", false, nothing},
+      {"COMPUTE_SAME_HOST_COLD_MIGRATE", false, Nothing},
       {"COMPUTE_SECURITY_STATELESS_FIRMWARE", true,
        [](Facts* facts, NodeConfiguration*) { facts->library_version = EncodeVersion(9, 0, 0); }},
       {"COMPUTE_SECURITY_STATELESS_FIRMWARE", false,
        [](Facts* facts, NodeConfiguration*) { facts->library_version = EncodeVersion(8, 5, 9); }},
-  };
-  for (const Case& test : kCases) {
-    if (!IsStandardTrait(test.trait)) continue;  // younger than the compiled-in list
-    Facts facts = OrdinaryFacts();
-    NodeConfiguration node;
-    test.change(&facts, &node);
-    const OwnedTraits owned = DescribeRootTraits(facts, node, std::nullopt);
-    ASSERT_EQ(owned.count(test.trait), 1u) << test.trait;
-    EXPECT_EQ(owned.at(test.trait), test.want) << test.trait;
-  }
+  });
 }
 
 TEST(Traits, TellThatTheServiceIsDisabled) {  // T-212
