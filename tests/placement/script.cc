@@ -213,10 +213,11 @@ void RunScript(World& world, absl::string_view script) {
     if (line.empty()) continue;
     const size_t gap = line.rfind("  ");
     if (gap == absl::string_view::npos) BadScript(line);
-    const absl::string_view expected = absl::StripAsciiWhitespace(line.substr(gap));
+    const std::string expected(absl::StripAsciiWhitespace(line.substr(gap)));
     SCOPED_TRACE(testing::Message() << "script line " << number << ": " << line);
     const std::string before = world.Text();
-    const absl::StatusOr<Outcome> outcome = world.Do(ParseCommand(world, line.substr(0, gap)));
+    const absl::StatusOr<Outcome> outcome =
+        world.Do(ParseCommand(world, absl::StripAsciiWhitespace(line.substr(0, gap))));
     if (outcome.ok()) {
       EXPECT_EQ(expected, "OK");
     } else {
