@@ -6,38 +6,15 @@
 #define BERTH_PLACEMENT_SEARCH_H_
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "placement/candidate_request.h"
 #include "placement/state.h"
 
 namespace berth::placement {
-
-// One request group (spec 7.1). Names as the caller wrote them.
-struct RequestGroup {
-  std::string suffix;  // empty: the unsuffixed group
-  std::vector<NamedAmount> resources;
-  std::vector<std::vector<std::string>> required;  // any-of sets, ANDed
-  std::vector<std::string> forbidden;
-  std::vector<std::vector<AggregateId>> member_of;  // any-of sets, ANDed
-  std::vector<AggregateId> forbidden_aggregates;
-  std::optional<ProviderId> in_tree;
-};
-
-enum class GroupPolicy { kUnset, kNone, kIsolate };
-
-struct CandidateRequest {
-  std::vector<RequestGroup> groups;
-  GroupPolicy group_policy = GroupPolicy::kUnset;
-  std::vector<std::vector<std::string>> same_subtree;  // of suffixes
-  std::vector<std::string> root_required;
-  std::vector<std::string> root_forbidden;
-  std::optional<int64_t> limit;  // at least 1 (P-208)
-};
 
 struct SearchBudget {
   int64_t candidates_max = 100'000;  // stop generating after so many (P-213)

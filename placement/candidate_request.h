@@ -1,0 +1,40 @@
+// CandidateRequest: what shall fit together under one root, as its author wrote it (spec 7.1).
+//
+// A plain value. Names are resolved against the state that is searched.
+#ifndef BERTH_PLACEMENT_CANDIDATE_REQUEST_H_
+#define BERTH_PLACEMENT_CANDIDATE_REQUEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/types.h"
+
+namespace berth::placement {
+
+// One request group (spec 7.1). Names as the caller wrote them.
+struct RequestGroup {
+  std::string suffix;  // empty: the unsuffixed group
+  std::vector<NamedAmount> resources;
+  std::vector<std::vector<std::string>> required;  // any-of sets, ANDed
+  std::vector<std::string> forbidden;
+  std::vector<std::vector<AggregateId>> member_of;  // any-of sets, ANDed
+  std::vector<AggregateId> forbidden_aggregates;
+  std::optional<ProviderId> in_tree;
+};
+
+enum class GroupPolicy { kUnset, kNone, kIsolate };
+
+struct CandidateRequest {
+  std::vector<RequestGroup> groups;
+  GroupPolicy group_policy = GroupPolicy::kUnset;
+  std::vector<std::vector<std::string>> same_subtree;  // of suffixes
+  std::vector<std::string> root_required;
+  std::vector<std::string> root_forbidden;
+  std::optional<int64_t> limit;  // at least 1 (P-208)
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_CANDIDATE_REQUEST_H_

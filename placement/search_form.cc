@@ -1,0 +1,205 @@
+// The form of a request: every stage of P-175 that needs no state.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "placement/catalog.h"
+#include "placement/form.h"
+#include "placement/search_plan.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr size_t kSuffixLengthMax = 64;
+
+bool IsSuffix(absl::string_view text) {
+  return text.size() <= kSuffixLengthMax && std::all_of(text.begin(), text.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+         });
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string FieldOf(const CandidateRequest& request, const RequestGroup& group) {
+  return absl::StrCat("groups[", &group - request.groups.data(), "]");
+}
+
+std::string NameOf(const RequestGroup& group) {
+  return group.suffix.empty() ? "the unsuffixed group" : absl::StrCat("group ", group.suffix);
+}
+
+absl::Status CheckOuterForm(const CandidateRequest& request) {
+  Form form;
+  if (request.limit && *request.limit < 1) {
+    form.Fault(kInvalidField, "limit", absl::StrCat("must be 1 or more, is ", *request.limit));
+  }
+  std::set<std::string> seen;
+  for (const RequestGroup& group : request.groups) {
+    const std::string field = absl::StrCat(FieldOf(request, group), ".suffix");
+    if (!IsSuffix(group.suffix)) {
+      form.Fault(kInvalidField, field, "must be at most 64 letters, digits, `_` and `-`");
+    }
+    if (!seen.insert(group.suffix).second) {
+      form.Fault(kDuplicateParameter, field, absl::StrCat("repeats ", NameOf(group)));
+    }
+  }
+  for (const std::string& trait : request.root_required) form.UpperName("root_required", trait);
+  for (const std::string& trait : request.root_forbidden) form.UpperName("root_forbidden", trait);
+  return form.status();
+}
+
+absl::Status CheckRootTraits(const CandidateRequest& request) {
+  Form form;
+  for (const std::string& trait : request.root_required) {
+    if (!Contains(request.root_forbidden, trait)) continue;
+    form.Fault("CONFLICTING_TRAITS", "root_required",
+               absl::StrCat("and root_forbidden both name ", trait), {{"trait", trait}});
+  }
+  return form.status();
+}
+
+absl::Status CheckSubtreeForm(const CandidateRequest& request) {
+  Form form;
+  for (const std::vector<std::string>& set : request.same_subtree) {
+    if (set.empty()) form.Fault("UNKNOWN_SUFFIX", "same_subtree", "has an empty set");
+    if (Contains(set, "")) {
+      form.Fault("UNKNOWN_SUFFIX", "same_subtree", "cannot name the unsuffixed group");
+    }
+  }
+  return form.status();
+}
+
+void CheckResources(Form& form, const std::string& field, const RequestGroup& group) {
+  std::set<std::string> seen;
+  for (const NamedAmount& wanted : group.resources) {
+    form.UpperName(field, wanted.resource_class);
+    if (wanted.amount < 1 || wanted.amount > kAmountMax) {
+      form.Fault(
+          kInvalidField, field,
+          absl::StrCat("must ask for 1 to ", kAmountMax, " of ", wanted.resource_class,
+                       ", asks for ", wanted.amount),
+          {{"resource_class", wanted.resource_class}, {"requested", absl::StrCat(wanted.amount)}});
+    }
+    if (!seen.insert(wanted.resource_class).second) {
+      form.Fault(kDuplicateParameter, field, absl::StrCat("repeats ", wanted.resource_class),
+                 {{"resource_class", wanted.resource_class}});
+    }
+  }
+}
+
+absl::Status CheckGroupFields(const CandidateRequest& request) {
+  Form form;
+  for (const RequestGroup& group : request.groups) {
+    const std::string field = FieldOf(request, group);
+    CheckResources(form, absl::StrCat(field, ".resources"), group);
+    for (const std::vector<std::string>& set : group.required) {
+      if (set.empty()) {
+        form.Fault(kInvalidField, absl::StrCat(field, ".required_traits"), "has an empty term");
+      }
+      for (const std::string& trait : set) {
+        form.UpperName(absl::StrCat(field, ".required_traits"), trait);
+      }
+    }
+    for (const std::string& trait : group.forbidden) {
+      form.UpperName(absl::StrCat(field, ".forbidden_traits"), trait);
+    }
+    for (const std::vector<AggregateId>& set : group.member_of) {
+      if (set.empty()) {
+        form.Fault(kInvalidField, absl::StrCat(field, ".member_of"), "has an empty term");
+      }
+    }
+  }
+  return form.status();
+}
+
+absl::Status CheckSomethingIsAskedFor(const CandidateRequest& request) {
+  for (const RequestGroup& group : request.groups) {
+    if (!group.resources.empty()) return absl::OkStatus();
+  }
+  Form form;
+  form.Fault("NO_RESOURCES_REQUESTED", "groups", "must ask for resources at least once");
+  return form.status();
+}
+
+absl::Status CheckResourceless(const CandidateRequest& request) {
+  Form form;
+  for (const RequestGroup& group : request.groups) {
+    if (!group.resources.empty()) continue;
+    const bool filters = !group.required.empty() || !group.forbidden.empty() ||
+                         !group.member_of.empty() || !group.forbidden_aggregates.empty() ||
+                         group.in_tree.has_value();
+    const bool placed =
+        std::any_of(request.same_subtree.begin(), request.same_subtree.end(),
+                    [&group](const auto& set) { return Contains(set, group.suffix); });
+    if (!group.suffix.empty() && filters && placed) continue;
+    form.Fault("RESOURCELESS_GROUP", FieldOf(request, group),
+               absl::StrCat("asks for no resources: it must have a suffix, another filter and a "
+                            "place in same_subtree (",
+                            NameOf(group), ")"));
+  }
+  return form.status();
+}
+
+absl::Status CheckSuffixesExist(const CandidateRequest& request) {
+  Form form;
+  for (const std::vector<std::string>& set : request.same_subtree) {
+    for (const std::string& suffix : set) {
+      const bool exists =
+          std::any_of(request.groups.begin(), request.groups.end(),
+                      [&suffix](const RequestGroup& group) { return group.suffix == suffix; });
+      if (!exists) {
+        form.Fault("UNKNOWN_SUFFIX", "same_subtree",
+                   absl::StrCat("names ", suffix, ", which is no group's suffix"));
+      }
+    }
+  }
+  return form.status();
+}
+
+absl::Status CheckGroupTraits(const CandidateRequest& request) {
+  Form form;
+  for (const RequestGroup& group : request.groups) {
+    for (const std::vector<std::string>& set : group.required) {
+      const bool all_forbidden = std::all_of(
+          set.begin(), set.end(),
+          [&group](const std::string& trait) { return Contains(group.forbidden, trait); });
+      if (!all_forbidden) continue;
+      form.Fault("CONFLICTING_TRAITS", absl::StrCat(FieldOf(request, group), ".required_traits"),
+                 absl::StrCat("asks for ", set.front(), ", which ", NameOf(group), " forbids"),
+                 {{"trait", set.front()}});
+    }
+  }
+  return form.status();
+}
+
+absl::Status CheckPolicy(const CandidateRequest& request) {
+  const auto suffixed =
+      std::count_if(request.groups.begin(), request.groups.end(),
+                    [](const RequestGroup& group) { return !group.suffix.empty(); });
+  if (suffixed <= 1 || request.group_policy != GroupPolicy::kUnset) return absl::OkStatus();
+  Form form;
+  form.Fault("GROUP_POLICY_REQUIRED", "group_policy",
+             absl::StrCat("must be given with ", suffixed, " suffixed groups"));
+  return form.status();
+}
+
+}  // namespace
+
+absl::Status CheckRequest(const CandidateRequest& request) {
+  // The order is part of the interface (P-175).
+  constexpr absl::Status (*kStages[])(const CandidateRequest&) = {
+      CheckOuterForm,     CheckRootTraits,          CheckSubtreeForm,
+      CheckGroupFields,   CheckSomethingIsAskedFor, CheckResourceless,
+      CheckSuffixesExist, CheckGroupTraits,         CheckPolicy};
+  for (const auto& stage : kStages) {
+    if (absl::Status status = stage(request); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,37 @@
+// BruteForce: every candidate of a request, found by trying everything.
+//
+// Written from sections 7.2 to 7.5 of the specification alone, one line a rule, with no thought for
+// speed; shares no code with the search. For small worlds only.
+#ifndef BERTH_TESTS_PLACEMENT_BRUTE_FORCE_H_
+#define BERTH_TESTS_PLACEMENT_BRUTE_FORCE_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "placement/search.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+// What makes two candidates the same or not (P-200).
+struct PlainCandidate {
+  std::map<std::pair<ProviderId, std::string>, Amount> allocations;  // by provider and class
+  std::map<std::string, std::set<ProviderId>> mappings;
+  friend auto operator<=>(const PlainCandidate&, const PlainCandidate&) = default;
+};
+
+// All candidates of a well-formed `request`, which names nothing unknown.
+std::set<PlainCandidate> AllCandidates(const State& state, const CandidateRequest& request);
+
+// What the search found, in the same form. REQUIRES: `state` is the one that was searched.
+PlainCandidate Plain(const State& state, const Candidate& candidate);
+
+// For messages.
+std::string ToString(const State& state, const PlainCandidate& candidate);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_TESTS_PLACEMENT_BRUTE_FORCE_H_
