@@ -45,6 +45,21 @@ struct ProviderPlace {
   const ConsumerSet& consumers() const { return tree->consumers[position]; }
 };
 
+// A provider's name as a key that is cheap to copy and to keep; compares by the name.
+struct NameKey {
+  std::shared_ptr<const ProviderConfig> config;
+
+  friend bool operator<(const NameKey& a, const NameKey& b) {
+    return a.config->name < b.config->name;
+  }
+  friend bool operator<(const NameKey& key, absl::string_view name) {
+    return key.config->name < name;
+  }
+  friend bool operator<(absl::string_view name, const NameKey& key) {
+    return name < key.config->name;
+  }
+};
+
 // What the consumers of one owner hold together (P-159).
 struct OwnerUsage {
   std::shared_ptr<const Owner> owner;
@@ -153,7 +168,7 @@ class State {
   Shared<Catalog> catalog_ = Shared<Catalog>::Make();
   Roots roots_;
   PersistentMap<ProviderId, ProviderId> root_of_;
-  PersistentMap<std::string, ProviderId> provider_names_;
+  PersistentMap<NameKey, ProviderId> provider_names_;
   PersistentMap<ClassId, int64_t> class_uses_;
   PersistentMap<TraitId, int64_t> trait_uses_;
   ConsumerTable consumers_;

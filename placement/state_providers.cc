@@ -120,7 +120,7 @@ void State::PutTogether(Pool pool, const std::vector<ProviderId>& old_roots) {
 void State::ReleaseNames(absl::Span<const Change> puts, absl::Span<const Change> removals) {
   const auto release = [this](ProviderId id) {
     const std::optional<ProviderPlace> place = FindProvider(id);
-    if (place) BERTH_CHECK(provider_names_.Erase(place->config().name));
+    if (place) BERTH_CHECK(provider_names_.Erase(absl::string_view(place->config().name)));
   };
   for (const Change& put : puts) release(ConfigOf(put).id);
   for (const Change& removal : removals) release(std::get<ProviderRemoved>(removal).id);
@@ -140,8 +140,8 @@ void State::ApplyProviders(absl::Span<const Change> puts, DroppedUse& dropped) {
 void State::PutConfig(const std::shared_ptr<const ProviderConfig>& config, Pool& pool,
                       DroppedUse& dropped) {
   CheckConfig(*config);
-  BERTH_CHECK(provider_names_.Find(config->name) == nullptr);  // P-11
-  provider_names_.Put(config->name, config->id);
+  BERTH_CHECK(provider_names_.Find(NameKey{config}) == nullptr);  // P-11
+  provider_names_.Put(NameKey{config}, config->id);
   CountUses(*config, +1);
   Provider& provider = pool[config->id];
   const std::shared_ptr<const ProviderConfig> old = std::exchange(provider.config, config);

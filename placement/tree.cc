@@ -90,7 +90,7 @@ TreePtr MakeTree(std::vector<Provider> providers) {
   const Chains chains = ChainsOf(providers);
   const size_t count = providers.size();
   auto shape = std::make_shared<TreeShape>();
-  for (std::vector<int32_t>* column : {&shape->parent_of, &shape->end_of, &shape->first_row}) {
+  for (auto* column : {&shape->parent_of, &shape->end_of, &shape->first_row}) {
     column->reserve(count + 1);
   }
   const std::vector<int> order = OrderOf(chains, *shape);

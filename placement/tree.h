@@ -2,7 +2,8 @@
 //
 // Two parts that change at different speeds: the shape (who is whose parent, configurations),
 // shared by all versions until a configuration changes; and what claims move, copied with each.
-// Providers are addressed by their position.
+// Providers are addressed by their position. A tree of one, as most hosts are, is two blocks: what
+// a larger one keeps elsewhere is inlined.
 //
 // Invariants:
 //   1. Position 0 is the root; every provider stands after its parent; the providers of a subtree
@@ -18,24 +19,27 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "placement/counted.h"
 #include "placement/provider.h"
 
 namespace berth::placement {
 
 struct TreeShape {
-  std::vector<std::shared_ptr<const ProviderConfig>> configs;
-  std::vector<int32_t> parent_of;  // -1 for the root
-  std::vector<int32_t> end_of;
-  std::vector<int32_t> first_row;  // one more than providers: the last is the number of rows
-  std::vector<std::pair<ProviderId, int32_t>> by_id;  // rising
+  absl::InlinedVector<std::shared_ptr<const ProviderConfig>, 1> configs;
+  absl::InlinedVector<int32_t, 4> parent_of;  // -1 for the root
+  absl::InlinedVector<int32_t, 4> end_of;
+  absl::InlinedVector<int32_t, 4>
+      first_row;  // one more than providers: the last is the number of rows
+  absl::InlinedVector<std::pair<ProviderId, int32_t>, 1> by_id;  // rising
 };
 
 struct Tree {
   std::shared_ptr<const TreeShape> shape;
-  std::vector<Amount> used;
-  std::vector<Generation> allocation_generations;  // by position
-  std::vector<ConsumerSet> consumers;  // by position: who holds an allocation of the provider
+  absl::InlinedVector<Amount, 3> used;
+  absl::InlinedVector<Generation, 1> allocation_generations;  // by position
+  // By position: who holds an allocation of the provider.
+  absl::InlinedVector<ConsumerSet, 1> consumers;
 
   int size() const { return static_cast<int>(shape->configs.size()); }
   const ProviderConfig& config(int position) const { return *shape->configs[position]; }

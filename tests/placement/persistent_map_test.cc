@@ -1,7 +1,6 @@
 // Random calls against an ordinary map; older copies must stay as they were.
 #include "placement/persistent_map.h"
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
@@ -14,17 +13,10 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "placement/uuid.h"
+#include "seed.h"
 
 namespace berth::placement {
 namespace {
-
-uint64_t Seed() {
-  const char* given = std::getenv("BERTH_SEED");
-  const uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 using Model = absl::btree_map<int, std::string>;
 using Map = PersistentMap<int, std::string>;

@@ -1,8 +1,6 @@
 #include "random_commands.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -18,14 +16,6 @@ std::shared_ptr<const ProviderConfig> Made(ProviderConfig config) {
 }
 
 }  // namespace
-
-uint64_t Seed() {
-  const char* given = std::getenv("BERTH_SEED");
-  const uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 RandomCommands::RandomCommands(uint64_t seed, int providers_max, int consumers_max)
     : random_(seed), providers_max_(providers_max), consumers_max_(consumers_max) {}

@@ -14,9 +14,6 @@
 
 namespace berth::placement {
 
-// From the environment variable BERTH_SEED, else a fresh one; prints it.
-uint64_t Seed();
-
 class RandomCommands {
  public:
   // At most about so many providers and consumers are there at a time.

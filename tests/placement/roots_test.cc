@@ -2,12 +2,12 @@
 #include "placement/roots.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <random>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "seed.h"
 
 namespace berth::placement {
 namespace {
@@ -78,11 +78,7 @@ void ExpectSame(const Roots& roots, const Model& model) {
 }
 
 TEST(Roots, AgreesWithAnOrdinaryMapAndLeavesCopiesAlone) {
-  const char* given = std::getenv("BERTH_SEED");
-  const uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(Seed());
   Roots roots;
   Model model;
   std::vector<std::pair<Roots, Model>> older;

@@ -7,6 +7,7 @@
 #include "model_state.h"
 #include "placement/capacity.h"
 #include "random_commands.h"
+#include "seed.h"
 
 namespace berth::placement {
 namespace {

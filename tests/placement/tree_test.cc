@@ -46,8 +46,8 @@ TEST(Tree, StandsInOneOrderWhateverItWasMadeFrom) {
       EXPECT_EQ(tree->used_of(position, number - 1), 10 * number + number - 1);
       EXPECT_EQ(tree->allocation_generations[position].value, number);
     }
-    EXPECT_EQ(tree->shape->parent_of, (std::vector<int32_t>{-1, 0, 1, 1, 0, 4}));
-    EXPECT_EQ(tree->shape->end_of, (std::vector<int32_t>{6, 4, 3, 4, 6, 6}));
+    EXPECT_EQ(tree->shape->parent_of, (absl::InlinedVector<int32_t, 4>{-1, 0, 1, 1, 0, 4}));
+    EXPECT_EQ(tree->shape->end_of, (absl::InlinedVector<int32_t, 4>{6, 4, 3, 4, 6, 6}));
     EXPECT_EQ(tree->root_id(), IdOf(5));
     EXPECT_EQ(tree->Find(IdOf(8)), -1);
     EXPECT_TRUE(tree->IsAncestorOrSelf(1, 3));

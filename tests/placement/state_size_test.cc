@@ -1,0 +1,159 @@
+// What a State weighs, and what a batch of claims costs it.
+//
+// Bytes are those that the allocator hands out, its own word per block included. Times are printed;
+// the bounds on them are wide, to catch a slip in the order of growth and not a busy machine.
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <random>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "placement/state.h"
+
+namespace {
+
+std::atomic<int64_t> allocated_bytes = 0;
+
+int64_t SizeOf(void* block) { return static_cast<int64_t>(malloc_usable_size(block) + 8); }
+
+}  // namespace
+
+void* operator new(size_t size) {
+  void* block = std::malloc(size);
+  if (block == nullptr) std::abort();
+  allocated_bytes.fetch_add(SizeOf(block), std::memory_order_relaxed);
+  return block;
+}
+void operator delete(void* block) noexcept {
+  if (block == nullptr) return;
+  allocated_bytes.fetch_sub(SizeOf(block), std::memory_order_relaxed);
+  std::free(block);
+}
+void operator delete(void* block, size_t) noexcept { operator delete(block); }
+
+namespace berth::placement {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSlow = true;
+#elif defined(__has_feature)
+constexpr bool kSlow = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSlow = false;
+#endif
+
+constexpr int kHosts = kSlow ? 2'000 : 10'000;
+constexpr int kConsumers = kHosts * 10;
+constexpr ClassId kClasses[] = {ClassId{1}, ClassId{2}, ClassId{3}};
+
+ProviderId HostOf(uint64_t number) {
+  return ProviderId{Uuid{number * 0x9e3779b97f4a7c15, number * 0xbf58476d1ce4e5b9}};
+}
+
+State Hosts() {
+  State state;
+  Changes changes;
+  for (const ClassId id : kClasses) {
+    changes.push_back(ClassPut{id, absl::StrCat("CUSTOM_", static_cast<uint32_t>(id))});
+  }
+  std::vector<TraitId> traits;
+  for (uint32_t i = 1; i <= 20; ++i) {
+    traits.push_back(TraitId{i});
+    changes.push_back(TraitPut{TraitId{i}, absl::StrCat("CUSTOM_", i)});
+  }
+  state.Apply(changes);
+  for (int i = 0; i < kHosts; ++i) {
+    ProviderConfig config;
+    config.id = HostOf(i);
+    config.name = absl::StrCat("compute-", i, ".example.org");
+    for (const ClassId id : kClasses) {
+      config.inventories.push_back({id, Inventory{.total = 100'000}, 100'000});
+    }
+    config.traits = traits;
+    config.aggregates = {AggregateId{Uuid{1, 1}}};
+    state.Apply({ProviderPut{std::make_shared<const ProviderConfig>(std::move(config))}});
+  }
+  return state;
+}
+
+// A claim as the rules make it: one consumer with three classes on one host.
+class Claims {
+ public:
+  Changes Next(const State& state) {
+    const ProviderPlace place = *state.FindProvider(HostOf(random_() % kHosts));
+    Consumer consumer;
+    consumer.id = ConsumerId{Uuid{random_(), random_()}};
+    consumer.generation = {++number_};
+    consumer.owner = state.ShareOwner({absl::StrCat("project ", random_() % 100), "user", "TYPE"});
+    ProviderUsed used{place.config().id, place.allocation_generation().Next(), {}};
+    for (int row = 0; row < 3; ++row) {
+      consumer.allocations.push_back({place.config().id, kClasses[row], 1});
+      used.used.push_back({kClasses[row], place.used(row) + 1});
+    }
+    return {ConsumerPut{std::make_shared<const Consumer>(std::move(consumer))}, std::move(used)};
+  }
+
+ private:
+  std::mt19937_64 random_{42};
+  int64_t number_ = 0;
+};
+
+TEST(StateSize, KeepsToItsBudgets) {
+  const int64_t before_hosts = allocated_bytes;
+  State state = Hosts();
+  const int64_t before_consumers = allocated_bytes;
+  Claims claims;
+  for (int i = 0; i < kConsumers; ++i) state.Apply(claims.Next(state));
+  const double per_host = static_cast<double>(before_consumers - before_hosts) / kHosts;
+  const double per_consumer = static_cast<double>(allocated_bytes - before_consumers) / kConsumers;
+  std::printf("%.0f bytes a flat host, %.0f bytes a consumer\n", per_host, per_consumer);
+  EXPECT_LE(per_consumer, 200);
+  EXPECT_LE(per_host, 1100);
+}
+
+TEST(StateSize, AppliesABatchQuickly) {
+  using std::chrono::duration;
+  using std::chrono::steady_clock;
+  State state = Hosts();
+  Claims claims;
+  for (int i = 0; i < kConsumers; ++i) state.Apply(claims.Next(state));
+  constexpr int kBatch = 64;
+  double best_us = 1e9;
+  double best_find_ns = 1e9;
+  std::vector<StatePtr> published;
+  for (int round = 0; round < 100; ++round) {
+    published.push_back(std::make_shared<const State>(state));
+    std::vector<Changes> batch;
+    State scratch = state;  // the claims are drawn one after another
+    for (int i = 0; i < kBatch; ++i) {
+      batch.push_back(claims.Next(scratch));
+      scratch.Apply(batch.back());
+    }
+    const auto begin = steady_clock::now();
+    State next = *published.back();
+    for (const Changes& changes : batch) next.Apply(changes);
+    const auto published_at = steady_clock::now();
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(next.FindProvider(HostOf(i * 7 % kHosts)));
+    const auto found_at = steady_clock::now();
+    best_us = std::min(best_us, duration<double, std::micro>(published_at - begin).count());
+    best_find_ns =
+        std::min(best_find_ns, duration<double, std::micro>(found_at - published_at).count());
+    state = next;
+    if (published.size() > 8) published.erase(published.begin());
+  }
+  std::printf("%.0f us for a batch of %d claims on %d hosts, %.0f ns to find a provider\n", best_us,
+              kBatch, kHosts, best_find_ns);
+  if (!kSlow) {
+    EXPECT_LE(best_us, 1000);
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement
