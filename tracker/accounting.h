@@ -76,6 +76,7 @@ struct OrphanMemory {
     std::optional<MonotonicTime> warned;
   };
   std::map<std::string, Seen> guests;  // by uuid; only those that were orphans at the last pass
+  bool judged = false;  // a pass of this process has compared guests with placement's records
 };
 
 struct OrphanJudgement {

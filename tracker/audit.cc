@@ -21,18 +21,49 @@ const Inventories& PlacedInventories(const Records* records, const std::string& 
   return *none;
 }
 
+OrphanJudgement JudgeWith(const AuditInput& input, const std::vector<Guest>& guests,
+                          const OrphanMemory& memory) {
+  static const std::vector<KnownAllocation>* const none = new std::vector<KnownAllocation>();
+  return JudgeOrphans(guests, input.records != nullptr ? input.records->allocations : *none,
+                      input.configuration.orphans, memory, input.now, input.wall_now,
+                      input.orphan_confirmation);
+}
+
+RootInventory DescribeRoot(const AuditInput& input, const std::vector<Orphan>& orphans) {
+  return DescribeRootInventory(input.facts, input.configuration,
+                               PlacedInventories(input.records, input.node_uuid),
+                               SumWithheld(orphans));
+}
+
+// A process that has just started does not know which orphans its predecessor had confirmed. Where
+// placement withholds exactly what all of them use, they were: giving that capacity away until they
+// are confirmed anew would be wrong.
+void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
+  if (judgement->orphans.empty()) return;
+  OrphanMemory assumed = judgement->memory;
+  for (auto& [uuid, seen] : assumed.guests) seen.confirmed = true;
+  OrphanJudgement adopted = JudgeWith(input, input.facts.guests, assumed);
+  if (DescribeRoot(input, adopted.orphans).inventories ==
+      PlacedInventories(input.records, input.node_uuid)) {
+    *judgement = std::move(adopted);
+  }
+}
+
 // Without records, guests that were withheld and still run keep their place; no others are judged.
 OrphanJudgement Judge(const AuditInput& input) {
-  if (input.records != nullptr) {
-    return JudgeOrphans(input.facts.guests, input.records->allocations, input.configuration.orphans,
-                        input.memory, input.now, input.wall_now, input.orphan_confirmation);
+  if (input.records == nullptr) {
+    std::vector<Guest> known;
+    for (const Guest& guest : input.facts.guests) {
+      if (input.memory.guests.count(guest.uuid) != 0) known.push_back(guest);
+    }
+    OrphanJudgement judgement = JudgeWith(input, known, input.memory);
+    judgement.memory.judged = input.memory.judged;
+    return judgement;
   }
-  std::vector<Guest> known;
-  for (const Guest& guest : input.facts.guests) {
-    if (input.memory.guests.count(guest.uuid) != 0) known.push_back(guest);
-  }
-  return JudgeOrphans(known, {}, input.configuration.orphans, input.memory, input.now,
-                      input.wall_now, input.orphan_confirmation);
+  OrphanJudgement judgement = JudgeWith(input, input.facts.guests, input.memory);
+  if (!input.memory.judged) AdoptWithheld(input, &judgement);
+  judgement.memory.judged = true;
+  return judgement;
 }
 
 std::string OrphanText(const Orphan& orphan) {
@@ -79,9 +110,7 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   if (!verified.ok()) return verified;
   Audit audit;
   OrphanJudgement judgement = Judge(input);
-  const RootInventory root = DescribeRootInventory(
-      input.facts, input.configuration, PlacedInventories(input.records, input.node_uuid),
-      SumWithheld(judgement.orphans));
+  const RootInventory root = DescribeRoot(input, judgement.orphans);
   const std::optional<bool> disabled =
       input.records == nullptr ? std::nullopt : input.records->service_disabled;
 

@@ -1,0 +1,103 @@
+// One session with placement, from Hello to its end. For uplink*.cc only.
+//
+// Run() speaks; a second thread listens and leaves what it hears for Run(). Everything else may be
+// called from any thread.
+#ifndef BERTH_TRACKER_UPLINK_SESSION_H_
+#define BERTH_TRACKER_UPLINK_SESSION_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/placement/v1/report.grpc.pb.h"
+#include "berth/placement/v1/report.pb.h"
+#include "tracker/mutex.h"
+#include "tracker/uplink.h"
+
+namespace berth::tracker {
+
+// How a session ended.
+struct UplinkEnd {
+  absl::Status status;
+  bool welcomed = false;
+  bool fenced = false;
+  bool deleted = false;
+};
+
+class UplinkSession {
+ public:
+  // `first`: no session of this process has begun well yet.
+  UplinkSession(const Uplink::Options& options, const std::vector<Node*>& nodes,
+                const Uplink::Callbacks& callbacks, const std::shared_ptr<grpc::Channel>& channel,
+                bool first);
+
+  UplinkEnd Run();
+  void Notify();
+  void Stop();
+  void AuditDone(const std::string& order_id);
+  bool welcomed() const { return welcomed_.load(); }
+  int64_t heartbeats() const { return heartbeats_.load(); }
+  int64_t conflicts() const { return conflicts_.load(); }
+
+ private:
+  using Request = placement::v1::SessionRequest;
+  using Response = placement::v1::SessionResponse;
+  using Clock = std::chrono::steady_clock;
+
+  void Listen();
+  // Waits until something is to be done: heard, notified, a beat due, or the end.
+  void Wait();
+  // False when the stream is broken.
+  bool Say(const Request& request);
+  bool SayHello();
+  bool SayReports();
+  bool SayBeat();
+  bool SayReadiness();
+  bool SayAudits();
+  void Hear(const Response& response);
+  void HearWelcome(const placement::v1::Welcome& welcome);
+  void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records);
+  void HearAck(const placement::v1::Ack& ack);
+  void HearReject(const placement::v1::Reject& reject);
+  void HearPush(const placement::v1::Push& push);
+  Node* Find(const std::string& node_uuid) const;
+  UplinkEnd Conclude(const grpc::Status& status) const;
+
+  const Uplink::Options& options_;
+  const std::vector<Node*>& nodes_;
+  const Uplink::Callbacks& callbacks_;
+  const bool first_;
+  grpc::ClientContext context_;
+  const std::unique_ptr<placement::v1::ReportService::Stub> stub_;
+  std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> stream_;
+
+  // Used by Run()'s thread only.
+  std::set<std::string> greeted_;  // nodes that a Hello has named
+  std::map<std::string, Clock::time_point> not_before_;
+  Clock::time_point next_beat_;
+  std::chrono::milliseconds heartbeat_;
+  std::optional<bool> told_ready_;
+
+  std::atomic<bool> welcomed_ = false;
+  std::atomic<int64_t> heartbeats_ = 0;
+  std::atomic<int64_t> conflicts_ = 0;
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Response> heard_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
+  bool notified_ ABSL_GUARDED_BY(mutex_) = true;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // the listener heard the end
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_UPLINK_SESSION_H_
