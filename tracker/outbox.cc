@@ -1,5 +1,6 @@
 #include "tracker/outbox.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "tracker/report.h"
@@ -47,10 +48,11 @@ std::optional<Outbox::Outgoing> Outbox::Next() {
 void Outbox::Welcome(Standing standing, int64_t last_sequence) {
   in_flight_.reset();
   standing_ = standing;
-  sequence_ = last_sequence;
-  // A number that this process did not have acknowledged is none that a delta may follow.
+  // A report whose fate is unknown may still be applied: its number is not used again.
+  sequence_ = std::max(sequence_, last_sequence);
+  // A delta follows only a report that placement has applied and this process had acknowledged.
   snapshot_wanted_ = standing != Standing::kKnown || acknowledged_ == nullptr ||
-                     last_sequence != acknowledged_sequence_;
+                     last_sequence != acknowledged_sequence_ || sequence_ != last_sequence;
 }
 
 void Outbox::OrderSnapshot() {
@@ -77,6 +79,7 @@ bool Outbox::Reject(int64_t sequence, bool again) {
   if (!in_flight_ || in_flight_->sequence != sequence) return false;
   ++reports_rejected_;
   tries_in_a_row_ = again ? tries_in_a_row_ + 1 : kTriesInARowMax;
+  sequence_ = sequence - 1;  // it was not applied: the next one takes its number
   in_flight_.reset();
   return true;
 }

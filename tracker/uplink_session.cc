@@ -204,10 +204,7 @@ bool UplinkSession::SayReports() {
 bool UplinkSession::SayReadiness() {
   const bool ready =
       !std::all_of(nodes_.begin(), nodes_.end(), [](const Node* node) { return NotReady(*node); });
-  if (told_ready_ == ready || (ready && !told_ready_ && first_)) {
-    told_ready_ = ready;
-    return true;
-  }
+  if (told_ready_ == ready) return true;
   told_ready_ = ready;
   Request request;
   request.mutable_readiness()->set_ready(ready);
@@ -278,6 +275,8 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   for (const v1::RecordedNode& node : welcome.recorded_nodes()) records.push_back(ReadRecord(node));
   const bool disabled = welcome.service().disabled();
   for (const v1::NodeWelcome& told : welcome.nodes()) {
+    // A second Hello names all nodes; what is going on with the first ones goes on.
+    if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
     WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
     // A node that is recorded has its records pushed; a new one has none.

@@ -80,6 +80,7 @@ class UplinkSession {
 
   // Used by Run()'s thread only.
   std::set<std::string> greeted_;  // nodes that a Hello has named
+  std::set<std::string> welcomed_nodes_;
   std::map<std::string, Clock::time_point> not_before_;
   Clock::time_point next_beat_;
   std::chrono::milliseconds heartbeat_;
