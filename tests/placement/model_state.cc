@@ -15,17 +15,16 @@ void ExpectSameCatalog(const State& state, const ModelState& model) {
   for (const auto& [id, name] : model.classes) {
     EXPECT_EQ(state.catalog().classes.Find(name), id);
     EXPECT_EQ(state.catalog().classes.NameOf(id), name);
-    EXPECT_EQ(state.inventories_of(id),
-              std::count_if(model.providers.begin(), model.providers.end(), [&](const auto& entry) {
-                return entry.second.FindInventory(id) >= 0;
-              }));
+    int64_t offers = 0;
+    for (const auto& [provider, config] : model.providers) offers += config.FindInventory(id) >= 0;
+    EXPECT_EQ(state.inventories_of(id), offers);
   }
   EXPECT_EQ(state.catalog().traits.by_name().size(), model.traits.size());
   for (const auto& [id, name] : model.traits) {
     EXPECT_EQ(state.catalog().traits.Find(name), id);
-    EXPECT_EQ(state.providers_with(id),
-              std::count_if(model.providers.begin(), model.providers.end(),
-                            [&](const auto& entry) { return entry.second.HasTrait(id); }));
+    int64_t holders = 0;
+    for (const auto& [provider, config] : model.providers) holders += config.HasTrait(id);
+    EXPECT_EQ(state.providers_with(id), holders);
   }
 }
 
