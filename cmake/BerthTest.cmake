@@ -1,8 +1,9 @@
 # berth_test(NAME n SOURCES file… [LIBRARIES target…] [TIMEOUT seconds] [LABELS label…] [ENVIRONMENT VAR=value…]
 #            [NO_MAIN] [SERIAL])
 #
-# A GoogleTest program and one ctest entry of the same name for the whole of it. NO_MAIN: the sources define main. SERIAL: runs
-# alone, for what measures time or loads the machine.
+# A GoogleTest program and one ctest entry of the same name for the whole of it. NO_MAIN: the sources define main.
+# SERIAL: runs alone, for what measures time or loads the machine. Tests of the libraries without gRPC get the label
+# `domain`: those run under the sanitizers.
 # Where CI=true a skipped test is a failed one: a test that cannot run proves nothing.
 function(berth_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "NO_MAIN;SERIAL" "NAME;TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT")
@@ -19,9 +20,11 @@ function(berth_test)
   if(arg_SERIAL)
     set_tests_properties(${arg_NAME} PROPERTIES RUN_SERIAL TRUE)
   endif()
-  if(arg_LABELS)
-    set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}")
+  if(BERTH_DOMAIN_TESTS)
+    add_dependencies(domain_tests ${arg_NAME})
+    list(APPEND arg_LABELS domain)
   endif()
+  set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}")
   if(arg_ENVIRONMENT)
     set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
