@@ -37,11 +37,16 @@ ReportPlan::ReportPlan(const State& state, const ApplyReport& report)
 }
 
 absl::Status ReportPlan::CheckService() const {
-  if (service_ && service_->incarnation == report_.incarnation) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
+  if (service_ == nullptr) {
+    return Refuse(
+        absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
+        absl::StrCat("the tracker of host ", report_.host, " is not registered: say Hello first"),
+        {{{"field", "host"}}});
+  }
+  if (service_->incarnation == report_.incarnation) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
                 absl::StrCat("the tracker of host ", report_.host,
-                             service_ ? " was followed by a newer process" : " is not registered",
-                             ": say Hello first"),
+                             " was followed by a newer process: this one must stop writing"),
                 {{{"field", "incarnation"}}});
 }
 

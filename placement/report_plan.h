@@ -31,8 +31,8 @@ class ReportPlan {
   // REQUIRES: the form of `report` is sound.
   ReportPlan(const State& state, const ApplyReport& report);
 
-  // The service is known and this process is its newest: FAILED_PRECONDITION with
-  // SERVICE_NOT_REGISTERED.
+  // The service is known, else FAILED_PRECONDITION with SERVICE_NOT_REGISTERED; and this process is
+  // its newest, else ABORTED with TRACKER_FENCED.
   absl::Status CheckService() const;
   // Nobody else who is alive owns the node (T-22, T-387): PERMISSION_DENIED with POLICY_DENIED.
   absl::Status CheckOwner() const;

@@ -86,7 +86,7 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 
 }  // namespace
 
-// Form; SERVICE_NOT_REGISTERED; POLICY_DENIED for a node of another host that is alive; a report
+// Form; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED for a node of another host that is alive; a report
 // that was overtaken succeeds without effect (T-398); REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED
 // for providers of others; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT with all that differ;
 // PROVIDER_LOOP; then provider by provider INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND,

@@ -54,11 +54,14 @@ TEST_F(RulesReport, Ladder) {
   report.node_name = "";
   EXPECT_EQ(fleet.Send(report), "INVALID_FIELD");
   report.node_name = "cn1";
-  EXPECT_EQ(fleet.Send(report), "SERVICE_NOT_REGISTERED");  // an older process
+  report.host = "h3";
+  EXPECT_EQ(fleet.Send(report), "SERVICE_NOT_REGISTERED");  // T-299
+  report.host = "h2";
+  EXPECT_EQ(fleet.Send(report), "TRACKER_FENCED");  // not its newest process
   report.incarnation = FleetWorld::Process(2);
   EXPECT_EQ(fleet.Send(report), "POLICY_DENIED");  // T-387: the node is of h1, which is up
   report.host = "h1";
-  EXPECT_EQ(fleet.Send(report), "SERVICE_NOT_REGISTERED");
+  EXPECT_EQ(fleet.Send(report), "TRACKER_FENCED");
   report.incarnation = FleetWorld::Process(1);
   EXPECT_EQ(fleet.Send(report), "OK");  // T-398: a duplicate, whatever it says
   EXPECT_TRUE(fleet.last.changes.empty());
@@ -220,8 +223,8 @@ TEST_F(RulesReport, SequencesAreOfOneProcess) {
   ASSERT_EQ(fleet_.last.result.providers.size(), 1u);
   EXPECT_EQ(fleet_.last.result.providers[0].config->generation, fleet_.world.generation("cn1"));
   fleet_.Register("h1", 3, "machine-a");
-  EXPECT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:6}", 8), "SERVICE_NOT_REGISTERED");  // T-14
-  ASSERT_EQ(fleet_.Report("h1", 3, "cn1{VCPU:6}", 1), "OK");  // T-226: it begins anew
+  EXPECT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:6}", 8), "TRACKER_FENCED");  // T-14, R-14
+  ASSERT_EQ(fleet_.Report("h1", 3, "cn1{VCPU:6}", 1), "OK");              // T-226: it begins anew
   EXPECT_EQ(fleet_.node("cn1").report_sequence, 1);
 }
 

@@ -187,6 +187,7 @@ absl::StatusCode CodeOf(absl::string_view reason) {
       {"INVENTORY_EXISTS", Code::kAlreadyExists},
       {"PROVIDER_GENERATION_CONFLICT", Code::kAborted},
       {"CONSUMER_GENERATION_CONFLICT", Code::kAborted},
+      {"TRACKER_FENCED", Code::kAborted},
       {"PROVIDER_HAS_CHILDREN", Code::kFailedPrecondition},
       {"PROVIDER_IN_USE", Code::kFailedPrecondition},
       {"RESOURCE_CLASS_IN_USE", Code::kFailedPrecondition},

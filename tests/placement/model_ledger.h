@@ -1,0 +1,79 @@
+// ModelLedger: what commands do, in plain maps and in the most obvious way.
+//
+// Random tests drive it beside the rules and compare: the reasons of refusals, and everything that
+// stands. It keeps nothing ready: use is summed from all rows, roots are found by walking up, each
+// time anew. Knows all commands but those of the fleet. Not thread-safe.
+#ifndef BERTH_TESTS_PLACEMENT_MODEL_LEDGER_H_
+#define BERTH_TESTS_PLACEMENT_MODEL_LEDGER_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "placement/command.h"
+#include "placement/consumer.h"
+
+namespace berth::placement {
+
+struct ModelLedger {
+  struct Provider {
+    std::string name;
+    std::optional<ProviderId> parent;
+    std::map<std::string, Inventory> inventories;
+    std::set<std::string> traits;
+    std::set<AggregateId> aggregates;
+    Generation generation;
+    Generation allocation_generation;
+  };
+  struct Consumer {
+    Generation generation;
+    Owner owner;
+    std::map<std::pair<ProviderId, std::string>, Amount> rows;
+  };
+
+  std::set<std::string> classes;
+  std::set<std::string> traits;
+  std::map<ProviderId, Provider> providers;
+  std::map<ConsumerId, Consumer> consumers;
+
+  // "OK", or the reason of the refusal; `fresh` is the command's number. A refusal changes nothing.
+  std::string Do(const CommandBody& body, Generation fresh);
+
+  Amount Used(ProviderId provider, const std::string& resource_class) const;
+  // What TextOf says of a state that holds the same.
+  std::string Text() const;
+
+ private:
+  std::string Settle(const CreateProvider& command, Generation fresh);
+  std::string Settle(const UpdateProvider& command, Generation fresh);
+  std::string Settle(const DeleteProvider& command, Generation fresh);
+  std::string Settle(const SetInventories& command, Generation fresh);
+  std::string Settle(const CreateInventory& command, Generation fresh);
+  std::string Settle(const UpdateInventory& command, Generation fresh);
+  std::string Settle(const DeleteInventory& command, Generation fresh);
+  std::string Settle(const SetProviderTraits& command, Generation fresh);
+  std::string Settle(const ClearProviderTraits& command, Generation fresh);
+  std::string Settle(const SetProviderAggregates& command, Generation fresh);
+  std::string Settle(const CreateClass& command, Generation fresh);
+  std::string Settle(const DeleteClass& command, Generation fresh);
+  std::string Settle(const EnsureTrait& command, Generation fresh);
+  std::string Settle(const DeleteTrait& command, Generation fresh);
+  std::string Settle(const EnsureStandardNames& command, Generation fresh);
+  std::string Settle(const SetAllocations& command, Generation fresh);
+  std::string Settle(const DeleteAllocations& command, Generation fresh);
+
+  // "" or the reason: the provider is there and at `expected`, where one is given.
+  std::string Addressed(ProviderId id, std::optional<Generation> expected) const;
+  bool NameTaken(const std::string& name, ProviderId by_other_than) const;
+  bool IsBelowOrSelf(ProviderId id, ProviderId top) const;
+  ProviderId RootOf(ProviderId id) const;
+  std::string ClaimRefusal(const SetAllocations& command) const;
+  std::string RowRefusal(const SetAllocations& command) const;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_TESTS_PLACEMENT_MODEL_LEDGER_H_

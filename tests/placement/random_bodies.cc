@@ -1,0 +1,186 @@
+#include "tests/placement/random_bodies.h"
+
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::placement {
+namespace {
+
+const std::vector<std::string>& Classes() {
+  static const auto* const names =
+      new std::vector<std::string>{"VCPU", "MEMORY_MB", "DISK_GB", "CUSTOM_A", "CUSTOM_B"};
+  return *names;
+}
+const std::vector<std::string>& CatalogNames() {
+  static const auto* const names = new std::vector<std::string>{
+      "CUSTOM_A", "CUSTOM_B", "CUSTOM_C", "OWNER_NOVA", "VCPU", "NO_SUCH", "lower", "CUSTOM_", ""};
+  return *names;
+}
+const std::vector<std::string>& Traits() {
+  static const auto* const names =
+      new std::vector<std::string>{"OWNER_NOVA", "OWNER_NOVA", "CUSTOM_A", "CUSTOM_B", "CUSTOM_C"};
+  return *names;
+}
+
+}  // namespace
+
+ProviderId RandomBodies::Provider() {
+  return ProviderId{Uuid{1, static_cast<uint64_t>(Below(12))}};
+}
+
+std::optional<Generation> RandomBodies::Expected(const ModelLedger& model, ProviderId id) {
+  if (OneIn(20)) return std::nullopt;
+  if (OneIn(10) || !model.providers.contains(id)) return Generation{Below(1000)};
+  return model.providers.at(id).generation;
+}
+
+std::optional<Generation> RandomBodies::Expected(const ModelLedger& model, ConsumerId id) {
+  if (OneIn(15)) return Generation{Below(1000)};
+  if (OneIn(15) || !model.consumers.contains(id)) return std::nullopt;
+  return model.consumers.at(id).generation;
+}
+
+Amount RandomBodies::SomeAmount() {
+  if (OneIn(60)) return Below(2) * int64_t{2147483648};
+  return 1 + Below(OneIn(4) ? 12 : 4);
+}
+
+NamedInventory RandomBodies::SomeInventory() {
+  NamedInventory named{Pick(Classes()), {}};
+  Inventory& row = named.inventory;
+  row.total = OneIn(40) ? 0 : 1 + Below(24);
+  row.reserved = OneIn(4) ? Below(8) : 0;
+  row.min_unit = OneIn(6) ? Below(4) : 1;
+  row.max_unit = OneIn(4) ? 1 + Below(6) : row.total + 1;
+  row.step_size = OneIn(6) ? 1 + Below(3) : 1;
+  constexpr double kRatios[] = {0.5, 1.5, 2, 0.29, 0, std::numeric_limits<double>::quiet_NaN()};
+  row.allocation_ratio = OneIn(3) ? kRatios[Below(OneIn(5) ? 6 : 4)] : 1.0;
+  return named;
+}
+
+std::vector<NamedInventory> RandomBodies::SomeInventories() {
+  std::vector<NamedInventory> rows;
+  for (int count = Below(4); count > 0; --count) rows.push_back(SomeInventory());
+  return rows;
+}
+
+CommandBody RandomBodies::ProviderCommand(const ModelLedger& model) {
+  const ProviderId id = Provider();
+  const std::string name =
+      absl::StrCat(OneIn(40) ? "" : "p", OneIn(40) ? "" : absl::StrCat(Below(14)));
+  const std::optional<ProviderId> parent =
+      OneIn(4) ? std::nullopt : std::optional<ProviderId>(Provider());
+  switch (Below(6)) {
+    case 0:
+      return DeleteProvider{id};
+    case 1:
+    case 2: {
+      UpdateProvider update{id, std::nullopt, std::nullopt, std::nullopt};
+      if (OneIn(3)) update.name = name;
+      if (!OneIn(4)) update.parent.emplace(parent);
+      if (OneIn(2)) update.expected_generation = Expected(model, id);
+      return update;
+    }
+    default:
+      return CreateProvider{id, name, parent};
+  }
+}
+
+CommandBody RandomBodies::InventoryCommand(const ModelLedger& model) {
+  const ProviderId id = Provider();
+  switch (Below(6)) {
+    case 0:
+      return CreateInventory{id, Expected(model, id), SomeInventory()};
+    case 1:
+      return UpdateInventory{id, Expected(model, id), SomeInventory()};
+    case 2: {
+      DeleteInventory drop{id, Expected(model, id), Pick(Classes())};
+      if (OneIn(6)) drop.resource_class.reset();
+      return drop;
+    }
+    default:
+      return SetInventories{id, Expected(model, id), SomeInventories()};
+  }
+}
+
+CommandBody RandomBodies::AssociationCommand(const ModelLedger& model) {
+  const ProviderId id = Provider();
+  if (OneIn(3)) {
+    SetProviderAggregates set{id, Expected(model, id), {}};
+    for (int count = Below(3); count > 0; --count) {
+      set.aggregates.push_back(AggregateId{Uuid{3, static_cast<uint64_t>(Below(4))}});
+    }
+    return set;
+  }
+  if (OneIn(6)) return ClearProviderTraits{id, Expected(model, id)};
+  SetProviderTraits set{id, Expected(model, id), {}};
+  for (int count = Below(3); count > 0; --count) set.traits.push_back(Pick(Traits()));
+  return set;
+}
+
+CommandBody RandomBodies::CatalogCommand() {
+  const std::string& name = Pick(CatalogNames());
+  switch (Below(5)) {
+    case 0:
+      return DeleteClass{name};
+    case 1:
+      return DeleteTrait{name};
+    case 2:
+      return EnsureTrait{name};
+    case 3:
+      return EnsureStandardNames{{"VCPU", "MEMORY_MB", "DISK_GB"}, {"OWNER_NOVA"}};
+    default:
+      return CreateClass{name, OneIn(2)};
+  }
+}
+
+ConsumerAllocations RandomBodies::SomeClaim(const ModelLedger& model) {
+  const ConsumerId id{Uuid{2, static_cast<uint64_t>(Below(10))}};
+  ConsumerAllocations claim{id,
+                            Expected(model, id),
+                            absl::StrCat("project", Below(3)),
+                            "user",
+                            OneIn(3) ? "MIGRATION" : "INSTANCE",
+                            {}};
+  if (OneIn(60)) claim.user = "";
+  if (OneIn(6)) return claim;
+  for (int count = 1 + Below(OneIn(4) ? 3 : 1); count > 0; --count) {
+    ProviderAmounts group{Provider(), {}};
+    // Mostly what the provider has, so that claims get as far as units and room.
+    const auto found = model.providers.find(group.provider);
+    if (found != model.providers.end()) {
+      for (const auto& [name, row] : found->second.inventories) {
+        if (OneIn(2)) group.amounts.push_back({name, SomeAmount()});
+      }
+    }
+    if (group.amounts.empty() || OneIn(30))
+      group.amounts.push_back({Pick(Classes()), SomeAmount()});
+    claim.allocations.push_back(std::move(group));
+  }
+  return claim;
+}
+
+CommandBody RandomBodies::AllocationCommand(const ModelLedger& model) {
+  if (OneIn(8)) {
+    const ConsumerId id{Uuid{2, static_cast<uint64_t>(Below(10))}};
+    return DeleteAllocations{id, OneIn(2) ? std::nullopt : Expected(model, id)};
+  }
+  SetAllocations set;
+  for (int count = 1 + Below(OneIn(3) ? 3 : 1); count > 0; --count) {
+    set.consumers.push_back(SomeClaim(model));
+  }
+  return set;
+}
+
+CommandBody RandomBodies::Next(const ModelLedger& model) {
+  const int kind = Below(20);
+  if (kind < 4) return ProviderCommand(model);
+  if (kind < 8) return InventoryCommand(model);
+  if (kind < 10) return AssociationCommand(model);
+  if (kind < 11) return CatalogCommand();
+  return AllocationCommand(model);
+}
+
+}  // namespace berth::placement

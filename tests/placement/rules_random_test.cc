@@ -1,0 +1,96 @@
+// Random commands decided by the rules and by a model side by side: the same refusals, the same
+// world, the same counters, and the safety properties after each of 20,000 steps.
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "placement/refusal.h"
+#include "placement/rules.h"
+#include "tests/placement/model_ledger.h"
+#include "tests/placement/random_bodies.h"
+#include "tests/placement/safety.h"
+#include "tests/placement/world.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr int kSteps = 20'000;
+
+uint64_t SeedOfTheRun() {
+  const char* given = std::getenv("BERTH_SEED");
+  const uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+void ExpectSameGenerations(const State& state, const ModelLedger& model) {
+  for (const auto& [id, provider] : model.providers) {
+    const auto place = state.FindProvider(id);
+    ASSERT_TRUE(place.has_value());
+    EXPECT_EQ(place->config().generation, provider.generation) << provider.name;  // P-92
+    EXPECT_EQ(place->allocation_generation(), provider.allocation_generation)     // P-93
+        << provider.name;
+  }
+  for (const auto& [id, consumer] : model.consumers) {
+    ASSERT_NE(state.FindConsumer(id), nullptr);
+    EXPECT_EQ(state.FindConsumer(id)->generation, consumer.generation);  // P-119
+  }
+}
+
+TEST(RulesRandom, AgreesWithTheModel) {
+  const uint64_t seed = SeedOfTheRun();
+  RandomBodies bodies(seed);
+  ModelLedger model;
+  State state;
+  std::map<std::string, int> met;
+  for (int step = 1; step <= kSteps && !testing::Test::HasFailure(); ++step) {
+    SCOPED_TRACE(testing::Message() << "BERTH_SEED=" << seed << " step " << step);
+    const Command command{"", "", "", bodies.Next(model)};
+    const RuleContext context{absl::UnixEpoch() + absl::Seconds(step), Generation{step}};
+    const absl::StatusOr<Outcome> outcome = Decide(state, command, context);
+    const std::string expected = model.Do(command.body, context.fresh);
+    const std::string reason = outcome.ok() ? "OK" : RefusalOf(outcome.status())->reason;
+    ASSERT_EQ(reason, expected) << outcome.status();
+    ++met[reason];
+    if (!outcome.ok()) continue;
+    const State before = state;
+    state.Apply(outcome->changes);
+    CheckStep(before, state, context.fresh);
+    CheckSafety(state);
+    ASSERT_EQ(TextOf(state), model.Text());
+    ExpectSameGenerations(state, model);
+  }
+  for (const auto& [reason, count] : met) std::printf("%6d %s\n", count, reason.c_str());
+  for (const char* reason : {"OK",
+                             "INVALID_FIELD",
+                             "DUPLICATE_PARAMETER",
+                             "GENERATION_REQUIRED",
+                             "SELF_PARENT",
+                             "PROVIDER_LOOP",
+                             "PROVIDER_NOT_FOUND",
+                             "PARENT_NOT_FOUND",
+                             "DUPLICATE_PROVIDER",
+                             "PROVIDER_HAS_CHILDREN",
+                             "PROVIDER_IN_USE",
+                             "PROVIDER_GENERATION_CONFLICT",
+                             "INVALID_INVENTORY",
+                             "RESOURCE_CLASS_NOT_FOUND",
+                             "INVENTORY_IN_USE",
+                             "INVENTORY_EXISTS",
+                             "INVENTORY_NOT_FOUND",
+                             "TRAIT_NOT_FOUND",
+                             "CONSUMER_GENERATION_CONFLICT",
+                             "CONSUMER_NOT_FOUND",
+                             "NO_INVENTORY",
+                             "UNIT_CONSTRAINT_VIOLATED",
+                             "CAPACITY_EXCEEDED"}) {
+    EXPECT_GT(met[reason], 0) << reason << " never came up";
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement
