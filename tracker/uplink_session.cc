@@ -44,8 +44,8 @@ bool NotReady(const Node& node) {
 
 }  // namespace
 
-UplinkSession::UplinkSession(const Uplink::Options& options, const std::vector<Node*>& nodes,
-                             const Uplink::Callbacks& callbacks,
+UplinkSession::UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
+                             const UplinkCallbacks& callbacks,
                              const std::shared_ptr<grpc::Channel>& channel, bool first)
     : options_(options),
       nodes_(nodes),

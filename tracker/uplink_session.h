@@ -19,7 +19,8 @@
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "berth/placement/v1/report.pb.h"
 #include "tracker/mutex.h"
-#include "tracker/uplink.h"
+#include "tracker/node.h"
+#include "tracker/uplink_options.h"
 
 namespace berth::tracker {
 
@@ -34,8 +35,8 @@ struct UplinkEnd {
 class UplinkSession {
  public:
   // `first`: no session of this process has begun well yet.
-  UplinkSession(const Uplink::Options& options, const std::vector<Node*>& nodes,
-                const Uplink::Callbacks& callbacks, const std::shared_ptr<grpc::Channel>& channel,
+  UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
+                const UplinkCallbacks& callbacks, const std::shared_ptr<grpc::Channel>& channel,
                 bool first);
 
   UplinkEnd Run();
@@ -70,9 +71,9 @@ class UplinkSession {
   Node* Find(const std::string& node_uuid) const;
   UplinkEnd Conclude(const grpc::Status& status) const;
 
-  const Uplink::Options& options_;
+  const UplinkOptions& options_;
   const std::vector<Node*>& nodes_;
-  const Uplink::Callbacks& callbacks_;
+  const UplinkCallbacks& callbacks_;
   const bool first_;
   grpc::ClientContext context_;
   const std::unique_ptr<placement::v1::ReportService::Stub> stub_;
