@@ -27,57 +27,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "placement/command.h"
-#include "placement/rules.h"
+#include "placement/decision.h"
+#include "placement/ledger_options.h"
 #include "placement/state.h"
 
 namespace berth::placement {
 
 class Feed;
-
-// What became of a command.
-struct Decision {
-  absl::Status status;  // OK, the command's refusal, or one of Submit's own
-  Revision revision;    // at which it was decided
-  Generation fresh;     // the command's number (RuleContext::fresh); 0 for a refusal
-  std::shared_ptr<const Changes> changes;  // what it did, in order; null where status is not OK
-  Result result;
-  bool replayed = false;  // an answer that was kept under the request id
-};
-
-// Steps of the writer, for tests that stop it or its database at a known point.
-enum class LedgerStep { kBeforeLock, kLocked, kBeforeWrite, kCommitted, kPublished };
-
-struct LedgerOptions {
-  std::string database_url;
-  int queue_max = 4096;  // commands that wait; one more is refused with UNAVAILABLE
-  int batch_commands_max = 256;
-  int batch_rows_max = 2000;
-  absl::Duration batch_deciding_max = absl::Milliseconds(10);
-  absl::Duration no_progress_max = absl::Seconds(5);  // then the writer's socket is shut
-  absl::Duration staleness_max = absl::Seconds(1);    // of reads
-  int64_t log_rows_kept = 100'000;                    // the horizon: older rows go
-  int awaits_max = 10'000;
-  absl::Duration requests_kept = absl::Hours(24);
-  int feed_rows_kept = 4096;  // in memory
-  std::function<absl::Time()> wall_clock = absl::Now;
-  // Monotonic, and running while the machine sleeps (CLOCK_BOOTTIME). Empty: the system's.
-  std::function<absl::Duration()> boot_clock;
-  std::function<void(LedgerStep)> at_step;  // empty but in tests
-  std::function<void(const std::string&)>
-      tell_operator;  // lost connections, recoveries, alarms, in words
-};
-
-// How the ledger stands, for health checks and metrics.
-struct LedgerHealth {
-  bool writable = false;           // has a database and may write
-  bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
-  bool format_too_new = false;     // the log holds rows of a newer format than this release knows
-  bool writing_stopped = false;    // a second reload within a minute: an operator must look
-  absl::Duration staleness;        // since the last successful poll or commit began
-  int64_t queue_length = 0;
-  int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
-  int64_t followed_rows = 0, reloads = 0;  // log rows read to catch up; whole-table loads
-};
 
 class Ledger {
  public:

@@ -113,7 +113,7 @@ CREATE TABLE node (
   digest bytea NOT NULL,
   reported_provider uuid[] NOT NULL,
   reported_generation bigint[] NOT NULL,
-  facts bytea NOT NULL,
+  facts bytea,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL
 );

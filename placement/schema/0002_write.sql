@@ -1,11 +1,11 @@
 -- What one batch calls. Each function takes arrays side by side, one place per row, and raises BR001 where a row is not
 -- as the batch believes: then memory and tables disagree and nothing may be written. No rules live here.
 
-CREATE FUNCTION expect_rows(what text, wanted bigint, found bigint) RETURNS void
+CREATE FUNCTION expect_rows(what text, wanted bigint, met bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  IF wanted <> found THEN
-    RAISE EXCEPTION '%: % rows are as expected of %', what, found, wanted USING ERRCODE = 'BR001';
+  IF wanted <> met THEN
+    RAISE EXCEPTION '%: % rows are as expected of %', what, met, wanted USING ERRCODE = 'BR001';
   END IF;
 END $$;
 
@@ -158,14 +158,14 @@ END $$;
 
 CREATE FUNCTION write_nodes(
   ids uuid[], names text[], hosts text[], retireds boolean[], incarnations uuid[], sequences bigint[], digests bytea[],
-  providers text[], generations text[], facts bytea[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+  providers text[], generations text[], factses bytea[], created_ats bigint[], updated_ats bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO node AS o (id, name, host, retired, incarnation, report_sequence, digest, reported_provider,
                          reported_generation, facts, created_at, updated_at)
   SELECT u.id, u.name, u.host, u.retired, u.incarnation, u.sequence, u.digest, u.provider::uuid[],
          u.generation::bigint[], u.facts, at_micros(u.created_at), at_micros(u.updated_at)
-  FROM unnest(ids, names, hosts, retireds, incarnations, sequences, digests, providers, generations, write_nodes.facts,
+  FROM unnest(ids, names, hosts, retireds, incarnations, sequences, digests, providers, generations, factses,
               created_ats, updated_ats)
     AS u(id, name, host, retired, incarnation, sequence, digest, provider, generation, facts, created_at, updated_at)
   ON CONFLICT (id) DO UPDATE
@@ -182,6 +182,16 @@ BEGIN
   DELETE FROM node o WHERE o.id = ANY (ids);
   GET DIAGNOSTICS n = ROW_COUNT;
   PERFORM expect_rows('nodes removed', cardinality(ids), n);
+END $$;
+
+CREATE FUNCTION find_requests(actors text[], request_ids text[])
+RETURNS TABLE (actor text, request_id text, body_hash bytea, answer bytea)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY
+  SELECT r.actor, r.request_id, r.body_hash, r.answer
+  FROM unnest(actors, request_ids) AS u(actor, request_id)
+  JOIN request r ON r.actor = u.actor AND r.request_id = u.request_id;
 END $$;
 
 CREATE FUNCTION write_requests(

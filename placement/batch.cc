@@ -1,0 +1,169 @@
+#include "placement/batch.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "placement/check.h"
+#include "placement/refusal.h"
+#include "placement/rules.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status Reused() {
+  return Refuse(absl::StatusCode::kInvalidArgument, "REQUEST_ID_REUSED",
+                "the request id came before with another request");
+}
+
+absl::Status Unknown() {
+  return Refuse(absl::StatusCode::kNotFound, "REQUEST_NOT_FOUND",
+                "nothing took effect under this request id within the time that ids are kept");
+}
+
+}  // namespace
+
+std::optional<RequestKey> KeyOf(const Command& command) {
+  if (const auto* find = std::get_if<FindRequest>(&command.body)) {
+    return RequestKey{find->actor, find->request_id};
+  }
+  if (command.request_id.empty()) return std::nullopt;
+  return RequestKey{command.actor, command.request_id};
+}
+
+Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept)
+    : base_(std::move(base)),
+      now_(now),
+      id_{Uuid::Random()},
+      next_(std::make_shared<State>(*base_)) {
+  for (const KeptRequest& request : kept) kept_.emplace(request.key, request);
+}
+
+// The answer that is kept under `key`. A look-up has no hash.
+Decision Batch::Replay(const RequestKey& key, const std::string* body_hash) const {
+  const auto own = own_.find(key);
+  if (own != own_.end()) {
+    const Decided& earlier = decided_[own->second];
+    if (body_hash != nullptr && *body_hash != earlier.pending->command.body_hash) {
+      return OnlyStatus(Reused());
+    }
+    Decision decision = earlier.decision;
+    decision.replayed = true;
+    return decision;
+  }
+  const auto kept = kept_.find(key);
+  if (kept == kept_.end()) return OnlyStatus(Unknown());
+  if (body_hash != nullptr && *body_hash != kept->second.body_hash) return OnlyStatus(Reused());
+  absl::StatusOr<Decision> decision = DecodeAnswer(kept->second.answer);
+  if (!decision.ok()) return OnlyStatus(decision.status());
+  return *std::move(decision);
+}
+
+Decision Batch::Decide(const PendingPtr& pending, bool* remember) {
+  const Command& command = pending->command;
+  *remember = false;
+  if (const std::optional<RequestKey> key = KeyOf(command)) {
+    const bool look_up = std::holds_alternative<FindRequest>(command.body);
+    if (look_up) return Replay(*key, nullptr);
+    if (own_.contains(*key) || kept_.contains(*key)) return Replay(*key, &command.body_hash);
+    *remember = true;
+  }
+  RuleContext context;
+  context.now = now_;
+  context.fresh = Generation{base_->position().command_count + accepted_ + 1};
+  absl::StatusOr<Outcome> outcome = placement::Decide(*next_, command, context);
+  if (!outcome.ok()) {
+    *remember = false;
+    return OnlyStatus(outcome.status());
+  }
+  Decision decision;
+  decision.fresh = context.fresh;
+  decision.changes = std::make_shared<const Changes>(std::move(outcome->changes));
+  decision.result = std::move(outcome->result);
+  return decision;
+}
+
+Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_big) {
+  bool remember = false;
+  Decision decision = Decide(pending, &remember);
+  const bool applies = decision.status.ok() && !decision.replayed;
+  if (applies && (!decided_.empty() || !may_be_big)) {
+    // An upper bound: rows that are touched twice are written once.
+    const auto rows = static_cast<int64_t>(decision.changes->size());
+    if (touched_.size() + rows > rows_max) return Verdict::kTooBig;
+  }
+  if (!pending->Begin()) return Verdict::kGone;
+  if (applies) {
+    ++accepted_;
+    next_->Apply(*decision.changes);
+    touched_.Add(*decision.changes);
+    if (!decision.changes->empty() || remember) {
+      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes});
+    }
+  } else if (!decision.status.ok()) {
+    ++refusals_;
+  }
+  std::optional<RequestKey> key;
+  if (remember) key = KeyOf(pending->command);
+  if (key) own_.emplace(*key, decided_.size());
+  decided_.push_back({pending, std::move(decision), std::move(key)});
+  return Verdict::kDecided;
+}
+
+std::vector<PendingPtr> Batch::Commands() const {
+  std::vector<PendingPtr> commands;
+  commands.reserve(decided_.size());
+  for (const Decided& decided : decided_) commands.push_back(decided.pending);
+  return commands;
+}
+
+void Batch::Close() {
+  BERTH_CHECK(writes());
+  Position position = base_->position();
+  position.revision.epoch = std::max<int64_t>(position.revision.epoch, 1);
+  ++position.revision.number;
+  position.batch = id_;
+  position.ledger_time = now_;
+  position.command_count += accepted_;
+  const Catalog& catalog = next_->catalog();
+  position.next_class_id =
+      std::max(position.next_class_id, static_cast<uint32_t>(catalog.classes.NextId()));
+  position.next_trait_id =
+      std::max(position.next_trait_id, static_cast<uint32_t>(catalog.traits.NextId()));
+  next_->set_position(position);
+  // A kept answer of another batch keeps the revision at which it was decided.
+  for (Decided& decided : decided_) {
+    const bool of_the_past = decided.decision.replayed && decided.decision.revision.number != 0;
+    if (!of_the_past) decided.decision.revision = position.revision;
+  }
+}
+
+std::string Batch::Sql(int64_t log_rows_kept) const {
+  BatchRows rows;
+  rows.base = base_.get();
+  rows.next = next_.get();
+  rows.touched = &touched_;
+  rows.payload = EncodeBatch(log_);
+  rows.log_rows_kept = log_rows_kept;
+  for (const Decided& decided : decided_) {
+    if (!decided.remember) continue;
+    rows.requests.push_back(
+        {*decided.remember, decided.pending->command.body_hash, EncodeAnswer(decided.decision)});
+  }
+  return WriteBatchSql(rows);
+}
+
+std::vector<Answer> Batch::TakeAnswers() {
+  std::vector<Answer> answers;
+  answers.reserve(decided_.size());
+  for (Decided& decided : decided_) {
+    if (decided.decision.revision.number == 0) {
+      decided.decision.revision = base_->position().revision;
+    }
+    std::optional<Answer> answer = decided.pending->Settle(std::move(decided.decision));
+    if (answer) answers.push_back(*std::move(answer));
+  }
+  return answers;
+}
+
+}  // namespace berth::placement

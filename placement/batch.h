@@ -1,0 +1,88 @@
+// Batch: commands decided together, one after the other, over one state. Pure but for clocks.
+//
+// Command n+1 sees what command n did; a refused command leaves no trace and does not disturb its
+// neighbours.
+#ifndef BERTH_PLACEMENT_BATCH_H_
+#define BERTH_PLACEMENT_BATCH_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "placement/command_queue.h"
+#include "placement/decision.h"
+#include "placement/log_codec.h"
+#include "placement/rows.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+// The request id that `command` carries or asks for; none where its actor and id are empty.
+std::optional<RequestKey> KeyOf(const Command& command);
+
+class Batch {
+ public:
+  // `base` is what the tables hold, `now` the ledger time, `kept` what stands under the request ids
+  // of the commands to come.
+  Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept);
+
+  // What became of a command that was offered.
+  enum class Verdict {
+    kDecided,
+    kGone,   // answered meanwhile: its deadline passed
+    kTooBig  // it would touch more rows than are left: nothing was done
+  };
+  // Decides `pending` next. The first command may touch any number of rows where `may_be_big`.
+  Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_big);
+
+  // Makes it worth a log row even when nothing changed: after a fault, the row proves that all
+  // before it is durable.
+  void ForceRow() { forced_ = true; }
+  // Whether there is anything to write.
+  bool writes() const { return forced_ || !log_.empty(); }
+  int64_t row_count() const { return touched_.size(); }
+  int64_t refusals() const { return refusals_; }
+  BatchId id() const { return id_; }
+  const StatePtr& base() const { return base_; }
+  // Empty where it writes nothing.
+  const std::vector<LogCommand>& log() const { return log_; }
+  std::vector<PendingPtr> Commands() const;
+
+  // No more commands: fixes the position of the state that results. REQUIRES: writes().
+  void Close();
+  // The statements that write it and commit. REQUIRES: closed.
+  std::string Sql(int64_t log_rows_kept) const;
+  StatePtr next() const { return next_; }
+  // The answers of all decided commands that have none yet. To be called once.
+  std::vector<Answer> TakeAnswers();
+
+ private:
+  struct Decided {
+    PendingPtr pending;
+    Decision decision;
+    std::optional<RequestKey> remember;  // the answer is kept under it
+  };
+
+  Decision Decide(const PendingPtr& pending, bool* remember);
+  Decision Replay(const RequestKey& key, const std::string* body_hash) const;
+
+  const StatePtr base_;
+  const absl::Time now_;
+  const BatchId id_;
+  std::shared_ptr<State> next_;
+  Touched touched_;
+  std::vector<LogCommand> log_;
+  std::vector<Decided> decided_;
+  // Answers by request id: of the past, and places in decided_ of this batch.
+  absl::flat_hash_map<RequestKey, KeptRequest> kept_;
+  absl::flat_hash_map<RequestKey, size_t> own_;
+  int64_t accepted_ = 0;
+  int64_t refusals_ = 0;
+  bool forced_ = false;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_BATCH_H_

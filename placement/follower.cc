@@ -1,0 +1,103 @@
+#include "placement/follower.h"
+
+#include "absl/strings/str_cat.h"
+#include "placement/catch_up.h"
+#include "placement/primary.h"
+#include "placement/rows_load.h"
+#include "placement/sql_call.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr int kRowsAtOnce = 256;
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Database>> Follower::Connection() {
+  {
+    const MutexLock lock(&mutex_);
+    if (database_ && !database_->broken()) return database_;
+    database_.reset();
+  }
+  auto database = ConnectToPrimary(database_url_, "berth-placement follower");
+  if (!database.ok()) return database.status();
+  const MutexLock lock(&mutex_);
+  database_ = *std::move(database);
+  return database_;
+}
+
+void Follower::Shut() {
+  const MutexLock lock(&mutex_);
+  if (database_) database_->Shut();
+}
+
+absl::StatusOr<int> Follower::Follow() {
+  const MutexLock following(&following_);
+  const absl::StatusOr<std::shared_ptr<Database>> database = Connection();
+  if (!database.ok()) return database.status();
+  const absl::Duration began = publisher_->BootTime();
+  const absl::StatusOr<CatchUpStep> step = CatchUp(**database, *publisher_, kRowsAtOnce);
+  if (!step.ok()) return step.status();
+  condition_->followed_rows += step->applied;
+  switch (step->end) {
+    case CaughtUp::kAll:
+      publisher_->SetFresh(began);
+      break;
+    case CaughtUp::kSome:
+    case CaughtUp::kCommitting:
+      break;
+    case CaughtUp::kReload: {
+      const absl::Status reloaded = Reload(**database);
+      if (!reloaded.ok()) return reloaded;
+      publisher_->SetFresh(began);
+      break;
+    }
+    case CaughtUp::kWentBack:
+      // The last good state is served on, and it is what this database has to say.
+      publisher_->SetFresh(began);
+      condition_->RequireRecovery("the database went back in time: the follower found it");
+      break;
+    case CaughtUp::kTooNew:
+      condition_->format_too_new = true;
+      return absl::FailedPreconditionError("the log is of a newer release's format");
+  }
+  return step->applied;
+}
+
+absl::Status Follower::Reload(Database& database) {
+  absl::StatusOr<State> state = LoadState(database);
+  if (!state.ok()) return state.status();
+  ++condition_->reloads;
+  publisher_->Replace(std::make_shared<const State>(*std::move(state)));
+  // Where this process waited for a new epoch, an operator has begun it at another one.
+  condition_->recovery_required = false;
+  return absl::OkStatus();
+}
+
+absl::Status Follower::WriteHeartbeat(
+    const std::string& process, const std::vector<std::pair<std::string, absl::Time>>& heard) {
+  SqlArray services;
+  SqlArray times;
+  for (const auto& [service, time] : heard) {
+    services.AddText(service);
+    times.AddText(absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone()));
+  }
+  std::string sql = "INSERT INTO heartbeat (process, written_at, service, heard_at) VALUES (";
+  AppendQuoted(process, &sql);
+  sql.append(", now(), ");
+  services.AppendTo(&sql);
+  sql.append(", ");
+  times.AppendTo(&sql);
+  sql.append(
+      ") ON CONFLICT (process) DO UPDATE SET written_at = excluded.written_at, "
+      "service = excluded.service, heard_at = excluded.heard_at");
+  const MutexLock beating(&beating_);
+  if (!heartbeat_ || heartbeat_->broken()) {
+    auto database = ConnectToPrimary(database_url_, "berth-placement heartbeat");
+    if (!database.ok()) return database.status();
+    heartbeat_ = *std::move(database);
+  }
+  return heartbeat_->Run(sql, nullptr);
+}
+
+}  // namespace berth::placement

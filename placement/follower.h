@@ -1,0 +1,50 @@
+// Follower: brings the published state up to what others wrote, and keeps the other connections
+// that are not the writer's. Thread-safe.
+#ifndef BERTH_PLACEMENT_FOLLOWER_H_
+#define BERTH_PLACEMENT_FOLLOWER_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "placement/condition.h"
+#include "placement/database.h"
+#include "placement/mutex.h"
+#include "placement/publisher.h"
+
+namespace berth::placement {
+
+class Follower {
+ public:
+  // All that is pointed to must live as long.
+  Follower(std::string database_url, Publisher* publisher, Condition* condition)
+      : database_url_(std::move(database_url)), publisher_(publisher), condition_(condition) {}
+
+  // See Ledger.
+  absl::StatusOr<int> Follow();
+  absl::Status WriteHeartbeat(const std::string& process,
+                              const std::vector<std::pair<std::string, absl::Time>>& heard);
+  // Makes a call that hangs fail.
+  void Shut();
+
+ private:
+  absl::StatusOr<std::shared_ptr<Database>> Connection() ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
+  // Loads the tables in the place of rows that the log has no more.
+  absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
+
+  const std::string database_url_;
+  Publisher* const publisher_;
+  Condition* const condition_;
+  Mutex following_;
+  Mutex beating_;
+  std::unique_ptr<Database> heartbeat_ ABSL_GUARDED_BY(beating_);
+  Mutex mutex_;  // guards the pointer; what it points to is used under following_
+  std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_FOLLOWER_H_

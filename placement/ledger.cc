@@ -1,0 +1,171 @@
+#include "placement/ledger.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "placement/answerer.h"
+#include "placement/command_queue.h"
+#include "placement/condition.h"
+#include "placement/epoch.h"
+#include "placement/follower.h"
+#include "placement/primary.h"
+#include "placement/publisher.h"
+#include "placement/rows_load.h"
+#include "placement/schema.h"
+#include "placement/writer.h"
+
+namespace berth::placement {
+
+class Ledger::Impl {
+ public:
+  Impl(const LedgerOptions& options, StatePtr first)
+      : options_(options),
+        condition_(options.tell_operator),
+        publisher_(options, std::move(first), &answerer_),
+        queue_(options.queue_max),
+        writer_(options, &publisher_, &queue_, &answerer_, &condition_),
+        follower_(options.database_url, &publisher_, &condition_) {
+    publisher_.SetFresh(publisher_.BootTime());
+    condition_.connected = true;
+    writer_.Start();
+  }
+
+  void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
+              absl::AnyInvocable<void(Decision)> done) {
+    absl::Status refused = condition_.WhyNoWrites();
+    if (refused.ok() && !condition_.connected) refused = NotDone("there is no database");
+    if (!refused.ok()) return done(OnlyStatus(std::move(refused)));
+    auto pending = std::make_shared<Pending>();
+    pending->command = std::move(command);
+    pending->deadline = deadline;
+    pending->cancelled = std::move(cancelled);
+    pending->done = std::move(done);
+    if (queue_.Push(pending)) return;
+    pending->done(OnlyStatus(NotDone("the queue is full, or placement is stopping")));
+  }
+
+  void Watchdog() {
+    writer_.Watch();
+    const absl::Time now = absl::Now();
+    answerer_.Post(queue_.Expire(now));
+    publisher_.Expire(now);
+  }
+
+  absl::Status StartEpoch(const std::string& actor, Revision expected_head) {
+    if (!condition_.recovery_required) {
+      return absl::FailedPreconditionError("no recovery is required");
+    }
+    auto database = ConnectToPrimary(options_.database_url, "berth-placement epoch");
+    if (!database.ok()) return database.status();
+    absl::StatusOr<State> state =
+        BeginEpoch(**database, *publisher_.Newest(), actor, expected_head);
+    if (!state.ok()) return state.status();
+    const Position& position = state->position();
+    condition_.Tell(absl::StrCat(actor, " began epoch ", position.revision.epoch, " at revision ",
+                                 position.revision.number));
+    publisher_.Replace(std::make_shared<const State>(*std::move(state)));
+    condition_.recovery_required = false;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> AffectedByLoss() {
+    if (!condition_.recovery_required) {
+      return absl::FailedPreconditionError("no recovery is required");
+    }
+    auto database = ConnectToPrimary(options_.database_url, "berth-placement recovery");
+    if (!database.ok()) return database.status();
+    const absl::StatusOr<State> tables = LoadState(**database);
+    if (!tables.ok()) return tables.status();
+    return Differences(*publisher_.Newest(), *tables);
+  }
+
+  LedgerHealth health() const {
+    LedgerHealth health;
+    health.recovery_required = condition_.recovery_required;
+    health.format_too_new = condition_.format_too_new;
+    health.writing_stopped = condition_.writing_stopped;
+    health.writable = condition_.connected && condition_.WhyNoWrites().ok();
+    health.staleness = publisher_.staleness();
+    health.queue_length = queue_.size();
+    health.batches = condition_.batches;
+    health.commands = condition_.commands;
+    health.refusals = condition_.refusals;
+    health.in_doubt = condition_.in_doubt;
+    health.reconnects = condition_.reconnects;
+    health.followed_rows = condition_.followed_rows;
+    health.reloads = condition_.reloads;
+    return health;
+  }
+
+  void Stop(absl::Time settle_until) {
+    queue_.Close();
+    writer_.Stop(settle_until);
+    follower_.Shut();
+    answerer_.Stop();
+  }
+
+  Publisher& publisher() { return publisher_; }
+  Follower& follower() { return follower_; }
+
+ private:
+  const LedgerOptions options_;
+  Condition condition_;
+  Answerer answerer_;
+  Publisher publisher_;
+  CommandQueue queue_;
+  Writer writer_;
+  Follower follower_;
+};
+
+absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(LedgerOptions options) {
+  auto database = ConnectToPrimary(options.database_url, "berth-placement start");
+  if (!database.ok()) return database.status();
+  const absl::Status prepared = BringUpToDate(**database);
+  if (!prepared.ok()) return prepared;
+  absl::StatusOr<State> state = LoadState(**database);
+  if (!state.ok()) return state.status();
+  auto first = std::make_shared<const State>(*std::move(state));
+  return std::unique_ptr<Ledger>(new Ledger(std::make_unique<Impl>(options, std::move(first))));
+}
+
+Ledger::Ledger(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Ledger::~Ledger() { Stop(absl::Now() + absl::Seconds(5)); }
+
+void Ledger::Submit(Command command, absl::Time deadline,
+                    std::shared_ptr<std::atomic<bool>> cancelled,
+                    absl::AnyInvocable<void(Decision)> done) {
+  impl_->Submit(std::move(command), deadline, std::move(cancelled), std::move(done));
+}
+
+StatePtr Ledger::Newest() const { return impl_->publisher().Newest(); }
+absl::StatusOr<StatePtr> Ledger::Fresh() const { return impl_->publisher().Fresh(); }
+
+void Ledger::AwaitRevision(Revision minimum, absl::Time deadline,
+                           absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready) {
+  impl_->publisher().AwaitRevision(minimum, deadline, std::move(ready));
+}
+
+StatePtr Ledger::Recent(Revision revision) const { return impl_->publisher().Recent(revision); }
+absl::StatusOr<int> Ledger::Follow() { return impl_->follower().Follow(); }
+void Ledger::Watchdog() { impl_->Watchdog(); }
+
+absl::Status Ledger::StartEpoch(const std::string& actor, Revision expected_head) {
+  return impl_->StartEpoch(actor, expected_head);
+}
+
+absl::StatusOr<std::vector<std::string>> Ledger::AffectedByLoss() {
+  return impl_->AffectedByLoss();
+}
+
+absl::Status Ledger::WriteHeartbeat(const std::string& process,
+                                    const std::vector<std::pair<std::string, absl::Time>>& heard) {
+  return impl_->follower().WriteHeartbeat(process, heard);
+}
+
+Feed& Ledger::feed() { return impl_->publisher().feed(); }
+LedgerHealth Ledger::health() const { return impl_->health(); }
+void Ledger::Stop(absl::Time settle_until) { impl_->Stop(settle_until); }
+
+}  // namespace berth::placement

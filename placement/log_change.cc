@@ -1,0 +1,276 @@
+#include "placement/log_change.h"
+
+#include <utility>
+
+namespace berth::placement {
+namespace {
+
+namespace pb = ledger::v1;
+
+template <typename Field>
+void EncodeHalves(const Uuid& uuid, Field* halves) {
+  halves->Add(uuid.high);
+  halves->Add(uuid.low);
+}
+
+template <typename Field>
+Uuid DecodeHalves(const Field& halves, int at) {
+  return Uuid{halves[2 * at], halves[2 * at + 1]};
+}
+
+struct Encoder {
+  pb::Change* out;
+
+  void operator()(const ProviderPut& put) const {
+    EncodeProvider(*put.config, out->mutable_provider_put());
+  }
+  void operator()(const ProviderRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_provider_removed());
+  }
+  void operator()(const ProviderUsed& used) const {
+    pb::ProviderUse* use = out->mutable_provider_used();
+    EncodeId(used.id.uuid, use->mutable_id());
+    use->set_allocation_generation(used.allocation_generation.value);
+    for (const ClassAmount& amount : used.used) {
+      use->add_classes(static_cast<uint32_t>(amount.resource_class));
+      use->add_amounts(amount.amount);
+    }
+  }
+  void operator()(const ConsumerPut& put) const {
+    const Consumer& consumer = *put.consumer;
+    pb::Consumer* message = out->mutable_consumer_put();
+    EncodeId(consumer.id.uuid, message->mutable_id());
+    message->set_generation(consumer.generation.value);
+    message->set_project(consumer.owner->project);
+    message->set_user(consumer.owner->user);
+    message->set_type(consumer.owner->type);
+    for (const Allocation& allocation : consumer.allocations) {
+      EncodeHalves(allocation.provider.uuid, message->mutable_providers());
+      message->add_classes(static_cast<uint32_t>(allocation.resource_class));
+      message->add_amounts(allocation.amount);
+    }
+    message->set_created_at_us(absl::ToUnixMicros(consumer.created_at));
+    message->set_updated_at_us(absl::ToUnixMicros(consumer.updated_at));
+  }
+  void operator()(const ConsumerRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_consumer_removed());
+  }
+  void operator()(const ClassPut& put) const {
+    out->mutable_class_put()->set_id(static_cast<uint32_t>(put.id));
+    out->mutable_class_put()->set_name(put.name);
+  }
+  void operator()(const ClassRemoved& removed) const {
+    out->set_class_removed(static_cast<uint32_t>(removed.id));
+  }
+  void operator()(const TraitPut& put) const {
+    out->mutable_trait_put()->set_id(static_cast<uint32_t>(put.id));
+    out->mutable_trait_put()->set_name(put.name);
+  }
+  void operator()(const TraitRemoved& removed) const {
+    out->set_trait_removed(static_cast<uint32_t>(removed.id));
+  }
+  void operator()(const ServicePut& put) const {
+    const ServiceRecord& service = *put.service;
+    pb::Service* message = out->mutable_service_put();
+    message->mutable_key()->set_host(service.host);
+    message->mutable_key()->set_binary(service.binary);
+    EncodeId(service.id, message->mutable_id());
+    EncodeId(service.incarnation, message->mutable_incarnation());
+    message->set_machine_id(service.machine_id);
+    message->set_version(service.version);
+    message->set_up(service.up);
+    message->set_disabled(service.disabled);
+    message->set_disabled_reason(service.disabled_reason);
+    message->set_forced_down(service.forced_down);
+    message->set_created_at_us(absl::ToUnixMicros(service.created_at));
+    message->set_updated_at_us(absl::ToUnixMicros(service.updated_at));
+  }
+  void operator()(const ServiceRemoved& removed) const {
+    out->mutable_service_removed()->set_host(removed.host);
+    out->mutable_service_removed()->set_binary(removed.binary);
+  }
+  void operator()(const NodePut& put) const {
+    const NodeRecord& node = *put.node;
+    pb::Node* message = out->mutable_node_put();
+    EncodeId(node.id.uuid, message->mutable_id());
+    message->set_name(node.name);
+    message->set_host(node.host);
+    message->set_retired(node.retired);
+    EncodeId(node.incarnation, message->mutable_incarnation());
+    message->set_report_sequence(node.report_sequence);
+    message->set_digest(node.digest);
+    for (const auto& [provider, generation] : node.reported) {
+      EncodeHalves(provider.uuid, message->mutable_reported());
+      message->add_reported_generations(generation.value);
+    }
+    if (node.facts) message->set_facts(*node.facts);
+    message->set_created_at_us(absl::ToUnixMicros(node.created_at));
+    message->set_updated_at_us(absl::ToUnixMicros(node.updated_at));
+  }
+  void operator()(const NodeRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_node_removed());
+  }
+};
+
+ProviderUsed DecodeUse(const pb::ProviderUse& in) {
+  ProviderUsed used{ProviderId{DecodeId(in.id())}, Generation{in.allocation_generation()}, {}};
+  for (int i = 0; i < in.classes_size() && i < in.amounts_size(); ++i) {
+    used.used.push_back({ClassId{in.classes(i)}, in.amounts(i)});
+  }
+  return used;
+}
+
+ConsumerPtr DecodeConsumer(const pb::Consumer& in) {
+  auto consumer = std::make_shared<Consumer>();
+  consumer->id = ConsumerId{DecodeId(in.id())};
+  consumer->generation = Generation{in.generation()};
+  consumer->owner = std::make_shared<const Owner>(Owner{in.project(), in.user(), in.type()});
+  for (int i = 0; i < in.classes_size(); ++i) {
+    consumer->allocations.push_back(
+        {ProviderId{DecodeHalves(in.providers(), i)}, ClassId{in.classes(i)}, in.amounts(i)});
+  }
+  consumer->created_at = absl::FromUnixMicros(in.created_at_us());
+  consumer->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  return consumer;
+}
+
+std::shared_ptr<const ServiceRecord> DecodeService(const pb::Service& in) {
+  auto service = std::make_shared<ServiceRecord>();
+  service->host = in.key().host();
+  service->binary = in.key().binary();
+  service->id = DecodeId(in.id());
+  service->incarnation = DecodeId(in.incarnation());
+  service->machine_id = in.machine_id();
+  service->version = in.version();
+  service->up = in.up();
+  service->disabled = in.disabled();
+  service->disabled_reason = in.disabled_reason();
+  service->forced_down = in.forced_down();
+  service->created_at = absl::FromUnixMicros(in.created_at_us());
+  service->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  return service;
+}
+
+std::shared_ptr<const NodeRecord> DecodeNode(const pb::Node& in) {
+  auto node = std::make_shared<NodeRecord>();
+  node->id = ProviderId{DecodeId(in.id())};
+  node->name = in.name();
+  node->host = in.host();
+  node->retired = in.retired();
+  node->incarnation = DecodeId(in.incarnation());
+  node->report_sequence = in.report_sequence();
+  node->digest = in.digest();
+  for (int i = 0; i < in.reported_generations_size(); ++i) {
+    node->reported.emplace_back(ProviderId{DecodeHalves(in.reported(), i)},
+                                Generation{in.reported_generations(i)});
+  }
+  if (in.has_facts()) node->facts = std::make_shared<const std::string>(in.facts());
+  node->created_at = absl::FromUnixMicros(in.created_at_us());
+  node->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  return node;
+}
+
+}  // namespace
+
+void EncodeId(const Uuid& uuid, pb::Id* out) {
+  out->set_high(uuid.high);
+  out->set_low(uuid.low);
+}
+
+Uuid DecodeId(const pb::Id& in) { return Uuid{in.high(), in.low()}; }
+
+void EncodeProvider(const ProviderConfig& config, pb::Provider* out) {
+  EncodeId(config.id.uuid, out->mutable_id());
+  out->set_name(config.name);
+  if (config.parent) EncodeId(config.parent->uuid, out->mutable_parent());
+  out->set_generation(config.generation.value);
+  for (const InventoryRow& row : config.inventories) {
+    pb::Inventory* inventory = out->add_inventories();
+    inventory->set_class_(static_cast<uint32_t>(row.resource_class));
+    inventory->set_total(row.inventory.total);
+    inventory->set_reserved(row.inventory.reserved);
+    inventory->set_min_unit(row.inventory.min_unit);
+    inventory->set_max_unit(row.inventory.max_unit);
+    inventory->set_step_size(row.inventory.step_size);
+    inventory->set_allocation_ratio(row.inventory.allocation_ratio);
+    inventory->set_capacity(row.capacity);
+  }
+  for (const TraitId trait : config.traits) out->add_traits(static_cast<uint32_t>(trait));
+  for (const AggregateId& aggregate : config.aggregates) {
+    EncodeHalves(aggregate.uuid, out->mutable_aggregates());
+  }
+  out->set_created_at_us(absl::ToUnixMicros(config.created_at));
+  out->set_updated_at_us(absl::ToUnixMicros(config.updated_at));
+}
+
+std::shared_ptr<const ProviderConfig> DecodeProvider(const pb::Provider& in) {
+  auto config = std::make_shared<ProviderConfig>();
+  config->id = ProviderId{DecodeId(in.id())};
+  config->name = in.name();
+  if (in.has_parent()) config->parent = ProviderId{DecodeId(in.parent())};
+  config->generation = Generation{in.generation()};
+  for (const pb::Inventory& row : in.inventories()) {
+    config->inventories.push_back({ClassId{row.class_()},
+                                   {row.total(), row.reserved(), row.min_unit(), row.max_unit(),
+                                    row.step_size(), row.allocation_ratio()},
+                                   row.capacity()});
+  }
+  for (const uint32_t trait : in.traits()) config->traits.push_back(TraitId{trait});
+  for (int i = 0; 2 * i + 1 < in.aggregates_size(); ++i) {
+    config->aggregates.push_back(AggregateId{DecodeHalves(in.aggregates(), i)});
+  }
+  config->created_at = absl::FromUnixMicros(in.created_at_us());
+  config->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  return config;
+}
+
+void EncodeChange(const Change& change, pb::Change* out) { std::visit(Encoder{out}, change); }
+
+bool DecodeChange(const pb::Change& in, Changes* out) {
+  switch (in.kind_case()) {
+    case pb::Change::kProviderPut:
+      out->push_back(ProviderPut{DecodeProvider(in.provider_put())});
+      return true;
+    case pb::Change::kProviderRemoved:
+      out->push_back(ProviderRemoved{ProviderId{DecodeId(in.provider_removed())}});
+      return true;
+    case pb::Change::kProviderUsed:
+      out->push_back(DecodeUse(in.provider_used()));
+      return true;
+    case pb::Change::kConsumerPut:
+      out->push_back(ConsumerPut{DecodeConsumer(in.consumer_put())});
+      return true;
+    case pb::Change::kConsumerRemoved:
+      out->push_back(ConsumerRemoved{ConsumerId{DecodeId(in.consumer_removed())}});
+      return true;
+    case pb::Change::kClassPut:
+      out->push_back(ClassPut{ClassId{in.class_put().id()}, in.class_put().name()});
+      return true;
+    case pb::Change::kClassRemoved:
+      out->push_back(ClassRemoved{ClassId{in.class_removed()}});
+      return true;
+    case pb::Change::kTraitPut:
+      out->push_back(TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()});
+      return true;
+    case pb::Change::kTraitRemoved:
+      out->push_back(TraitRemoved{TraitId{in.trait_removed()}});
+      return true;
+    case pb::Change::kServicePut:
+      out->push_back(ServicePut{DecodeService(in.service_put())});
+      return true;
+    case pb::Change::kServiceRemoved:
+      out->push_back(ServiceRemoved{in.service_removed().host(), in.service_removed().binary()});
+      return true;
+    case pb::Change::kNodePut:
+      out->push_back(NodePut{DecodeNode(in.node_put())});
+      return true;
+    case pb::Change::kNodeRemoved:
+      out->push_back(NodeRemoved{ProviderId{DecodeId(in.node_removed())}});
+      return true;
+    case pb::Change::KIND_NOT_SET:
+      break;
+  }
+  return false;
+}
+
+}  // namespace berth::placement

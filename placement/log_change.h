@@ -1,0 +1,24 @@
+// Changes as the protobuf messages of log.proto, and back.
+#ifndef BERTH_PLACEMENT_LOG_CHANGE_H_
+#define BERTH_PLACEMENT_LOG_CHANGE_H_
+
+#include <memory>
+
+#include "absl/time/time.h"
+#include "placement/change.h"
+#include "placement/log.pb.h"
+
+namespace berth::placement {
+
+void EncodeChange(const Change& change, ledger::v1::Change* out);
+// False where `in` holds no kind of change that this release knows.
+bool DecodeChange(const ledger::v1::Change& in, Changes* out);
+
+void EncodeId(const Uuid& uuid, ledger::v1::Id* out);
+Uuid DecodeId(const ledger::v1::Id& in);
+void EncodeProvider(const ProviderConfig& config, ledger::v1::Provider* out);
+std::shared_ptr<const ProviderConfig> DecodeProvider(const ledger::v1::Provider& in);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_LOG_CHANGE_H_

@@ -1,0 +1,126 @@
+#include "placement/log_codec.h"
+
+#include <google/protobuf/arena.h>
+
+#include <utility>
+
+#include "placement/check.h"
+#include "placement/log_change.h"
+
+namespace berth::placement {
+namespace {
+
+namespace pb = ledger::v1;
+
+template <typename Field>
+absl::StatusOr<std::shared_ptr<const Changes>> DecodeChanges(const Field& messages) {
+  auto changes = std::make_shared<Changes>();
+  changes->reserve(messages.size());
+  for (const pb::Change& message : messages) {
+    if (!DecodeChange(message, changes.get())) {
+      return absl::DataLossError("the log holds a kind of change that this release does not know");
+    }
+  }
+  return changes;
+}
+
+void EncodeResult(const Result& result, pb::Answer* out) {
+  for (const ProviderAnswer& provider : result.providers) {
+    pb::ProviderAnswer* message = out->add_providers();
+    EncodeProvider(*provider.config, message->mutable_provider());
+    EncodeId(provider.root.uuid, message->mutable_root());
+  }
+  for (const auto& [consumer, generation] : result.consumers) {
+    pb::ConsumerAnswer* message = out->add_consumers();
+    EncodeId(consumer.uuid, message->mutable_id());
+    message->set_generation(generation.value);
+  }
+  out->set_created(result.created);
+  for (const OverCapacity& over : result.over_capacity) {
+    pb::OverCapacity* message = out->add_over_capacity();
+    message->set_resource_class(over.resource_class);
+    message->set_used(over.used);
+    message->set_capacity(over.capacity);
+  }
+  for (const std::string& trait : result.unknown_traits) out->add_unknown_traits(trait);
+  for (const std::string& warning : result.warnings) out->add_warnings(warning);
+}
+
+Result DecodeResult(const pb::Answer& in) {
+  Result result;
+  for (const pb::ProviderAnswer& provider : in.providers()) {
+    result.providers.push_back(
+        {DecodeProvider(provider.provider()), ProviderId{DecodeId(provider.root())}});
+  }
+  for (const pb::ConsumerAnswer& consumer : in.consumers()) {
+    result.consumers.emplace_back(ConsumerId{DecodeId(consumer.id())},
+                                  Generation{consumer.generation()});
+  }
+  result.created = in.created();
+  for (const pb::OverCapacity& over : in.over_capacity()) {
+    result.over_capacity.push_back({over.resource_class(), over.used(), over.capacity()});
+  }
+  result.unknown_traits.assign(in.unknown_traits().begin(), in.unknown_traits().end());
+  result.warnings.assign(in.warnings().begin(), in.warnings().end());
+  return result;
+}
+
+}  // namespace
+
+std::string EncodeBatch(const std::vector<LogCommand>& commands) {
+  google::protobuf::Arena arena;
+  auto* batch = google::protobuf::Arena::CreateMessage<pb::Batch>(&arena);
+  for (const LogCommand& command : commands) {
+    pb::Command* message = batch->add_commands();
+    message->set_actor(command.actor);
+    message->set_request_id(command.request_id);
+    for (const Change& change : *command.changes) EncodeChange(change, message->add_changes());
+  }
+  return batch->SerializeAsString();
+}
+
+absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
+  google::protobuf::Arena arena;
+  auto* batch = google::protobuf::Arena::CreateMessage<pb::Batch>(&arena);
+  if (!batch->ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+    return absl::DataLossError("a log row cannot be read");
+  }
+  std::vector<LogCommand> commands;
+  for (const pb::Command& message : batch->commands()) {
+    auto changes = DecodeChanges(message.changes());
+    if (!changes.ok()) return changes.status();
+    commands.push_back({message.actor(), message.request_id(), *std::move(changes)});
+  }
+  return commands;
+}
+
+std::string EncodeAnswer(const Decision& decision) {
+  BERTH_CHECK(decision.status.ok() && decision.changes != nullptr);
+  google::protobuf::Arena arena;
+  auto* answer = google::protobuf::Arena::CreateMessage<pb::Answer>(&arena);
+  answer->set_epoch(decision.revision.epoch);
+  answer->set_revision(decision.revision.number);
+  answer->set_fresh(decision.fresh.value);
+  for (const Change& change : *decision.changes) EncodeChange(change, answer->add_changes());
+  EncodeResult(decision.result, answer);
+  return answer->SerializeAsString();
+}
+
+absl::StatusOr<Decision> DecodeAnswer(absl::string_view answer) {
+  google::protobuf::Arena arena;
+  auto* message = google::protobuf::Arena::CreateMessage<pb::Answer>(&arena);
+  if (!message->ParseFromArray(answer.data(), static_cast<int>(answer.size()))) {
+    return absl::DataLossError("a kept answer cannot be read");
+  }
+  auto changes = DecodeChanges(message->changes());
+  if (!changes.ok()) return changes.status();
+  Decision decision;
+  decision.revision = {message->epoch(), message->revision()};
+  decision.fresh = Generation{message->fresh()};
+  decision.changes = *std::move(changes);
+  decision.result = DecodeResult(*message);
+  decision.replayed = true;
+  return decision;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,16 @@
+#include "placement/primary.h"
+
+namespace berth::placement {
+
+absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& url,
+                                                           absl::string_view purpose) {
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Connect(url, purpose);
+  if (!database.ok()) return database;
+  QueryRows rows;
+  const absl::Status status = (*database)->Run("SELECT pg_is_in_recovery()", &rows);
+  if (!status.ok()) return absl::UnavailableError(status.message());
+  if (rows.Bool(0, 0)) return absl::UnavailableError("the database is a standby");
+  return database;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,220 @@
+#include "placement/publisher.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "placement/check.h"
+#include "placement/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr size_t kRecentMax = 8;
+
+absl::Duration SystemBootClock() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return absl::DurationFromTimespec(now);
+}
+
+// Why `state` can never answer for `minimum`; OK where it does or may.
+absl::Status WhyNever(const State& state, Revision minimum) {
+  const Position& position = state.position();
+  if (minimum.epoch > position.revision.epoch) {
+    return Refuse(absl::StatusCode::kOutOfRange, "EPOCH_UNKNOWN",
+                  absl::StrCat("epoch ", minimum.epoch, " has not begun here"));
+  }
+  if (minimum.epoch < position.revision.epoch && minimum.number >= position.epoch_began_at) {
+    return Refuse(
+        absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
+        absl::StrCat("revision ", minimum.number, " of epoch ", minimum.epoch, " was lost: epoch ",
+                     position.revision.epoch, " began at ", position.epoch_began_at));
+  }
+  return absl::OkStatus();
+}
+
+struct TouchedProvider {
+  std::optional<ProviderId> operator()(const ProviderPut& put) const { return put.config->id; }
+  std::optional<ProviderId> operator()(const ProviderRemoved& removed) const { return removed.id; }
+  std::optional<ProviderId> operator()(const ProviderUsed& used) const { return used.id; }
+  std::optional<ProviderId> operator()(const NodePut& put) const { return put.node->id; }
+  std::optional<ProviderId> operator()(const NodeRemoved& removed) const { return removed.id; }
+  template <typename Other>
+  std::optional<ProviderId> operator()(const Other&) const {
+    return std::nullopt;
+  }
+};
+
+// The roots of the trees that `changes` touch, in the state before and in the one after.
+std::vector<ProviderId> RootsTouched(const Changes& changes, const State& before,
+                                     const State& after) {
+  std::vector<ProviderId> roots;
+  for (const Change& change : changes) {
+    const std::optional<ProviderId> provider = std::visit(TouchedProvider(), change);
+    if (!provider) continue;
+    for (const State* state : {&before, &after}) {
+      const std::optional<ProviderPlace> place = state->FindProvider(*provider);
+      if (place) roots.push_back(place->tree->root_id());
+    }
+  }
+  std::sort(roots.begin(), roots.end());
+  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+  return roots;
+}
+
+absl::Status NotReached() {
+  return Refuse(absl::StatusCode::kDeadlineExceeded, "REVISION_NOT_REACHED",
+                "the revision was not reached before the deadline");
+}
+
+}  // namespace
+
+Publisher::Publisher(const LedgerOptions& options, StatePtr first, Answerer* answerer)
+    : staleness_max_(options.staleness_max),
+      awaits_max_(options.awaits_max),
+      boot_clock_(options.boot_clock ? options.boot_clock : SystemBootClock),
+      answerer_(answerer),
+      feed_(options.feed_rows_kept) {
+  recent_.push_back(std::make_shared<const State>());
+  Replace(std::move(first));
+}
+
+StatePtr Publisher::Newest() const {
+  const MutexLock lock(&mutex_);
+  return recent_.back();
+}
+
+absl::StatusOr<StatePtr> Publisher::Fresh() const {
+  const absl::Duration age = staleness();
+  if (age > staleness_max_) {
+    return Refuse(absl::StatusCode::kUnavailable, "STALE",
+                  absl::StrCat("the database was last heard ", absl::FormatDuration(age), " ago"));
+  }
+  return Newest();
+}
+
+StatePtr Publisher::Recent(Revision revision) const {
+  const MutexLock lock(&mutex_);
+  for (const StatePtr& state : recent_) {
+    if (state->position().revision == revision) return state;
+  }
+  return nullptr;
+}
+
+void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
+                              absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready) {
+  absl::StatusOr<StatePtr> answer = Fresh();
+  {
+    const MutexLock lock(&mutex_);
+    const State& newest = *recent_.back();
+    const absl::Status never = WhyNever(newest, minimum);
+    if (!never.ok()) {
+      answer = never;
+    } else if (newest.position().revision < minimum) {
+      if (static_cast<int>(waiters_.size()) < awaits_max_) {
+        waiters_.push_back({minimum, deadline, std::move(ready)});
+        return;
+      }
+      answer = Refuse(absl::StatusCode::kUnavailable, "TOO_MANY_WAIT",
+                      "too many readers wait for a revision");
+    } else if (answer.ok()) {
+      answer = recent_.back();
+    }
+  }
+  ready(std::move(answer));
+}
+
+void Publisher::Expire(absl::Time now) {
+  const MutexLock lock(&mutex_);
+  for (size_t i = 0; i < waiters_.size();) {
+    if (waiters_[i].deadline > now) {
+      ++i;
+      continue;
+    }
+    answerer_->Post([ready = std::move(waiters_[i].ready)]() mutable { ready(NotReached()); });
+    std::swap(waiters_[i], waiters_.back());
+    waiters_.pop_back();
+  }
+}
+
+bool Publisher::Publish(const State& base, StatePtr next, const std::vector<LogCommand>& commands) {
+  const MutexLock publishing(&publishing_);
+  const Position newest = Newest()->position();
+  const Position& position = next->position();
+  if (newest.revision.number >= position.revision.number) {
+    BERTH_CHECK(newest.revision.number > position.revision.number ||
+                newest.batch == position.batch);
+    return false;
+  }
+  BERTH_CHECK(newest.revision.number + 1 == position.revision.number);
+  BERTH_CHECK(newest.batch == base.position().batch);
+  auto batch = std::make_shared<FeedBatch>();
+  batch->revision = position.revision;
+  batch->ledger_time = position.ledger_time;
+  for (const LogCommand& command : commands) {
+    batch->commands.push_back({command.actor, command.request_id, command.changes,
+                               RootsTouched(*command.changes, base, *next)});
+  }
+  SetNewest(std::move(next), false);
+  feed_.Append(std::move(batch));
+  return true;
+}
+
+void Publisher::Replace(StatePtr state) {
+  const MutexLock publishing(&publishing_);
+  if (Newest()->position().revision > state->position().revision) return;
+  feed_.Restart(state->position().revision);
+  SetNewest(std::move(state), true);
+}
+
+void Publisher::SetNewest(StatePtr state, bool forget_older) {
+  std::deque<StatePtr> old;  // let go without the lock: a state may be large
+  const MutexLock lock(&mutex_);
+  recent_.push_back(state);
+  while (recent_.size() > (forget_older ? 1 : kRecentMax)) {
+    old.push_back(std::move(recent_.front()));
+    recent_.pop_front();
+  }
+  for (size_t i = 0; i < waiters_.size();) {
+    absl::StatusOr<StatePtr> answer = state;
+    const absl::Status never = WhyNever(*state, waiters_[i].minimum);
+    if (!never.ok()) answer = never;
+    if (never.ok() && state->position().revision < waiters_[i].minimum) {
+      ++i;
+      continue;
+    }
+    answerer_->Post([ready = std::move(waiters_[i].ready), answer = std::move(answer)]() mutable {
+      ready(std::move(answer));
+    });
+    std::swap(waiters_[i], waiters_.back());
+    waiters_.pop_back();
+  }
+}
+
+void Publisher::SetCommitting(BatchId batch) {
+  const MutexLock lock(&mutex_);
+  committing_ = batch;
+}
+
+BatchId Publisher::committing() const {
+  const MutexLock lock(&mutex_);
+  return committing_;
+}
+
+void Publisher::SetFresh(absl::Duration began) {
+  const int64_t began_ns = absl::ToInt64Nanoseconds(began);
+  int64_t fresh_ns = fresh_at_ns_;
+  while (fresh_ns < began_ns && !fresh_at_ns_.compare_exchange_weak(fresh_ns, began_ns)) {
+  }
+}
+
+absl::Duration Publisher::staleness() const {
+  return boot_clock_() - absl::Nanoseconds(fresh_at_ns_.load());
+}
+
+}  // namespace berth::placement

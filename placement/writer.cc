@@ -1,0 +1,313 @@
+#include "placement/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "placement/catch_up.h"
+#include "placement/primary.h"
+#include "placement/schema.h"
+
+namespace berth::placement {
+namespace {
+
+// How long an idle writer sleeps before it looks after its connection and the hour.
+constexpr absl::Duration kIdleWait = absl::Milliseconds(500);
+constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
+constexpr absl::Duration kPauseMax = absl::Seconds(1);
+// After a start or after others wrote, ledger time follows the wall clock, this far at the most.
+constexpr absl::Duration kTimeStepMax = absl::Seconds(60);
+constexpr int kCatchUpRows = 500;
+
+}  // namespace
+
+Writer::Calling::Calling(Writer* writer) : writer_(writer) {
+  writer_->calling_since_ns_ = absl::ToInt64Nanoseconds(writer_->publisher_->BootTime());
+}
+
+Writer::Calling::~Calling() { writer_->calling_since_ns_ = 0; }
+
+Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
+               Answerer* answerer, Condition* condition)
+    : options_(options),
+      publisher_(publisher),
+      queue_(queue),
+      answerer_(answerer),
+      condition_(condition),
+      pause_(kPauseMin) {}
+
+Writer::~Writer() { Stop(absl::InfinitePast()); }
+
+void Writer::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Writer::Stop(absl::Time settle_until) {
+  settle_until_ns_ = absl::ToUnixNanos(settle_until);
+  stopping_ = true;
+  queue_->Nudge();
+  if (!thread_.joinable()) return;
+  {
+    const MutexLock lock(&mutex_);
+    while (!ended_ && absl::Now() < settle_until) {
+      ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - absl::Now()));
+    }
+    // Whatever it still waits for ends now.
+    if (!ended_ && database_) database_->Shut();
+  }
+  thread_.join();
+}
+
+void Writer::Watch() {
+  const int64_t since_ns = calling_since_ns_;
+  if (since_ns == 0) return;
+  if (publisher_->BootTime() - absl::Nanoseconds(since_ns) < options_.no_progress_max) return;
+  const MutexLock lock(&mutex_);
+  if (database_) database_->Shut();
+}
+
+// Stopping, and nothing is left to settle or no time to do it.
+bool Writer::MustEnd() const {
+  if (!stopping_) return false;
+  const bool settled = !in_doubt_ && found_.empty() && alone_.empty();
+  return settled || absl::Now() >= absl::FromUnixNanos(settle_until_ns_);
+}
+
+void Writer::Run() {
+  while (!MustEnd()) {
+    const absl::Status no_writes = condition_->WhyNoWrites();
+    if (!no_writes.ok()) {
+      RefuseAll(no_writes);
+      GiveUpInDoubt();
+      queue_->Take(0, kIdleWait);
+      continue;
+    }
+    if (connection_ == nullptr && !Connect()) {
+      RefuseAll(NotDone("there is no database"));
+      queue_->Take(0, pause_);
+      pause_ = std::min(2 * pause_, kPauseMax);
+      continue;
+    }
+    RotateRequests();
+    std::vector<PendingPtr> commands = NextCommands();
+    if (commands.empty() && !in_doubt_ && found_.empty()) continue;
+    RunBatch(std::move(commands));
+  }
+  RefuseAll(NotDone("placement is stopping"));
+  GiveUpInDoubt();
+  Disconnect();
+  const MutexLock lock(&mutex_);
+  ended_ = true;
+  ended_changed_.SignalAll();
+}
+
+bool Writer::Connect() {
+  const Calling calling(this);
+  auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
+  absl::Status status = database.status();
+  if (status.ok()) status = (*database)->Run(WriterSettingsSql(), nullptr);
+  if (!status.ok()) {
+    condition_->Tell(std::string(status.message()));
+    return false;
+  }
+  const MutexLock lock(&mutex_);
+  database_ = *std::move(database);
+  connection_ = database_.get();
+  pause_ = kPauseMin;
+  condition_->connected = true;
+  return true;
+}
+
+void Writer::Disconnect() {
+  condition_->connected = false;
+  connection_ = nullptr;
+  std::shared_ptr<Database> database;
+  const MutexLock lock(&mutex_);
+  database.swap(database_);
+}
+
+void Writer::Step(LedgerStep step) const {
+  if (options_.at_step) options_.at_step(step);
+}
+
+absl::Status Writer::Call(const std::string& sql) {
+  const Calling calling(this);
+  return connection_->Run(sql, nullptr);
+}
+
+std::vector<PendingPtr> Writer::NextCommands() {
+  if (in_doubt_ || !found_.empty()) return {};
+  if (!alone_.empty()) {
+    std::vector<PendingPtr> one = {std::move(alone_.front())};
+    alone_.pop_front();
+    return one;
+  }
+  // A big one stands alone, and never twice in a row while others wait.
+  if (big_ && (!last_was_big_ || queue_->size() == 0)) return {std::exchange(big_, nullptr)};
+  return queue_->Take(options_.batch_commands_max, big_ ? absl::ZeroDuration() : kIdleWait);
+}
+
+void Writer::RunBatch(std::vector<PendingPtr> commands) {
+  queue_->SetBegun(in_doubt_ ? in_doubt_->Commands() : commands);
+  std::vector<RequestKey> keys;
+  for (const PendingPtr& pending : in_doubt_ ? in_doubt_->Commands() : commands) {
+    const std::optional<RequestKey> key = KeyOf(pending->command);
+    if (key) keys.push_back(*key);
+  }
+  Step(LedgerStep::kBeforeLock);
+  absl::StatusOr<LockedHead> locked = absl::UnknownError("");
+  {
+    const Calling calling(this);
+    locked = LockAndReadHead(*connection_, keys);
+  }
+  if (!locked.ok()) return LockFailed(locked.status(), commands);
+  Step(LedgerStep::kLocked);
+  if (!ReachHead(locked->head)) return PutBack(commands);
+  const StatePtr base = publisher_->Newest();
+  auto batch = std::make_unique<Batch>(base, LedgerTime(base->position()), locked->requests);
+  if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
+  DecideAll(std::move(commands), *batch);
+  last_was_big_ = batch->row_count() > options_.batch_rows_max;
+  if (batch->writes()) return Write(std::move(batch));
+  const absl::Status ended = Call("ROLLBACK");
+  AnswerUnwritten(*batch);
+  if (!ended.ok()) Disconnect();
+}
+
+bool Writer::ReachHead(const std::optional<LogRow>& head) {
+  const Position wanted = head ? head->position : Position();
+  while (true) {
+    const StatePtr newest = publisher_->Newest();
+    const Position& position = newest->position();
+    if (position.revision == wanted.revision && position.batch == wanted.batch) {
+      if (wanted.format <= kLogFormat) return true;
+      condition_->format_too_new = true;
+      (void)Call("ROLLBACK");
+      return false;
+    }
+    absl::StatusOr<CatchUpStep> step = absl::UnknownError("");
+    {
+      const Calling calling(this);
+      step = CatchUp(*connection_, *publisher_, kCatchUpRows);
+    }
+    if (step.ok()) condition_->followed_rows += step->applied;
+    if (step.ok() && (step->end == CaughtUp::kAll || step->end == CaughtUp::kSome)) continue;
+    if (step.ok() && step->end == CaughtUp::kWentBack) {
+      condition_->RequireRecovery(absl::StrCat(
+          "the database went back in time: this process has revision ", position.revision.number,
+          " of epoch ", position.revision.epoch, ", the database ", wanted.revision.number,
+          " of epoch ", wanted.revision.epoch));
+    }
+    if (step.ok() && step->end == CaughtUp::kTooNew) condition_->format_too_new = true;
+    if (!step.ok()) condition_->Tell(std::string(step.status().message()));
+    if (!Call("ROLLBACK").ok()) {
+      Disconnect();
+    } else if (step.ok() && step->end == CaughtUp::kReload) {
+      Reload();
+    }
+    return false;
+  }
+}
+
+absl::Time Writer::LedgerTime(const Position& position) const {
+  absl::Duration passed;
+  if (position.batch == own_batch_ && position.revision.number > 0) {
+    passed = publisher_->BootTime() - own_batch_at_;
+  } else {
+    passed = options_.wall_clock() - position.ledger_time;
+    // An empty ledger has no time yet.
+    if (position.revision.number > 0) passed = std::min(passed, kTimeStepMax);
+  }
+  passed = std::max(passed, absl::ZeroDuration());
+  return absl::FromUnixMicros(absl::ToUnixMicros(position.ledger_time + passed));
+}
+
+void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
+  const absl::Time now = absl::Now();
+  const absl::Duration until = publisher_->BootTime() + options_.batch_deciding_max;
+  std::vector<PendingPtr> rest;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const PendingPtr& pending = commands[i];
+    const bool waiting = pending->phase == Pending::Phase::kWaiting;
+    const absl::Status why = waiting ? WhyNotBegin(*pending, now) : absl::OkStatus();
+    if (!why.ok()) {
+      Refuse({pending}, why);
+      continue;
+    }
+    const bool full =
+        batch.row_count() >= options_.batch_rows_max || publisher_->BootTime() > until;
+    if (i > 0 && full) {
+      rest.insert(rest.end(), commands.begin() + static_cast<int64_t>(i), commands.end());
+      break;
+    }
+    const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
+    const Batch::Verdict verdict =
+        batch.Offer(pending, options_.batch_rows_max, !last_was_big_ || !others_wait);
+    if (verdict != Batch::Verdict::kTooBig) continue;
+    if (!big_ && waiting) {
+      big_ = pending;
+    } else {
+      rest.push_back(pending);
+    }
+  }
+  PutBack(rest);
+}
+
+void Writer::Write(std::unique_ptr<Batch> batch) {
+  batch->Close();
+  const std::string sql = batch->Sql(options_.log_rows_kept);
+  publisher_->SetCommitting(batch->id());
+  Step(LedgerStep::kBeforeWrite);
+  const absl::Duration began = publisher_->BootTime();
+  const absl::Status status = Call(sql);
+  if (!status.ok()) {
+    publisher_->SetCommitting(BatchId());
+    if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
+    condition_->in_doubt += static_cast<int64_t>(batch->Commands().size());
+    condition_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
+    in_doubt_ = std::move(batch);
+    return Disconnect();
+  }
+  Step(LedgerStep::kCommitted);
+  publisher_->Publish(*batch->base(), batch->next(), batch->log());
+  publisher_->SetCommitting(BatchId());
+  publisher_->SetFresh(began);
+  own_batch_ = batch->id();
+  own_batch_at_ = began;
+  ++condition_->batches;
+  found_.push_back(std::move(batch));
+  for (const std::unique_ptr<Batch>& found : found_) {
+    Count(*found);
+    answerer_->Post(found->TakeAnswers());
+  }
+  found_.clear();
+  Step(LedgerStep::kPublished);
+}
+
+void Writer::AnswerUnwritten(Batch& batch) {
+  Count(batch);
+  answerer_->Post(batch.TakeAnswers());
+}
+
+void Writer::Count(const Batch& batch) {
+  condition_->commands += static_cast<int64_t>(batch.Commands().size());
+  condition_->refusals += batch.refusals();
+}
+
+void Writer::RotateRequests() {
+  const Position position = publisher_->Newest()->position();
+  const absl::Time now = LedgerTime(position);
+  const int64_t hour = absl::ToUnixSeconds(now) / 3600;
+  if (hour == rotated_hour_) return;
+  // Once an hour; what it cannot do now it does the next time.
+  rotated_hour_ = hour;
+  const absl::Status status = Call(absl::StrCat(
+      "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); SELECT rotate_requests(",
+      absl::ToUnixMicros(now), ", ", absl::ToInt64Hours(options_.requests_kept), "); COMMIT"));
+  if (status.ok()) return;
+  condition_->Tell(absl::StrCat("old request ids stay: ", status.message()));
+  if (status.code() == absl::StatusCode::kUnavailable || !Call("ROLLBACK").ok()) Disconnect();
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,122 @@
+// Writer: the thread that takes commands in batches, has each batch decided under the ledger's lock
+// and makes it durable.
+//
+// Owns the thread and the writing connection. Stop and Watch may be called from any thread. What it
+// does when something fails stands in writer_faults.cc.
+#ifndef BERTH_PLACEMENT_WRITER_H_
+#define BERTH_PLACEMENT_WRITER_H_
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "placement/answerer.h"
+#include "placement/batch.h"
+#include "placement/command_queue.h"
+#include "placement/condition.h"
+#include "placement/database.h"
+#include "placement/ledger_options.h"
+#include "placement/mutex.h"
+#include "placement/publisher.h"
+#include "placement/rows.h"
+
+namespace berth::placement {
+
+class Writer {
+ public:
+  // All that is pointed to must live as long.
+  Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
+         Answerer* answerer, Condition* condition);
+  ~Writer();
+
+  void Start();
+  // Settles what has begun until `settle_until`, answers the rest, ends the thread. Idempotent.
+  // REQUIRES: the queue is closed.
+  void Stop(absl::Time settle_until);
+  // Shuts the connection when a call on it takes longer than no_progress_max.
+  void Watch();
+
+ private:
+  // While it lives, a call on the connection is under way: for Watch.
+  class Calling {
+   public:
+    explicit Calling(Writer* writer);
+    ~Calling();
+    Calling(const Calling&) = delete;
+    Calling& operator=(const Calling&) = delete;
+
+   private:
+    Writer* const writer_;
+  };
+
+  void Run();
+  bool Connect();
+  void Disconnect();
+  bool MustEnd() const;
+
+  // One batch of `commands`, or of those in doubt.
+  void RunBatch(std::vector<PendingPtr> commands);
+  std::vector<PendingPtr> NextCommands();
+  // Under the lock: brings the published state to `head`. False where the batch cannot go on; then
+  // the transaction is over.
+  bool ReachHead(const std::optional<LogRow>& head);
+  void DecideAll(std::vector<PendingPtr> commands, Batch& batch);
+  void Write(std::unique_ptr<Batch> batch);
+  void AnswerUnwritten(Batch& batch);
+  void Count(const Batch& batch);
+  absl::Time LedgerTime(const Position& position) const;
+  void RotateRequests();
+  void Step(LedgerStep step) const;
+  absl::Status Call(const std::string& sql);
+
+  // writer_faults.cc
+  void PutBack(const std::vector<PendingPtr>& commands);
+  void Refuse(const std::vector<PendingPtr>& commands, const absl::Status& status);
+  void RefuseAll(const absl::Status& status);
+  void GiveUpInDoubt();
+  void LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands);
+  void Refused(const absl::Status& status, Batch& batch);
+  void RefusedAlone(const absl::Status& status, const PendingPtr& pending);
+  void Reload();
+  // Under the lock: whether the batch in doubt was committed. False where the batch cannot go on.
+  bool SettleInDoubt(Batch& batch, std::vector<PendingPtr>& commands);
+
+  const LedgerOptions options_;
+  Publisher* const publisher_;
+  CommandQueue* const queue_;
+  Answerer* const answerer_;
+  Condition* const condition_;
+
+  Mutex mutex_;
+  CondVar ended_changed_;
+  std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> stopping_{false};
+  std::atomic<int64_t> settle_until_ns_{0};
+  std::atomic<int64_t> calling_since_ns_{0};  // 0: no call
+
+  // The rest belongs to the thread.
+  Database* connection_ = nullptr;             // database_, or null
+  std::unique_ptr<Batch> in_doubt_;            // whether it was committed is unknown
+  std::vector<std::unique_ptr<Batch>> found_;  // committed, not yet proven durable
+  std::deque<PendingPtr> alone_;               // each to be decided in a batch of its own
+  PendingPtr big_;                             // touches more rows than a batch should
+  bool last_was_big_ = false;
+  PendingPtr reloaded_for_;  // the tables were loaded because of it
+  std::optional<absl::Duration> reloaded_at_;
+  BatchId own_batch_;  // the last one that this writer committed, and when
+  absl::Duration own_batch_at_;
+  int64_t rotated_hour_ = -1;
+  absl::Duration pause_;  // before the next attempt to connect
+  std::thread thread_;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_WRITER_H_

@@ -1,0 +1,164 @@
+#include "tests/placement/ledger_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "placement/check.h"
+#include "placement/epoch.h"
+#include "placement/self_check.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr absl::Duration kStep = absl::Milliseconds(2);
+
+}  // namespace
+
+LedgerRunner::LedgerRunner(LedgerOptions options, bool loops) {
+  options.tell_operator = [this](const std::string& words) {
+    const MutexLock lock(&mutex_);
+    absl::StrAppend(&told_, words, "\n");
+  };
+  auto ledger = Ledger::Open(std::move(options));
+  if (!ledger.ok()) std::fprintf(stderr, "%s\n", ledger.status().ToString().c_str());
+  BERTH_CHECK(ledger.ok());
+  ledger_ = *std::move(ledger);
+  if (loops) thread_ = std::thread([this] { Loop(); });
+}
+
+LedgerRunner::~LedgerRunner() {
+  ending_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void LedgerRunner::Loop() {
+  while (!ending_) {
+    (void)ledger_->Follow();
+    ledger_->Watchdog();
+    absl::SleepFor(kStep);
+  }
+}
+
+std::future<Decision> LedgerRunner::Begin(Command command, absl::Duration limit) {
+  auto promise = std::make_shared<std::promise<Decision>>();
+  std::future<Decision> future = promise->get_future();
+  ledger_->Submit(std::move(command), absl::Now() + limit, nullptr,
+                  [promise](Decision decision) { promise->set_value(std::move(decision)); });
+  return future;
+}
+
+Decision LedgerRunner::Do(Command command, absl::Duration limit) {
+  return Begin(std::move(command), limit).get();
+}
+
+Decision LedgerRunner::Do(CommandBody body, const std::string& request_id) {
+  return Do(WithId(std::move(body), request_id));
+}
+
+Decision LedgerRunner::Must(CommandBody body, const std::string& request_id) {
+  Decision decision = Do(std::move(body), request_id);
+  EXPECT_EQ(decision.status, absl::OkStatus());
+  return decision;
+}
+
+std::string LedgerRunner::told() const {
+  const MutexLock lock(&mutex_);
+  return told_;
+}
+
+bool LedgerRunner::Eventually(const std::function<bool()>& holds) {
+  const absl::Time end = absl::Now() + absl::Seconds(30);
+  while (!holds()) {
+    if (absl::Now() > end) return false;
+    absl::SleepFor(kStep);
+  }
+  return true;
+}
+
+LedgerOptions OptionsFor(const std::string& url) {
+  LedgerOptions options;
+  options.database_url = url;
+  return options;
+}
+
+Command WithId(CommandBody body, const std::string& request_id) {
+  Command command;
+  command.actor = "tester";
+  command.request_id = request_id;
+  if (!request_id.empty()) command.body_hash = std::string(32, 'h');
+  command.body = std::move(body);
+  return command;
+}
+
+ProviderId ProviderNumber(int number) {
+  return ProviderId{Uuid{0x1000, static_cast<uint64_t>(number)}};
+}
+ConsumerId ConsumerNumber(int number) {
+  return ConsumerId{Uuid{0x2000, static_cast<uint64_t>(number)}};
+}
+
+CommandBody NewProvider(int number) {
+  return CreateProvider{ProviderNumber(number), absl::StrCat("host", number), std::nullopt};
+}
+
+CommandBody Offer(int provider, Generation generation, Amount vcpu, Amount memory_mb) {
+  SetInventories set;
+  set.provider = ProviderNumber(provider);
+  set.expected_generation = generation;
+  Inventory cpus;
+  cpus.total = vcpu;
+  Inventory memory;
+  memory.total = memory_mb;
+  set.inventories = {{"VCPU", cpus}, {"MEMORY_MB", memory}};
+  return set;
+}
+
+CommandBody Claim(int consumer, std::vector<int> providers, int32_t vcpu,
+                  std::optional<Generation> generation) {
+  ConsumerAllocations allocations;
+  allocations.consumer = ConsumerNumber(consumer);
+  allocations.expected_generation = generation;
+  allocations.project = "project";
+  allocations.user = "user";
+  allocations.type = "INSTANCE";
+  for (const int provider : providers) {
+    allocations.allocations.push_back({ProviderNumber(provider), {{"VCPU", vcpu}}});
+  }
+  return SetAllocations{{allocations}};
+}
+
+CommandBody Release(int consumer, Generation generation) {
+  return DeleteAllocations{ConsumerNumber(consumer), generation};
+}
+
+void MakeProviders(LedgerRunner& runner, int count, Amount vcpu, Amount memory_mb) {
+  runner.Must(EnsureStandardNames{{"VCPU", "MEMORY_MB"}, {}});
+  for (int i = 1; i <= count; ++i) {
+    runner.Must(NewProvider(i));
+    const auto place = runner.ledger().Newest()->FindProvider(ProviderNumber(i));
+    BERTH_CHECK(place.has_value());
+    runner.Must(Offer(i, place->config().generation, vcpu, memory_mb));
+  }
+}
+
+void ExpectEqualStates(const State& a, const State& b) {
+  EXPECT_EQ(a.position().revision, b.position().revision);
+  EXPECT_EQ(a.position().batch, b.position().batch);
+  EXPECT_EQ(a.position().command_count, b.position().command_count);
+  EXPECT_EQ(a.provider_count(), b.provider_count());
+  EXPECT_EQ(a.consumers().size(), b.consumers().size());
+  EXPECT_EQ(Differences(a, b), std::vector<std::string>());
+  EXPECT_EQ(Differences(b, a), std::vector<std::string>());
+}
+
+void ExpectCleanSelfCheck(LedgerRunner& runner, const std::string& url) {
+  const absl::StatusOr<SelfCheckReport> report = SelfCheck(runner.ledger(), url);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->findings, std::vector<std::string>());
+}
+
+}  // namespace berth::placement

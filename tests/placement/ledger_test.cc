@@ -1,0 +1,292 @@
+#include "placement/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/feed.h"
+#include "placement/refusal.h"
+#include "tests/placement/ledger_runner.h"
+#include "tests/placement/private_cluster.h"
+
+namespace berth::placement {
+namespace {
+
+std::string ReasonOf(const Decision& decision) {
+  const std::optional<Refusal> refusal = RefusalOf(decision.status);
+  return refusal ? refusal->reason : std::string(absl::StatusCodeToString(decision.status.code()));
+}
+
+Amount UsedOf(const State& state, int provider) {
+  const auto place = state.FindProvider(ProviderNumber(provider));
+  return place ? place->used(0) + place->used(1) : -1;
+}
+
+TEST(Ledger, AClaimIsDecidedWrittenAndPublished) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 2, 8, 1024);
+  const Decision decision = runner.Must(Claim(1, {1, 2}, 3));
+  EXPECT_EQ(decision.revision, runner.ledger().Newest()->position().revision);
+  ASSERT_EQ(decision.result.consumers.size(), 1u);
+  EXPECT_EQ(decision.result.consumers[0].first, ConsumerNumber(1));
+  EXPECT_EQ(decision.fresh, decision.result.consumers[0].second);
+  EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 3);
+  auto database = ConnectOrDie(url);
+  EXPECT_EQ(QueryOne(*database, "SELECT sum(amount) FROM allocations"), "6");
+  EXPECT_EQ(QueryOne(*database, "SELECT sum(used) FROM inventories"), "6");
+  EXPECT_EQ(QueryOne(*database, "SELECT used FROM usages"), "6");
+  ExpectCleanSelfCheck(runner, url);
+}
+
+TEST(Ledger, ARefusalLeavesNoTrace) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 8, 1024);
+  const StatePtr before = runner.ledger().Newest();
+  EXPECT_EQ(ReasonOf(runner.Do(Claim(1, {1}, 9))), "CAPACITY_EXCEEDED");
+  const Decision missing = runner.Do(Claim(1, {7}, 1));
+  EXPECT_EQ(ReasonOf(missing), "PROVIDER_NOT_FOUND");
+  EXPECT_EQ(missing.revision, before->position().revision);
+  EXPECT_EQ(missing.fresh.value, 0);
+  EXPECT_EQ(runner.ledger().Newest()->position().revision, before->position().revision);
+  EXPECT_EQ(QueryOne(*ConnectOrDie(url), "SELECT count(*) FROM consumer"), "0");
+}
+
+// P-147: of two writes with one generation exactly one succeeds.
+TEST(Ledger, OneGenerationServesOneWrite) {
+  LedgerRunner runner(OptionsFor(NewDatabase()));
+  MakeProviders(runner, 1, 100, 1024);
+  for (int round = 0; round < 20; ++round) {
+    const Generation generation =
+        runner.ledger().Newest()->FindProvider(ProviderNumber(1))->config().generation;
+    std::vector<std::future<Decision>> writes;
+    for (int i = 0; i < 8; ++i) {
+      writes.push_back(runner.Begin(WithId(Offer(1, generation, 100 + round * 10 + i, 1024), "")));
+    }
+    int succeeded = 0;
+    for (std::future<Decision>& write : writes) {
+      const Decision decision = write.get();
+      succeeded += decision.status.ok() ? 1 : 0;
+      EXPECT_EQ(ReasonOf(decision), decision.status.ok() ? "OK" : "PROVIDER_GENERATION_CONFLICT");
+    }
+    EXPECT_EQ(succeeded, 1);
+  }
+}
+
+// P-153: N claims of 1 on a capacity of N succeed, the others are refused for room.
+TEST(Ledger, ExactlyTheCapacityIsGivenAway) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 50, 1024);
+  std::vector<std::future<Decision>> claims;
+  for (int i = 1; i <= 70; ++i) claims.push_back(runner.Begin(WithId(Claim(i, {1}, 1), "")));
+  int succeeded = 0;
+  int refused = 0;
+  for (std::future<Decision>& claim : claims) {
+    const Decision decision = claim.get();
+    succeeded += decision.status.ok() ? 1 : 0;
+    refused += ReasonOf(decision) == "CAPACITY_EXCEEDED" ? 1 : 0;
+  }
+  EXPECT_EQ(succeeded, 50);
+  EXPECT_EQ(refused, 20);
+  ExpectCleanSelfCheck(runner, url);
+}
+
+TEST(Ledger, ARestartGivesTheSameState) {
+  const std::string url = NewDatabase();
+  StatePtr before;
+  {
+    LedgerRunner runner(OptionsFor(url));
+    MakeProviders(runner, 3, 8, 1024);
+    for (int i = 1; i <= 5; ++i) runner.Must(Claim(i, {1 + i % 3}, 1));
+    before = runner.ledger().Newest();
+  }
+  LedgerRunner runner(OptionsFor(url));
+  ExpectEqualStates(*before, *runner.ledger().Newest());
+  runner.Must(Claim(9, {1}, 1));
+  ExpectCleanSelfCheck(runner, url);
+}
+
+// a request id takes effect once; its answer comes again.
+TEST(Ledger, ARequestIdTakesEffectOnce) {
+  const std::string url = NewDatabase();
+  Decision first;
+  {
+    LedgerRunner runner(OptionsFor(url));
+    MakeProviders(runner, 1, 8, 1024);
+    first = runner.Must(Claim(1, {1}, 3), "r-1");
+    EXPECT_FALSE(first.replayed);
+    runner.Must(Claim(2, {1}, 1));
+    const Decision again = runner.Must(Claim(1, {1}, 3), "r-1");
+    EXPECT_TRUE(again.replayed);
+    EXPECT_EQ(again.revision, first.revision);
+    EXPECT_EQ(again.fresh, first.fresh);
+    EXPECT_EQ(again.result.consumers, first.result.consumers);
+    EXPECT_EQ(again.changes->size(), first.changes->size());
+    Command other = WithId(Claim(1, {1}, 4), "r-1");
+    other.body_hash = std::string(32, 'x');
+    EXPECT_EQ(ReasonOf(runner.Do(other)), "REQUEST_ID_REUSED");
+    // Another identity has ids of its own, and refusals are not kept.
+    Command another = WithId(Claim(3, {1}, 9), "r-1");
+    another.actor = "somebody";
+    EXPECT_EQ(ReasonOf(runner.Do(another)), "CAPACITY_EXCEEDED");
+    another.body = Claim(3, {1}, 2);
+    EXPECT_EQ(runner.Do(another).status, absl::OkStatus());
+  }
+  LedgerRunner runner(OptionsFor(url));
+  EXPECT_EQ(runner.Must(Claim(1, {1}, 3), "r-1").revision, first.revision);
+  const Decision found = runner.Must(FindRequest{"tester", "r-1"});
+  EXPECT_EQ(found.revision, first.revision);
+  EXPECT_TRUE(found.replayed);
+  EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "r-2"})), "REQUEST_NOT_FOUND");
+  EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 6);
+}
+
+// The same id twice in one batch, and thrice in flight.
+TEST(Ledger, ARequestIdTakesEffectOnceWithinABatch) {
+  LedgerRunner runner(OptionsFor(NewDatabase()));
+  MakeProviders(runner, 1, 8, 1024);
+  std::vector<std::future<Decision>> calls;
+  for (int i = 0; i < 20; ++i) calls.push_back(runner.Begin(WithId(Claim(1, {1}, 3), "r")));
+  int firsts = 0;
+  for (std::future<Decision>& call : calls) {
+    const Decision decision = call.get();
+    EXPECT_EQ(decision.status, absl::OkStatus());
+    firsts += decision.replayed ? 0 : 1;
+  }
+  EXPECT_EQ(firsts, 1);
+  EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 3);
+}
+
+TEST(Ledger, ReadersWaitForARevision) {
+  LedgerRunner runner(OptionsFor(NewDatabase()));
+  MakeProviders(runner, 1, 8, 1024);
+  const Revision now = runner.ledger().Newest()->position().revision;
+  const auto await = [&](Revision minimum, absl::Duration limit) {
+    auto promise = std::make_shared<std::promise<absl::StatusOr<StatePtr>>>();
+    auto future = promise->get_future();
+    runner.ledger().AwaitRevision(minimum, absl::Now() + limit,
+                                  [promise](auto state) { promise->set_value(std::move(state)); });
+    return future;
+  };
+  EXPECT_TRUE(await(now, absl::Seconds(9)).get().ok());
+  auto next = await({now.epoch, now.number + 1}, absl::Seconds(30));
+  runner.Must(Claim(1, {1}, 1));
+  const auto reached = next.get();
+  ASSERT_TRUE(reached.ok()) << reached.status();
+  EXPECT_GE((*reached)->position().revision.number, now.number + 1);
+  const auto late = await({now.epoch, now.number + 9}, absl::Milliseconds(20)).get();
+  EXPECT_EQ(RefusalOf(late.status())->reason, "REVISION_NOT_REACHED");
+  const auto unknown = await({now.epoch + 1, 1}, absl::Seconds(30)).get();
+  EXPECT_EQ(RefusalOf(unknown.status())->reason, "EPOCH_UNKNOWN");
+}
+
+TEST(Ledger, TheFeedHoldsEveryBatchOnce) {
+  LedgerRunner runner(OptionsFor(NewDatabase()));
+  MakeProviders(runner, 2, 8, 1024);
+  const Revision from = runner.ledger().Newest()->position().revision;
+  for (int i = 1; i <= 4; ++i) runner.Must(Claim(i, {1 + i % 2}, 1));
+  const auto batches = runner.ledger().feed().After(from, 100);
+  ASSERT_TRUE(batches.ok()) << batches.status();
+  ASSERT_EQ(batches->size(), 4u);
+  for (int i = 1; i <= 4; ++i) {
+    const FeedBatch& batch = *(*batches)[i - 1];
+    EXPECT_EQ(batch.revision.number, from.number + i);
+    ASSERT_EQ(batch.commands.size(), 1u);
+    EXPECT_EQ(batch.commands[0].actor, "tester");
+    EXPECT_EQ(batch.commands[0].roots, std::vector<ProviderId>{ProviderNumber(1 + i % 2)});
+  }
+}
+
+TEST(Ledger, WhatMayNotBeginIsNotDone) {
+  LedgerRunner runner(OptionsFor(NewDatabase()));
+  MakeProviders(runner, 1, 8, 1024);
+  EXPECT_EQ(ReasonOf(runner.Do(WithId(Claim(1, {1}, 1), ""), -absl::Seconds(1))),
+            "DEADLINE_BEFORE_START");
+  std::promise<Decision> promise;
+  runner.ledger().Submit(WithId(Claim(1, {1}, 1), ""), absl::InfiniteFuture(),
+                         std::make_shared<std::atomic<bool>>(true),
+                         [&](Decision decision) { promise.set_value(std::move(decision)); });
+  EXPECT_EQ(promise.get_future().get().status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(runner.ledger().Newest()->consumers().size(), 0);
+  runner.ledger().Stop(absl::Now() + absl::Seconds(5));
+  EXPECT_EQ(ReasonOf(runner.Do(Claim(1, {1}, 1))), "STORE_UNAVAILABLE");
+}
+
+TEST(Ledger, AFullQueueRefusesAtOnce) {
+  std::promise<void> gate;
+  std::shared_future<void> opened = gate.get_future().share();
+  std::atomic<bool> closed{false};
+  LedgerOptions options = OptionsFor(NewDatabase());
+  options.queue_max = 4;
+  options.at_step = [&](LedgerStep step) {
+    if (step == LedgerStep::kBeforeLock && closed) opened.wait();
+  };
+  LedgerRunner runner(options);
+  MakeProviders(runner, 1, 100, 1024);
+  closed = true;
+  std::vector<std::future<Decision>> claims;
+  claims.push_back(runner.Begin(WithId(Claim(1, {1}, 1), "")));
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().health().queue_length == 0; }));
+  for (int i = 2; i <= 5; ++i) claims.push_back(runner.Begin(WithId(Claim(i, {1}, 1), "")));
+  const Decision refused = runner.Do(Claim(6, {1}, 1));
+  EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
+  EXPECT_TRUE(RefusalOf(refused.status)->retry_after.has_value());
+  gate.set_value();
+  for (std::future<Decision>& claim : claims) EXPECT_EQ(claim.get().status, absl::OkStatus());
+}
+
+// Commands that touch more rows than a batch should have one of their own, and others get through.
+TEST(Ledger, BigCommandsStandAlone) {
+  const std::string url = NewDatabase();
+  LedgerOptions options = OptionsFor(url);
+  options.batch_rows_max = 4;
+  LedgerRunner runner(options);
+  MakeProviders(runner, 12, 100, 1024);
+  std::vector<std::future<Decision>> claims;
+  for (int i = 1; i <= 40; ++i) {
+    std::vector<int> providers = {1 + i % 12};
+    if (i % 3 == 0) providers = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    claims.push_back(runner.Begin(WithId(Claim(i, providers, 1), "")));
+  }
+  for (std::future<Decision>& claim : claims) EXPECT_EQ(claim.get().status, absl::OkStatus());
+  ExpectCleanSelfCheck(runner, url);
+}
+
+// Claims change no column that has an index, so their row versions need no new index entries.
+TEST(Ledger, ClaimsUpdateProvidersInPlace) {
+  const std::string url = NewDatabase();
+  {
+    LedgerRunner runner(OptionsFor(url));
+    MakeProviders(runner, 4, 1000, 1024);
+    for (int i = 1; i <= 200; ++i) runner.Must(Claim(i, {1 + i % 4}, 1));
+  }
+  auto database = ConnectOrDie(url);
+  const std::string updates =
+      "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'provider'";
+  QueryRows rows;
+  ASSERT_TRUE(LedgerRunner::Eventually(
+      [&] { return database->Run(updates, &rows).ok() && rows.Int(0, 0) >= 200; }));
+  EXPECT_GE(rows.Int(0, 1) * 100, rows.Int(0, 0) * 95);
+}
+
+TEST(Ledger, HeartbeatsAreRowsOfTheirOwn) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  const auto write = [&](int64_t second) {
+    return runner.ledger().WriteHeartbeat("p1",
+                                          {{"host/berth-tracker", absl::FromUnixSeconds(second)}});
+  };
+  ASSERT_EQ(write(100), absl::OkStatus());
+  ASSERT_EQ(write(200), absl::OkStatus());
+  EXPECT_EQ(QueryOne(*ConnectOrDie(url),
+                     "SELECT process || ' ' || service[1] || ' ' || extract(epoch FROM "
+                     "heard_at[1])::int FROM heartbeat"),
+            "p1 host/berth-tracker 200");
+}
+
+}  // namespace
+}  // namespace berth::placement
