@@ -1,0 +1,156 @@
+#include "services/cli/grammar.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/cli/command.h"
+#include "services/cli/failure.h"
+#include "services/version.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr char kFooter[] = R"(Try:
+  berth provider tree                                    what there is, and how full it is
+  berth candidates --resources VCPU=4,MEMORY_MB=8Gi      where that would fit
+  berth claim --resources VCPU=4,MEMORY_MB=8Gi           take it there
+  berth call LedgerService/GetRevision                   any method, by reflection
+
+A provider is given by its name or its uuid. Sizes may be 512Mi, 8Gi or 2Ti.
+Settings come from flags, then BERTH_ENDPOINT and the like, then ~/.config/berth/config.toml.
+
+Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 does not fit, 6 permission,
+7 unreachable, 8 outcome unknown, 9 problems found, 130 interrupted)";
+
+struct NoArguments {};
+
+absl::Status Version(Session& session, const NoArguments&) {
+  return session.PrintJson(absl::StrCat("{\n  \"version\": \"", services::kVersion, "\"\n}\n"),
+                           absl::StrCat("berth ", services::kVersion, "\n"), {services::kVersion});
+}
+
+void AddText(CLI::App& app, const std::string& flags, const std::string& name, Said* said,
+             const std::string& type, const std::string& description) {
+  app.add_option_function<std::string>(
+         flags, [said, name](const std::string& value) { (*said)[name] = value; }, description)
+      ->type_name(type)
+      ->group("Options of every command");
+}
+
+void AddFlag(CLI::App& app, const std::string& name, Said* said, const std::string& description) {
+  app.add_flag_function(
+         "--" + name, [said, name](int64_t) { (*said)[name] = "true"; }, description)
+      ->group("Options of every command");
+}
+
+void AddOptions(CLI::App& app, Said* flags) {
+  AddText(app, "-e,--endpoint", "endpoint", flags, "HOST:PORT",
+          absl::StrCat("The server; unix:PATH too [", Settings().endpoint, "]"));
+  AddText(app, "-o,--output", "output", flags, "FORMAT", "table, json or name [table]");
+  AddText(app, "--timeout", "timeout", flags, "TIME", "For each call, such as 5s [10s]");
+  AddText(app, "--request-id", "request-id", flags, "ID",
+          "Makes a write safe to repeat [a random one]");
+  AddText(app, "--columns", "columns", flags, "A,B", "Only these columns of a table");
+  AddText(app, "--sort", "sort", flags, "COLUMN", "Order a table; -COLUMN: downwards");
+  AddFlag(app, "no-color", flags, "No colours and bars; so does NO_COLOR");
+  AddFlag(app, "bars", flags, "Bars also where the output is no terminal");
+}
+
+int TerminalWidth() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+Screen ScreenFor(const Settings& settings) {
+  const bool terminal = isatty(STDOUT_FILENO) == 1;
+  Screen screen;
+  screen.width = terminal ? TerminalWidth() : 0;
+  const char* columns = std::getenv("COLUMNS");
+  int wanted = 0;
+  if (columns != nullptr && absl::SimpleAtoi(columns, &wanted) && wanted > 0) screen.width = wanted;
+  screen.colour = terminal && settings.colour;
+  screen.bars = screen.colour || settings.bars;
+  return screen;
+}
+
+// Whether errors shall be JSON although the arguments do not parse.
+bool AsksForJson(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "-ojson" || word == "-o=json" || word == "--output=json") return true;
+    if ((word == "-o" || word == "--output") && i + 1 < argc) {
+      return std::string(argv[i + 1]) == "json";
+    }
+  }
+  const char* variable = std::getenv("BERTH_OUTPUT");
+  return variable != nullptr && std::string(variable) == "json";
+}
+
+int Report(const absl::Status& status, bool json, Session& session) {
+  if (status.ok()) return kExitOk;
+  const Failure failure = FailureOf(status);
+  session.talk() << (json ? InJson(failure) : InWords(failure));
+  return failure.exit_code;
+}
+
+absl::Status Prepare(const Said& flags, Session& session) {
+  const auto file = SaidByFile(SettingsFile());
+  if (!file.ok()) return file.status();
+  const auto settings = Settle(flags, SaidByEnvironment(), *file);
+  if (!settings.ok()) return settings.status();
+  session.settings = *settings;
+  session.screen = ScreenFor(*settings);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddGrammar(CLI::App& app, Session& session, Said* flags) {
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", absl::StrCat("berth ", services::kVersion));
+  app.get_formatter()->column_width(34);
+  app.footer(kFooter);
+  AddOptions(app, flags);
+  AddProviderCommands(app, session);
+  AddInventoryCommands(app, session);
+  AddTraitCommands(app, session);
+  AddClassCommands(app, session);
+  AddAggregateCommands(app, session);
+  AddHealthCommand(app, session);
+  AddReflectionCommands(app, session);
+  CLI::App* version = AddVerb(app, "version", "Print the version", "berth version");
+  version->group("Look after");
+  Does(version, session, Version);
+}
+
+int RunCommandLine(int argc, const char* const* argv, Session& session) {
+  CLI::App app("berth: what every host has, and who holds it", "berth");
+  Said flags;
+  AddGrammar(app, session, &flags);
+  const bool json = AsksForJson(argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help and --version
+    return app.exit(success, session.data(), session.talk());
+  } catch (const CLI::Error& error) {
+    return Report(absl::InvalidArgumentError(error.what()), json, session);
+  }
+  if (!session.chosen()) {
+    session.data() << app.help();
+    return kExitOk;
+  }
+  const absl::Status prepared = Prepare(flags, session);
+  if (!prepared.ok()) return Report(prepared, json, session);
+  return Report(session.Run(), session.settings.format == Format::kJson, session);
+}
+
+}  // namespace berth::cli

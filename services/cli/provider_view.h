@@ -1,0 +1,30 @@
+// Providers as people read them. Pure: messages in, text out.
+#ifndef BERTH_SERVICES_CLI_PROVIDER_VIEW_H_
+#define BERTH_SERVICES_CLI_PROVIDER_VIEW_H_
+
+#include <string>
+
+#include "berth/placement/v1/inventory.pb.h"
+#include "berth/placement/v1/provider.pb.h"
+#include "google/protobuf/map.h"
+#include "google/protobuf/repeated_field.h"
+#include "services/cli/screen.h"
+#include "services/cli/table.h"
+
+namespace berth::cli {
+
+using Inventories = google::protobuf::Map<std::string, placement::v1::Inventory>;
+using Providers = google::protobuf::RepeatedPtrField<placement::v1::Provider>;
+
+// One line for each provider.
+Table ProviderTable(const Providers& providers);
+
+// One line for each class.
+Table InventoryTable(const Inventories& inventories);
+
+// Everything about one provider, in the full view.
+std::string ProviderPage(const placement::v1::Provider& provider, const Screen& screen);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_PROVIDER_VIEW_H_
