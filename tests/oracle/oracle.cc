@@ -1,0 +1,81 @@
+// oracle: replays recordings against placement and says how much of them came out the same.
+//
+// By default against a process of its own (--placement PATH); --address takes one that is running
+// and empty, --in-process the rules and the search alone. Ends with `N passed, M failed`.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "tests/oracle/grpc_subject.h"
+#include "tests/oracle/placement_process.h"
+#include "tests/oracle/replay.h"
+#include "tests/oracle/state_subject.h"
+
+namespace berth::oracle {
+namespace {
+
+struct Options {
+  std::string placement = "berth-placement";
+  std::string address;
+  bool in_process = false;
+  bool quiet = false;
+  std::vector<std::string> files;
+};
+
+void Print(const std::string& path, const Report& report, bool quiet) {
+  for (const std::string& exception : report.exceptions) {
+    if (!quiet) std::printf("except  %s\n", exception.c_str());
+  }
+  for (const std::string& failure : report.failures) std::printf("FAILED  %s\n", failure.c_str());
+  for (const auto& [rule, count] : report.exceptions_by_rule) {
+    std::printf("%s: %d decided otherwise by %s\n", path.c_str(), count, rule.c_str());
+  }
+  std::printf("%s: %d passed, %zu failed\n", path.c_str(), report.passed, report.failures.size());
+  std::fflush(stdout);
+}
+
+int Run(const Options& options) {
+  std::unique_ptr<PlacementProcess> process;
+  std::string address = options.address;
+  if (address.empty() && !options.in_process) {
+    absl::StatusOr<std::unique_ptr<PlacementProcess>> started =
+        PlacementProcess::Start(options.placement);
+    if (!started.ok()) {
+      std::fprintf(stderr, "%s\n", started.status().ToString().c_str());
+      return 2;
+    }
+    process = *std::move(started);
+    address = process->address();
+  }
+  Report total;
+  for (const std::string& path : options.files) {
+    std::unique_ptr<Subject> subject;
+    if (options.in_process) {
+      subject = std::make_unique<StateSubject>();
+    } else {
+      subject = std::make_unique<GrpcSubject>(address);
+    }
+    const Report report = ReplayFile(*subject, path);
+    Print(path, report, options.quiet);
+    total.Add(report);
+  }
+  std::printf("%d passed, %zu failed\n", total.passed, total.failures.size());
+  return total.failures.empty() && total.passed > 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace berth::oracle
+
+int main(int argc, char** argv) {
+  CLI::App app("Replays recordings of placement and compares the answers");
+  berth::oracle::Options options;
+  app.add_option("--placement", options.placement, "Program to start");
+  app.add_option("--address", options.address, "Placement that runs already and holds nothing");
+  app.add_flag("--in-process", options.in_process, "Rules and search without process and database");
+  app.add_flag("--quiet", options.quiet, "Count exceptions without listing them");
+  app.add_option("files", options.files, "Recordings, *.jsonl")->required();
+  CLI11_PARSE(app, argc, argv);
+  return berth::oracle::Run(options);
+}
