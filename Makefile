@@ -32,7 +32,7 @@ check:
 	@.ci/check
 
 oracle:
-	@deploy/install-packages build run
+	@deploy/install-packages build run test
 	@tests/oracle/run $(FILES)
 
 bench:
