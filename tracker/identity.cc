@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -131,6 +132,24 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
         absl::StrCat("node name '", node_name, "' cannot name a directory"));
   }
   return std::vector<std::string>{absl::StrCat(state_path, "/nodes/", node_name)};
+}
+
+std::vector<std::string> FindRetired(const std::string& state_path,
+                                     const std::vector<std::string>& own, bool complete) {
+  std::vector<std::string> retired;
+  if (!complete) return retired;  // one that is not reached yet would look retired
+  std::vector<std::string> directories = {state_path};
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(state_path + "/nodes", ignored)) {
+    directories.push_back(entry.path().string());
+  }
+  for (const std::string& directory : directories) {
+    const absl::StatusOr<std::optional<NodeIdentity>> found = FindIdentity({directory});
+    if (!found.ok() || !*found) continue;
+    const std::string& uuid = (*found)->uuid;
+    if (std::find(own.begin(), own.end(), uuid) == own.end()) retired.push_back(uuid);
+  }
+  return retired;
 }
 
 absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::string_view name,

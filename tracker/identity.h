@@ -47,6 +47,11 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
     const std::vector<std::string>& configuration_directories, const std::string& state_path,
     const std::string& node_name, bool several_nodes);
 
+// The uuids of nodes that this state directory once held and that are none of `own` (T-40); none unless
+// `complete`: all nodes that are configured have found their identity.
+std::vector<std::string> FindRetired(const std::string& state_path,
+                                     const std::vector<std::string>& own, bool complete);
+
 // A node record as placement keeps it.
 struct NodeRecord {
   std::string uuid;

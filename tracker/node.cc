@@ -56,8 +56,8 @@ PassOutcome Node::Pass(MonotonicTime now) {
   PassOutcome outcome;
   outcome.started_at = absl::Now();
   const absl::Status identified = FindIdentity();
-  absl::StatusOr<Facts> facts = identified;
-  if (identified.ok()) facts = observer_.Observe(outcome.started_at);
+  absl::StatusOr<Facts> facts =
+      identified.ok() ? observer_.Observe(outcome.started_at) : absl::StatusOr<Facts>(identified);
   MutexLock lock(&mutex_);
   absl::Status error = facts.status();
   if (facts.ok()) {
