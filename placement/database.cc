@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -76,6 +77,26 @@ absl::Status Refused(const std::string& sqlstate, absl::string_view text) {
   if (!sqlstate.empty()) status.SetPayload(kSqlStatePayload, absl::Cord(sqlstate));
   return status;
 }
+
+int64_t BootTimeNs() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return absl::ToInt64Nanoseconds(absl::DurationFromTimespec(now));
+}
+
+// While it lives, a call is under way.
+class Calling {
+ public:
+  explicit Calling(std::atomic<int64_t>* began_ns) : began_ns_(began_ns) {
+    *began_ns_ = BootTimeNs();
+  }
+  ~Calling() { *began_ns_ = 0; }
+  Calling(const Calling&) = delete;
+  Calling& operator=(const Calling&) = delete;
+
+ private:
+  std::atomic<int64_t>* const began_ns_;
+};
 
 // What every session must agree on, whatever the role's defaults are.
 std::string SessionSettings(absl::string_view purpose) {
@@ -157,6 +178,7 @@ Database::~Database() {
 
 absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
   if (broken_) return absl::UnavailableError("the connection to the database is broken");
+  const Calling calling(&call_began_ns_);
   std::string sqlstate;
   std::string text;
   try {
@@ -188,6 +210,11 @@ int Database::backend_pid() const { return connection_->session.backendpid(); }
 
 void Database::Shut() {
   if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);
+}
+
+void Database::ShutIfSlow(absl::Duration limit) {
+  const int64_t began_ns = call_began_ns_;
+  if (began_ns != 0 && absl::Nanoseconds(BootTimeNs() - began_ns) >= limit) Shut();
 }
 
 std::string SqlStateOf(const absl::Status& status) {

@@ -1,17 +1,19 @@
 // Database: one connection to PostgreSQL, and the end of its exceptions.
 //
 // The only file that includes libpqxx. A connection that broke stays broken: open a new one. Not
-// thread-safe, but for Shut, which any thread may call to make a call that hangs in another one
-// fail.
+// thread-safe, but for Shut and ShutIfSlow, which any thread may call to make a call that hangs in
+// another one fail.
 #ifndef BERTH_PLACEMENT_DATABASE_H_
 #define BERTH_PLACEMENT_DATABASE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace berth::placement {
 
@@ -58,6 +60,8 @@ class Database {
   int backend_pid() const;
   // Shuts the socket, so that whatever waits on it fails at once.
   void Shut();
+  // The same where the present call has lasted for `limit`.
+  void ShutIfSlow(absl::Duration limit);
   bool broken() const { return broken_; }
 
  private:
@@ -66,6 +70,7 @@ class Database {
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
+  std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
   // A second descriptor of the same socket: libpq closes its own whenever it likes, and the number
   // might be another file's by the time that Shut is called.
   int socket_ = -1;

@@ -13,27 +13,32 @@ constexpr int kRowsAtOnce = 256;
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Database>> Follower::Connection() {
+absl::StatusOr<std::shared_ptr<Database>> Follower::Open(Which which) {
+  const absl::string_view purpose =
+      which == Which::kLog ? "berth-placement follower" : "berth-placement heartbeat";
   {
     const MutexLock lock(&mutex_);
-    if (database_ && !database_->broken()) return database_;
-    database_.reset();
+    std::shared_ptr<Database>& database = which == Which::kLog ? database_ : heartbeat_;
+    if (database && !database->broken()) return database;
+    database.reset();
   }
-  auto database = ConnectToPrimary(database_url_, "berth-placement follower");
-  if (!database.ok()) return database.status();
+  auto opened = ConnectToPrimary(database_url_, purpose);
+  if (!opened.ok()) return opened.status();
   const MutexLock lock(&mutex_);
-  database_ = *std::move(database);
-  return database_;
+  std::shared_ptr<Database>& database = which == Which::kLog ? database_ : heartbeat_;
+  database = *std::move(opened);
+  return database;
 }
 
-void Follower::Shut() {
+void Follower::Watch(absl::Duration limit) {
   const MutexLock lock(&mutex_);
-  if (database_) database_->Shut();
+  if (database_) database_->ShutIfSlow(limit);
+  if (heartbeat_) heartbeat_->ShutIfSlow(limit);
 }
 
 absl::StatusOr<int> Follower::Follow() {
   const MutexLock following(&following_);
-  const absl::StatusOr<std::shared_ptr<Database>> database = Connection();
+  const absl::StatusOr<std::shared_ptr<Database>> database = Open(Which::kLog);
   if (!database.ok()) return database.status();
   const absl::Duration began = publisher_->BootTime();
   const absl::StatusOr<CatchUpStep> step = CatchUp(**database, *publisher_, kRowsAtOnce);
@@ -92,12 +97,9 @@ absl::Status Follower::WriteHeartbeat(
       ") ON CONFLICT (process) DO UPDATE SET written_at = excluded.written_at, "
       "service = excluded.service, heard_at = excluded.heard_at");
   const MutexLock beating(&beating_);
-  if (!heartbeat_ || heartbeat_->broken()) {
-    auto database = ConnectToPrimary(database_url_, "berth-placement heartbeat");
-    if (!database.ok()) return database.status();
-    heartbeat_ = *std::move(database);
-  }
-  return heartbeat_->Run(sql, nullptr);
+  const absl::StatusOr<std::shared_ptr<Database>> database = Open(Which::kHeartbeat);
+  if (!database.ok()) return database.status();
+  return (*database)->Run(sql, nullptr);
 }
 
 }  // namespace berth::placement

@@ -27,22 +27,26 @@ class Follower {
   absl::StatusOr<int> Follow();
   absl::Status WriteHeartbeat(const std::string& process,
                               const std::vector<std::pair<std::string, absl::Time>>& heard);
-  // Makes a call that hangs fail.
-  void Shut();
+  // Makes a call that has lasted for `limit` fail.
+  void Watch(absl::Duration limit);
 
  private:
-  absl::StatusOr<std::shared_ptr<Database>> Connection() ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
+  enum class Which { kLog, kHeartbeat };
+
+  // The connection, opened where it is not.
+  absl::StatusOr<std::shared_ptr<Database>> Open(Which which);
   // Loads the tables in the place of rows that the log has no more.
   absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
 
   const std::string database_url_;
   Publisher* const publisher_;
   Condition* const condition_;
-  Mutex following_;
-  Mutex beating_;
-  std::unique_ptr<Database> heartbeat_ ABSL_GUARDED_BY(beating_);
-  Mutex mutex_;  // guards the pointer; what it points to is used under following_
+  Mutex following_;  // one step at a time
+  Mutex beating_;    // one heartbeat at a time
+  // Guards the pointers; what they point to is used under the mutexes above.
+  Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Database> heartbeat_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::placement

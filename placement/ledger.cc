@@ -47,6 +47,7 @@ class Ledger::Impl {
 
   void Watchdog() {
     writer_.Watch();
+    follower_.Watch(options_.no_progress_max);
     const absl::Time now = absl::Now();
     answerer_.Post(queue_.Expire(now));
     publisher_.Expire(now);
@@ -101,7 +102,7 @@ class Ledger::Impl {
   void Stop(absl::Time settle_until) {
     queue_.Close();
     writer_.Stop(settle_until);
-    follower_.Shut();
+    follower_.Watch(absl::ZeroDuration());
     answerer_.Stop();
   }
 

@@ -80,8 +80,8 @@ class Ledger {
   // its own, and applies them. Returns how many. The caller polls every 5 ms while rows come,
   // backing off to 100 ms.
   absl::StatusOr<int> Follow();
-  // One step of the watchdog: shuts the writer's socket when it makes no progress, answers what is
-  // past its deadline.
+  // One step of the watchdog: shuts the socket of a connection that makes no progress, answers what
+  // is past its deadline. Never blocks; to be called from another thread than Follow, which may.
   void Watchdog();
 
   // After RECOVERY_REQUIRED: takes the tables as they are for the truth and begins a new epoch.

@@ -51,7 +51,7 @@ constexpr Question kQuestions[] = {
      "AS i(class, total, reserved, ratio, capacity) WHERE i.capacity <> "
      "least(trunc((i.total - i.reserved)::float8 * i.ratio)::numeric, 9223372036854775807)"},
     {"the arrays of a provider do not match",
-     "SELECT concat_ws(' ', id, name) FROM provider WHERE (cardinality(class) <> ALL (ARRAY["
+     "SELECT concat_ws(' ', id, name) FROM provider WHERE (cardinality(class) <> ANY (ARRAY["
      "cardinality(total), cardinality(reserved), cardinality(min_unit), cardinality(max_unit), "
      "cardinality(step_size), cardinality(ratio), cardinality(capacity), cardinality(used)]))"},
     {"no such parent",

@@ -22,12 +22,6 @@ constexpr int kCatchUpRows = 500;
 
 }  // namespace
 
-Writer::Calling::Calling(Writer* writer) : writer_(writer) {
-  writer_->calling_since_ns_ = absl::ToInt64Nanoseconds(writer_->publisher_->BootTime());
-}
-
-Writer::Calling::~Calling() { writer_->calling_since_ns_ = 0; }
-
 Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
                Answerer* answerer, Condition* condition)
     : options_(options),
@@ -60,11 +54,8 @@ void Writer::Stop(absl::Time settle_until) {
 }
 
 void Writer::Watch() {
-  const int64_t since_ns = calling_since_ns_;
-  if (since_ns == 0) return;
-  if (publisher_->BootTime() - absl::Nanoseconds(since_ns) < options_.no_progress_max) return;
   const MutexLock lock(&mutex_);
-  if (database_) database_->Shut();
+  if (database_) database_->ShutIfSlow(options_.no_progress_max);
 }
 
 // Stopping, and nothing is left to settle or no time to do it.
@@ -103,7 +94,6 @@ void Writer::Run() {
 }
 
 bool Writer::Connect() {
-  const Calling calling(this);
   auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
   absl::Status status = database.status();
   if (status.ok()) status = (*database)->Run(WriterSettingsSql(), nullptr);
@@ -131,10 +121,7 @@ void Writer::Step(LedgerStep step) const {
   if (options_.at_step) options_.at_step(step);
 }
 
-absl::Status Writer::Call(const std::string& sql) {
-  const Calling calling(this);
-  return connection_->Run(sql, nullptr);
-}
+absl::Status Writer::Call(const std::string& sql) { return connection_->Run(sql, nullptr); }
 
 std::vector<PendingPtr> Writer::NextCommands() {
   if (in_doubt_ || !found_.empty()) return {};
@@ -156,11 +143,7 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
     if (key) keys.push_back(*key);
   }
   Step(LedgerStep::kBeforeLock);
-  absl::StatusOr<LockedHead> locked = absl::UnknownError("");
-  {
-    const Calling calling(this);
-    locked = LockAndReadHead(*connection_, keys);
-  }
+  const absl::StatusOr<LockedHead> locked = LockAndReadHead(*connection_, keys);
   if (!locked.ok()) return LockFailed(locked.status(), commands);
   Step(LedgerStep::kLocked);
   if (!ReachHead(locked->head)) return PutBack(commands);
@@ -186,11 +169,7 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
       (void)Call("ROLLBACK");
       return false;
     }
-    absl::StatusOr<CatchUpStep> step = absl::UnknownError("");
-    {
-      const Calling calling(this);
-      step = CatchUp(*connection_, *publisher_, kCatchUpRows);
-    }
+    const absl::StatusOr<CatchUpStep> step = CatchUp(*connection_, *publisher_, kCatchUpRows);
     if (step.ok()) condition_->followed_rows += step->applied;
     if (step.ok() && (step->end == CaughtUp::kAll || step->end == CaughtUp::kSome)) continue;
     if (step.ok() && step->end == CaughtUp::kWentBack) {

@@ -43,18 +43,6 @@ class Writer {
   void Watch();
 
  private:
-  // While it lives, a call on the connection is under way: for Watch.
-  class Calling {
-   public:
-    explicit Calling(Writer* writer);
-    ~Calling();
-    Calling(const Calling&) = delete;
-    Calling& operator=(const Calling&) = delete;
-
-   private:
-    Writer* const writer_;
-  };
-
   void Run();
   bool Connect();
   void Disconnect();
@@ -99,7 +87,6 @@ class Writer {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> settle_until_ns_{0};
-  std::atomic<int64_t> calling_since_ns_{0};  // 0: no call
 
   // The rest belongs to the thread.
   Database* connection_ = nullptr;             // database_, or null

@@ -67,7 +67,6 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   const bool timed_out = SqlStateOf(status) == "55P03";
   const absl::Status ended = Call("ROLLBACK");
   if (timed_out && ended.ok()) {
-    const Calling calling(this);
     const absl::StatusOr<bool> found = EndIdleLockHolder(*connection_);
     condition_->Tell(found.ok() && *found
                          ? "a paused process held the ledger's lock: its session was ended"
@@ -115,11 +114,7 @@ void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending)
 
 void Writer::Reload() {
   if (connection_ == nullptr) return;
-  absl::StatusOr<State> state = absl::UnknownError("");
-  {
-    const Calling calling(this);
-    state = LoadState(*connection_);
-  }
+  absl::StatusOr<State> state = LoadState(*connection_);
   if (!state.ok()) {
     condition_->Tell(absl::StrCat("cannot load the tables: ", state.status().message()));
     if (state.status().code() == absl::StatusCode::kDataLoss) condition_->writing_stopped = true;
@@ -137,13 +132,8 @@ bool Writer::SettleInDoubt(Batch& batch, std::vector<PendingPtr>& commands) {
   if (!in_doubt_) return true;
   const Position& position = in_doubt_->next()->position();
   QueryRows rows;
-  absl::Status status;
-  {
-    const Calling calling(this);
-    status = connection_->Run(
-        absl::StrCat("SELECT batch_id FROM log WHERE revision = ", position.revision.number),
-        &rows);
-  }
+  const absl::Status status = connection_->Run(
+      absl::StrCat("SELECT batch_id FROM log WHERE revision = ", position.revision.number), &rows);
   if (!status.ok()) {
     Disconnect();
     return false;

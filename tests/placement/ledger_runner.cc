@@ -27,20 +27,22 @@ LedgerRunner::LedgerRunner(LedgerOptions options, bool loops) {
   if (!ledger.ok()) std::fprintf(stderr, "%s\n", ledger.status().ToString().c_str());
   BERTH_CHECK(ledger.ok());
   ledger_ = *std::move(ledger);
-  if (loops) thread_ = std::thread([this] { Loop(); });
+  if (!loops) return;
+  const auto repeat = [this](auto step) {
+    loops_.emplace_back([this, step] {
+      while (!ending_) {
+        step();
+        absl::SleepFor(kStep);
+      }
+    });
+  };
+  repeat([this] { (void)ledger_->Follow(); });
+  repeat([this] { ledger_->Watchdog(); });
 }
 
 LedgerRunner::~LedgerRunner() {
   ending_ = true;
-  if (thread_.joinable()) thread_.join();
-}
-
-void LedgerRunner::Loop() {
-  while (!ending_) {
-    (void)ledger_->Follow();
-    ledger_->Watchdog();
-    absl::SleepFor(kStep);
-  }
+  for (std::thread& loop : loops_) loop.join();
 }
 
 std::future<Decision> LedgerRunner::Begin(Command command, absl::Duration limit) {
@@ -137,12 +139,16 @@ CommandBody Release(int consumer, Generation generation) {
 
 void MakeProviders(LedgerRunner& runner, int count, Amount vcpu, Amount memory_mb) {
   runner.Must(EnsureStandardNames{{"VCPU", "MEMORY_MB"}, {}});
+  std::vector<std::future<Decision>> made;
+  for (int i = 1; i <= count; ++i) made.push_back(runner.Begin(WithId(NewProvider(i), "")));
+  std::vector<std::future<Decision>> offered;
   for (int i = 1; i <= count; ++i) {
-    runner.Must(NewProvider(i));
-    const auto place = runner.ledger().Newest()->FindProvider(ProviderNumber(i));
-    BERTH_CHECK(place.has_value());
-    runner.Must(Offer(i, place->config().generation, vcpu, memory_mb));
+    const Decision decision = made[static_cast<size_t>(i) - 1].get();
+    BERTH_CHECK(decision.status.ok() && decision.result.providers.size() == 1);
+    const Generation generation = decision.result.providers[0].config->generation;
+    offered.push_back(runner.Begin(WithId(Offer(i, generation, vcpu, memory_mb), "")));
   }
+  for (std::future<Decision>& offer : offered) EXPECT_EQ(offer.get().status, absl::OkStatus());
 }
 
 void ExpectEqualStates(const State& a, const State& b) {

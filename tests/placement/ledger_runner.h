@@ -20,7 +20,7 @@ namespace berth::placement {
 class LedgerRunner {
  public:
   // Opens a ledger with `options`, whose tell_operator is replaced. Ends the program where it does
-  // not open. `loops`: whether a thread calls Follow and Watchdog all the time.
+  // not open. `loops`: whether threads call Follow and Watchdog all the time.
   explicit LedgerRunner(LedgerOptions options, bool loops = true);
   ~LedgerRunner();
 
@@ -38,13 +38,11 @@ class LedgerRunner {
   static bool Eventually(const std::function<bool()>& holds);
 
  private:
-  void Loop();
-
   mutable Mutex mutex_;
   std::string told_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Ledger> ledger_;
   std::atomic<bool> ending_{false};
-  std::thread thread_;
+  std::vector<std::thread> loops_;
 };
 
 LedgerOptions OptionsFor(const std::string& url);

@@ -29,7 +29,7 @@ std::unique_ptr<Program>& TheProgram() {
 // Ends the cluster when the tests are through, before static objects go.
 class Ending : public testing::Environment {
  public:
-  void TearDown() override { TheProgram().reset(); }
+  void TearDown() override { EndPrivateCluster(); }
 };
 [[maybe_unused]] testing::Environment* const kEnding =
     testing::AddGlobalTestEnvironment(new Ending());
@@ -68,6 +68,8 @@ Cluster& PrivateCluster() {
   BERTH_CHECK(BringUpToDate(*ConnectOrDie(program->cluster->Url("model"))).ok());
   return *program->cluster;
 }
+
+void EndPrivateCluster() { TheProgram().reset(); }
 
 std::string NewDatabase() {
   Cluster& cluster = PrivateCluster();

@@ -29,6 +29,9 @@ class ScratchDirectory {
 // Durable where the environment says BERTH_TEST_FSYNC=on; else fsync is off.
 Cluster& PrivateCluster();
 
+// Ends it before the program ends. Only for programs without GoogleTest's main.
+void EndPrivateCluster();
+
 // The address of a new database that is up to date and empty.
 std::string NewDatabase();
 

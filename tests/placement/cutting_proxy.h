@@ -1,0 +1,51 @@
+// CuttingProxy: stands between a ledger and PostgreSQL and cuts the connection at a chosen moment.
+//
+// Owns its socket and threads. Thread-safe.
+#ifndef BERTH_TESTS_PLACEMENT_CUTTING_PROXY_H_
+#define BERTH_TESTS_PLACEMENT_CUTTING_PROXY_H_
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "placement/mutex.h"
+#include "tests/placement/private_cluster.h"
+
+namespace berth::placement {
+
+class CuttingProxy {
+ public:
+  // Forwards to the server that listens in `server_directory`.
+  explicit CuttingProxy(const std::string& server_directory);
+  ~CuttingProxy();
+
+  // `url` with the proxy in the place of the server.
+  std::string Through(const std::string& url) const;
+
+  enum class Cut {
+    kNever,
+    kBeforeCommit,  // the next batch is not forwarded
+    kAfterCommit    // the next batch is forwarded, its answer is not
+  };
+  void CutNext(Cut cut) { cut_ = cut; }
+  int cuts() const { return cuts_; }
+
+ private:
+  void Accept();
+  void Serve(int client);
+
+  const std::string server_directory_;
+  ScratchDirectory directory_;
+  int listener_ = -1;
+  std::atomic<Cut> cut_{Cut::kNever};
+  std::atomic<int> cuts_{0};
+  std::atomic<bool> ending_{false};
+  Mutex mutex_;
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
+  std::thread acceptor_;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_TESTS_PLACEMENT_CUTTING_PROXY_H_

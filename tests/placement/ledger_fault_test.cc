@@ -1,0 +1,322 @@
+// What the ledger does when its connection, its database or its neighbour fails.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "placement/ledger.h"
+#include "placement/refusal.h"
+#include "tests/placement/cutting_proxy.h"
+#include "tests/placement/ledger_runner.h"
+#include "tests/placement/private_cluster.h"
+
+namespace berth::placement {
+namespace {
+
+std::string ReasonOf(const Decision& decision) {
+  const std::optional<Refusal> refusal = RefusalOf(decision.status);
+  return refusal ? refusal->reason : std::string(absl::StatusCodeToString(decision.status.code()));
+}
+
+Amount UsedOf(Ledger& ledger, int provider) {
+  const auto place = ledger.Newest()->FindProvider(ProviderNumber(provider));
+  return place ? place->used(0) + place->used(1) : -1;
+}
+
+std::string SocketDirectoryOf(const std::string& url) {
+  const size_t begin = url.find("host=") + 5;
+  return url.substr(begin, url.find('&', begin) - begin);
+}
+
+// A gate in the writer's way, closed for one step at a time.
+class Gate {
+ public:
+  void Close(LedgerStep step) {
+    const MutexLock lock(&mutex_);
+    step_ = step;
+    closed_ = true;
+    waiting_ = false;
+  }
+  void Open() {
+    const MutexLock lock(&mutex_);
+    closed_ = false;
+    changed_.SignalAll();
+  }
+  void Pass(LedgerStep step) {
+    const MutexLock lock(&mutex_);
+    while (closed_ && step == step_) {
+      waiting_ = true;
+      changed_.SignalAll();
+      changed_.Wait(&mutex_);
+    }
+  }
+  // Until the writer stands at the gate.
+  void AwaitWriter() {
+    const MutexLock lock(&mutex_);
+    while (!waiting_) changed_.Wait(&mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  LedgerStep step_ ABSL_GUARDED_BY(mutex_) = LedgerStep::kBeforeLock;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+LedgerOptions GatedOptions(const std::string& url, Gate& gate) {
+  LedgerOptions options = OptionsFor(url);
+  options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
+  return options;
+}
+
+// a connection that is lost around the commit leaves no command unanswered, none done twice.
+TEST(LedgerFault, AnUnknownOutcomeIsSettledByTheLog) {
+  for (const auto cut : {CuttingProxy::Cut::kBeforeCommit, CuttingProxy::Cut::kAfterCommit}) {
+    const std::string url = NewDatabase();
+    CuttingProxy proxy(SocketDirectoryOf(url));
+    LedgerRunner runner(OptionsFor(proxy.Through(url)));
+    MakeProviders(runner, 2, 100, 1024);
+    for (int round = 1; round <= 5; ++round) {
+      const int64_t number = runner.ledger().Newest()->position().revision.number;
+      proxy.CutNext(cut);
+      std::vector<std::future<Decision>> claims;
+      for (int i = 0; i < 4; ++i) {
+        claims.push_back(runner.Begin(
+            WithId(Claim(10 * round + i, {1, 2}, 1), absl::StrCat("r", 10 * round + i))));
+      }
+      for (std::future<Decision>& claim : claims) {
+        const Decision decision = claim.get();
+        EXPECT_EQ(decision.status, absl::OkStatus());
+        EXPECT_GT(decision.revision.number, number);
+      }
+      EXPECT_EQ(proxy.cuts(), round);
+      EXPECT_EQ(UsedOf(runner.ledger(), 1), 4 * round);
+    }
+    EXPECT_GE(runner.ledger().health().in_doubt, 5);
+    ExpectCleanSelfCheck(runner, url);
+  }
+}
+
+TEST(LedgerFault, AnIdleConnectionThatWasLostCostsNothing) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 100, 1024);
+  auto database = ConnectOrDie(url);
+  for (int i = 1; i <= 5; ++i) {
+    EXPECT_EQ(QueryOne(*database,
+                       "SELECT bool_and(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
+                       "WHERE application_name LIKE 'berth-placement%' AND datname = "
+                       "current_database()"),
+              "t");
+    runner.Must(Claim(i, {1}, 1));
+  }
+  EXPECT_EQ(runner.ledger().health().in_doubt, 0);
+  EXPECT_EQ(UsedOf(runner.ledger(), 1), 5);
+}
+
+// F-3: who holds the lock and does not move is ended; his batch is decided again.
+TEST(LedgerFault, APausedHolderOfTheLockIsPassedBy) {
+  for (const LedgerStep step : {LedgerStep::kLocked, LedgerStep::kBeforeWrite}) {
+    const std::string url = NewDatabase();
+    Gate gate;
+    LedgerRunner paused(GatedOptions(url, gate));
+    LedgerRunner other(OptionsFor(url));
+    MakeProviders(paused, 1, 100, 1024);
+    gate.Close(step);
+    std::future<Decision> late = paused.Begin(WithId(Claim(1, {1}, 1), ""));
+    gate.AwaitWriter();
+    const absl::Time begun = absl::Now();
+    other.Must(Claim(2, {1}, 1));
+    EXPECT_LT(absl::Now() - begun, absl::Seconds(15));
+    gate.Open();
+    EXPECT_EQ(late.get().status, absl::OkStatus());
+    EXPECT_EQ(UsedOf(paused.ledger(), 1), 2);
+    ExpectCleanSelfCheck(paused, url);
+  }
+}
+
+// a frozen database holds nobody beyond his deadline, and all goes on when it thaws.
+TEST(LedgerFault, AFrozenDatabaseHoldsNobody) {
+  ScratchDirectory directory;
+  ClusterOptions cluster_options;
+  cluster_options.directory = directory.path();
+  cluster_options.settings = {"fsync=off"};
+  auto cluster = Cluster::Start(cluster_options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
+  Gate gate;
+  LedgerOptions options = GatedOptions((*cluster)->Url("berth"), gate);
+  options.no_progress_max = absl::Seconds(1);
+  LedgerRunner runner(options);
+  MakeProviders(runner, 1, 100, 1024);
+
+  gate.Close(LedgerStep::kBeforeWrite);
+  std::future<Decision> in_flight =
+      runner.Begin(WithId(Claim(1, {1}, 1), "r1"), absl::Milliseconds(300));
+  gate.AwaitWriter();
+  std::future<Decision> waiting =
+      runner.Begin(WithId(Claim(2, {1}, 1), ""), absl::Milliseconds(300));
+  (*cluster)->Freeze();
+  gate.Open();
+  const absl::Time begun = absl::Now();
+  const Decision unknown = in_flight.get();
+  EXPECT_EQ(unknown.status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(RefusalOf(unknown.status).has_value());
+  EXPECT_EQ(ReasonOf(waiting.get()), "DEADLINE_BEFORE_START");
+  EXPECT_LT(absl::Now() - begun, absl::Seconds(10));
+  // The writer's connection is shut, and from then on writes are refused at once.
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return !runner.ledger().health().writable; }));
+  EXPECT_EQ(ReasonOf(runner.Do(Claim(3, {1}, 1))), "STORE_UNAVAILABLE");
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return !runner.ledger().Fresh().ok(); }));
+  (*cluster)->Thaw();
+  ASSERT_TRUE(LedgerRunner::Eventually(
+      [&] { return runner.ledger().health().writable && runner.ledger().Fresh().ok(); }));
+  // What was unknown is known now, and is one of two things.
+  const Decision asked = runner.Do(FindRequest{"tester", "r1"});
+  EXPECT_EQ(asked.status.ok() ? 1 : 0, UsedOf(runner.ledger(), 1));
+  EXPECT_EQ(runner.Do(Claim(4, {1}, 1)).status, absl::OkStatus());
+  ExpectCleanSelfCheck(runner, (*cluster)->Url("berth"));
+}
+
+// what was acknowledged survives kill -9 of PostgreSQL.
+TEST(LedgerFault, AcknowledgedClaimsSurviveACrashOfPostgres) {
+  ScratchDirectory directory;
+  ClusterOptions options;
+  options.directory = directory.path();
+  auto cluster = Cluster::Start(options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
+  LedgerRunner runner(OptionsFor((*cluster)->Url("berth")));
+  MakeProviders(runner, 3, 1'000'000, 1024);
+  int consumer = 0;
+  int64_t acknowledged = 0;
+  int64_t refused = 0;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::future<Decision>> claims;
+    for (int i = 0; i < 200; ++i) {
+      ++consumer;
+      claims.push_back(
+          runner.Begin(WithId(Claim(consumer, {1 + consumer % 3}, 1), absl::StrCat(consumer))));
+      if (i == 100) {
+        ASSERT_TRUE((*cluster)->Kill().ok());
+      }
+    }
+    ASSERT_TRUE((*cluster)->Restart().ok());
+    for (std::future<Decision>& claim : claims) {
+      const Decision decision = claim.get();
+      acknowledged += decision.status.ok() ? 1 : 0;
+      refused += ReasonOf(decision) == "STORE_UNAVAILABLE" ? 1 : 0;
+    }
+    ASSERT_TRUE(LedgerRunner::Eventually([&] {
+      return runner.Do(FindRequest{"tester", "none"}).status.code() == absl::StatusCode::kNotFound;
+    }));
+  }
+  EXPECT_EQ(acknowledged + refused, consumer);
+  EXPECT_EQ(runner.ledger().Newest()->consumers().size(), acknowledged);
+  ExpectCleanSelfCheck(runner, (*cluster)->Url("berth"));
+}
+
+TEST(LedgerFault, OnePoisonedCommandFailsAlone) {
+  const std::string url = NewDatabase();
+  Gate gate;
+  LedgerRunner runner(GatedOptions(url, gate));
+  MakeProviders(runner, 1, 1000, 1024);
+  ASSERT_TRUE(
+      ConnectOrDie(url)
+          ->Run("ALTER TABLE consumer ADD CONSTRAINT poison CHECK (amount[1] <> 13)", nullptr)
+          .ok());
+  gate.Close(LedgerStep::kBeforeLock);
+  std::vector<std::future<Decision>> claims;
+  claims.push_back(runner.Begin(WithId(Claim(100, {1}, 1), "")));
+  gate.AwaitWriter();
+  for (int i = 1; i <= 9; ++i) {
+    claims.push_back(runner.Begin(WithId(Claim(i, {1}, i == 5 ? 13 : 1), "")));
+  }
+  gate.Open();
+  int failed = 0;
+  for (std::future<Decision>& claim : claims) {
+    const Decision decision = claim.get();
+    failed += decision.status.code() == absl::StatusCode::kInternal ? 1 : 0;
+  }
+  EXPECT_EQ(failed, 1);
+  EXPECT_EQ(UsedOf(runner.ledger(), 1), 9);
+  EXPECT_TRUE(absl::StrContains(runner.told(), "refused alone")) << runner.told();
+  ExpectCleanSelfCheck(runner, url);
+}
+
+// Memory and tables disagree: the tables win once; a second time within a minute writing stops.
+TEST(LedgerFault, TablesThatWereTouchedAreLoadedAgainOnce) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 100, 1024);
+  const char corruption[] = "UPDATE provider SET allocation_generation = allocation_generation + 5";
+  ASSERT_TRUE(ConnectOrDie(url)->Run(corruption, nullptr).ok());
+  runner.Must(Claim(1, {1}, 1));
+  EXPECT_EQ(runner.ledger().health().reloads, 1);
+  EXPECT_TRUE(absl::StrContains(runner.told(), "disagree")) << runner.told();
+  ExpectCleanSelfCheck(runner, url);
+  ASSERT_TRUE(ConnectOrDie(url)->Run(corruption, nullptr).ok());
+  EXPECT_EQ(ReasonOf(runner.Do(Claim(2, {1}, 1))), "STORE_UNAVAILABLE");
+  EXPECT_TRUE(runner.ledger().health().writing_stopped);
+  EXPECT_EQ(ReasonOf(runner.Do(Claim(3, {1}, 1))), "STORE_UNAVAILABLE");
+}
+
+TEST(LedgerFault, ANewerFormatStopsThisRelease) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 100, 1024);
+  const Position before = runner.ledger().Newest()->position();
+  ASSERT_TRUE(
+      ConnectOrDie(url)
+          ->Run("INSERT INTO log SELECT revision + 1, epoch, gen_random_uuid(), batch_id, "
+                "ledger_time, 2, command_count, next_class_id, next_trait_id, epoch_began_at, "
+                "'\\xffff' FROM log ORDER BY revision DESC LIMIT 1",
+                nullptr)
+          .ok());
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().health().format_too_new; }));
+  EXPECT_EQ(ReasonOf(runner.Do(Claim(1, {1}, 1))), "STORE_UNAVAILABLE");
+  EXPECT_EQ(runner.ledger().Newest()->position().revision, before.revision);
+  EXPECT_EQ(Ledger::Open(OptionsFor(url)).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(LedgerFault, BelowTheHorizonTheTablesAreLoaded) {
+  const std::string url = NewDatabase();
+  LedgerOptions options = OptionsFor(url);
+  options.log_rows_kept = 5;
+  LedgerRunner runner(options);
+  MakeProviders(runner, 1, 1000, 1024);
+  LedgerRunner behind(OptionsFor(url), false);
+  for (int i = 1; i <= 40; ++i) runner.Must(Claim(i, {1}, 1));
+  ASSERT_TRUE(behind.ledger().Follow().ok());
+  EXPECT_EQ(behind.ledger().health().reloads, 1);
+  ExpectEqualStates(*runner.ledger().Newest(), *behind.ledger().Newest());
+  EXPECT_LE(std::stoi(QueryOne(*ConnectOrDie(url), "SELECT count(*) FROM log")), 6);
+  behind.Must(Claim(99, {1}, 1));
+  ExpectCleanSelfCheck(runner, url);
+}
+
+// a wall clock that jumps moves ledger time by no more than what passed.
+TEST(LedgerFault, LedgerTimeFollowsNoJump) {
+  std::atomic<int64_t> jump_hours{0};
+  LedgerOptions options = OptionsFor(NewDatabase());
+  options.wall_clock = [&] { return absl::Now() + absl::Hours(jump_hours.load()); };
+  LedgerRunner runner(options);
+  MakeProviders(runner, 1, 100, 1024);
+  const absl::Time before = runner.ledger().Newest()->position().ledger_time;
+  for (const int hours : {24, -24}) {
+    jump_hours = hours;
+    runner.Must(Claim(100 + hours, {1}, 1));
+    const absl::Time after = runner.ledger().Newest()->position().ledger_time;
+    EXPECT_GE(after, before);
+    EXPECT_LT(after - before, absl::Seconds(60));
+  }
+}
+
+}  // namespace
+}  // namespace berth::placement

@@ -1,0 +1,71 @@
+// Random commands through the whole ledger, against a model in plain maps.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "placement/ledger.h"
+#include "placement/refusal.h"
+#include "tests/placement/ledger_runner.h"
+#include "tests/placement/model_ledger.h"
+#include "tests/placement/private_cluster.h"
+#include "tests/placement/random_bodies.h"
+#include "tests/placement/safety.h"
+#include "tests/placement/seed.h"
+#include "tests/placement/world.h"
+
+namespace berth::placement {
+namespace {
+
+std::string ReasonOf(const Decision& decision) {
+  if (decision.status.ok()) return "OK";
+  const std::optional<Refusal> refusal = RefusalOf(decision.status);
+  return refusal ? refusal->reason : std::string(decision.status.message());
+}
+
+// Commands come in volleys, so that batches hold many; they are decided in the order in which they
+// were submitted, and the model settles them in the same one.
+void RunAgainstModel(const std::string& url, uint64_t seed, int volleys) {
+  ModelLedger model;
+  RandomBodies bodies(seed);
+  StatePtr last;
+  {
+    LedgerOptions options = OptionsFor(url);
+    options.batch_rows_max = 20;
+    options.log_rows_kept = 50;
+    LedgerRunner runner(options);
+    std::mt19937_64 random(seed);
+    int64_t refusals = 0;
+    for (int volley = 0; volley < volleys; ++volley) {
+      std::vector<CommandBody> sent;
+      std::vector<std::future<Decision>> answers;
+      const uint64_t size = 1 + random() % 30;
+      for (uint64_t i = 0; i < size; ++i) {
+        sent.push_back(bodies.Next(model));
+        answers.push_back(runner.Begin(WithId(sent.back(), "")));
+      }
+      for (size_t i = 0; i < sent.size(); ++i) {
+        const Decision decision = answers[i].get();
+        ASSERT_EQ(model.Do(sent[i], decision.fresh), ReasonOf(decision)) << "volley " << volley;
+        refusals += decision.status.ok() ? 0 : 1;
+      }
+      CheckSafety(*runner.ledger().Newest());
+    }
+    EXPECT_GT(refusals, 0);
+    EXPECT_EQ(TextOf(*runner.ledger().Newest()), model.Text());
+    ExpectCleanSelfCheck(runner, url);
+    last = runner.ledger().Newest();
+  }
+  LedgerRunner again(OptionsFor(url));
+  ExpectEqualStates(*last, *again.ledger().Newest());
+  EXPECT_EQ(TextOf(*again.ledger().Newest()), model.Text());
+}
+
+TEST(LedgerModel, TheLedgerDoesWhatTheModelDoes) {
+  const uint64_t seed = Seed();
+  for (uint64_t round = 0; round < 2; ++round) RunAgainstModel(NewDatabase(), seed + round, 60);
+}
+
+}  // namespace
+}  // namespace berth::placement
