@@ -272,6 +272,14 @@ TEST(RulesAllocation, OwnersChange) {
   const ConsumerPtr consumer = world.state().FindConsumer(world.consumer("c1"));
   EXPECT_EQ(*consumer->owner, (Owner{"p2", "u2", "MIGRATION"}));  // P-127, P-128, P-129
   EXPECT_EQ(consumer->generation, before.Next());                 // P-127: no extra one
+  for (const char* line :
+       {"claim c1 @ cn1{VCPU:2} for p3/u2/MIGRATION", "claim c1 @ cn1{VCPU:2} for p3/u3/MIGRATION",
+        "claim c1 @ cn1{VCPU:2} for p3/u3/INSTANCE"}) {
+    world.Must(ParseCommand(world, line));
+    const Owner& owner = *world.state().FindConsumer(world.consumer("c1"))->owner;
+    EXPECT_EQ(absl::StrCat(owner.project, "/", owner.user, "/", owner.type),
+              absl::string_view(line).substr(27));  // P-127: each alone
+  }
 }
 
 TEST(RulesAllocation, Empty) {
