@@ -1,10 +1,12 @@
 #include "services/config.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "services/version.h"
@@ -74,6 +76,21 @@ void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* 
   if (option->count() > 0) return;
   for (const std::string& text : texts) option->add_result(text);
   option->run_callback();
+}
+
+// The arguments, last first, as CLI11 takes them. `--name=` says an empty value, where CLI11 by
+// itself would take the argument after it.
+std::vector<std::string> Arguments(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool empty =
+        absl::StartsWith(argument, "--") && argument.find('=') == argument.size() - 1;
+    arguments.push_back(empty ? argument.substr(0, argument.size() - 1) : argument);
+    if (empty) arguments.emplace_back();
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
 }
 
 }  // namespace
@@ -173,7 +190,7 @@ void Config::AddTables(const std::string& name, const std::set<std::string>& key
 
 absl::StatusOr<Config::Next> Config::Parse(int argc, const char* const* argv) {
   try {
-    impl_->app.parse(argc, argv);
+    impl_->app.parse(Arguments(argc, argv));
     if (impl_->file.empty() && std::filesystem::exists(impl_->default_file)) {
       impl_->file = impl_->default_file;
     }

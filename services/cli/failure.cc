@@ -60,7 +60,7 @@ constexpr Rule kRules[] = {
     {"REVISION_NOT_REACHED", kExitUnreachable, "try again, or another server"},
     {"DEADLINE_BEFORE_START", kExitUnreachable, "nothing was changed: try again"},
     {"OUTCOME_UNKNOWN", kExitOutcomeUnknown, ""},
-    {"NOT_OFFERED", kExitError, "this server does not offer it (yet)"},
+    {"NOT_OFFERED", kExitError, "`berth list` shows what the server has"},
     {kProblemsFound, kExitProblems, ""},
     {kUnreachable, kExitUnreachable, "is it running there? --endpoint HOST:PORT names another"},
     {kInterrupted, kExitInterrupted, ""},

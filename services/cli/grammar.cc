@@ -102,6 +102,27 @@ int Report(const absl::Status& status, bool json, Session& session) {
   return failure.exit_code;
 }
 
+// What is wrong with the words: a command that is not there is named with those that are.
+absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
+  const CLI::App* command = &app;
+  std::string path = "berth";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    absl::StrAppend(&path, " ", command->get_name());
+  }
+  const auto known = command->get_subcommands([](const CLI::App*) { return true; });
+  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  if (known.empty() || rest.empty() || absl::StartsWith(rest.front(), "-")) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
+  }
+  const auto name = [](std::string* out, const CLI::App* one) {
+    absl::StrAppend(out, one->get_name());
+  };
+  return absl::InvalidArgumentError(absl::StrCat("there is no command '", path, " ", rest.front(),
+                                                 "'; there are ",
+                                                 absl::StrJoin(known, ", ", name)));
+}
+
 absl::Status Prepare(const Said& flags, Session& session) {
   const auto file = SaidByFile(SettingsFile());
   if (!file.ok()) return file.status();
@@ -125,7 +146,15 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddTraitCommands(app, session);
   AddClassCommands(app, session);
   AddAggregateCommands(app, session);
+  AddCandidateCommand(app, session);
+  AddClaimCommands(app, session);
+  AddAllocationCommands(app, session);
+  AddUsageCommand(app, session);
+  AddNodeCommands(app, session);
+  AddServiceCommands(app, session);
+  AddLedgerCommands(app, session);
   AddHealthCommand(app, session);
+  AddCompletionCommand(app, session);
   AddReflectionCommands(app, session);
   CLI::App* version = AddVerb(app, "version", "Print the version", "berth version");
   version->group("Look after");
@@ -142,7 +171,7 @@ int RunCommandLine(int argc, const char* const* argv, Session& session) {
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success, session.data(), session.talk());
   } catch (const CLI::Error& error) {
-    return Report(absl::InvalidArgumentError(error.what()), json, session);
+    return Report(Misunderstood(app, error), json, session);
   }
   if (!session.chosen()) {
     session.data() << app.help();

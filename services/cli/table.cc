@@ -88,6 +88,19 @@ absl::Status Table::SortBy(const std::string& title) {
   return absl::OkStatus();
 }
 
+Table Table::Fitting(const Screen& screen) const {
+  const std::vector<int> widths = Widths(Screen());
+  const int gaps = kGap * (static_cast<int>(widths.size()) - 1);
+  const int width = std::accumulate(widths.begin(), widths.end(), gaps);
+  if (screen.width == 0 || width <= screen.width) return *this;
+  std::vector<std::string> kept;
+  for (const Column& column : columns_) {
+    if (column.kind != Column::Kind::kSpare) kept.push_back(column.title);
+  }
+  Table fitting = *this;
+  return fitting.Select(kept).ok() ? fitting : *this;
+}
+
 std::vector<int> Table::Widths(const Screen& screen) const {
   std::vector<int> widths;
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -112,7 +125,9 @@ std::vector<int> Table::Widths(const Screen& screen) const {
   return widths;
 }
 
-std::string Table::Render(const Screen& screen) const {
+std::string Table::Render(const Screen& screen) const { return Fitting(screen).Lines(screen); }
+
+std::string Table::Lines(const Screen& screen) const {
   const std::vector<int> widths = Widths(screen);
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string text;

@@ -17,6 +17,7 @@ struct Column {
   enum class Kind {
     kText,   // may be cut where the screen is narrow
     kExact,  // never cut: somebody will copy it
+    kSpare,  // never cut, left out where the screen is narrow
     kNumber  // aligned to the right, never cut
   } kind = Kind::kText;
 };
@@ -35,8 +36,8 @@ class Table {
   // kInvalidArgument like Select.
   absl::Status SortBy(const std::string& title);
 
-  // One line for the header, one for each row. Text columns are cut to fit the screen, the widest
-  // first; where that is not enough lines are longer than the screen.
+  // One line for the header, one for each row. To fit the screen, spare columns are left out, then
+  // text columns are cut, the widest first; where that is not enough lines are longer than it.
   std::string Render(const Screen& screen) const;
 
   bool empty() const { return rows_.empty(); }
@@ -45,6 +46,9 @@ class Table {
   // The place of the column `title`, or -1.
   int Find(const std::string& title) const;
   absl::Status Unknown(const std::string& title) const;
+  // The table without its spare columns, unless the whole fits.
+  Table Fitting(const Screen& screen) const;
+  std::string Lines(const Screen& screen) const;
   std::vector<int> Widths(const Screen& screen) const;
 
   std::vector<Column> columns_;

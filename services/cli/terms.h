@@ -1,4 +1,4 @@
-// Terms of a filter as people type them: `A,B` asks for both, `in:A,B` for one of them. Pure.
+// Terms of a filter as people type them: `A,B` asks for both, `in:A,B` or `A|B` for one of them. Pure.
 #ifndef BERTH_SERVICES_CLI_TERMS_H_
 #define BERTH_SERVICES_CLI_TERMS_H_
 
@@ -19,8 +19,11 @@ void AddTerms(const std::vector<std::string>& texts,
   for (absl::string_view text : texts) {
     const bool any = absl::ConsumePrefix(&text, "in:");
     Term* term = any ? terms->Add() : nullptr;
-    for (absl::string_view name : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-      (any ? term : terms->Add())->add_any_of(std::string(name));
+    for (absl::string_view names : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+      Term* wanted = any ? term : terms->Add();
+      for (absl::string_view name : absl::StrSplit(names, '|', absl::SkipEmpty())) {
+        wanted->add_any_of(std::string(name));
+      }
     }
   }
 }

@@ -131,6 +131,12 @@ TEST_F(ConfigTest, AnEmptyEnvironmentVariableIsNotSet) {
   EXPECT_EQ(text_, "file");
 }
 
+TEST_F(ConfigTest, AnEmptyValueDoesNotTakeTheNextArgument) {
+  ASSERT_TRUE(Parse({"--text=", "--count=7"}).ok());
+  EXPECT_EQ(text_, "");
+  EXPECT_EQ(count_, 7);
+}
+
 TEST_F(ConfigTest, TextInTheFileIsTakenAsItIs) {
   WriteFile("text = \"postgresql://u:p#1@h1,h2/db?a=b c\"  # a comment\n");
   ASSERT_TRUE(Parse({"--config", file_}).ok());

@@ -1,0 +1,58 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/candidate.pb.h"
+#include "services/cli/candidate_view.h"
+#include "services/cli/command.h"
+#include "services/cli/failure.h"
+#include "services/cli/query_options.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr int kLimit = 20;
+
+struct CandidateArguments {
+  QueryOptions query;
+  int limit = kLimit;
+};
+
+absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
+  const auto query = QueryOf(session, arguments.query);
+  if (!query.ok()) return query.status();
+  pb::FindCandidatesRequest request;
+  *request.mutable_query() = *query;
+  request.set_limit(arguments.limit);
+  pb::FindCandidatesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  if (answer.truncated()) session.Say("the search was cut short: there may be more");
+  std::vector<std::string> roots;
+  for (const pb::Candidate& candidate : answer.candidates()) {
+    roots.push_back(candidate.root_uuid());
+  }
+  const bool none = answer.candidates().empty();
+  const absl::Status printed = none && session.settings.format == Format::kTable
+                                   ? absl::OkStatus()
+                                   : session.Print(answer, CandidateTable(answer), roots);
+  if (!printed.ok() || !none) return printed;
+  return Refused(absl::StatusCode::kFailedPrecondition, kNothingFits, "no host has room for this");
+}
+
+}  // namespace
+
+void AddCandidateCommand(CLI::App& app, Session& session) {
+  CLI::App* command =
+      AddVerb(app, "candidates", "Find where a request fits; takes nothing",
+              "berth candidates --resources VCPU=4,MEMORY_MB=8Gi --required HW_CPU_X86_AVX2\n"
+              "berth candidates -r VCPU=4 --group _GPU:PGPU=1:required=CUSTOM_A100");
+  command->group("Find and claim");
+  CandidateArguments& arguments = Does(command, session, Candidates);
+  AddQueryOptions(command, &arguments.query);
+  command->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,187 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "berth/placement/v1/allocation.pb.h"
+#include "berth/placement/v1/candidate.pb.h"
+#include "services/cli/amounts.h"
+#include "services/cli/candidate_view.h"
+#include "services/cli/command.h"
+#include "services/cli/failure.h"
+#include "services/cli/provider_names.h"
+#include "services/cli/query_options.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr int kSearchesMax = 5;
+constexpr int kCandidatesTried = 10;
+
+struct ClaimArguments {
+  QueryOptions query;
+  std::string consumer, provider, lease;
+  std::string project = "default";
+  std::string user = "berth";
+  std::string type = "INSTANCE";
+  std::optional<int64_t> generation;
+};
+
+struct ReleaseArguments {
+  std::string consumer;
+  std::optional<int64_t> generation;
+};
+
+absl::StatusOr<pb::ConsumerAllocations> ClaimantOf(const ClaimArguments& arguments) {
+  pb::ConsumerAllocations claimant;
+  claimant.set_consumer_uuid(arguments.consumer.empty() ? RandomUuid() : arguments.consumer);
+  if (arguments.generation) {
+    claimant.set_generation(*arguments.generation);
+  } else {
+    claimant.mutable_new_consumer();
+  }
+  claimant.set_project_id(arguments.project);
+  claimant.set_user_id(arguments.user);
+  claimant.set_consumer_type(arguments.type);
+  if (arguments.lease.empty()) return claimant;
+  absl::Duration lease;
+  if (!absl::ParseDuration(arguments.lease, &lease)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--lease '", arguments.lease, "' is wrong: it has to be a time such as 5m"));
+  }
+  claimant.mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
+  return claimant;
+}
+
+// One write: `claimant` takes what it names.
+absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
+                  pb::GetAllocationsResponse* taken) {
+  pb::SetAllocationsRequest request;
+  *request.add_consumers() = claimant;
+  pb::SetAllocationsResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  *taken->mutable_revision() = answer.revision();
+  pb::Consumer* consumer = taken->mutable_consumer();
+  consumer->set_uuid(claimant.consumer_uuid());
+  for (const auto& [uuid, generation] : answer.consumer_generations()) {
+    consumer->set_generation(generation);
+  }
+  consumer->set_project_id(claimant.project_id());
+  consumer->set_user_id(claimant.user_id());
+  consumer->set_consumer_type(claimant.consumer_type());
+  *consumer->mutable_allocations() = claimant.allocations();
+  return absl::OkStatus();
+}
+
+// Whether another candidate may do where this one was refused.
+bool TriesNext(const absl::Status& status) {
+  const std::string reason = ReasonOf(status);
+  return reason == "CAPACITY_EXCEEDED" || reason == "NO_INVENTORY" ||
+         reason == "UNIT_CONSTRAINT_VIOLATED" || reason == "PROVIDER_NOT_FOUND";
+}
+
+// The first candidate that is still free when its turn comes, over a few searches.
+absl::Status TakeFirst(Session& session, const pb::CandidateQuery& query,
+                       pb::ConsumerAllocations claimant, pb::GetAllocationsResponse* taken,
+                       NamesByUuid* names) {
+  absl::Status refused;
+  for (int search = 0; search < kSearchesMax; ++search) {
+    pb::FindCandidatesRequest request;
+    *request.mutable_query() = query;
+    request.set_limit(kCandidatesTried);
+    pb::FindCandidatesResponse found;
+    const absl::Status called = session.Call(request, &found);
+    if (!called.ok()) return called;
+    if (found.candidates().empty()) {
+      return Refused(absl::StatusCode::kFailedPrecondition, kNothingFits,
+                     "no host has room for this");
+    }
+    *names = NamesOf(found.summaries());
+    for (const pb::Candidate& candidate : found.candidates()) {
+      *claimant.mutable_allocations() = candidate.allocations();
+      *claimant.mutable_mappings() = candidate.mappings();
+      refused = Take(session, claimant, taken);
+      if (refused.ok() || !TriesNext(refused)) return refused;
+    }
+  }
+  return refused;
+}
+
+absl::Status TakeFrom(Session& session, const ClaimArguments& arguments,
+                      pb::ConsumerAllocations claimant, pb::GetAllocationsResponse* taken,
+                      NamesByUuid* names) {
+  const auto amounts = ParseAmounts(arguments.query.resources);
+  if (!amounts.ok()) return amounts.status();
+  if (amounts->empty()) {
+    return absl::InvalidArgumentError("say what to take: --resources VCPU=4,MEMORY_MB=8Gi");
+  }
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  (*names)[*uuid] = arguments.provider;
+  pb::ProviderAllocation* allocation = claimant.add_allocations();
+  allocation->set_provider_uuid(*uuid);
+  allocation->mutable_resources()->insert(amounts->begin(), amounts->end());
+  return Take(session, claimant, taken);
+}
+
+absl::Status Claim(Session& session, const ClaimArguments& arguments) {
+  const auto claimant = ClaimantOf(arguments);
+  if (!claimant.ok()) return claimant.status();
+  pb::GetAllocationsResponse taken;
+  NamesByUuid names;
+  if (!arguments.provider.empty()) {
+    const absl::Status took = TakeFrom(session, arguments, *claimant, &taken, &names);
+    if (!took.ok()) return took;
+  } else {
+    const auto query = QueryOf(session, arguments.query);
+    if (!query.ok()) return query.status();
+    const absl::Status took = TakeFirst(session, *query, *claimant, &taken, &names);
+    if (!took.ok()) return took;
+  }
+  return session.Print(taken, ClaimPage(taken.consumer(), names, session.screen),
+                       {taken.consumer().uuid()});
+}
+
+absl::Status Release(Session& session, const ReleaseArguments& arguments) {
+  pb::DeleteAllocationsRequest request;
+  request.set_consumer_uuid(arguments.consumer);
+  if (arguments.generation) request.set_expected_generation(*arguments.generation);
+  pb::DeleteAllocationsResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, absl::StrCat("released ", arguments.consumer, "\n"),
+                       {arguments.consumer});
+}
+
+}  // namespace
+
+void AddClaimCommands(CLI::App& app, Session& session) {
+  CLI::App* claim = AddVerb(app, "claim", "Take room for a consumer, where it first fits",
+                            "berth claim --resources VCPU=4,MEMORY_MB=8Gi --project team-a\n"
+                            "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)");
+  claim->group("Find and claim");
+  ClaimArguments& claiming = Does(claim, session, Claim);
+  AddQueryOptions(claim, &claiming.query);
+  claim->add_option("--provider", claiming.provider, "Take it there, whatever else would fit");
+  claim->add_option("--consumer", claiming.consumer, "Who takes it: a uuid; none: a random one");
+  claim->add_option("--project", claiming.project, "Who pays")->capture_default_str();
+  claim->add_option("--user", claiming.user, "Who asks")->capture_default_str();
+  claim->add_option("--type", claiming.type, "What kind of thing it is")->capture_default_str();
+  claim->add_option("--generation", claiming.generation,
+                    "Replace what the consumer holds, if it is still at this generation");
+  claim->add_option("--lease", claiming.lease, "Release it by itself after this long, such as 5m");
+
+  CLI::App* release = AddVerb(app, "release", "Release all that a consumer holds",
+                              "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
+  release->group("Find and claim");
+  ReleaseArguments& releasing = Does(release, session, Release);
+  release->add_option("consumer", releasing.consumer, "The consumer's uuid")->required();
+  release->add_option("--generation", releasing.generation,
+                      "Only if it is still at this generation");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,126 @@
+#include "services/cli/query_options.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/cli/amounts.h"
+#include "services/cli/provider_names.h"
+#include "services/cli/terms.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr char kGroupForm[] =
+    "a group looks like _NET:VCPU=1,MEMORY_MB=1Gi:required=CUSTOM_A:forbidden=CUSTOM_B"
+    ":member-of=UUID:in-tree=UUID";
+
+absl::Status Wrong(const std::string& text) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is wrong: ", kGroupForm));
+}
+
+absl::Status ReadFilter(const std::string& text, pb::RequestGroup* group) {
+  const std::vector<std::string> pair = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  if (pair.size() != 2 || pair[1].empty()) return Wrong(text);
+  if (pair[0] == "required") {
+    AddTerms({pair[1]}, group->mutable_required_traits());
+  } else if (pair[0] == "forbidden") {
+    for (const std::string& trait : Listed({pair[1]})) group->add_forbidden_traits(trait);
+  } else if (pair[0] == "member-of") {
+    AddTerms({pair[1]}, group->mutable_member_of());
+  } else if (pair[0] == "in-tree") {
+    group->set_in_tree(pair[1]);
+  } else {
+    return Wrong(text);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadUnsuffixed(Session& session, const QueryOptions& options,
+                            pb::RequestGroup* group) {
+  const auto amounts = ParseAmounts(options.resources);
+  if (!amounts.ok()) return amounts.status();
+  group->mutable_resources()->insert(amounts->begin(), amounts->end());
+  AddTerms(options.required, group->mutable_required_traits());
+  AddTerms(options.member_of, group->mutable_member_of());
+  for (const std::string& trait : Listed(options.forbidden)) group->add_forbidden_traits(trait);
+  for (const std::string& uuid : Listed(options.forbidden_aggregates)) {
+    group->add_forbidden_aggregate_uuids(uuid);
+  }
+  if (options.in_tree.empty()) return absl::OkStatus();
+  const auto uuid = ProviderUuid(session, options.in_tree);
+  if (!uuid.ok()) return uuid.status();
+  group->set_in_tree(*uuid);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddQueryOptions(CLI::App* command, QueryOptions* options) {
+  AddList(command, "-r,--resources", &options->resources, "What shall fit: VCPU=4,MEMORY_MB=8Gi");
+  AddList(command, "--required", &options->required, "With these traits; in:A,B for one of them");
+  AddList(command, "--forbidden", &options->forbidden, "With none of these traits");
+  AddList(command, "--member-of", &options->member_of,
+          "In these aggregates; in:A,B for one of them");
+  AddList(command, "--forbidden-aggregate", &options->forbidden_aggregates,
+          "In none of these aggregates");
+  command->add_option("--in-tree", options->in_tree, "In the tree of this provider: name or uuid");
+  AddList(command, "--root-required", &options->root_required, "The root has these traits");
+  AddList(command, "--root-forbidden", &options->root_forbidden, "The root has none of these");
+  AddList(command, "--group", &options->groups,
+          "A further group: SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
+  command->add_option("--group-policy", options->group_policy, "May groups share a provider")
+      ->check(CLI::IsMember({"none", "isolate"}));
+  AddList(command, "--same-subtree", &options->same_subtree,
+          "Suffixes, with commas, of groups to be served in one subtree");
+}
+
+absl::StatusOr<pb::RequestGroup> ParseGroup(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ':');
+  if (parts.size() < 2 || parts[0].empty()) return Wrong(text);
+  pb::RequestGroup group;
+  group.set_suffix(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const std::vector<std::string> pair = absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
+    const bool filter = pair[0] == "required" || pair[0] == "forbidden" || pair[0] == "member-of" ||
+                        pair[0] == "in-tree";
+    if (filter) {
+      const absl::Status read = ReadFilter(parts[i], &group);
+      if (!read.ok()) return read;
+      continue;
+    }
+    const auto amounts = ParseAmounts({parts[i]});
+    if (!amounts.ok()) return amounts.status();
+    group.mutable_resources()->insert(amounts->begin(), amounts->end());
+  }
+  return group;
+}
+
+absl::StatusOr<pb::CandidateQuery> QueryOf(Session& session, const QueryOptions& options) {
+  pb::CandidateQuery query;
+  pb::RequestGroup unsuffixed;
+  const absl::Status read = ReadUnsuffixed(session, options, &unsuffixed);
+  if (!read.ok()) return read;
+  if (unsuffixed.ByteSizeLong() > 0) *query.add_groups() = unsuffixed;
+  for (const std::string& text : options.groups) {
+    const auto group = ParseGroup(text);
+    if (!group.ok()) return group.status();
+    *query.add_groups() = *group;
+  }
+  if (query.groups().empty()) {
+    return absl::InvalidArgumentError("say what shall fit: --resources VCPU=4,MEMORY_MB=8Gi");
+  }
+  AddTerms(options.root_required, query.mutable_root_required_traits());
+  for (const std::string& trait : Listed(options.root_forbidden)) {
+    query.add_root_forbidden_traits(trait);
+  }
+  for (const std::string& text : options.same_subtree) {
+    pb::SuffixSet* set = query.add_same_subtree();
+    for (const std::string& suffix : Listed({text})) set->add_suffixes(suffix);
+  }
+  if (options.group_policy == "none") query.set_group_policy(pb::GROUP_POLICY_NONE);
+  if (options.group_policy == "isolate") query.set_group_policy(pb::GROUP_POLICY_ISOLATE);
+  return query;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,34 @@
+// The query of candidates and claims, from the options that both commands have.
+#ifndef BERTH_SERVICES_CLI_QUERY_OPTIONS_H_
+#define BERTH_SERVICES_CLI_QUERY_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/query.pb.h"
+#include "services/cli/command.h"
+#include "services/cli/session.h"
+
+namespace berth::cli {
+
+struct QueryOptions {
+  std::vector<std::string> resources, required, forbidden, member_of, forbidden_aggregates;
+  std::vector<std::string> root_required, root_forbidden, groups, same_subtree;
+  std::string in_tree, group_policy;
+};
+
+// Adds the options to `command`; what they say goes to `options`, which must live as long.
+void AddQueryOptions(CLI::App* command, QueryOptions* options);
+
+// The query. kInvalidArgument for what does not read; kNotFound for an unknown --in-tree; errors of
+// the call that looks that up.
+absl::StatusOr<placement::v1::CandidateQuery> QueryOf(Session& session,
+                                                      const QueryOptions& options);
+
+// `SUFFIX:CLASS=AMOUNT[,...][:KEY=A,B]...`, KEY one of required, forbidden, member-of, in-tree.
+absl::StatusOr<placement::v1::RequestGroup> ParseGroup(const std::string& text);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_QUERY_OPTIONS_H_

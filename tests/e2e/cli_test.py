@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+"""The `berth` command line against a real berth-placement: what people type, what comes back, with which exit code.
+
+usage: cli_test.py BERTH BERTH_PLACEMENT
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BERTH, PLACEMENT = sys.argv[1:3]
+START_SECONDS_MAX = 60
+FIRST = "00000000-0000-4000-8000-000000000001"
+SECOND = "00000000-0000-4000-8000-000000000002"
+
+
+class Placement:
+    """A placement of its own, with a PostgreSQL of its own."""
+
+    def __init__(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
+        self.directory.chmod(0o755)  # PostgreSQL does not run as root: its user has to pass
+        address = self.directory / "address"
+        self.log = open(self.directory / "log", "w", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [PLACEMENT, "--listen=127.0.0.1:0", f"--address-file={address}", "--metrics-listen=127.0.0.1:0",
+             f"--state-dir={self.directory}/placement", "--log-format=text"],
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not (address.exists() and address.read_text(encoding="utf-8").strip()):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError((self.directory / "log").read_text(encoding="utf-8"))
+            time.sleep(0.05)
+        self.endpoint = address.read_text(encoding="utf-8").split()[0]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=60)
+        self.log.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+class CommandLine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.placement = Placement()
+        cls.addClassCleanup(cls.placement.stop)
+        cls.environment = {"PATH": os.environ["PATH"], "HOME": str(cls.placement.directory),
+                           "BERTH_ENDPOINT": cls.placement.endpoint}
+
+    def berth(self, *words, code=0, text=None):
+        """What `berth WORDS` prints; its talk is in self.talk."""
+        done = subprocess.run([BERTH, *words], env=self.environment, input=text or "", capture_output=True,
+                              text=True, timeout=60, check=False)
+        self.talk = done.stderr
+        self.assertEqual(done.returncode, code, f"berth {' '.join(words)}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def json(self, *words, code=0, text=None):
+        return json.loads(self.berth(*words, "-o", "json", code=code, text=text))
+
+    def host(self, name, *inventories):
+        """A new host; its uuid."""
+        uuid = self.json("provider", "create", name)["provider"]["uuid"]
+        self.berth("inventory", "set", name, *(inventories or ["VCPU=8", "MEMORY_MB=16Gi"]))
+        return uuid
+
+    def test_providers_from_birth_to_death(self):
+        root = self.json("provider", "create", "birth")["provider"]
+        child = self.json("provider", "create", "birth_cell", "--parent", "birth")["provider"]
+        self.assertEqual(child["parentUuid"], root["uuid"])
+        self.assertEqual(self.berth("provider", "list", "--in-tree", "birth", "-o", "name").split(),
+                         sorted([root["uuid"], child["uuid"]]))
+        self.berth("provider", "create", "birth", code=4)
+        self.berth("provider", "delete", "birth", code=4)
+        self.berth("provider", "set", "birth_cell", "--no-parent", "--name", "moved")
+        self.assertEqual(self.json("provider", "show", "moved")["provider"]["rootUuid"], child["uuid"])
+        self.berth("provider", "delete", "birth")
+        self.berth("provider", "delete", "moved")
+        self.berth("provider", "show", "moved", code=3)
+        self.assertIn("there is no provider named 'moved'", self.talk)
+
+    def test_inventories_keep_what_is_not_named(self):
+        self.host("keeps", "VCPU=32:ratio=4:reserved=2", "MEMORY_MB=256Gi")
+        answer = self.json("inventory", "set", "keeps", "VCPU:ratio=2")["inventories"]
+        self.assertEqual((answer["VCPU"]["total"], answer["VCPU"]["reserved"]), ("32", "2"))
+        self.assertEqual(answer["VCPU"]["capacity"], "60")
+        self.assertEqual(answer["MEMORY_MB"]["total"], "262144")
+        self.assertEqual(list(self.json("inventory", "delete", "keeps", "VCPU")["inventories"]), ["MEMORY_MB"])
+        replaced = self.json("inventory", "set", "keeps", "DISK_GB=1Ti", "--replace")["inventories"]
+        self.assertEqual(list(replaced), ["DISK_GB"])
+        self.berth("inventory", "set", "keeps", "CUSTOM_ABSENT=1", code=3)
+        self.berth("inventory", "set", "keeps", "VCPU=1", "--generation", "1", code=4)
+        self.assertIn("read it again", self.talk)
+
+    def test_traits_and_aggregates_are_added_and_removed(self):
+        self.host("marked")
+        self.berth("trait", "add", "marked", "CUSTOM_MARK", code=3)
+        self.assertIn("berth trait create", self.talk)
+        self.assertEqual(self.json("trait", "add", "marked", "CUSTOM_MARK", "HW_CPU_X86_AVX", "--create")["traits"],
+                         ["CUSTOM_MARK", "HW_CPU_X86_AVX"])
+        self.assertEqual(self.json("trait", "remove", "marked", "HW_CPU_X86_AVX")["traits"], ["CUSTOM_MARK"])
+        self.assertEqual(self.berth("trait", "show", "marked"), "CUSTOM_MARK\n")
+        self.assertEqual(self.berth("trait", "list", "--prefix", "CUSTOM_MARK", "--used", "-o", "name"), "CUSTOM_MARK\n")
+        self.assertEqual(self.json("aggregate", "add", "marked", FIRST, SECOND)["aggregateUuids"], [FIRST, SECOND])
+        self.assertEqual(self.json("aggregate", "remove", "marked", FIRST)["aggregateUuids"], [SECOND])
+        self.berth("class", "create", "CUSTOM_MARK_CLASS")
+        self.berth("class", "create", "CUSTOM_MARK_CLASS", code=4)
+        self.berth("class", "delete", "CUSTOM_MARK_CLASS")
+
+    def test_a_claim_is_found_taken_shown_and_released(self):
+        self.berth("trait", "create", "CUSTOM_CLAIMS")
+        uuid = self.host("claims")
+        self.berth("trait", "add", "claims", "CUSTOM_CLAIMS")
+        wish = ("--resources", "VCPU=4,MEMORY_MB=8Gi", "--required", "CUSTOM_CLAIMS")
+        self.assertEqual(self.json("candidates", *wish)["candidates"][0]["rootUuid"], uuid)
+        self.assertEqual(self.berth("claim", *wish, "--consumer", FIRST, "-o", "name"), FIRST + "\n")
+        self.berth("claim", *wish, "--consumer", FIRST, code=4)
+        self.assertIn("holds something already", self.talk)
+        taken = self.json("claim", "-r", "VCPU=4", "--provider", "claims", "--consumer", SECOND)["consumer"]
+        self.assertEqual(taken["allocations"][0]["resources"], {"VCPU": "4"})
+        self.berth("claim", "-r", "VCPU=1", "--provider", "claims", code=5)
+        self.assertIn("8 of 8 are used, 0 are free", self.talk)
+        self.berth("claim", *wish, code=5)
+        self.assertEqual(self.json("candidates", *wish, code=5)["candidates"], [])
+        self.assertIn("VCPU 8/8", " ".join(self.berth("provider", "tree", "claims").split()))
+        self.assertEqual(self.berth("allocations", "--provider", "claims", "-o", "name").split(), [FIRST, SECOND])
+        self.assertEqual(self.json("usage", "claims")["inventories"]["VCPU"]["used"], "8")
+        self.assertIn("VCPU", self.berth("usage", "--project", "default"))
+        self.berth("inventory", "delete", "claims", "VCPU", code=4)
+        self.berth("release", FIRST)
+        self.berth("release", SECOND)
+        self.berth("release", SECOND, code=3)
+        self.berth("allocations", SECOND, code=3)
+
+    def test_a_write_is_found_again_by_its_request_id(self):
+        first = self.json("provider", "create", "once", "--request-id", "once-1")["provider"]["uuid"]
+        again = self.json("provider", "create", "once", "--request-id", "once-1")["provider"]["uuid"]
+        self.assertEqual(first, again)
+        self.assertEqual(self.berth("request", "once-1", "-o", "name"), "applied\n")
+        self.assertEqual(self.berth("request", "never", "-o", "name"), "absent\n")
+
+    def test_any_method_can_be_called(self):
+        self.assertIn("berth.placement.v1.ProviderService", self.berth("list").split())
+        self.assertIn("grpc.health.v1.Health/Check", self.berth("call", "grpc.health.v1.Health").split())
+        self.assertIn("message CreateProviderRequest",
+                      self.berth("describe", "berth.placement.v1.CreateProviderRequest"))
+        made = self.json("call", "CatalogService/EnsureTrait", "-d", "-", text='{"name": "CUSTOM_CALLED"}')
+        self.assertTrue(made["created"])
+        body = self.placement.directory / "body"
+        body.write_text('{"name": "CUSTOM_CALLED"}', encoding="utf-8")
+        self.assertFalse(self.json("call", "CatalogService/EnsureTrait", "-d", f"@{body}")["created"])
+        self.berth("call", "CatalogService/EnsureTrait", "-d", '{"nonsense": 1}', code=2)
+        self.berth("call", "CatalogService/Absent", code=3)
+        self.berth("call", "AbsentService/Absent", code=3)
+        self.berth("call", "ProviderService/GetProvider", "-d", json.dumps({"providerUuid": FIRST}), code=3)
+
+    def test_errors_are_json_where_json_is_asked_for(self):
+        self.assertEqual(self.berth("provider", "show", FIRST, "-o", "json", code=3), "")
+        error = json.loads(self.talk)
+        self.assertEqual((error["status"], error["reason"], error["exitCode"]),
+                         ("NOT_FOUND", "PROVIDER_NOT_FOUND", 3))
+        self.assertEqual(error["items"][0]["provider"], FIRST)
+        self.berth("provider", "tree", "-e", "127.0.0.1:1", "-o", "json", code=7)
+        self.assertEqual(json.loads(self.talk)["items"], [{"endpoint": "127.0.0.1:1"}])
+
+    def test_the_whole_is_well(self):
+        self.assertIn("SERVING", self.berth("health"))
+        self.berth("health", "--service", "absent", code=3)
+        self.assertTrue(self.json("ledger", "check")["clean"])
+        self.assertEqual(self.json("ledger", "revision")["state"], "LEDGER_STATE_READY")
+        self.assertEqual(self.json("node", "list")["nodes"], [])
+        self.assertEqual(self.json("service", "list")["services"], [])
+        self.berth("node", "show", "absent", code=3)
+        self.berth("service", "disable", "absent", code=3)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
