@@ -45,7 +45,7 @@ function(berth_proto_library)
     cmake_path(GET relative PARENT_PATH folder)
     file(MAKE_DIRECTORY ${out}/${folder})
     add_custom_command(
-      OUTPUT ${out}/${relative}${suffix}.h ${out}/${relative}${suffix}.cc
+      OUTPUT ${out}/${relative}${suffix}.cc ${out}/${relative}${suffix}.h
       COMMAND ${BERTH_PROTOC} ${generate} --dependency_out=${out}/${relative}${suffix}.d ${paths} ${proto}
       DEPENDS ${proto}
       DEPFILE ${out}/${relative}${suffix}.d
