@@ -15,7 +15,7 @@ namespace {
 
 struct PublicWords {
   absl::StatusCode code;
-  const char* reason;  // null: none is sent, which leaves the outcome open
+  const char* reason;
   const char* message;
 };
 
@@ -23,9 +23,9 @@ struct PublicWords {
 constexpr PublicWords kPublicWords[] = {
     {absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE",
      "the database is not available: nothing was done, try again"},
-    {absl::StatusCode::kDeadlineExceeded, nullptr,
+    {absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
      "the deadline passed before the outcome was known: ask GetRequest what became of it"},
-    {absl::StatusCode::kCancelled, nullptr, "the call was cancelled"},
+    {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
 };
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
                                    "something went wrong here: the server's log says what"};
@@ -65,9 +65,10 @@ grpc::Status PlacementStatus(const absl::Status& status) {
   const std::optional<placement::Refusal> refusal = placement::RefusalOf(status);
   if (refusal) return WireStatus(status.code(), status.message(), kPlacementDomain, *refusal);
   const PublicWords& words = WordsFor(status.code());
-  if (words.reason == nullptr) return {static_cast<grpc::StatusCode>(words.code), words.message};
-  Log(LogLevel::kWarning, "a call failed for a reason that is not the caller's",
-      {{"reason", words.reason}, {"detail", status.ToString()}});
+  if (words.code != absl::StatusCode::kCancelled) {
+    Log(LogLevel::kWarning, "a call failed for a reason that is not the caller's",
+        {{"reason", words.reason}, {"detail", status.ToString()}});
+  }
   placement::Refusal in_words;
   in_words.reason = words.reason;
   return WireStatus(words.code, words.message, kPlacementDomain, in_words);

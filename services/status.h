@@ -1,8 +1,8 @@
 // THE table from what placement refuses to what a gRPC client sees.
 //
 // Every error carries google.rpc.ErrorInfo in grpc-status-details-bin: one per thing at fault, or
-// one alone (P-235, P-236); only where the outcome is open there is none, and that says so. What no
-// rule wrote, such as PostgreSQL's text, goes to the log and never to a client.
+// one alone (P-235, P-236). What no rule wrote, such as PostgreSQL's text, goes to the log and never
+// to a client.
 #ifndef BERTH_SERVICES_STATUS_H_
 #define BERTH_SERVICES_STATUS_H_
 
@@ -27,8 +27,8 @@ grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::
 // What a client of placement is told of `status`:
 //   a refusal (placement/refusal.h)   its own code, words, reason and items
 //   kUnavailable without one          UNAVAILABLE / STORE_UNAVAILABLE: nothing was done
-//   kDeadlineExceeded without one     DEADLINE_EXCEEDED without ErrorInfo: the outcome is open
-//   kCancelled without one            CANCELLED without ErrorInfo: nobody listens any more
+//   kDeadlineExceeded without one     DEADLINE_EXCEEDED / OUTCOME_UNKNOWN: ask GetRequest
+//   kCancelled without one            CANCELLED / CANCELLED
 //   anything else                     INTERNAL / INTERNAL; the words are in the log
 grpc::Status PlacementStatus(const absl::Status& status);
 

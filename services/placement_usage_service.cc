@@ -1,0 +1,58 @@
+#include "berth/placement/v1/usage.grpc.pb.h"
+#include "placement/query.h"
+#include "services/call.h"
+#include "services/placement_services.h"
+#include "services/wire_allocation.h"
+#include "services/wire_inventory.h"
+#include "services/wire_provider.h"
+
+namespace berth::services {
+namespace {
+
+using placement::State;
+
+absl::Status GetProviderUsages(const State& state, const pb::GetProviderUsagesRequest& request,
+                               pb::GetProviderUsagesResponse* response) {
+  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
+  BERTH_RETURN_IF_ERROR(place.status());
+  response->set_generation(place->config().generation.value);
+  response->set_allocation_generation(place->allocation_generation().value);
+  FillUsed(state.catalog(), *place, response->mutable_used());
+  return absl::OkStatus();
+}
+
+absl::Status GetUsages(const State& state, const pb::GetUsagesRequest& request,
+                       pb::GetUsagesResponse* response) {
+  std::optional<std::string> user, type;
+  if (request.has_user_id()) user = request.user_id();
+  if (request.has_consumer_type()) type = request.consumer_type();
+  const auto groups = placement::GetUsages(state, request.project_id(), user, type);
+  BERTH_RETURN_IF_ERROR(groups.status());
+  for (const auto& [name, group] : *groups) FillUsageGroup(name, group, response->add_groups());
+  return absl::OkStatus();
+}
+
+class UsageService final : public pb::UsageService::CallbackService {
+ public:
+  explicit UsageService(Edge* edge) : edge_(edge) {}
+
+  Reactor* GetProviderUsages(Context* context, const pb::GetProviderUsagesRequest* request,
+                             pb::GetProviderUsagesResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kLight, services::GetProviderUsages);
+  }
+  Reactor* GetUsages(Context* context, const pb::GetUsagesRequest* request,
+                     pb::GetUsagesResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy, services::GetUsages);
+  }
+
+ private:
+  Edge* const edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeUsageService(Edge* edge) {
+  return std::make_unique<UsageService>(edge);
+}
+
+}  // namespace berth::services

@@ -1,0 +1,382 @@
+#include "services/report_session.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
+#include "services/log.h"
+#include "services/status.h"
+#include "services/wire_fleet.h"
+
+namespace berth::services {
+
+using placement::Decision;
+using placement::MutexLock;
+using placement::ProviderId;
+using placement::State;
+
+namespace {
+
+constexpr absl::Duration kSettleWithin = absl::Seconds(30);
+constexpr size_t kScopeMax = 4096;  // names; beyond them everything is told
+constexpr char kAutomatic[] = "AUTO: ";
+
+// Nobody has to prove yet which host's tracker it is.
+std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
+
+bool HasReason(const absl::Status& status, absl::string_view reason) {
+  const auto refusal = placement::RefusalOf(status);
+  return refusal && refusal->reason == reason;
+}
+
+void AddToScope(const placement::Change& change, PushScope* scope) {
+  if (const auto* put = std::get_if<placement::ProviderPut>(&change)) {
+    scope->providers.insert(put->config->id);
+  } else if (const auto* gone = std::get_if<placement::ProviderRemoved>(&change)) {
+    scope->providers.insert(gone->id);
+  } else if (const auto* consumer = std::get_if<placement::ConsumerPut>(&change)) {
+    scope->consumers.insert(consumer->consumer->id);
+  } else if (const auto* released = std::get_if<placement::ConsumerRemoved>(&change)) {
+    scope->consumers.insert(released->id);
+  }
+  if (scope->providers.size() + scope->consumers.size() > kScopeMax) {
+    *scope =
+        PushScope{.complete = true, .providers = {}, .consumers = {}, .service = scope->service};
+  }
+}
+
+}  // namespace
+
+ReportSession* ReportSession::Open(ReportSessions* sessions) {
+  std::shared_ptr<ReportSession> session(new ReportSession(sessions));
+  session->self_ = session;
+  session->StartRead(&session->incoming_);
+  return session.get();
+}
+
+std::vector<ProviderId> ReportSession::node_ids() const {
+  std::vector<ProviderId> ids;
+  for (const HelloNode& node : hello_.nodes) ids.push_back(node.id);
+  return ids;
+}
+
+void ReportSession::OnReadDone(bool ok) {
+  if (!ok) return End(absl::OkStatus());
+  if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
+  if (incoming_.has_hello()) return HandleHello();
+  if (!attached_) return End(InvalidField("message", "must be hello first"));
+  const int64_t beats = incoming_.has_heartbeat() ? incoming_.heartbeat().count() : 0;
+  sessions_->liveness().Hear(key_, hello_.service.incarnation, beats, absl::Now());
+  switch (incoming_.message_case()) {
+    case pb::SessionRequest::kReport:
+      return HandleReport();
+    case pb::SessionRequest::kReadiness:
+      return HandleReadiness();
+    case pb::SessionRequest::kAuditDone:
+      sessions_->AuditDone(incoming_.audit_done());
+      return ReadNext();
+    default:  // a heartbeat, or what a newer tracker says beyond this release
+      return ReadNext();
+  }
+}
+
+void ReportSession::HandleHello() {
+  absl::StatusOr<HelloFacts> hello = HelloOf(incoming_.hello());
+  if (!hello.ok()) return End(hello.status());
+  const bool same = hello->service.host == hello_.service.host &&
+                    hello->service.binary == hello_.service.binary &&
+                    hello->service.incarnation == hello_.service.incarnation;
+  if (attached_ && !same) return End(InvalidField("hello", "names another process than before"));
+  key_ = {hello->service.host, hello->service.binary};
+  placement::CommandBody body = hello->service;
+  Submit(std::move(body), [this, hello = *std::move(hello)](const Decision& decision) {
+    if (!decision.status.ok()) return End(decision.status);
+    // The nodes of ten thousand trackers are looked up by workers, not by who answers claims.
+    auto welcome = [self = shared_from_this(), hello, decision] { self->Welcome(hello, decision); };
+    if (!sessions_->workers()->Submit(std::move(welcome))) {
+      End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                            "too many trackers come at once: come back", {}, absl::Seconds(1)));
+    }
+  });
+}
+
+void ReportSession::Welcome(const HelloFacts& hello, const Decision& decision) {
+  const std::shared_ptr<ReportSession> self = shared_from_this();
+  if (attached_) sessions_->Detach(self);
+  hello_ = hello;
+  attached_ = true;
+  sessions_->liveness().Hear(key_, hello_.service.incarnation, 0, absl::Now());
+  sessions_->Attach(self);
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  pb::SessionResponse response;
+  SetRevision(state->position().revision, response.mutable_revision());
+  FillWelcome(*state, decision, response.mutable_welcome());
+  RetireNodes(*state);
+  Send(std::move(response));
+  BeginPushes(*state);
+  FlushPushes();
+  ReadNext();
+}
+
+void ReportSession::FillWelcome(const State& state, const Decision& decision, pb::Welcome* to) {
+  const auto* service = state.services().Find(key_);
+  if (service != nullptr) FillService(**service, nullptr, to->mutable_service());
+  to->set_service_created(decision.result.created);
+  to->mutable_heartbeat_interval()->set_seconds(
+      absl::ToInt64Seconds(sessions_->heartbeat_interval()));
+  for (const HelloNode& node : hello_.nodes) FillNodeWelcome(state, node, to->add_nodes());
+  state.nodes().ForEach([&](const ProviderId&, const NodePtr& node) {
+    if (node->host == key_.first) FillRecordedNode(*node, to->add_recorded_nodes());
+  });
+}
+
+void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
+                                    pb::NodeWelcome* to) {
+  to->set_node_uuid(node.id.ToString());
+  const NodePtr* found = state.nodes().Find(node.id);
+  if (found != nullptr) {
+    const placement::NodeRecord& record = **found;
+    FillRecordedNode(record, to->mutable_recorded());
+    if (record.incarnation == incarnation()) to->set_last_sequence(record.report_sequence);
+    if (!record.retired && record.host == key_.first && IsKnown(state, record, node.digest)) {
+      return to->set_standing(pb::NODE_STANDING_KNOWN);
+    }
+    const ServicePtr owner = FindTracker(state, record.host);
+    if (record.host != key_.first && owner != nullptr && owner->up && !owner->forced_down) {
+      return to->set_standing(pb::NODE_STANDING_STANDBY);
+    }
+  }
+  to->set_standing(sessions_->AskForSnapshot(node.id) ? pb::NODE_STANDING_SEND_ALL
+                                                      : pb::NODE_STANDING_WAIT);
+}
+
+// What the tracker has not seen: nothing where it has followed to the present, else all there is.
+void ReportSession::BeginPushes(const State& state) {
+  MutexLock lock(&mutex_);
+  scopes_.clear();
+  for (const HelloNode& node : hello_.nodes) {
+    const bool followed = node.pushed && *node.pushed == state.position().revision;
+    scopes_[node.id].complete = !followed && state.FindProvider(node.id).has_value();
+  }
+}
+
+// What the configuration no longer names is retired (T-40).
+void ReportSession::RetireNodes(const State& state) {
+  for (const ProviderId id : hello_.retired) {
+    const NodePtr* node = state.nodes().Find(id);
+    if (node == nullptr || (*node)->host != key_.first || (*node)->retired) continue;
+    Submit(placement::RetireNode{id, true}, [](const Decision&) {});
+  }
+}
+
+void ReportSession::HandleReport() {
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  absl::StatusOr<placement::ApplyReport> report = ApplyReportOf(*state, hello_, incoming_.report());
+  if (!report.ok()) return End(report.status());
+  const ProviderId node = report->node;
+  const std::vector<ProviderId> named = node_ids();
+  if (std::find(named.begin(), named.end(), node) == named.end()) {
+    return End(InvalidField("report.node_uuid", "is of no node that hello named"));
+  }
+  Submit(*std::move(report),
+         [this, node](const Decision& decision) { SettleReport(node, decision); });
+}
+
+void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
+  const pb::Report& report = incoming_.report();
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  const absl::Status ending = EndingOf(decision.status);
+  if (!ending.ok()) return End(ending);
+  pb::SessionResponse response;
+  SetRevision(decision.status.ok() ? decision.revision : state->position().revision,
+              response.mutable_revision());
+  if (decision.status.ok()) {
+    FillAck(*state, report, decision, response.mutable_ack());
+    if (report.kind() == pb::REPORT_KIND_SNAPSHOT) sessions_->SnapshotTaken(node);
+  } else if (HasReason(decision.status, "REPORT_GAP")) {
+    response.mutable_snapshot_order()->set_node_uuid(report.node_uuid());
+  } else {
+    FillReject(*state, node, report, decision.status, response.mutable_reject());
+  }
+  Send(std::move(response));
+  if (decision.status.ok() && decision.result.created) {
+    // The node's tree stands now: what others hold of it is told from here on.
+    MutexLock lock(&mutex_);
+    scopes_[node].complete = true;
+  }
+  FlushPushes();
+  ReadNext();
+}
+
+// What a refused report ends the stream with, or OK: a report that only is not taken is rejected.
+absl::Status ReportSession::EndingOf(const absl::Status& refused) const {
+  if (!HasReason(refused, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  if (state->services().Find(key_) == nullptr) return refused;
+  return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
+                           "another process of this host's tracker has taken over",
+                           {{{"host", key_.first}, {"incarnation", incarnation().ToString()}}});
+}
+
+// An operator's word stands: only what the lost connection disabled is enabled again (T-297).
+void ReportSession::HandleReadiness() {
+  const pb::Readiness& readiness = incoming_.readiness();
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  const auto* service = state->services().Find(key_);
+  if (service == nullptr) return ReadNext();
+  const bool automatic = absl::StartsWith((*service)->disabled_reason, kAutomatic);
+  const bool turns = readiness.ready() ? (*service)->disabled && automatic : !(*service)->disabled;
+  if (!turns) return ReadNext();
+  placement::UpdateService command;
+  command.host = key_.first;
+  command.binary = key_.second;
+  command.disabled = !readiness.ready();
+  if (!readiness.ready()) command.disabled_reason = kAutomatic + readiness.reason();
+  Submit(std::move(command), [this](const Decision& decision) {
+    if (!decision.status.ok()) {
+      Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
+          {{"host", key_.first}, {"detail", decision.status.ToString()}});
+    }
+    ReadNext();
+  });
+}
+
+void ReportSession::Submit(placement::CommandBody body, std::function<void(const Decision&)> done) {
+  placement::Command command;
+  command.actor = ActorOf(key_.first);
+  command.body = std::move(body);
+  sessions_->ledger()->Submit(
+      std::move(command), absl::Now() + kSettleWithin, std::make_shared<std::atomic<bool>>(false),
+      [self = shared_from_this(), done = std::move(done)](Decision decision) { done(decision); });
+}
+
+void ReportSession::Touch(ProviderId node, const placement::FeedCommand& command) {
+  if (command.actor == ActorOf(key_.first)) return;  // its own report: the Ack says it
+  {
+    MutexLock lock(&mutex_);
+    PushScope& scope = scopes_[node];
+    if (scope.complete) return;
+    for (const placement::Change& change : *command.changes) AddToScope(change, &scope);
+    if (scope.empty()) return;
+  }
+  FlushPushes();
+}
+
+void ReportSession::TouchService() {
+  {
+    MutexLock lock(&mutex_);
+    if (scopes_.empty()) return;
+    scopes_.begin()->second.service = true;
+  }
+  FlushPushes();
+}
+
+void ReportSession::TouchAll() {
+  {
+    MutexLock lock(&mutex_);
+    for (auto& [node, scope] : scopes_) scope.complete = true;
+  }
+  FlushPushes();
+}
+
+void ReportSession::FlushPushes() {
+  {
+    MutexLock lock(&mutex_);
+    const bool wanted = std::any_of(scopes_.begin(), scopes_.end(),
+                                    [](const auto& entry) { return !entry.second.empty(); });
+    if (!wanted || pushing_ || finished_ || writing_) return;
+    pushing_ = true;
+  }
+  if (sessions_->workers()->Submit([self = shared_from_this()] { self->TellPushes(); })) return;
+  MutexLock lock(&mutex_);
+  pushing_ = false;  // the next tick tries again
+}
+
+// One push at a time: while it is on its way, what comes adds up.
+void ReportSession::TellPushes() {
+  MutexLock lock(&mutex_);
+  pushing_ = false;
+  if (writing_ || finished_ || ending_) return;
+  pb::SessionResponse message;
+  if (!NextPush(&message)) return;
+  outbox_.push_back(std::move(message));
+  WriteNext();
+}
+
+bool ReportSession::NextPush(pb::SessionResponse* message) {
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  for (auto& [node, scope] : scopes_) {
+    const bool stands = state->FindProvider(node).has_value();
+    if (scope.complete && !stands) scope.complete = false;
+    if (scope.empty()) continue;
+    SetRevision(state->position().revision, message->mutable_revision());
+    FillPush(*state, key_.first, node, scope, message->mutable_push());
+    scope = PushScope();
+    return true;
+  }
+  return false;
+}
+
+void ReportSession::OrderSnapshot(ProviderId node) {
+  pb::SessionResponse message;
+  SetRevision(sessions_->ledger()->Newest()->position().revision, message.mutable_revision());
+  message.mutable_snapshot_order()->set_node_uuid(node.ToString());
+  Send(std::move(message));
+}
+
+void ReportSession::OrderAudit(const std::string& order_id, ProviderId node) {
+  pb::SessionResponse message;
+  SetRevision(sessions_->ledger()->Newest()->position().revision, message.mutable_revision());
+  message.mutable_audit_order()->set_order_id(order_id);
+  message.mutable_audit_order()->set_node_uuid(node.ToString());
+  Send(std::move(message));
+}
+
+void ReportSession::Send(pb::SessionResponse message) {
+  MutexLock lock(&mutex_);
+  outbox_.push_back(std::move(message));
+  WriteNext();
+}
+
+void ReportSession::End(const absl::Status& status) {
+  MutexLock lock(&mutex_);
+  if (ending_ || finished_) return;
+  ending_ = status;
+  WriteNext();
+}
+
+void ReportSession::WriteNext() {
+  if (writing_ || finished_) return;
+  if (ending_) {
+    finished_ = true;
+    Finish(PlacementStatus(*ending_));
+  } else if (!outbox_.empty()) {
+    outgoing_ = std::move(outbox_.front());
+    outbox_.pop_front();
+    writing_ = true;
+    StartWrite(&outgoing_);
+  }
+}
+
+void ReportSession::ReadNext() {
+  MutexLock lock(&mutex_);
+  if (!ending_ && !finished_) StartRead(&incoming_);
+}
+
+void ReportSession::OnWriteDone(bool ok) {
+  {
+    MutexLock lock(&mutex_);
+    writing_ = false;
+    if (!ok && !ending_) ending_ = absl::OkStatus();  // nobody is there any more
+    WriteNext();
+  }
+  FlushPushes();
+}
+
+void ReportSession::OnDone() {
+  const std::shared_ptr<ReportSession> self = std::move(self_);
+  if (attached_) sessions_->Detach(self);
+}
+
+}  // namespace berth::services

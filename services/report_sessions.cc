@@ -1,0 +1,226 @@
+#include "services/report_sessions.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "placement/refusal.h"
+#include "services/log.h"
+
+namespace berth::services {
+
+using placement::MutexLock;
+using placement::ProviderId;
+
+namespace {
+
+constexpr int kSnapshotsMax = 256;
+constexpr absl::Duration kSnapshotWithin = absl::Seconds(30);
+constexpr absl::Duration kMarkWithin = absl::Seconds(30);
+constexpr int kFeedBatches = 64;
+
+absl::Status Stopping() {
+  return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
+                           "placement is stopping: come back");
+}
+
+absl::Status Fenced(const std::string& host) {
+  return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
+                           "another process of this host's tracker has taken over",
+                           {{{"host", host}}});
+}
+
+}  // namespace
+
+ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
+                               absl::Duration service_down_time)
+    : ledger_(ledger),
+      workers_(workers),
+      process_(placement::Uuid::Random().ToString()),
+      liveness_(service_down_time, absl::Now()),
+      slots_(kSnapshotsMax, kSnapshotWithin) {
+  {
+    MutexLock lock(&follow_mutex_);
+    followed_ = ledger->Newest()->position().revision;
+  }
+  feed_handle_ = ledger->feed().Subscribe(std::nullopt, [this] { Wake(); });
+}
+
+ReportSessions::~ReportSessions() { ledger_->feed().Unsubscribe(feed_handle_); }
+
+void ReportSessions::Attach(const std::shared_ptr<TrackerStream>& session) {
+  std::shared_ptr<TrackerStream> older;
+  {
+    MutexLock lock(&mutex_);
+    if (ended_) {
+      session->End(Stopping());
+      return;
+    }
+    older = std::exchange(by_service_[session->key()], session);
+    for (const ProviderId node : session->node_ids()) by_node_[node] = session;
+  }
+  if (older != nullptr && older != session) older->End(Fenced(session->key().first));
+}
+
+void ReportSessions::Detach(const std::shared_ptr<TrackerStream>& session) {
+  MutexLock lock(&mutex_);
+  const auto service = by_service_.find(session->key());
+  if (service != by_service_.end() && service->second == session) by_service_.erase(service);
+  for (const ProviderId node : session->node_ids()) {
+    const auto at = by_node_.find(node);
+    if (at == by_node_.end() || at->second != session) continue;
+    by_node_.erase(at);
+    slots_.Release(node);
+  }
+}
+
+bool ReportSessions::AskForSnapshot(ProviderId node) {
+  MutexLock lock(&mutex_);
+  return slots_.Ask(node, absl::Now());
+}
+
+void ReportSessions::SnapshotTaken(ProviderId node) {
+  MutexLock lock(&mutex_);
+  slots_.Release(node);
+  for (const ProviderId due : slots_.Due(absl::Now())) {
+    const auto session = by_node_.find(due);
+    if (session != by_node_.end()) session->second->OrderSnapshot(due);
+  }
+}
+
+void ReportSessions::Audit(ProviderId node, absl::Time deadline, AuditAnswer answer) {
+  std::shared_ptr<TrackerStream> session;
+  const std::string order_id = placement::Uuid::Random().ToString();
+  {
+    MutexLock lock(&mutex_);
+    const auto found = by_node_.find(node);
+    if (found != by_node_.end()) {
+      session = found->second;
+      orders_[order_id] = Order{node, deadline, std::move(answer)};
+    }
+  }
+  if (session != nullptr) return session->OrderAudit(order_id, node);
+  answer(placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
+                           "no tracker of this node is connected to this process",
+                           {{{"node", node.ToString()}}}));
+}
+
+void ReportSessions::AuditDone(const pb::AuditDone& done) {
+  Order order;
+  {
+    MutexLock lock(&mutex_);
+    const auto found = orders_.find(done.order_id());
+    if (found == orders_.end()) return;
+    order = std::move(found->second);
+    orders_.erase(found);
+  }
+  const auto audit = done.audits().find(order.node.ToString());
+  order.answer(audit == done.audits().end() ? pb::AuditSummary() : audit->second);
+}
+
+void ReportSessions::Tick(absl::Time now) {
+  const placement::StatePtr state = ledger_->Newest();
+  for (placement::MarkService& turn : liveness_.Turns(*state, now)) {
+    Log(LogLevel::kInfo, turn.up ? "a service turned up" : "a service turned down",
+        {{"host", turn.host}, {"binary", turn.binary}});
+    placement::Command command;
+    command.actor = "placement";
+    command.body = std::move(turn);
+    ledger_->Submit(std::move(command), now + kMarkWithin,
+                    std::make_shared<std::atomic<bool>>(false), [](placement::Decision) {});
+  }
+  std::vector<AuditAnswer> late;
+  {
+    MutexLock lock(&mutex_);
+    for (const ProviderId due : slots_.Due(now)) {
+      const auto session = by_node_.find(due);
+      if (session != by_node_.end()) session->second->OrderSnapshot(due);
+    }
+    for (auto at = orders_.begin(); at != orders_.end();) {
+      const bool is_late = at->second.deadline <= now;
+      if (is_late) late.push_back(std::move(at->second.answer));
+      at = is_late ? orders_.erase(at) : std::next(at);
+    }
+    for (const auto& [key, session] : by_service_) session->FlushPushes();
+  }
+  for (const AuditAnswer& answer : late) {
+    answer(absl::DeadlineExceededError("the tracker did not answer in time"));
+  }
+  Wake();
+}
+
+void ReportSessions::WriteHeartbeat() {
+  const absl::Status written = ledger_->WriteHeartbeat(process_, liveness_.All());
+  if (!written.ok()) {
+    Log(LogLevel::kWarning, "the heartbeat could not be written",
+        {{"detail", std::string(written.message())}});
+  }
+}
+
+void ReportSessions::EndAll() {
+  std::vector<std::shared_ptr<TrackerStream>> sessions;
+  {
+    MutexLock lock(&mutex_);
+    ended_ = true;
+    for (const auto& [key, session] : by_service_) sessions.push_back(session);
+  }
+  for (const auto& session : sessions) session->End(Stopping());
+}
+
+void ReportSessions::Measure(Samples* samples) const {
+  MutexLock lock(&mutex_);
+  samples->Gauge("report_streams", "Trackers that are connected to this process.",
+                 static_cast<double>(by_service_.size()));
+  samples->Gauge("report_snapshots_waiting", "Nodes that wait for their turn to send a snapshot.",
+                 slots_.waiting());
+}
+
+// The feed's own thread: only sees to it that a worker looks.
+void ReportSessions::Wake() {
+  if (following_.exchange(true)) return;
+  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // the next tick tries again
+}
+
+void ReportSessions::FollowFeed() {
+  following_ = false;  // what comes from here on wakes anew
+  MutexLock lock(&follow_mutex_);
+  while (true) {
+    const auto batches = ledger_->feed().After(followed_, kFeedBatches);
+    if (!batches.ok()) {
+      // Fell behind, or the state was loaded anew: everybody gets everything.
+      followed_ = ledger_->Newest()->position().revision;
+      MutexLock sessions_lock(&mutex_);
+      for (const auto& [key, session] : by_service_) session->TouchAll();
+      return;
+    }
+    if (batches->empty()) return;
+    for (const placement::FeedBatchPtr& batch : *batches) Dispatch(*batch);
+    followed_ = batches->back()->revision;
+  }
+}
+
+void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
+  MutexLock lock(&mutex_);
+  for (const placement::FeedCommand& command : batch.commands) {
+    for (const ProviderId root : command.roots) {
+      const auto session = by_node_.find(root);
+      if (session != by_node_.end()) session->second->Touch(root, command);
+    }
+    for (const placement::Change& change : *command.changes) {
+      const auto* put = std::get_if<placement::ServicePut>(&change);
+      if (put != nullptr) DispatchService(*put->service);
+    }
+  }
+}
+
+void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
+  const auto session = by_service_.find({service.host, service.binary});
+  if (session == by_service_.end()) return;
+  if (service.incarnation != session->second->incarnation()) {
+    session->second->End(Fenced(service.host));
+  } else {
+    session->second->TouchService();
+  }
+}
+
+}  // namespace berth::services

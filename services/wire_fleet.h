@@ -1,0 +1,54 @@
+// Services and nodes between protos and the domain.
+#ifndef BERTH_SERVICES_WIRE_FLEET_H_
+#define BERTH_SERVICES_WIRE_FLEET_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/fleet.pb.h"
+#include "berth/placement/v1/node.pb.h"
+#include "placement/command.h"
+#include "services/liveness.h"
+#include "services/wire_form.h"
+#include "services/write_answer.h"
+
+namespace berth::services {
+
+inline constexpr char kTrackerBinary[] = "berth-tracker";
+
+using ServicePtr = std::shared_ptr<const placement::ServiceRecord>;
+using NodePtr = std::shared_ptr<const placement::NodeRecord>;
+
+// Fail with INVALID_FIELD, then SERVICE_NOT_FOUND or NODE_NOT_FOUND.
+absl::StatusOr<ServicePtr> FindServiceByUuid(const placement::State& state, absl::string_view text);
+absl::StatusOr<NodePtr> FindNodeByUuid(const placement::State& state, absl::string_view text);
+// The tracker's service of `host`, or null.
+ServicePtr FindTracker(const placement::State& state, const std::string& host);
+
+// What the command left of the service with `id`.
+ServicePtr ServiceAfter(const WriteAnswer& answer, placement::Uuid id);
+
+// `seen` may be null: this process never heard it.
+void FillService(const placement::ServiceRecord& service, const Heard* seen, pb::Service* to);
+void FillNode(const placement::State& state, const placement::NodeRecord& node, pb::NodeView view,
+              pb::Node* to);
+
+// What DeleteNode did to consumers, by uuid.
+void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
+
+// The commands of requests that name records by uuid: the ledger knows services by host and binary.
+absl::StatusOr<placement::CommandBody> EnableServiceCommand(const placement::State& state,
+                                                            const pb::EnableServiceRequest&);
+absl::StatusOr<placement::CommandBody> DisableServiceCommand(const placement::State& state,
+                                                             const pb::DisableServiceRequest&);
+absl::StatusOr<placement::CommandBody> ForceServiceDownCommand(const placement::State& state,
+                                                               const pb::ForceServiceDownRequest&);
+absl::StatusOr<placement::CommandBody> UpdateNodeCommand(const placement::State& state,
+                                                         const pb::UpdateNodeRequest&);
+absl::StatusOr<placement::CommandBody> DeleteNodeCommand(const placement::State& state,
+                                                         const pb::DeleteNodeRequest&);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WIRE_FLEET_H_

@@ -1,0 +1,227 @@
+// What the converters refuse and keep, and the tokens of pages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "services/digest.h"
+#include "services/page.h"
+#include "services/wire_allocation.h"
+#include "services/wire_candidate.h"
+#include "services/wire_catalog.h"
+#include "services/wire_inventory.h"
+#include "services/wire_provider.h"
+#include "services/wire_report.h"
+
+namespace berth::services {
+namespace {
+
+constexpr char kUuid[] = "0a1b2c3d-0000-4000-8000-00000000000f";
+constexpr char kBadUuid[] = "{0a1b2c3d-0000-4000-8000-00000000000f}";
+
+std::string ReasonOf(const absl::Status& status) {
+  const auto refusal = placement::RefusalOf(status);
+  return refusal ? refusal->reason : "";
+}
+
+std::string FieldOf(const absl::Status& status) {
+  const auto refusal = placement::RefusalOf(status);
+  if (!refusal || refusal->items.empty()) return "";
+  const auto field = refusal->items[0].find("field");
+  return field == refusal->items[0].end() ? "" : field->second;
+}
+
+template <typename Command>
+const Command& As(const absl::StatusOr<placement::CommandBody>& body) {
+  EXPECT_TRUE(body.ok()) << body.status();
+  return std::get<Command>(*body);
+}
+
+TEST(WireTest, UuidsAreReadInAnySpelling) {  // P-6
+  pb::DeleteProviderRequest request;
+  for (const char* spelling :
+       {kUuid, "0A1B2C3D-0000-4000-8000-00000000000F", "0a1b2c3d00004000800000000000000f"}) {
+    request.set_provider_uuid(spelling);
+    EXPECT_EQ(As<placement::DeleteProvider>(DeleteProviderCommand(request)).id.ToString(), kUuid);
+  }
+  for (const char* spelling :
+       {"", "x", kBadUuid, "urn:uuid:0a1b2c3d-0000-4000-8000-00000000000f"}) {
+    request.set_provider_uuid(spelling);
+    const absl::Status status = DeleteProviderCommand(request).status();
+    EXPECT_EQ(ReasonOf(status), "INVALID_FIELD");
+    EXPECT_EQ(FieldOf(status), "provider_uuid");
+  }
+}
+
+TEST(WireTest, ACreatedProviderGetsAUuidBeforeItIsQueued) {  // P-12
+  const auto first = CreateProviderCommand(pb::CreateProviderRequest());
+  const auto second = CreateProviderCommand(pb::CreateProviderRequest());
+  EXPECT_NE(As<placement::CreateProvider>(first).id, As<placement::CreateProvider>(second).id);
+}
+
+TEST(WireTest, UpdateTellsAbsentParentFromNone) {  // P-51
+  pb::UpdateProviderRequest request;
+  request.set_provider_uuid(kUuid);
+  EXPECT_FALSE(As<placement::UpdateProvider>(UpdateProviderCommand(request)).parent.has_value());
+  request.mutable_no_parent();
+  EXPECT_FALSE(As<placement::UpdateProvider>(UpdateProviderCommand(request)).parent->has_value());
+  request.set_parent_uuid(kUuid);
+  EXPECT_TRUE(As<placement::UpdateProvider>(UpdateProviderCommand(request)).parent->has_value());
+}
+
+TEST(WireTest, OmittedInventoryFieldsTakeTheirDefaults) {  // P-14
+  pb::Inventory from;
+  from.set_total(8);
+  const placement::Inventory inventory = InventoryOf(from);
+  EXPECT_EQ(inventory.min_unit, 1);
+  EXPECT_EQ(inventory.max_unit, placement::kAmountMax);
+  EXPECT_EQ(inventory.step_size, 1);
+  EXPECT_EQ(inventory.allocation_ratio, 1.0);
+  from.set_allocation_ratio(0);  // said, not omitted: for the rule to refuse
+  EXPECT_EQ(InventoryOf(from).allocation_ratio, 0.0);
+}
+
+TEST(WireTest, FaultsOfAllocationsSayWhere) {
+  struct Case {
+    void (*change)(pb::ConsumerAllocations*);
+    const char* reason;
+    const char* field;
+  };
+  const Case cases[] = {
+      {[](auto* c) { c->set_consumer_uuid("x"); }, "INVALID_FIELD", "consumers[1].consumer_uuid"},
+      {[](auto* c) { c->clear_expected(); }, "GENERATION_REQUIRED", "consumers[1].generation"},
+      {[](auto* c) { c->mutable_allocations(0)->set_provider_uuid("x"); }, "INVALID_FIELD",
+       "consumers[1].allocations[0].provider_uuid"},
+      {[](auto* c) { c->mutable_lease()->set_seconds(5); }, "NOT_OFFERED", "consumers[1].lease"},
+      {[](auto* c) { c->add_mappings(); }, "INVALID_FIELD", "consumers[1].mappings[0]"},
+      {[](auto* c) { c->add_mappings()->add_provider_uuids("x"); }, "INVALID_FIELD",
+       "consumers[1].mappings[0].provider_uuids[0]"},
+      {[](auto* c) {
+         c->add_mappings()->add_provider_uuids(kUuid);
+         c->add_mappings()->add_provider_uuids(kUuid);
+       },
+       "DUPLICATE_PARAMETER", "consumers[1].mappings[1].suffix"},  // P-115
+  };
+  for (const Case& fault : cases) {
+    pb::SetAllocationsRequest request;
+    for (int i = 0; i < 2; ++i) {
+      pb::ConsumerAllocations* consumer = request.add_consumers();
+      consumer->set_consumer_uuid(kUuid);
+      consumer->mutable_new_consumer();
+      consumer->add_allocations()->set_provider_uuid(kUuid);
+    }
+    ASSERT_TRUE(SetAllocationsCommand(request).ok());
+    fault.change(request.mutable_consumers(1));
+    const absl::Status status = SetAllocationsCommand(request).status();
+    EXPECT_EQ(ReasonOf(status), fault.reason) << fault.field;
+    EXPECT_EQ(FieldOf(status), fault.field);
+  }
+}
+
+TEST(WireTest, WhatTheSearchDoesNotOfferIsRefusedByName) {
+  struct Case {
+    void (*change)(pb::FindCandidatesRequest*);
+    const char* field;
+  };
+  const Case cases[] = {
+      {[](auto* r) { r->mutable_order(); }, "order"},
+      {[](auto* r) { r->set_collapse_equivalent(true); }, "collapse_equivalent"},
+      {[](auto* r) { r->mutable_query()->add_isolate(); }, "query.isolate"},
+      {[](auto* r) { r->mutable_query()->set_exclude_stale_roots(true); },
+       "query.exclude_stale_roots"},
+      {[](auto* r) { (*r->mutable_query()->add_groups()->mutable_max_providers())["VCPU"] = 2; },
+       "query.groups[0].max_providers"},
+  };
+  for (const Case& undone : cases) {
+    pb::FindCandidatesRequest request;
+    request.mutable_query();
+    undone.change(&request);
+    const absl::Status status = CandidateRequestOf(request).status();
+    EXPECT_EQ(ReasonOf(status), "NOT_OFFERED");
+    EXPECT_EQ(FieldOf(status), undone.field);
+  }
+}
+
+TEST(WireTest, NulIsRefusedWhereverItStands) {
+  const std::string nul("a\0b", 3);
+  pb::SetAllocationsRequest request;
+  request.add_consumers()->set_project_id("fine");
+  EXPECT_TRUE(CheckText(request).ok());
+  request.add_consumers()->set_user_id(nul);
+  EXPECT_EQ(FieldOf(CheckText(request)), "consumers[1].user_id");
+  pb::SetProviderTraitsRequest traits;
+  traits.add_traits("A");
+  traits.add_traits(nul);
+  EXPECT_EQ(FieldOf(CheckText(traits)), "traits[1]");
+  pb::SetInventoriesRequest inventories;
+  (*inventories.mutable_inventories())[nul].set_total(1);
+  EXPECT_TRUE(absl::StartsWith(FieldOf(CheckText(inventories)), "inventories[0]"));
+}
+
+TEST(WireTest, RequestIdsArePrintableAndShort) {
+  EXPECT_TRUE(CheckRequestId("").ok());
+  EXPECT_TRUE(CheckRequestId(std::string(128, 'x')).ok());
+  EXPECT_FALSE(CheckRequestId(std::string(129, 'x')).ok());
+  EXPECT_FALSE(CheckRequestId("a\nb").ok());
+  EXPECT_FALSE(CheckRequestId("\xC3\xA4").ok());
+}
+
+TEST(WireTest, HelloNeedsAnIdentity) {
+  pb::Hello hello;
+  hello.set_host("h1");
+  hello.set_binary("berth-tracker");
+  EXPECT_EQ(FieldOf(HelloOf(hello).status()), "hello.incarnation");
+  hello.set_incarnation(kUuid);
+  ASSERT_TRUE(HelloOf(hello).ok());
+  hello.add_nodes()->set_node_uuid("x");
+  EXPECT_EQ(FieldOf(HelloOf(hello).status()), "hello.nodes[0].node_uuid");
+}
+
+TEST(DigestTest, LeavesOutWhatItIsToldTo) {
+  pb::CreateClassRequest one, two;
+  one.set_name("CUSTOM_A");
+  two.set_name("CUSTOM_A");
+  two.set_request_id("r1");
+  EXPECT_NE(MessageDigest(one, {}), MessageDigest(two, {}));
+  EXPECT_EQ(MessageDigest(one, {"request_id"}), MessageDigest(two, {"request_id"}));
+  pb::EnsureClassRequest other;
+  other.set_name("CUSTOM_A");
+  EXPECT_NE(MessageDigest(one, {}), MessageDigest(other, {}));  // another call is another request
+}
+
+TEST(PageTest, TokensAreBoundToListAndFilters) {
+  pb::ListTraitsRequest request;
+  request.set_prefix("HW_");
+  const auto first = Page::Of(request);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(first->limit(), 100);
+  EXPECT_FALSE(first->after().has_value());
+  const placement::Revision read_at{1, 42};
+  const std::string token = first->NextToken("HW_GPU:x", read_at);
+  request.set_page_token(token);
+  request.set_page_size(7);
+  const auto second = Page::Of(request);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->limit(), 7);
+  EXPECT_EQ(*second->after(), "HW_GPU:x");
+  EXPECT_EQ(second->RevisionToAnswer({1, 50}), read_at);  // that of the first page
+  request.set_prefix("COMPUTE_");
+  EXPECT_EQ(ReasonOf(Page::Of(request).status()), "PAGE_TOKEN_MISMATCH");
+  pb::ListClassesRequest classes;
+  classes.set_page_token(token);
+  EXPECT_EQ(ReasonOf(Page::Of(classes).status()), "PAGE_TOKEN_MISMATCH");
+  for (const char* nonsense : {"x", "!!!", "AAAA"}) {
+    classes.set_page_token(nonsense);
+    EXPECT_EQ(ReasonOf(Page::Of(classes).status()), "PAGE_TOKEN_MISMATCH");
+  }
+}
+
+TEST(PageTest, SizesAreBounded) {
+  pb::ListClassesRequest request;
+  request.set_page_size(-1);
+  EXPECT_EQ(FieldOf(Page::Of(request).status()), "page_size");
+  request.set_page_size(5000);
+  EXPECT_EQ(Page::Of(request)->limit(), 1000);
+}
+
+}  // namespace
+}  // namespace berth::services
