@@ -7,6 +7,7 @@
 #include "services/cli/command.h"
 #include "services/cli/failure.h"
 #include "services/cli/node_view.h"
+#include "services/cli/time_text.h"
 
 namespace berth::cli {
 namespace {
@@ -38,7 +39,7 @@ absl::Status Revision(Session& session, const NoArguments&) {
       absl::StrCat("revision    ", Number(answer.revision()), "\nstate       ",
                    ShortName(pb::LedgerState_Name(answer.state()), "LEDGER_STATE_"), "\n");
   if (!answer.reason().empty()) absl::StrAppend(&text, "reason      ", answer.reason(), "\n");
-  absl::StrAppend(&text, "time        ", TimeUtil::ToString(answer.ledger_time()), "\nstaleness   ",
+  absl::StrAppend(&text, "time        ", TimeText(answer.ledger_time()), "\nstaleness   ",
                   TimeUtil::ToString(answer.staleness()), "\nformat      ", answer.format(), ", ",
                   answer.highest_known_format(), " at most\n");
   const absl::Status printed =

@@ -7,16 +7,15 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "google/protobuf/util/time_util.h"
 #include "services/cli/amounts.h"
 #include "services/cli/display_width.h"
+#include "services/cli/time_text.h"
 
 namespace berth::cli {
 namespace {
 
 namespace pb = ::berth::placement::v1;
 
-using google::protobuf::util::TimeUtil;
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 constexpr int kTitleWidth = 12;
@@ -97,9 +96,12 @@ Table OrphanTable(const google::protobuf::RepeatedPtrField<pb::Orphan>& orphans)
 std::string FindingLines(const google::protobuf::RepeatedPtrField<pb::Finding>& findings) {
   std::string lines;
   for (const pb::Finding& finding : findings) {
-    absl::StrAppend(&lines, ShortName(pb::FindingKind_Name(finding.kind()), "FINDING_KIND_"),
-                    ", since ", TimeUtil::ToString(finding.first_seen_at()), ": ",
-                    Printable(finding.subject()), "\n  ", Printable(finding.message()), "\n");
+    absl::StrAppend(&lines, ShortName(pb::FindingKind_Name(finding.kind()), "FINDING_KIND_"));
+    if (!finding.subject().empty()) absl::StrAppend(&lines, " ", Printable(finding.subject()));
+    if (finding.first_seen_at().seconds() > 0) {
+      absl::StrAppend(&lines, ", since ", TimeText(finding.first_seen_at()));
+    }
+    absl::StrAppend(&lines, "\n  ", Printable(finding.message()), "\n");
   }
   return lines;
 }
@@ -112,7 +114,7 @@ Lines HeadLines(const pb::Node& node) {
   if (node.retired()) lines.emplace_back("retired", "yes: it goes with its last allocation");
   std::string audit = AuditWords(node.audit());
   if (node.audit().has_ended_at()) {
-    absl::StrAppend(&audit, ", ", TimeUtil::ToString(node.audit().ended_at()));
+    absl::StrAppend(&audit, ", ", TimeText(node.audit().ended_at()));
   }
   lines.emplace_back("last audit", audit);
   return lines;
@@ -166,7 +168,7 @@ Table ServiceTable(const google::protobuf::RepeatedPtrField<pb::Service>& servic
     if (service.forced_down()) absl::StrAppend(&state, ", forced down");
     if (service.stale_audit()) absl::StrAppend(&state, ", audit overdue");
     table.Add({service.host(), service.binary(), state, service.version(),
-               service.has_last_seen_at() ? TimeUtil::ToString(service.last_seen_at()) : "never",
+               service.has_last_seen_at() ? TimeText(service.last_seen_at()) : "never",
                service.uuid()});
   }
   return table;

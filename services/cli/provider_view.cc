@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/util/time_util.h"
 #include "services/cli/amounts.h"
 #include "services/cli/display_width.h"
+#include "services/cli/time_text.h"
 
 namespace berth::cli {
 namespace {
@@ -77,9 +77,8 @@ std::string ProviderPage(const pb::Provider& provider, const Screen& screen) {
                          : absl::StrCat(provider.generation())}};
   if (provider.has_owner()) {
     const pb::ProviderOwner& owner = provider.owner();
-    lines.emplace_back(
-        "tracker", absl::StrCat(owner.host(), ", last report ",
-                                google::protobuf::util::TimeUtil::ToString(owner.reported_at())));
+    lines.emplace_back("tracker",
+                       absl::StrCat(owner.host(), ", last report ", TimeText(owner.reported_at())));
   }
   lines.emplace_back("traits",
                      provider.traits().empty() ? "none" : absl::StrJoin(provider.traits(), " "));

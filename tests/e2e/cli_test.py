@@ -47,6 +47,34 @@ class Placement:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+def descendants(pid):
+    """The processes below `pid`."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit():
+                parents[int(entry.name)] = int((entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has ended
+    found = {pid}
+    while True:
+        more = {child for child, parent in parents.items() if parent in found} - found
+        if not more:
+            return found - {pid}
+        found |= more
+
+
+def has_socket(pid):
+    """Whether the process has begun to speak to anybody."""
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if "socket" in os.readlink(entry):
+                return True
+        except OSError:
+            continue  # closed meanwhile
+    return False
+
+
 class CommandLine(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -146,6 +174,40 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(first, again)
         self.assertEqual(self.berth("request", "once-1", "-o", "name"), "applied\n")
         self.assertEqual(self.berth("request", "never", "-o", "name"), "absent\n")
+
+    def signal_database(self, number):
+        for pid in descendants(self.placement.process.pid):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+
+    def test_an_unknown_outcome_is_said_and_can_be_asked_for(self):
+        self.berth("provider", "create", "before_the_frost")
+        self.signal_database(signal.SIGSTOP)
+        try:
+            self.berth("provider", "create", "in_doubt", "--request-id", "doubt-1", "--timeout", "1s", code=8)
+        finally:
+            self.signal_database(signal.SIGCONT)
+        self.assertIn("`berth request doubt-1`", self.talk)
+        settled = self.json("provider", "create", "in_doubt", "--request-id", "doubt-1", "--timeout", "30s")
+        self.assertEqual(self.berth("request", "doubt-1", "-o", "name"), "applied\n")
+        self.assertEqual(self.json("provider", "show", "in_doubt")["provider"]["uuid"], settled["provider"]["uuid"])
+
+    def test_an_interrupt_ends_the_call(self):
+        self.signal_database(signal.SIGSTOP)
+        try:
+            running = subprocess.Popen([BERTH, "provider", "create", "interrupted"], env=self.environment,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            deadline = time.monotonic() + START_SECONDS_MAX
+            while not has_socket(running.pid) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            running.send_signal(signal.SIGINT)
+            talk = running.communicate(timeout=START_SECONDS_MAX)[1]
+        finally:
+            self.signal_database(signal.SIGCONT)
+        self.assertEqual(running.returncode, 130, talk)
+        self.assertIn("interrupted", talk)
 
     def test_any_method_can_be_called(self):
         self.assertIn("berth.placement.v1.ProviderService", self.berth("list").split())
