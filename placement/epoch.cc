@@ -70,7 +70,9 @@ void CompareMaps(const Map& good, const Map& tables, absl::string_view what, Key
 
 absl::StatusOr<State> BeginEpoch(Database& database, const State& last_good,
                                  const std::string& actor, Revision expected_head) {
-  absl::Status status = database.Run(WriterSettingsSql(), nullptr);
+  // Loading the tables takes its time, and the lock is held meanwhile.
+  absl::Status status = database.Run(
+      WriterSettingsSql() + "; SET idle_in_transaction_session_timeout = '10min'", nullptr);
   if (!status.ok()) return status;
   absl::StatusOr<State> state = BeginUnderLock(database, last_good, actor, expected_head);
   if (!state.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);

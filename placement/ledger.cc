@@ -103,6 +103,7 @@ class Ledger::Impl {
     queue_.Close();
     writer_.Stop(settle_until);
     follower_.Watch(absl::ZeroDuration());
+    publisher_.Close();
     answerer_.Stop();
   }
 

@@ -69,7 +69,7 @@ class Ledger {
   // Calls `ready` once with a state at `minimum` or later, or with kDeadlineExceeded (reason
   // REVISION_NOT_REACHED) when `deadline` passes first, kOutOfRange (reason EPOCH_UNKNOWN) for a
   // later epoch, kFailedPrecondition (REVISION_LOST) for one that an ended epoch lost, kUnavailable
-  // when too many wait (awaits_max) or the state is stale. `ready` runs on this thread or on the
+  // when too many wait (awaits_max), the state is stale or the ledger stops. `ready` runs on this thread or on the
   // answering one and must be quick.
   void AwaitRevision(Revision minimum, absl::Time deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);

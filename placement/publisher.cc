@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/check.h"
+#include "placement/command_queue.h"
 #include "placement/refusal.h"
 
 namespace berth::placement {
@@ -116,12 +117,11 @@ void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
     if (!never.ok()) {
       answer = never;
     } else if (newest.position().revision < minimum) {
-      if (static_cast<int>(waiters_.size()) < awaits_max_) {
+      if (!closed_ && static_cast<int>(waiters_.size()) < awaits_max_) {
         waiters_.push_back({minimum, deadline, std::move(ready)});
         return;
       }
-      answer = Refuse(absl::StatusCode::kUnavailable, "TOO_MANY_WAIT",
-                      "too many readers wait for a revision");
+      answer = NotDone("too many readers wait for a revision, or placement is stopping");
     } else if (answer.ok()) {
       answer = recent_.back();
     }
@@ -130,16 +130,41 @@ void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
 }
 
 void Publisher::Expire(absl::Time now) {
-  const MutexLock lock(&mutex_);
-  for (size_t i = 0; i < waiters_.size();) {
-    if (waiters_[i].deadline > now) {
-      ++i;
-      continue;
-    }
-    answerer_->Post([ready = std::move(waiters_[i].ready)]() mutable { ready(NotReached()); });
-    std::swap(waiters_[i], waiters_.back());
-    waiters_.pop_back();
+  TellWaiters([now](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
+    if (waiter.deadline > now) return std::nullopt;
+    return NotReached();
+  });
+}
+
+void Publisher::Close() {
+  {
+    const MutexLock lock(&mutex_);
+    closed_ = true;
   }
+  TellWaiters([](const Waiter&) -> std::optional<absl::StatusOr<StatePtr>> {
+    return NotDone("placement is stopping");
+  });
+}
+
+void Publisher::TellWaiters(
+    absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for) {
+  // Called without the lock: once the answerer has ended, Post calls on this thread.
+  std::vector<absl::AnyInvocable<void()>> calls;
+  {
+    const MutexLock lock(&mutex_);
+    for (size_t i = 0; i < waiters_.size();) {
+      std::optional<absl::StatusOr<StatePtr>> answer = answer_for(waiters_[i]);
+      if (!answer) {
+        ++i;
+        continue;
+      }
+      calls.emplace_back([ready = std::move(waiters_[i].ready),
+                          answer = *std::move(answer)]() mutable { ready(std::move(answer)); });
+      std::swap(waiters_[i], waiters_.back());
+      waiters_.pop_back();
+    }
+  }
+  for (absl::AnyInvocable<void()>& call : calls) answerer_->Post(std::move(call));
 }
 
 bool Publisher::Publish(const State& base, StatePtr next, const std::vector<LogCommand>& commands) {
@@ -174,26 +199,20 @@ void Publisher::Replace(StatePtr state) {
 
 void Publisher::SetNewest(StatePtr state, bool forget_older) {
   std::deque<StatePtr> old;  // let go without the lock: a state may be large
-  const MutexLock lock(&mutex_);
-  recent_.push_back(state);
-  while (recent_.size() > (forget_older ? 1 : kRecentMax)) {
-    old.push_back(std::move(recent_.front()));
-    recent_.pop_front();
-  }
-  for (size_t i = 0; i < waiters_.size();) {
-    absl::StatusOr<StatePtr> answer = state;
-    const absl::Status never = WhyNever(*state, waiters_[i].minimum);
-    if (!never.ok()) answer = never;
-    if (never.ok() && state->position().revision < waiters_[i].minimum) {
-      ++i;
-      continue;
+  {
+    const MutexLock lock(&mutex_);
+    recent_.push_back(state);
+    while (recent_.size() > (forget_older ? 1 : kRecentMax)) {
+      old.push_back(std::move(recent_.front()));
+      recent_.pop_front();
     }
-    answerer_->Post([ready = std::move(waiters_[i].ready), answer = std::move(answer)]() mutable {
-      ready(std::move(answer));
-    });
-    std::swap(waiters_[i], waiters_.back());
-    waiters_.pop_back();
   }
+  TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
+    const absl::Status never = WhyNever(*state, waiter.minimum);
+    if (!never.ok()) return never;
+    if (state->position().revision < waiter.minimum) return std::nullopt;
+    return state;
+  });
 }
 
 void Publisher::SetCommitting(BatchId batch) {

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "placement/answerer.h"
@@ -34,6 +36,8 @@ class Publisher {
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
   // Tells those whose deadline is before `now`.
   void Expire(absl::Time now);
+  // Tells all who wait that nothing comes any more.
+  void Close();
 
   // Publishes `next`, the state after `base` and `commands`. Returns false where that revision is
   // published already. REQUIRES: no other batch has that revision.
@@ -61,6 +65,9 @@ class Publisher {
     absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready;
   };
 
+  // Answers and forgets the waiters for whom there is an answer.
+  void TellWaiters(
+      absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for);
   // Also forgets all older ones where told so.
   void SetNewest(StatePtr state, bool forget_older) ABSL_EXCLUSIVE_LOCKS_REQUIRED(publishing_);
 
@@ -77,6 +84,7 @@ class Publisher {
   std::deque<StatePtr> recent_ ABSL_GUARDED_BY(mutex_);  // the newest last; never empty
   std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   BatchId committing_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::placement

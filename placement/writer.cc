@@ -180,6 +180,7 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
     }
     if (step.ok() && step->end == CaughtUp::kTooNew) condition_->format_too_new = true;
     if (!step.ok()) condition_->Tell(std::string(step.status().message()));
+    if (step.status().code() == absl::StatusCode::kDataLoss) condition_->writing_stopped = true;
     if (!Call("ROLLBACK").ok()) {
       Disconnect();
     } else if (step.ok() && step->end == CaughtUp::kReload) {

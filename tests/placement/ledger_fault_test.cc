@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -182,6 +183,48 @@ TEST(LedgerFault, AFrozenDatabaseHoldsNobody) {
   EXPECT_EQ(asked.status.ok() ? 1 : 0, UsedOf(runner.ledger(), 1));
   EXPECT_EQ(runner.Do(Claim(4, {1}, 1)).status, absl::OkStatus());
   ExpectCleanSelfCheck(runner, (*cluster)->Url("berth"));
+}
+
+// A session that waits for a synchronous standby has committed: nobody ends it, nobody is answered
+// before it is through, and both claims are there afterwards.
+TEST(LedgerFault, ACommitThatWaitsForAStandbyIsLeftAlone) {
+  ScratchDirectory directory;
+  ClusterOptions cluster_options;
+  cluster_options.directory = directory.path();
+  cluster_options.settings = {"fsync=off"};
+  auto cluster = Cluster::Start(cluster_options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
+  const std::string url = (*cluster)->Url("berth");
+  LedgerOptions options = OptionsFor(url);
+  options.no_progress_max = absl::Seconds(4);
+  LedgerRunner one(options);
+  LedgerRunner two(options);
+  MakeProviders(one, 1, 100, 1024);
+  auto database = ConnectOrDie(url);
+  const auto configure = [&](const std::string& sql, const std::string& names) {
+    ASSERT_EQ(database->Run(sql, nullptr), absl::OkStatus());
+    ASSERT_EQ(database->Run("SELECT pg_reload_conf()", nullptr), absl::OkStatus());
+    ASSERT_TRUE(LedgerRunner::Eventually(
+        [&] { return QueryOne(*database, "SHOW synchronous_standby_names") == names; }));
+  };
+  configure("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "nobody");
+  const std::string waiting =
+      "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = "
+      "'berth-placement writer'";
+  std::future<Decision> first = one.Begin(WithId(Claim(1, {1}, 1), ""), absl::Minutes(2));
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return QueryOne(*database, waiting) == "1"; }));
+  std::future<Decision> second = two.Begin(WithId(Claim(2, {1}, 1), ""), absl::Minutes(2));
+  ASSERT_TRUE(LedgerRunner::Eventually(
+      [&] { return absl::StrContains(two.told(), "held by another process"); }));
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return one.ledger().health().in_doubt > 0; }));
+  EXPECT_EQ(QueryOne(*database, waiting), "1");
+  EXPECT_NE(first.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  configure("ALTER SYSTEM RESET synchronous_standby_names", "");
+  EXPECT_EQ(first.get().status, absl::OkStatus());
+  EXPECT_EQ(second.get().status, absl::OkStatus());
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return UsedOf(one.ledger(), 1) == 2; }));
+  ExpectCleanSelfCheck(one, url);
 }
 
 // what was acknowledged survives kill -9 of PostgreSQL.
