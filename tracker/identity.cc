@@ -179,7 +179,8 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
                      identity.created ? " and was missing at this start (lost state)" : ""));
   }
   for (const NodeRecord& record : records) {
-    if (!identity.created || several_nodes || record.host != host) continue;
+    const bool lost = identity.created && by_uuid == nullptr;
+    if (!lost || several_nodes || record.host != host) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("lost state: host ", host, " has node ", record.uuid,
                      " in placement, but no identity file was found"));

@@ -105,7 +105,7 @@ UplinkEnd UplinkSession::Run() {
     }
     speaking = SayHello() && SayReadiness() && SayReports() && SayAudits() && SayBeat();
   }
-  context_.TryCancel();  // no effect on a stream that has ended by itself
+  EndListening();
   listener.join();
   return Conclude(stream_->Finish());
 }
@@ -122,6 +122,14 @@ UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
                absl::StrContains(details, "TRACKER_FENCED");
   end.deleted = absl::StrContains(details, "SERVICE_NOT_REGISTERED");
   return end;
+}
+
+// A stream that has ended by itself keeps its own status: cancelling would cover it up.
+void UplinkSession::EndListening() {
+  MutexLock lock(&mutex_);
+  if (!ended_) context_.TryCancel();
+  stopping_ = true;
+  changed_.NotifyAll();
 }
 
 void UplinkSession::Listen() {

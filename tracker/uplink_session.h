@@ -53,6 +53,7 @@ class UplinkSession {
   using Clock = std::chrono::steady_clock;
 
   void Listen();
+  void EndListening();
   // Waits until something is to be done: heard, notified, a beat due, or the end.
   void Wait();
   // False when the stream is broken.

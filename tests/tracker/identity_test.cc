@@ -114,6 +114,7 @@ TEST(IdentityCheck, ComparesWithRecords) {  // T-20
       {"lost state", true, false, {{kOther, "n", "h"}}, "lost state", 0},      // a
       {"lost state, renamed", true, false, {{kOther, "m", "h"}}, "lost state", 0},
       {"new node of several", true, true, {{kOther, "m", "h"}}, "", 1},
+      {"asked again", true, false, {{kUuid, "n", "h"}}, "", 0},
       {"another node of the host", false, false, {{kUuid, "n", "h"}, {kOther, "m", "h"}}, "", 0},
   };
   for (const Case& test : kCases) {
