@@ -174,7 +174,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   show->add_option("node", Does(show, session, Show).node, "Name or uuid")->required();
 
   CLI::App* audit = AddVerb(*noun, "audit", "Have a node audited now, and wait for the outcome",
-                            "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7320");
+                            "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312");
   AuditArguments& auditing = Does(audit, session, Audit);
   audit->add_option("node", auditing.node, "Name or uuid");
   audit->add_option("--tracker", auditing.tracker, "Ask the tracker at this address itself");

@@ -215,7 +215,8 @@ std::string Words(const Line& line, int room) {
     if (said > 0) absl::StrAppend(&text, text.empty() ? "" : " ", line.words[said - 1]);
     const size_t unsaid = line.words.size() - said - (said == 0 && line.aged ? 1 : 0);
     const std::string more = More(unsaid + line.more_traits);
-    const std::string whole = absl::StrCat(text, text.empty() || more.empty() ? "" : " ", more);
+    const char* gap = text.empty() || more.empty() ? "" : " ";
+    const std::string whole = absl::StrCat(text, gap, more);
     if (room < 0 || DisplayWidth(whole) <= room) best = whole;
   }
   return best;

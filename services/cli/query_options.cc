@@ -1,5 +1,7 @@
 #include "services/cli/query_options.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/cli/amounts.h"
@@ -11,6 +13,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
+constexpr char kDisabled[] = "COMPUTE_STATUS_DISABLED";
 constexpr char kGroupForm[] =
     "a group looks like _NET:VCPU=1,MEMORY_MB=1Gi:required=CUSTOM_A:forbidden=CUSTOM_B"
     ":member-of=UUID:in-tree=UUID";
@@ -67,6 +70,8 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   command->add_option("--in-tree", options->in_tree, "In the tree of this provider: name or uuid");
   AddList(command, "--root-required", &options->root_required, "The root has these traits");
   AddList(command, "--root-forbidden", &options->root_forbidden, "The root has none of these");
+  command->add_flag("--include-disabled", options->include_disabled,
+                    "Also on hosts that are disabled");
   AddList(command, "--group", &options->groups,
           "A further group: SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
   command->add_option("--group-policy", options->group_policy, "May groups share a provider")
@@ -114,6 +119,11 @@ absl::StatusOr<pb::CandidateQuery> QueryOf(Session& session, const QueryOptions&
   for (const std::string& trait : Listed(options.root_forbidden)) {
     query.add_root_forbidden_traits(trait);
   }
+  const auto& required = query.root_required_traits();
+  const bool asked = std::any_of(required.begin(), required.end(), [](const pb::TraitTerm& term) {
+    return term.any_of_size() == 1 && term.any_of(0) == kDisabled;
+  });
+  if (!options.include_disabled && !asked) query.add_root_forbidden_traits(kDisabled);
   for (const std::string& text : options.same_subtree) {
     pb::SuffixSet* set = query.add_same_subtree();
     for (const std::string& suffix : Listed({text})) set->add_suffixes(suffix);

@@ -16,6 +16,7 @@ struct QueryOptions {
   std::vector<std::string> resources, required, forbidden, member_of, forbidden_aggregates;
   std::vector<std::string> root_required, root_forbidden, groups, same_subtree;
   std::string in_tree, group_policy;
+  bool include_disabled = false;  // hosts whose service an operator disabled
 };
 
 // Adds the options to `command`; what they say goes to `options`, which must live as long.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The `berth` command line against a real berth-placement: what people type, what comes back, with which exit code.
 
-usage: cli_test.py BERTH BERTH_PLACEMENT
+usage: cli_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
 """
 
 import json
@@ -15,23 +15,23 @@ import tempfile
 import time
 import unittest
 
-BERTH, PLACEMENT = sys.argv[1:3]
+BERTH, PLACEMENT, TRACKER, HOST = sys.argv[1:5]
 START_SECONDS_MAX = 60
 FIRST = "00000000-0000-4000-8000-000000000001"
 SECOND = "00000000-0000-4000-8000-000000000002"
 
 
-class Placement:
-    """A placement of its own, with a PostgreSQL of its own."""
+class Process:
+    """A service in a directory of its own, and the address it answers at."""
 
-    def __init__(self):
+    def __init__(self, *words):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
         self.directory.chmod(0o755)  # PostgreSQL does not run as root: its user has to pass
         address = self.directory / "address"
         self.log = open(self.directory / "log", "w", encoding="utf-8")
         self.process = subprocess.Popen(
-            [PLACEMENT, "--listen=127.0.0.1:0", f"--address-file={address}", "--metrics-listen=127.0.0.1:0",
-             f"--state-dir={self.directory}/placement", "--log-format=text"],
+            [*words, "--listen=127.0.0.1:0", f"--address-file={address}", "--metrics-listen=",
+             f"--state-dir={self.directory}/state", "--log-format=text"],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + START_SECONDS_MAX
         while not (address.exists() and address.read_text(encoding="utf-8").strip()):
@@ -75,10 +75,12 @@ def has_socket(pid):
     return False
 
 
-class CommandLine(unittest.TestCase):
+class BerthCase(unittest.TestCase):
+    """A placement of its own, with a PostgreSQL of its own, and ways to ask it."""
+
     @classmethod
     def setUpClass(cls):
-        cls.placement = Placement()
+        cls.placement = Process(PLACEMENT)
         cls.addClassCleanup(cls.placement.stop)
         cls.environment = {"PATH": os.environ["PATH"], "HOME": str(cls.placement.directory),
                            "BERTH_ENDPOINT": cls.placement.endpoint}
@@ -94,6 +96,8 @@ class CommandLine(unittest.TestCase):
     def json(self, *words, code=0, text=None):
         return json.loads(self.berth(*words, "-o", "json", code=code, text=text))
 
+
+class CommandLine(BerthCase):
     def host(self, name, *inventories):
         """A new host; its uuid."""
         uuid = self.json("provider", "create", name)["provider"]["uuid"]
@@ -242,6 +246,41 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.json("service", "list")["services"], [])
         self.berth("node", "show", "absent", code=3)
         self.berth("service", "disable", "absent", code=3)
+
+
+class Fleet(BerthCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.tracker = Process(TRACKER, f"--placement={cls.placement.endpoint}", f"--hypervisor=h1=test://{HOST}")
+        cls.addClassCleanup(cls.tracker.stop)
+
+    def setUp(self):
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not self.json("node", "list")["nodes"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def test_a_node_is_listed_shown_and_audited(self):
+        node = self.json("node", "list")["nodes"][0]
+        self.assertEqual(node["name"], "h1")
+        self.assertEqual(self.json("node", "show", "h1")["node"]["uuid"], node["uuid"])
+        page = self.berth("node", "show", "h1")
+        for word in ("hypervisor  TEST", "orphans", "WITHHELD", "mail"):
+            self.assertIn(word, page)
+        self.assertEqual(self.json("node", "audit", "h1")["audit"]["result"], "AUDIT_RESULT_COMPLETE")
+        audits = self.json("node", "audit", "--tracker", self.tracker.endpoint)["audits"]
+        self.assertEqual([audit["nodeUuid"] for audit in audits], [node["uuid"]])
+        self.assertIn("berth.tracker.v1.TrackerService", self.berth("list", "-e", self.tracker.endpoint))
+
+    def test_a_disabled_host_is_given_no_work(self):
+        host = self.json("service", "list")["services"][0]["host"]
+        self.berth("candidates", "-r", "VCPU=1")
+        self.assertTrue(self.json("service", "disable", host, "--reason", "new memory")["service"]["disabled"])
+        self.assertIn("disabled: new memory", self.berth("service", "list"))
+        self.berth("candidates", "-r", "VCPU=1", code=5)
+        self.berth("candidates", "-r", "VCPU=1", "--include-disabled")
+        self.assertFalse(self.json("service", "enable", host)["service"]["disabled"])
+        self.berth("candidates", "-r", "VCPU=1")
 
 
 if __name__ == "__main__":
