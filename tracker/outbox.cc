@@ -59,6 +59,8 @@ void Outbox::OrderSnapshot() {
   if (standing_ == Standing::kStandby || standing_ == Standing::kRefused) return;
   standing_ = Standing::kSendAll;
   snapshot_wanted_ = true;
+  // A delta that is on its way did not fit. Its number is not used again: its answer may still come.
+  if (in_flight_ && !in_flight_->snapshot) in_flight_.reset();
 }
 
 bool Outbox::Acknowledge(int64_t sequence) {

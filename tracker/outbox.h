@@ -51,7 +51,7 @@ class Outbox {
   // The session began, or spoke anew of this node: what placement wants, and the last number that it
   // applied of this incarnation.
   void Welcome(Standing standing, int64_t last_sequence);
-  // Placement asks for a snapshot.
+  // Placement asks for a snapshot; a delta in flight is not answered any more.
   void OrderSnapshot();
   // The answer to a report. False when no such report is in flight: it is passed over.
   bool Acknowledge(int64_t sequence);

@@ -18,6 +18,7 @@ using google::protobuf::util::TimeUtil;
 
 constexpr size_t kHeardMax = 1024;  // beyond it the listener waits, and gRPC's flow control with it
 constexpr std::chrono::seconds kSendAgain{2};
+constexpr std::chrono::seconds kRecordsPatience{3};
 
 Standing ReadStanding(v1::NodeStanding standing) {
   switch (standing) {
@@ -151,6 +152,7 @@ void UplinkSession::Wait() {
   Clock::time_point until = next_beat_;
   if (!welcomed()) until = Clock::now() + std::chrono::milliseconds(100);
   for (const auto& [node, when] : not_before_) until = std::min(until, when);
+  for (const auto& [node, when] : records_due_) until = std::min(until, when);
   MutexLock lock(&mutex_);
   while (heard_.empty() && !notified_ && !ended_ && !stopping_ && Clock::now() < until) {
     changed_.WaitUntil(&mutex_, until);
@@ -199,6 +201,12 @@ bool UplinkSession::SayReports() {
       not_before_.erase(waits);
     }
     std::optional<Records> records;
+    const auto due = records_due_.find(identity->uuid);
+    if (due != records_due_.end() && now >= due->second) {
+      // Nothing was pushed: placement keeps nothing of this node.
+      if (!node->view().records) node->ChangeRecords([](Records*) {}, now);
+      records_due_.erase(due);
+    }
     const std::optional<Outbox::Outgoing> report = node->NextReport(&records);
     if (!report) continue;
     Request request;
@@ -282,13 +290,16 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   std::vector<NodeRecord> records;
   for (const v1::RecordedNode& node : welcome.recorded_nodes()) records.push_back(ReadRecord(node));
   const bool disabled = welcome.service().disabled();
+  service_disabled_ = disabled;
   for (const v1::NodeWelcome& told : welcome.nodes()) {
     // A second Hello names all nodes; what is going on with the first ones goes on.
     if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
     WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
+    if (node == nullptr) continue;
     // A node that is recorded has its records pushed; a new one has none.
-    if (node == nullptr || told.has_recorded()) continue;
+    records_due_[told.node_uuid()] = Clock::now() + kRecordsPatience;
+    if (told.has_recorded() && !node->view().records) continue;
     node->ChangeRecords([&](Records* own) { own->service_disabled = disabled; }, Clock::now());
   }
   welcomed_ = true;
@@ -343,9 +354,20 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
 }
 
 void UplinkSession::HearPush(const v1::Push& push) {
-  Node* const node = Find(push.node_uuid());
-  if (node == nullptr) return;
-  node->ChangeRecords([&push](Records* records) { ApplyPush(push, records); }, Clock::now());
+  if (push.has_service()) service_disabled_ = push.service().disabled();
+  for (Node* const node : nodes_) {
+    const std::optional<NodeIdentity> identity = node->identity();
+    if (!identity) continue;
+    const bool meant = identity->uuid == push.node_uuid();
+    // What is said of the service concerns all its nodes.
+    if (!meant && !(push.has_service() && node->view().records)) continue;
+    node->ChangeRecords(
+        [&](Records* records) {
+          if (meant) ApplyPush(push, records);
+          records->service_disabled = service_disabled_;
+        },
+        Clock::now());
+  }
 }
 
 }  // namespace berth::tracker

@@ -84,6 +84,8 @@ class UplinkSession {
   std::set<std::string> greeted_;  // nodes that a Hello has named
   std::set<std::string> welcomed_nodes_;
   std::map<std::string, Clock::time_point> not_before_;
+  std::map<std::string, Clock::time_point> records_due_;
+  bool service_disabled_ = false;
   Clock::time_point next_beat_;
   std::chrono::milliseconds heartbeat_;
   std::optional<bool> told_ready_;

@@ -120,6 +120,19 @@ TEST(Outbox, RepairsWhatOthersChanged) {
   EXPECT_EQ(sent, 4);  // two that repair each other do not spin
 }
 
+TEST(Outbox, TakesAnOrderForTheAnswerToADelta) {  // T-229
+  Fresh fresh;
+  fresh.Settle(1);
+  fresh.outbox.Offer(AuditWith(2), true, false);
+  EXPECT_FALSE(fresh.outbox.Next()->snapshot);
+  fresh.outbox.OrderSnapshot();
+  const Outbox::Outgoing snapshot = *fresh.outbox.Next();
+  EXPECT_TRUE(snapshot.snapshot);
+  EXPECT_EQ(snapshot.sequence, 3);
+  EXPECT_FALSE(fresh.outbox.Acknowledge(2));
+  EXPECT_TRUE(fresh.outbox.Acknowledge(3));
+}
+
 TEST(Outbox, PassesOverAnswersThatAreNotAwaited) {
   Fresh fresh;
   EXPECT_FALSE(fresh.outbox.Acknowledge(1));
