@@ -121,6 +121,9 @@ void TrackerHost::Connect(tracker::Uplink::Options options,
         {{"node", node}, {"error", status.ToString()}});
     if (first) refused(status);
   };
+  callbacks.records_changed = [this] {
+    for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->LookAtConfirmation();
+  };
   callbacks.audit_ordered = [this](const std::string& order_id, const std::string& node_uuid) {
     AuditOrdered(order_id, node_uuid);
   };

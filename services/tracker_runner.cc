@@ -49,6 +49,13 @@ void NodeRunner::Request(PassCause cause, std::function<void()> done) {
   changed_.NotifyAll();
 }
 
+void NodeRunner::LookAtConfirmation() {
+  const std::optional<tracker::MonotonicTime> confirm = node_->confirm_at();
+  tracker::MutexLock lock(&mutex_);
+  if (confirm) schedule_.RequestAt(*confirm);
+  changed_.NotifyAll();
+}
+
 void NodeRunner::Stop() {
   tracker::MutexLock lock(&mutex_);
   stopping_ = true;

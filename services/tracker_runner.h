@@ -28,6 +28,8 @@ class NodeRunner {
   // Asks for a pass; `done` is called, from the runner's thread, after a pass that began later. At the
   // stop it is called without one.
   void Request(tracker::PassCause cause, std::function<void()> done = nullptr);
+  // Looks again when the node wants its confirming pass: its records have changed.
+  void LookAtConfirmation();
   // No pass begins any more.
   void Stop();
 

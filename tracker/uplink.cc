@@ -46,7 +46,10 @@ class Uplink::Worker {
     if (session_ != nullptr) {
       status.heartbeats += session_->heartbeats();
       status.conflicts += session_->conflicts();
-      if (session_->welcomed()) status.state = State::kConnected;
+      if (session_->welcomed()) {
+        status.state = State::kConnected;
+        ++status.sessions;
+      }
     }
     return status;
   }

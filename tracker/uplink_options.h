@@ -37,6 +37,8 @@ struct UplinkCallbacks {
   std::function<void(const absl::Status& status, absl::string_view text)> log;
   // A node's identity contradicts placement's records; `first` until a session has begun well.
   std::function<void(const std::string& node, const absl::Status& status, bool first)> refused;
+  // What placement is known to hold has changed, and with it perhaps when a node wants its next pass.
+  std::function<void()> records_changed;
   // Placement wants an audit of a node, or of all when empty; answer with AuditDone().
   std::function<void(const std::string& order_id, const std::string& node_uuid)> audit_ordered;
 };

@@ -100,6 +100,7 @@ UplinkEnd UplinkSession::Run() {
       notified_ = false;
     }
     for (const Response& response : heard) Hear(response);
+    if (!heard.empty()) callbacks_.records_changed();
     if (!welcomed()) {
       speaking = Clock::now() < patience;
       continue;

@@ -59,6 +59,7 @@ class UplinkTest : public testing::Test {
       refusal_ = std::string(status.message()) + (first ? " first" : "");
       changed_.NotifyAll();
     };
+    callbacks.records_changed = [] {};
     callbacks.audit_ordered = [this](const std::string& order, const std::string&) {
       MutexLock lock(&mutex_);
       order_ = order;
