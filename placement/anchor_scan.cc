@@ -1,6 +1,8 @@
 #include "placement/anchor_scan.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "placement/constraint.h"
 
@@ -43,49 +45,102 @@ AnchorScan::AnchorScan(const State& state, const SearchPlan& plan, const Sharing
     only_given_ = true;
     only_ = state.FindTree(*group.tree);
   }
-  for (size_t c = 0; c < plan.classes.size(); ++c) {
-    const Amount amount = OwnAmount(plan, sharing, static_cast<int>(c));
-    if (amount > 0) needed_.push_back({plan.classes[c], amount});
+  NeedAmounts(sharing);
+  NeedMarks(sharing);
+}
+
+void AnchorScan::NeedAmounts(const Sharing& sharing) {
+  for (size_t c = 0; c < plan_.classes.size(); ++c) {
+    const Amount amount = OwnAmount(plan_, sharing, static_cast<int>(c));
+    if (amount > 0) needed_.push_back({plan_.classes[c], amount});
   }
+}
+
+void AnchorScan::NeedMarks(const Sharing& sharing) {
+  const auto no_sharing = [&sharing](const auto& meets) {
+    return std::none_of(sharing.providers().begin(), sharing.providers().end(),
+                        [&](const SharingProvider& provider) {
+                          return meets(provider.tree->config(provider.position));
+                        });
+  };
+  for (const PlannedGroup& group : plan_.groups) {
+    for (const std::vector<TraitId>& set : group.required) {
+      if (no_sharing([&](const auto& provider) { return HasOneOf(provider, set); })) {
+        needed_traits_.push_back(set);
+      }
+    }
+    for (const std::vector<AggregateId>& set : group.member_of) {
+      if (no_sharing([&](const auto& provider) { return !IsInNoneOf(provider, set); })) {
+        needed_aggregates_.push_back(set);
+      }
+    }
+  }
+  for (TraitId trait : plan_.root_required) needed_traits_.push_back({trait});
 }
 
 const TreePtr* AnchorScan::Next() {
   if (plan_.hopeless) return nullptr;
   if (only_given_) {
-    if (chunk_ > 0 || !only_) return nullptr;
-    chunk_ = 1;
+    if (sifted_ || !only_) return nullptr;
+    sifted_ = true;
     return &only_;
   }
   const auto& chunks = state_.roots().chunks();
-  while (chunk_ < chunks.size()) {
+  for (; chunk_ < chunks.size(); ++chunk_, sifted_ = false) {
     const RootChunk& chunk = *chunks[chunk_];
-    if (at_ > 0 || Sift(chunk)) {
-      while (at_ < chunk.ids.size()) {
-        const size_t tree = at_++;
-        if (spare_[tree] >= 0) return &chunk.trees[tree];
-      }
+    if (!sifted_) Sift(chunk);
+    while (at_ < chunk.ids.size()) {
+      const size_t tree = at_++;
+      if (may_fit_[tree]) return &chunk.trees[static_cast<int>(tree)];
     }
-    ++chunk_;
-    at_ = 0;
   }
   return nullptr;
 }
 
-bool AnchorScan::Sift(const RootChunk& chunk) {
-  spare_.fill(0);
+void AnchorScan::Sift(const RootChunk& chunk) {
+  sifted_ = true;
+  at_ = 0;
+  may_fit_.set();
+  for (const std::vector<TraitId>& set : needed_traits_) {
+    RootSet any;
+    for (TraitId trait : set) any |= chunk.marks->traits.Find(trait);
+    may_fit_ &= any;
+  }
+  for (const std::vector<AggregateId>& set : needed_aggregates_) {
+    RootSet any;
+    for (AggregateId aggregate : set) any |= chunk.marks->aggregates.Find(aggregate);
+    may_fit_ &= any;
+  }
+  if (may_fit_.any()) SiftByAmounts(chunk);
+  if (may_fit_.none()) at_ = chunk.ids.size();
+}
+
+void AnchorScan::SiftByAmounts(const RootChunk& chunk) {
+  // By tree: negative where some class is short. Amounts and columns are within 0..kAmountMax, so
+  // that their difference is an int32 whose sign is the answer, and or-ing keeps it. Written for
+  // the compiler to take many trees at once.
+  std::array<int32_t, RootChunk::kRootsMax> spare{};
   for (const ClassAmount& need : needed_) {
     const auto column = std::find_if(
         chunk.columns.begin(), chunk.columns.end(),
         [&need](const auto& offered) { return offered.resource_class == need.resource_class; });
-    if (column == chunk.columns.end()) return false;
-    // Both are within 0..kAmountMax, so that the difference is an int32; its sign is the answer,
-    // and or-ing keeps it. Written for the compiler to take many trees at once.
+    if (column == chunk.columns.end()) {
+      may_fit_.reset();
+      return;
+    }
     const auto amount = static_cast<int32_t>(need.amount);
-    for (size_t i = 0; i < spare_.size(); ++i) spare_[i] |= column->free_max[i] - amount;
+    const int32_t* const free_max = column->free_max.data();
+    for (size_t i = 0; i < spare.size(); ++i) spare[i] |= free_max[i] - amount;
   }
   int32_t all = -1;
-  for (size_t i = 0; i < spare_.size(); ++i) all &= spare_[i];
-  return needed_.empty() || all >= 0;
+  for (size_t i = 0; i < spare.size(); ++i) all &= spare[i];
+  if (all < 0 && !needed_.empty()) {
+    may_fit_.reset();
+    return;
+  }
+  for (size_t i = 0; i < spare.size(); ++i) {
+    if (spare[i] < 0) may_fit_.reset(i);
+  }
 }
 
 }  // namespace berth::placement

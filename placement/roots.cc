@@ -49,6 +49,7 @@ void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
     std::move_backward(entry, entry + behind, entry + behind + 1);
   }
   chunk.ids.insert(chunk.ids.begin() + at, tree->root_id());
+  chunk.marks.Own().Insert(at, *tree);
   chunk.trees.Insert(at, std::move(tree));
   RefreshColumns(chunk, at);
 }
@@ -61,6 +62,7 @@ void EraseFrom(RootChunk& chunk, int at) {
     column.free_max[at + behind] = 0;
   }
   chunk.ids.erase(chunk.ids.begin() + at);
+  chunk.marks.Own().Erase(at);
   chunk.trees.Erase(at);
 }
 
@@ -121,6 +123,7 @@ void Roots::Put(TreePtr tree) {
   if (IsAt(*chunks_[chunk_at], PlaceIn(*chunks_[chunk_at], root), root)) {
     RootChunk& chunk = chunks_[chunk_at].Own();
     const int at = PlaceIn(chunk, root);
+    chunk.marks.Own().Replace(at, *tree);
     chunk.trees.Own(at) = std::move(tree);
     RefreshColumns(chunk, at);
     return;

@@ -3,7 +3,8 @@
 // A value with shared chunks: copying costs one pointer per chunk, changing a tree copies its chunk
 // once (a chunk that nobody else shares is changed in place). A chunk keeps, for each class that
 // any of its trees offers, the largest free amount that one provider of each tree has: an upper
-// bound that lets a search pass over a tree without looking at it.
+// bound that lets a search pass over a tree without looking at it; and which trees have a trait or
+// stand in an aggregate at all.
 #ifndef BERTH_PLACEMENT_ROOTS_H_
 #define BERTH_PLACEMENT_ROOTS_H_
 
@@ -13,13 +14,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "placement/counted.h"
+#include "placement/root_marks.h"
 #include "placement/tree.h"
 #include "placement/types.h"
 
 namespace berth::placement {
 
 struct RootChunk {
-  static constexpr int kRootsMax = 256;
+  static constexpr int kRootsMax = kChunkRootsMax;
 
   // Free amount of `resource_class` in each tree of the chunk: max over its providers of
   // min(capacity - used, max_unit), clamped to 0..kAmountMax. All zero where no tree of the chunk
@@ -52,6 +54,7 @@ struct RootChunk {
   std::vector<ProviderId> ids;  // rising
   Trees trees;                  // parallel to ids
   std::vector<Column> columns;  // rising by class
+  Shared<RootMarks> marks = Shared<RootMarks>::Make();
 };
 
 class Roots {

@@ -14,7 +14,9 @@ constexpr absl::string_view kSharingTrait = "MISC_SHARES_VIA_AGGREGATE";
 Sharing::Sharing(const State& state) : trait_(state.catalog().traits.Find(kSharingTrait)) {
   if (!trait_ || state.providers_with(*trait_) == 0) return;
   for (const auto& chunk : state.roots().chunks()) {
+    const RootSet& holders = chunk->marks->traits.Find(*trait_);
     for (int at = 0; at < chunk->trees.size(); ++at) {
+      if (!holders[at]) continue;
       const TreePtr& tree = chunk->trees[at];
       for (int position = 0; position < tree->size(); ++position) {
         const ProviderConfig& provider = tree->config(position);

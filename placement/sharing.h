@@ -20,8 +20,8 @@ struct SharingProvider {
 
 class Sharing {
  public:
-  // Looks through all trees where there is a sharing provider at all. Those of a retired node serve
-  // nobody (T-40).
+  // Looks through the trees that hold a sharing provider. Those of a retired node serve nobody
+  // (T-40).
   explicit Sharing(const State& state);
 
   bool empty() const { return providers_.empty(); }

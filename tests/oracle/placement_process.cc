@@ -35,7 +35,8 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
   options.arguments = {std::filesystem::absolute(program), "--listen=127.0.0.1:0",
                        absl::StrCat("--address-file=", directory, "/address"),
                        absl::StrCat("--state-dir=", directory, "/state"),
-                       "--metrics-listen=127.0.0.1:0", "--cluster-settings=fsync=off", "--log-level=warning",
+                       "--metrics-listen=127.0.0.1:0", "--cluster-settings=fsync=off",
+                       "--log-level=warning",
                        // What everything allocates to one request is never cut.
                        "--message-mib-max=64"};
   options.account = {getuid(), getgid()};

@@ -1,0 +1,53 @@
+// RootMarks: which trees of a chunk have a trait, or stand in an aggregate, with any of their
+// providers: one bit a tree.
+//
+// What a search requires, many trees are passed over by at once. Moves with configurations only,
+// never with claims, so that the chunk shares it between its versions. A value.
+#ifndef BERTH_PLACEMENT_ROOT_MARKS_H_
+#define BERTH_PLACEMENT_ROOT_MARKS_H_
+
+#include <bitset>
+#include <utility>
+#include <vector>
+
+#include "placement/tree.h"
+#include "placement/types.h"
+
+namespace berth::placement {
+
+inline constexpr int kChunkRootsMax = 256;
+using RootSet = std::bitset<kChunkRootsMax>;  // trees of a chunk, by index
+
+// Keys with the trees that have them.
+template <typename Key>
+class MarkTable {
+ public:
+  // The trees that have `key`.
+  const RootSet& Find(Key key) const;
+  void Add(Key key, int at);
+  // The tree at `at` has nothing any more.
+  void Clear(int at);
+  // Makes room for a tree at `at`, which has nothing yet; those from there on move up by one.
+  void Insert(int at);
+  // Takes the tree at `at` out; those behind it move down by one.
+  void Erase(int at);
+
+ private:
+  std::vector<std::pair<Key, RootSet>> rows_;  // rising by key
+};
+
+struct RootMarks {
+  MarkTable<TraitId> traits;
+  MarkTable<AggregateId> aggregates;
+
+  void Insert(int at, const Tree& tree);
+  void Replace(int at, const Tree& tree);
+  void Erase(int at);
+
+ private:
+  void Add(int at, const Tree& tree);
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_ROOT_MARKS_H_

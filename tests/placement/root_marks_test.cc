@@ -1,0 +1,96 @@
+// Marks against the trees themselves, while random trees come, change and go. BERTH_SEED repeats.
+#include "placement/root_marks.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "placement/roots.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr uint32_t kKeys = 6;
+
+std::shared_ptr<const ProviderConfig> RandomConfig(std::mt19937_64& random, uint64_t number,
+                                                   std::optional<ProviderId> parent) {
+  auto config = std::make_shared<ProviderConfig>();
+  config->id = ProviderId{{parent ? 2u : 1u, number}};
+  config->parent = parent;
+  for (uint32_t key = 1; key <= kKeys; ++key) {
+    if (random() % 4 == 0) config->traits.push_back(TraitId{key});
+    if (random() % 4 == 0) config->aggregates.push_back(AggregateId{{0, key}});
+  }
+  return config;
+}
+
+TreePtr RandomTree(std::mt19937_64& random, uint64_t number) {
+  std::vector<Provider> providers(1 + random() % 2);
+  providers[0].config = RandomConfig(random, number, std::nullopt);
+  if (providers.size() > 1) {
+    providers[1].config = RandomConfig(random, number, providers[0].config->id);
+  }
+  return MakeTree(std::move(providers));
+}
+
+bool AnyHas(const Tree& tree, TraitId trait) {
+  for (int p = 0; p < tree.size(); ++p) {
+    if (tree.config(p).HasTrait(trait)) return true;
+  }
+  return false;
+}
+
+bool AnyIsIn(const Tree& tree, AggregateId aggregate) {
+  for (int p = 0; p < tree.size(); ++p) {
+    if (tree.config(p).IsMemberOf(aggregate)) return true;
+  }
+  return false;
+}
+
+void ExpectMarks(const Roots& roots) {
+  for (const auto& chunk : roots.chunks()) {
+    for (uint32_t key = 1; key <= kKeys; ++key) {
+      const TraitId trait{key};
+      const AggregateId aggregate{{0, key}};
+      for (int at = 0; at < kChunkRootsMax; ++at) {
+        const bool there = at < chunk->trees.size();
+        ASSERT_EQ(chunk->marks->traits.Find(trait)[at], there && AnyHas(*chunk->trees[at], trait))
+            << "trait " << key << " at " << at;
+        ASSERT_EQ(chunk->marks->aggregates.Find(aggregate)[at],
+                  there && AnyIsIn(*chunk->trees[at], aggregate))
+            << "aggregate " << key << " at " << at;
+      }
+    }
+  }
+}
+
+TEST(RootMarks, FollowTheTrees) {
+  const char* text = std::getenv("BERTH_SEED");
+  const uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 10) : std::random_device()();
+  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::mt19937_64 random(seed);
+  Roots roots;
+  constexpr uint64_t kNumbers = 700;  // several chunks
+  for (int step = 0; step < 6000; ++step) {
+    const uint64_t number = random() % kNumbers;
+    const ProviderId root{{1, number}};
+    if (random() % 3 == 0 && roots.Find(root)) {
+      roots.Erase(root);
+    } else {
+      roots.Put(RandomTree(random, number));
+    }
+    if (step % 200 == 0) {
+      ExpectMarks(roots);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(roots.chunks().size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::placement
