@@ -1,0 +1,92 @@
+#include "tests/bench/requests.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "berth/placement/v1/allocation.pb.h"
+#include "berth/placement/v1/candidate.pb.h"
+#include "berth/placement/v1/inventory.pb.h"
+#include "berth/placement/v1/provider.pb.h"
+
+namespace berth::bench {
+namespace {
+
+namespace pb = berth::placement::v1;
+
+// Stands where a consumer's uuid will be.
+constexpr char kAnyConsumer[] = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
+
+template <typename Map>
+void AddAmounts(Map* amounts) {
+  (*amounts)["VCPU"] = 1;
+  (*amounts)["MEMORY_MB"] = 256;
+  (*amounts)["DISK_GB"] = 1;
+}
+
+pb::Inventory InventoryOf(int64_t total, int64_t reserved, double ratio) {
+  pb::Inventory inventory;
+  inventory.set_total(total);
+  inventory.set_reserved(reserved);
+  inventory.set_allocation_ratio(ratio);
+  return inventory;
+}
+
+}  // namespace
+
+std::string HostUuid(int64_t number) {
+  return absl::StrFormat("00000000-0000-4000-8000-%012d", number);
+}
+
+std::string CreateHostRequest(int64_t number) {
+  pb::CreateProviderRequest request;
+  request.set_uuid(HostUuid(number));
+  request.set_name(absl::StrFormat("host-%05d", number));
+  return request.SerializeAsString();
+}
+
+std::string HostInventoriesRequest(int64_t number, int64_t generation) {
+  pb::SetInventoriesRequest request;
+  request.set_provider_uuid(HostUuid(number));
+  request.set_expected_generation(generation);
+  auto& inventories = *request.mutable_inventories();
+  inventories["VCPU"] = InventoryOf(64, 0, 16);
+  inventories["MEMORY_MB"] = InventoryOf(262144, 512, 1.5);
+  inventories["DISK_GB"] = InventoryOf(4096, 0, 1);
+  return request.SerializeAsString();
+}
+
+ClaimRequests::ClaimRequests(int64_t host_count) : host_count_(host_count) {
+  pb::SetAllocationsRequest request;
+  pb::ConsumerAllocations* consumer = request.add_consumers();
+  consumer->set_consumer_uuid(kAnyConsumer);
+  consumer->mutable_new_consumer();
+  consumer->set_project_id("bench");
+  consumer->set_user_id("bench");
+  consumer->set_consumer_type("INSTANCE");
+  pb::ProviderAllocation* allocation = consumer->add_allocations();
+  allocation->set_provider_uuid(HostUuid(0));
+  AddAmounts(allocation->mutable_resources());
+  bytes_ = request.SerializeAsString();
+  consumer_at_ = bytes_.find(kAnyConsumer);
+  host_at_ = bytes_.find(HostUuid(0));
+}
+
+std::string ClaimRequests::Next() {
+  const uint64_t high = random_();
+  const uint64_t low = random_();
+  const std::string consumer =
+      absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", high >> 32, (high >> 16) & 0xffff,
+                      high & 0xfff, low >> 52, low & 0xffffffffffff);
+  const std::string host = HostUuid(static_cast<int64_t>(random_() % host_count_));
+  bytes_.replace(consumer_at_, consumer.size(), consumer);
+  bytes_.replace(host_at_, host.size(), host);
+  return bytes_;
+}
+
+std::string CandidatesRequest(int limit) {
+  pb::FindCandidatesRequest request;
+  request.set_limit(limit);
+  AddAmounts(request.mutable_query()->add_groups()->mutable_resources());
+  return request.SerializeAsString();
+}
+
+}  // namespace berth::bench
