@@ -1,4 +1,6 @@
 #include "berth/placement/v1/candidate.grpc.pb.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "services/call.h"
 #include "services/placement_services.h"
 #include "services/wire_candidate.h"
@@ -8,26 +10,41 @@ namespace {
 
 using placement::State;
 
-class CandidateService final : public pb::CandidateService::CallbackService {
+using Service = pb::CandidateService::WithRawCallbackMethod_FindCandidates<
+    pb::CandidateService::CallbackService>;
+
+class CandidateService final : public Service {
  public:
   CandidateService(Edge* edge, const placement::SearchBudget& budget)
       : edge_(edge), budget_(budget) {}
 
-  Reactor* FindCandidates(Context* context, const pb::FindCandidatesRequest* request,
-                          pb::FindCandidatesResponse* response) override {
-    return edge_->Read(context, request, response, Cost::kHeavy,
-                       [this](const State& state, const pb::FindCandidatesRequest& asked,
-                              pb::FindCandidatesResponse* to) { return Find(state, asked, to); });
+  // The reply is written as bytes: as messages it would cost more than the search.
+  Reactor* FindCandidates(Context* context, const grpc::ByteBuffer* bytes,
+                          grpc::ByteBuffer* reply) override {
+    const auto request = std::make_shared<pb::FindCandidatesRequest>();
+    UnaryCall* const call = edge_->Begin(context, request.get());
+    grpc::ByteBuffer copy = *bytes;  // of references
+    if (!grpc::SerializationTraits<pb::FindCandidatesRequest>::Deserialize(&copy, request.get())
+             .ok()) {
+      call->End(absl::InternalError("the request is not a FindCandidatesRequest"));
+      return call;
+    }
+    edge_->WithState(
+        call, *request, request->has_minimum_revision() ? &request->minimum_revision() : nullptr,
+        Cost::kHeavy,
+        [this, request, reply](const State& state) { return Find(state, *request, reply); });
+    return call;
   }
 
  private:
   absl::Status Find(const State& state, const pb::FindCandidatesRequest& request,
-                    pb::FindCandidatesResponse* response) const {
+                    grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);
     BERTH_RETURN_IF_ERROR(wanted.status());
     const auto found = placement::FindCandidates(state, *wanted, budget_);
     BERTH_RETURN_IF_ERROR(found.status());
-    FillCandidates(state, request, *found, response);
+    const grpc::Slice slice(EncodeCandidates(state, request, *found));
+    *reply = grpc::ByteBuffer(&slice, 1);
     return absl::OkStatus();
   }
 

@@ -2,6 +2,8 @@
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/candidate.pb.h"
 #include "placement/search.h"
@@ -12,8 +14,10 @@ namespace berth::services {
 absl::StatusOr<placement::CandidateRequest> CandidateRequestOf(
     const pb::FindCandidatesRequest& request);
 
-void FillCandidates(const placement::State& state, const pb::FindCandidatesRequest& request,
-                    const placement::SearchResult& result, pb::FindCandidatesResponse* response);
+// The answer, a serialized FindCandidatesResponse.
+std::string EncodeCandidates(const placement::State& state,
+                             const pb::FindCandidatesRequest& request,
+                             const placement::SearchResult& result);
 
 }  // namespace berth::services
 
