@@ -142,10 +142,13 @@ TEST(Rows, GuardsSeeEveryDifference) {
   for (const char* corruption : corruptions) {
     RandomCommands commands(seed, 30, 40);
     Tables tables;
-    for (int i = 0; i < 60; ++i) ASSERT_EQ(tables.Write({commands.Next()}), absl::OkStatus());
+    for (int i = 0; i < 5000; ++i) {
+      if (commands.model().consumers.size() >= 5 && commands.model().providers.size() >= 5) break;
+      ASSERT_EQ(tables.Write({commands.Next()}), absl::OkStatus());
+    }
     ASSERT_TRUE(tables.database().Run(corruption, nullptr).ok());
     absl::Status status;
-    for (int i = 0; i < 200 && status.ok(); ++i) status = tables.Write({commands.Next()});
+    for (int i = 0; i < 5000 && status.ok(); ++i) status = tables.Write({commands.Next()});
     EXPECT_EQ(SqlStateOf(status), kRowsDiffer) << corruption << ": " << status;
   }
 }
@@ -164,7 +167,10 @@ TEST(Rows, LoadingRefusesTablesThatContradictThemselves) {
   };
   RandomCommands commands(seed, 30, 40);
   Tables tables;
-  for (int i = 0; i < 100; ++i) ASSERT_EQ(tables.Write({commands.Next()}), absl::OkStatus());
+  for (int i = 0; i < 5000; ++i) {
+    if (i > 100 && commands.model().consumers.size() >= 5) break;
+    ASSERT_EQ(tables.Write({commands.Next()}), absl::OkStatus());
+  }
   ASSERT_NE(QueryOne(tables.database(), "SELECT count(*) FROM consumer"), "0");
   for (const char* corruption : corruptions) {
     ASSERT_EQ(tables.database().Run(absl::StrCat("BEGIN; ", corruption), nullptr),
