@@ -32,6 +32,8 @@ constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  // A group of its own: Ctrl-C at the terminal is for our process, which then ends the child itself.
+  setpgid(0, 0);
   const bool other_account = options.account.uid != geteuid();
   if (other_account && (setgroups(1, &options.account.gid) != 0 ||
                         setgid(options.account.gid) != 0 || setuid(options.account.uid) != 0)) {
@@ -130,14 +132,21 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
   return children;
 }
 
-std::vector<pid_t> ProcessesIn(const std::string& directory) {
+std::vector<pid_t> ProcessesIn(const std::string& directory, absl::string_view program) {
   std::vector<pid_t> found;
   std::error_code error;
   const std::filesystem::path wanted = std::filesystem::weakly_canonical(directory, error);
   for (const pid_t candidate : AllProcesses()) {
     const auto where =
         std::filesystem::read_symlink(absl::StrCat("/proc/", candidate, "/cwd"), error);
-    if (!error && where == wanted) found.push_back(candidate);
+    if (error || where != wanted) continue;
+    // A program that was upgraded meanwhile reads "NAME (deleted)".
+    const auto runs =
+        std::filesystem::read_symlink(absl::StrCat("/proc/", candidate, "/exe"), error);
+    const std::string name = runs.filename().string();
+    if (!error && (name == program || name == absl::StrCat(program, " (deleted)"))) {
+      found.push_back(candidate);
+    }
   }
   return found;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace berth::placement {
@@ -36,8 +37,8 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit);
 bool IsRunning(pid_t pid);
 // Processes whose parent is `pid`.
 std::vector<pid_t> ChildrenOf(pid_t pid);
-// Processes whose working directory is `directory`.
-std::vector<pid_t> ProcessesIn(const std::string& directory);
+// Processes that run a program called `program` with `directory` as their working directory.
+std::vector<pid_t> ProcessesIn(const std::string& directory, absl::string_view program);
 
 }  // namespace berth::placement
 

@@ -61,7 +61,9 @@ absl::StatusOr<Account> ChooseAccount(const std::string& run_as) {
 absl::Status MakeDirectory(const std::string& path, mode_t mode, const Account& account) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error || chown(path.c_str(), account.uid, account.gid) != 0 ||
+  // A service manager may forbid chown altogether; without another account there is no need for it.
+  const bool give_away = account.uid != geteuid();
+  if (error || (give_away && chown(path.c_str(), account.uid, account.gid) != 0) ||
       chmod(path.c_str(), mode) != 0) {
     return absl::PermissionDeniedError(absl::StrCat("cannot make directory ", path, ": ",
                                                     error ? error.message() : strerror(errno)));
@@ -194,16 +196,16 @@ class Cluster::Impl {
   void StopLeftovers() {
     pid_t pid = 0;
     if (absl::SimpleAtoi(FirstLine(data_ + "/postmaster.pid"), &pid) && pid > 0) {
-      for (const pid_t ours : ProcessesIn(data_)) {
+      for (const pid_t ours : ProcessesIn(data_, "postgres")) {
         if (ours == pid) StopServer(pid);
       }
     }
     const absl::Time end = absl::Now() + kImmediateStopLimit;
-    std::vector<pid_t> rest = ProcessesIn(data_);
+    std::vector<pid_t> rest = ProcessesIn(data_, "postgres");
     while (!rest.empty() && absl::Now() < end) {
       for (const pid_t ours : rest) kill(ours, SIGKILL);
       absl::SleepFor(kPollInterval);
-      rest = ProcessesIn(data_);
+      rest = ProcessesIn(data_, "postgres");
     }
     std::error_code error;
     fs::remove(data_ + "/postmaster.pid", error);

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "placement/command_queue.h"
 #include "placement/log_codec.h"
+#include "placement/refusal.h"
 #include "placement/rows.h"
 #include "placement/rows_load.h"
 
@@ -34,8 +36,9 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
   if (!locked.ok()) return locked.status();
   const Position head = locked->head ? locked->head->position : Position();
   if (head.revision != expected_head) {
-    return absl::AbortedError(absl::StrCat("the newest revision is ", head.revision.number,
-                                           " of epoch ", head.revision.epoch));
+    return Refuse(absl::StatusCode::kAborted, "CONCURRENT_UPDATE",
+                  absl::StrCat("the newest revision is ", head.revision.number, " of epoch ",
+                               head.revision.epoch));
   }
   absl::StatusOr<State> tables = LoadTables(database);
   if (!tables.ok()) return tables;
@@ -49,6 +52,8 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
   rows.payload = EncodeBatch({{actor, "", std::make_shared<const Changes>()}});
   rows.log_rows_kept = kKeepAllLogRows;
   const absl::Status written = database.Run(WriteBatchSql(rows), nullptr);
+  // Lost in the commit: an operator must look again.
+  if (written.code() == absl::StatusCode::kUnavailable) return OutcomeUnknown();
   if (!written.ok()) return written;
   return next;
 }

@@ -11,11 +11,20 @@
 #include "placement/follower.h"
 #include "placement/primary.h"
 #include "placement/publisher.h"
+#include "placement/refusal.h"
 #include "placement/rows_load.h"
 #include "placement/schema.h"
 #include "placement/writer.h"
 
 namespace berth::placement {
+namespace {
+
+absl::Status NoRecovery() {
+  return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
+                "no recovery is required");
+}
+
+}  // namespace
 
 class Ledger::Impl {
  public:
@@ -54,9 +63,7 @@ class Ledger::Impl {
   }
 
   absl::Status StartEpoch(const std::string& actor, Revision expected_head) {
-    if (!condition_.recovery_required) {
-      return absl::FailedPreconditionError("no recovery is required");
-    }
+    if (!condition_.recovery_required) return NoRecovery();
     auto database = ConnectToPrimary(options_.database_url, "berth-placement epoch");
     if (!database.ok()) return database.status();
     absl::StatusOr<State> state =
@@ -71,9 +78,7 @@ class Ledger::Impl {
   }
 
   absl::StatusOr<std::vector<std::string>> AffectedByLoss() {
-    if (!condition_.recovery_required) {
-      return absl::FailedPreconditionError("no recovery is required");
-    }
+    if (!condition_.recovery_required) return NoRecovery();
     auto database = ConnectToPrimary(options_.database_url, "berth-placement recovery");
     if (!database.ok()) return database.status();
     const absl::StatusOr<State> tables = LoadState(**database);

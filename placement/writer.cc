@@ -81,6 +81,7 @@ void Writer::Run() {
       continue;
     }
     RotateRequests();
+    if (connection_ == nullptr) continue;  // it broke meanwhile
     std::vector<PendingPtr> commands = NextCommands();
     if (commands.empty() && !in_doubt_ && found_.empty()) continue;
     RunBatch(std::move(commands));
