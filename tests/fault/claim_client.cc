@@ -1,0 +1,167 @@
+#include "tests/fault/claim_client.h"
+
+#include <grpcpp/create_channel.h>
+
+#include <chrono>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "placement/uuid.h"
+
+namespace berth::fault {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr absl::Duration kCallMax = absl::Seconds(2);
+constexpr absl::Duration kAskAgainAfter = absl::Milliseconds(50);
+constexpr absl::Duration kSettleMax = absl::Seconds(120);
+constexpr size_t kHoldingsMax = 40;  // of one client
+
+std::string NewUuid() { return placement::Uuid::Random().ToString(); }
+
+void SetDeadline(grpc::ClientContext* context, absl::Time deadline) {
+  context->set_deadline(absl::ToChronoTime(deadline));
+}
+
+// The reason of our ErrorInfo, or nothing where the status carries none.
+std::string ReasonOf(const grpc::Status& status) {
+  google::rpc::Status details;
+  if (!details.ParseFromString(status.error_details())) return "";
+  for (const auto& detail : details.details()) {
+    google::rpc::ErrorInfo info;
+    if (detail.UnpackTo(&info)) return info.reason();
+  }
+  return "";
+}
+
+}  // namespace
+
+void Endpoint::Set(const std::string& address) {
+  const placement::MutexLock lock(&mutex_);
+  address_ = address;
+}
+
+std::string Endpoint::Get() const {
+  const placement::MutexLock lock(&mutex_);
+  return address_;
+}
+
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+ClaimClient::ClaimClient(uint64_t seed, std::vector<std::string> providers,
+                         const Endpoint* endpoint, Tally* tally)
+    : random_(seed), providers_(std::move(providers)), endpoint_(endpoint), tally_(tally) {}
+
+void ClaimClient::Run() {
+  while (!tally_->stop) {
+    const bool release =
+        !holdings_.empty() && (holdings_.size() >= kHoldingsMax || random_() % 3 == 0);
+    if (release) {
+      ReleaseOne();
+    } else {
+      ClaimOne();
+    }
+  }
+}
+
+void ClaimClient::Connect() {
+  const std::string address = endpoint_->Get();
+  if (address == address_) return;
+  address_ = address;
+  const std::shared_ptr<grpc::Channel> channel = ConnectTo(address);
+  allocations_ = pb::AllocationService::NewStub(channel);
+  ledger_ = pb::LedgerService::NewStub(channel);
+}
+
+void ClaimClient::ClaimOne() {
+  Connect();
+  const std::string consumer = NewUuid();
+  const Holding wanted = {providers_[random_() % providers_.size()],
+                          static_cast<int64_t>(1 + random_() % 4)};
+  pb::SetAllocationsRequest request;
+  request.set_request_id(NewUuid());
+  pb::ConsumerAllocations* entry = request.add_consumers();
+  entry->set_consumer_uuid(consumer);
+  entry->mutable_new_consumer();
+  entry->set_project_id("project");
+  entry->set_user_id("user");
+  entry->set_consumer_type("INSTANCE");
+  pb::ProviderAllocation* allocation = entry->add_allocations();
+  allocation->set_provider_uuid(wanted.provider);
+  (*allocation->mutable_resources())["VCPU"] = wanted.amount;
+  pb::SetAllocationsResponse response;
+  grpc::ClientContext context;
+  const absl::Time deadline = absl::Now() + kCallMax;
+  SetDeadline(&context, deadline);
+  const grpc::Status status = allocations_->SetAllocations(&context, request, &response);
+  if (Settle(status, request.request_id(), deadline) != Outcome::kDone) return;
+  ++tally_->claims;
+  holdings_.emplace(consumer, wanted);
+}
+
+void ClaimClient::ReleaseOne() {
+  Connect();
+  auto victim = std::next(holdings_.begin(), static_cast<int64_t>(random_() % holdings_.size()));
+  pb::DeleteAllocationsRequest request;
+  request.set_request_id(NewUuid());
+  request.set_consumer_uuid(victim->first);
+  pb::DeleteAllocationsResponse response;
+  grpc::ClientContext context;
+  const absl::Time deadline = absl::Now() + kCallMax;
+  SetDeadline(&context, deadline);
+  const grpc::Status status = allocations_->DeleteAllocations(&context, request, &response);
+  if (ReasonOf(status) == "CONSUMER_NOT_FOUND") {
+    complaints_.push_back(absl::StrCat("acknowledged claim of ", victim->first, " is gone"));
+  }
+  if (Settle(status, request.request_id(), deadline) == Outcome::kDone) holdings_.erase(victim);
+}
+
+ClaimClient::Outcome ClaimClient::Settle(const grpc::Status& status, const std::string& request_id,
+                                         absl::Time deadline) {
+  if (status.ok()) return Outcome::kDone;
+  if (!ReasonOf(status).empty()) {
+    ++tally_->refused;
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+      std::this_thread::sleep_for(absl::ToChronoMilliseconds(kAskAgainAfter));
+    }
+    return Outcome::kNotDone;
+  }
+  ++tally_->unknown;
+  // Before its deadline the lost call might still be on its way.
+  if (deadline > absl::Now()) {
+    std::this_thread::sleep_for(absl::ToChronoNanoseconds(deadline - absl::Now()));
+  }
+  const Outcome outcome = AskUntilKnown(request_id);
+  if (outcome == Outcome::kDone) ++tally_->found;
+  return outcome;
+}
+
+ClaimClient::Outcome ClaimClient::AskUntilKnown(const std::string& request_id) {
+  pb::GetRequestRequest request;
+  request.set_request_id(request_id);
+  const absl::Time until = absl::Now() + kSettleMax;
+  while (absl::Now() < until) {
+    Connect();
+    pb::GetRequestResponse response;
+    grpc::ClientContext context;
+    SetDeadline(&context, absl::Now() + kCallMax);
+    const grpc::Status status = ledger_->GetRequest(&context, request, &response);
+    if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_APPLIED) return Outcome::kDone;
+    if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_ABSENT) return Outcome::kNotDone;
+    std::this_thread::sleep_for(absl::ToChronoMilliseconds(kAskAgainAfter));
+  }
+  complaints_.push_back(absl::StrCat("nobody could tell what became of ", request_id));
+  return Outcome::kNotDone;
+}
+
+}  // namespace berth::fault

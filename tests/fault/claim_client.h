@@ -1,0 +1,89 @@
+// ClaimClient: a scheduler that claims and releases over gRPC through whatever happens, and knows
+// at its end what it holds.
+//
+// An answer without our ErrorInfo leaves the outcome unknown; the client then asks by request id,
+// once the lost call's deadline has passed, until placement tells. One thread per client.
+#ifndef BERTH_TESTS_FAULT_CLAIM_CLIENT_H_
+#define BERTH_TESTS_FAULT_CLAIM_CLIENT_H_
+
+#include <grpcpp/channel.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "berth/placement/v1/allocation.grpc.pb.h"
+#include "berth/placement/v1/ledger.grpc.pb.h"
+#include "placement/mutex.h"
+
+namespace berth::fault {
+
+// Where placement answers now: it moves when a killed process is started again.
+class Endpoint {
+ public:
+  void Set(const std::string& address);
+  std::string Get() const;
+
+ private:
+  mutable placement::Mutex mutex_;
+  std::string address_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What all clients count together.
+struct Tally {
+  std::atomic<int64_t> claims{0};   // acknowledged, or found done afterwards
+  std::atomic<int64_t> refused{0};  // with a reason: nothing was done
+  std::atomic<int64_t> unknown{0};  // outcomes that had to be asked for
+  std::atomic<int64_t> found{0};    // of those, done after all
+  std::atomic<bool> stop{false};
+};
+
+struct Holding {
+  std::string provider;
+  int64_t amount = 0;
+};
+
+class ClaimClient {
+ public:
+  ClaimClient(uint64_t seed, std::vector<std::string> providers, const Endpoint* endpoint,
+              Tally* tally);
+
+  // Claims and releases until tally->stop, then settles what is open.
+  void Run();
+  // What it holds, by consumer. After Run.
+  const std::map<std::string, Holding>& holdings() const { return holdings_; }
+  // What placement answered against its promises, in words. After Run; empty where it kept them.
+  const std::vector<std::string>& complaints() const { return complaints_; }
+
+ private:
+  enum class Outcome { kDone, kNotDone };
+
+  void Connect();
+  void ClaimOne();
+  void ReleaseOne();
+  // What became of a call that ended with `status`; asks until it knows.
+  Outcome Settle(const grpc::Status& status, const std::string& request_id, absl::Time deadline);
+  Outcome AskUntilKnown(const std::string& request_id);
+
+  std::mt19937_64 random_;
+  const std::vector<std::string> providers_;
+  const Endpoint* const endpoint_;
+  Tally* const tally_;
+  std::string address_;
+  std::unique_ptr<berth::placement::v1::AllocationService::Stub> allocations_;
+  std::unique_ptr<berth::placement::v1::LedgerService::Stub> ledger_;
+  std::map<std::string, Holding> holdings_;
+  std::vector<std::string> complaints_;
+};
+
+// A plain channel to `address`, not shared with any other.
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address);
+
+}  // namespace berth::fault
+
+#endif  // BERTH_TESTS_FAULT_CLAIM_CLIENT_H_
