@@ -76,6 +76,7 @@ absl::Status ListMethods(Session& session, Reflection& reflection, const std::st
   const auto service = LoadService(reflection, name);
   if (!service.ok()) return service.status();
   std::vector<std::string> names;
+  names.reserve((*service)->method_count());
   for (int i = 0; i < (*service)->method_count(); ++i) {
     names.push_back(absl::StrCat(std::string((*service)->full_name()), "/",
                                  std::string((*service)->method(i)->name())));

@@ -67,9 +67,11 @@ absl::Status Table::Select(const std::vector<std::string>& titles) {
     if (places.back() < 0) return Unknown(title);
   }
   std::vector<Column> columns;
+  columns.reserve(places.size());
   for (const int place : places) columns.push_back(columns_[place]);
   for (std::vector<std::string>& row : rows_) {
     std::vector<std::string> cells;
+    cells.reserve(places.size());
     for (const int place : places) cells.push_back(row[place]);
     row = std::move(cells);
   }
@@ -140,6 +142,7 @@ std::string Table::Lines(const Screen& screen) const {
     return WithoutTrailingBlanks(std::move(text));
   };
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back(column.title);
   std::string text = screen.colour ? absl::StrCat(kBold, line(titles), kPlain, "\n")
                                    : absl::StrCat(line(titles), "\n");
