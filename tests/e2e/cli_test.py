@@ -190,7 +190,7 @@ class CommandLine(BerthCase):
         self.berth("provider", "create", "before_the_frost")
         self.signal_database(signal.SIGSTOP)
         try:
-            self.berth("provider", "create", "in_doubt", "--request-id", "doubt-1", "--timeout", "1s", code=8)
+            self.berth("provider", "create", "in_doubt", "--request-id", "doubt-1", "--timeout", "3s", code=8)
         finally:
             self.signal_database(signal.SIGCONT)
         self.assertIn("`berth request doubt-1`", self.talk)
