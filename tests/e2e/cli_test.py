@@ -36,7 +36,9 @@ class Process:
         deadline = time.monotonic() + START_SECONDS_MAX
         while not (address.exists() and address.read_text(encoding="utf-8").strip()):
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError((self.directory / "log").read_text(encoding="utf-8"))
+                log = (self.directory / "log").read_text(encoding="utf-8")
+                self.stop()
+                raise RuntimeError(log)
             time.sleep(0.05)
         self.endpoint = address.read_text(encoding="utf-8").split()[0]
 
