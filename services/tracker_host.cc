@@ -62,7 +62,9 @@ TrackerHost::TrackerHost(tracker::Configuration configuration)
     : configuration_(std::move(configuration)) {
   for (size_t i = 0; i < configuration_.nodes.size(); ++i) {
     nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &pool_,
-                                            [this, i](const HypervisorEvent& event) {
+                                            [this, i, gate = gate_](const HypervisorEvent& event) {
+                                              tracker::MutexLock lock(&gate->mutex);
+                                              if (!gate->open) return;
                                               // Connections, and with them events, come with the first pass: the runners are there.
                                               runners_[i]->Request(CauseOf(event.kind));
                                             }));
@@ -74,7 +76,11 @@ TrackerHost::TrackerHost(tracker::Configuration configuration)
   }
 }
 
-TrackerHost::~TrackerHost() { Stop(); }
+TrackerHost::~TrackerHost() {
+  Stop();
+  tracker::MutexLock lock(&gate_->mutex);
+  gate_->open = false;
+}
 
 absl::Status TrackerHost::Start(const std::function<bool()>& stop) {
   RequestAll(PassCause::kStart);

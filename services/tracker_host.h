@@ -47,12 +47,19 @@ class TrackerHost {
   void AddMetrics(Metrics* metrics);
 
  private:
+  // Lets events through as long as the host lives: they come on a thread that outlives it.
+  struct Gate {
+    tracker::Mutex mutex;
+    bool open ABSL_GUARDED_BY(mutex) = true;
+  };
+
   void Passed(tracker::Node* node, const tracker::PassOutcome& outcome);
   void AuditOrdered(const std::string& order_id, const std::string& node_uuid);
   void Sample(Samples* samples) const;
   void SampleNode(const NodeRunner& runner, Samples* samples) const;
 
   const tracker::Configuration configuration_;
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   tracker::HypervisorEventLoop events_;
   tracker::DeadlinePool pool_{tracker::DeadlinePool::Options()};
   std::vector<std::unique_ptr<tracker::Node>> nodes_;

@@ -76,7 +76,12 @@ class Uplink::Worker {
 };
 
 void Uplink::Worker::Run() {
-  const auto channel = grpc::CreateChannel(options_.target, grpc::InsecureChannelCredentials());
+  grpc::ChannelArguments arguments;
+  // A placement that vanished without a word is noticed before its patience with us ends.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  const auto channel =
+      grpc::CreateCustomChannel(options_.target, grpc::InsecureChannelCredentials(), arguments);
   while (true) {
     UplinkSession* session = nullptr;
     {
@@ -86,7 +91,9 @@ void Uplink::Worker::Run() {
           std::make_unique<UplinkSession>(options_, nodes_, callbacks_, channel, !welcomed_once_);
       session = session_.get();
     }
-    const UplinkEnd end = session->Run();
+    const auto begun = std::chrono::steady_clock::now();
+    UplinkEnd end = session->Run();
+    end.lasted = std::chrono::steady_clock::now() - begun >= options_.heartbeat;
     {
       MutexLock lock(&mutex_);
       status_.heartbeats += session->heartbeats();
@@ -119,10 +126,9 @@ bool Uplink::Worker::Conclude(const UplinkEnd& end) {
                                           : "the service record is gone: restart the tracker");
     return false;
   }
-  if (end.welcomed) {
-    backoff_.Reset();
-    failures_ = 0;
-  }
+  if (end.welcomed) failures_ = 0;
+  // One that breaks again at once is no reason to come back faster.
+  if (end.welcomed && end.lasted) backoff_.Reset();
   // The first failure and every tenth one are worth a line (T-199).
   if (failures_++ % 10 == 0) callbacks_.log(end.status, "no session with placement");
   return true;

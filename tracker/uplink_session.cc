@@ -18,7 +18,6 @@ using google::protobuf::util::TimeUtil;
 
 constexpr size_t kHeardMax = 1024;  // beyond it the listener waits, and gRPC's flow control with it
 constexpr std::chrono::seconds kSendAgain{2};
-constexpr std::chrono::seconds kRecordsPatience{3};
 
 Standing ReadStanding(v1::NodeStanding standing) {
   switch (standing) {
@@ -153,7 +152,6 @@ void UplinkSession::Wait() {
   Clock::time_point until = next_beat_;
   if (!welcomed()) until = Clock::now() + std::chrono::milliseconds(100);
   for (const auto& [node, when] : not_before_) until = std::min(until, when);
-  for (const auto& [node, when] : records_due_) until = std::min(until, when);
   MutexLock lock(&mutex_);
   while (heard_.empty() && !notified_ && !ended_ && !stopping_ && Clock::now() < until) {
     changed_.WaitUntil(&mutex_, until);
@@ -202,12 +200,6 @@ bool UplinkSession::SayReports() {
       not_before_.erase(waits);
     }
     std::optional<Records> records;
-    const auto due = records_due_.find(identity->uuid);
-    if (due != records_due_.end() && now >= due->second) {
-      // Nothing was pushed: placement keeps nothing of this node.
-      if (!node->view().records) node->ChangeRecords([](Records*) {}, now);
-      records_due_.erase(due);
-    }
     const std::optional<Outbox::Outgoing> report = node->NextReport(&records);
     if (!report) continue;
     Request request;
@@ -267,7 +259,20 @@ bool UplinkSession::SayBeat() {
           std::chrono::duration_cast<std::chrono::nanoseconds>(lag).count());
     }
   }
-  return Say(request);
+  return Say(request) && AskForStandby();
+}
+
+bool UplinkSession::AskForStandby() {
+  bool waiting = false;
+  for (const Node* const node : nodes_) {
+    const Node::View view = node->view();
+    if (view.standing != Standing::kStandby) continue;
+    waiting = true;
+    welcomed_nodes_.erase(view.uuid);
+  }
+  if (!waiting) return true;
+  greeted_.clear();
+  return SayHello();
 }
 
 void UplinkSession::Hear(const Response& response) {
@@ -299,7 +304,6 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
     Node* const node = Find(told.node_uuid());
     if (node == nullptr) continue;
     // A node that is recorded has its records pushed; a new one has none.
-    records_due_[told.node_uuid()] = Clock::now() + kRecordsPatience;
     if (told.has_recorded() && !node->view().records) continue;
     node->ChangeRecords([&](Records* own) { own->service_disabled = disabled; }, Clock::now());
   }

@@ -28,6 +28,7 @@ namespace berth::tracker {
 struct UplinkEnd {
   absl::Status status;
   bool welcomed = false;
+  bool lasted = false;  // for a heartbeat at least
   bool fenced = false;
   bool deleted = false;
 };
@@ -61,6 +62,8 @@ class UplinkSession {
   bool SayHello();
   bool SayReports();
   bool SayBeat();
+  // Asks anew what becomes of nodes that another tracker had (T-14).
+  bool AskForStandby();
   bool SayReadiness();
   bool SayAudits();
   void Hear(const Response& response);
@@ -84,7 +87,6 @@ class UplinkSession {
   std::set<std::string> greeted_;  // nodes that a Hello has named
   std::set<std::string> welcomed_nodes_;
   std::map<std::string, Clock::time_point> not_before_;
-  std::map<std::string, Clock::time_point> records_due_;
   bool service_disabled_ = false;
   Clock::time_point next_beat_;
   std::chrono::milliseconds heartbeat_;

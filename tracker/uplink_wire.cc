@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tracker/report.h"
 
 namespace berth::tracker {
@@ -145,6 +146,27 @@ bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
 template <typename Message>
 bool SameMessage(const Message& a, const Message& b) {
   return a.SerializeAsString() == b.SerializeAsString();
+}
+
+size_t NodeBytes(const v1::Report& report) {
+  return report.facts().ByteSizeLong() + report.account().ByteSizeLong() +
+         report.orphans().ByteSizeLong() + report.findings().ByteSizeLong() +
+         report.observation().ByteSizeLong();
+}
+
+// Leaves out the last of the longest lists until a report fits, and says how many.
+void FitNodeBytes(v1::Report* report) {
+  const auto trim = [report](auto* list, const char* what) {
+    int left_out = 0;
+    for (; list->size() > 0 && NodeBytes(*report) > kNodeBytesMax; ++left_out) list->RemoveLast();
+    if (left_out == 0) return;
+    v1::Finding* const finding = report->mutable_findings()->add_findings();
+    finding->set_kind(v1::FINDING_KIND_UNREADABLE);
+    finding->set_message(absl::StrCat(left_out, " ", what, " are left out of the report"));
+  };
+  trim(report->mutable_facts()->mutable_pci_devices(), "PCI devices");
+  trim(report->mutable_findings()->mutable_findings(), "findings");
+  trim(report->mutable_orphans()->mutable_orphans(), "orphans");
 }
 
 KnownProvider ReadProvider(const v1::Provider& wire) {
@@ -299,15 +321,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   for (v1::Finding& finding : WireFindings(report.audit->findings)) {
     *wire.mutable_findings()->add_findings() = std::move(finding);
   }
-  v1::NodeFacts* const facts = wire.mutable_facts();
-  if (facts->ByteSizeLong() > kNodeBytesMax) {
-    v1::Finding* const finding = wire.mutable_findings()->add_findings();
-    finding->set_kind(v1::FINDING_KIND_UNREADABLE);
-    finding->set_message("more PCI devices than a report holds: the last ones are left out");
-    while (facts->pci_devices_size() > 0 && facts->ByteSizeLong() > kNodeBytesMax) {
-      facts->mutable_pci_devices()->RemoveLast();
-    }
-  }
+  FitNodeBytes(&wire);
   if (report.base != nullptr) {
     const Report& before = report.base->report;
     if (SameMessage(WireFacts(before.facts), WireFacts(told.facts))) wire.clear_facts();
