@@ -54,4 +54,4 @@ clean:
 	rm -rf build
 
 release-baseline:
-	@.ci/buf build proto --output proto/baseline.binpb
+	@.ci/buf build proto --exclude-source-info --output proto/baseline.binpb

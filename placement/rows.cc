@@ -107,9 +107,9 @@ class Calls {
     Nodes();
     Requests();
     std::string sql = "SELECT ";
-    for (const SqlCall* call : {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_,
-                                &remove_providers_, &providers_, &remove_services_, &services_,
-                                &remove_nodes_, &nodes_}) {
+    for (const SqlCall* call :
+         {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_, &remove_providers_,
+          &providers_, &remove_services_, &services_, &remove_nodes_, &nodes_}) {
       if (call->empty()) continue;
       call->AppendTo(&sql);
       sql.push_back(',');
@@ -287,9 +287,8 @@ class Calls {
     const Position& position = rows_.next->position();
     BERTH_CHECK(position.revision.number == rows_.base->position().revision.number + 1);
     absl::StrAppend(sql, "append_log(", position.revision.number, ",", position.revision.epoch,
-                    ",'", position.batch.ToString(), "','",
-                    rows_.base->position().batch.ToString(), "',",
-                    absl::ToUnixMicros(position.ledger_time), ",", position.format, ",");
+                    ",'", position.batch.ToString(), "','", rows_.base->position().batch.ToString(),
+                    "',", absl::ToUnixMicros(position.ledger_time), ",", position.format, ",");
     absl::StrAppend(sql, position.command_count, ",", position.next_class_id, ",",
                     position.next_trait_id, ",", position.epoch_began_at, ",");
     AppendBytes(rows_.payload, sql);
