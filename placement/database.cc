@@ -185,7 +185,7 @@ absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
     pqxx::nontransaction work(connection_->session);
     pqxx::result result = work.exec(std::string(sql));
     if (rows != nullptr) {
-      rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{std::move(result)});
+      rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{result});
     }
     return absl::OkStatus();
   } catch (const pqxx::sql_error& error) {
