@@ -9,6 +9,19 @@ using placement::MutexLock;
 using placement::ServiceRecord;
 using placement::Uuid;
 
+namespace {
+
+std::vector<std::pair<Liveness::Key, Uuid>> ServicesUp(const placement::State& state) {
+  std::vector<std::pair<Liveness::Key, Uuid>> up;
+  state.services().ForEach(
+      [&up](const Liveness::Key& key, const std::shared_ptr<const ServiceRecord>& service) {
+        if (service->up) up.emplace_back(key, service->incarnation);
+      });
+  return up;
+}
+
+}  // namespace
+
 void Liveness::Hear(const Key& key, Uuid incarnation, int64_t count, absl::Time now) {
   MutexLock lock(&mutex_);
   Entry& entry = entries_[key];
@@ -37,11 +50,9 @@ std::vector<MarkService> Liveness::Turns(const placement::State& state, absl::Ti
   MutexLock lock(&mutex_);
   if (!inherited_) {
     inherited_ = true;
-    state.services().ForEach(
-        [&](const Key& key, const std::shared_ptr<const ServiceRecord>& service) {
-          if (service->up)
-            entries_.try_emplace(key, Entry{{service->incarnation, started_, 0}, {}});
-        });
+    for (const auto& [key, incarnation] : ServicesUp(state)) {
+      entries_.try_emplace(key, Entry{{incarnation, started_, 0}, {}});
+    }
   }
   std::vector<MarkService> turns;
   for (auto at = entries_.begin(); at != entries_.end();) {

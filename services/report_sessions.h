@@ -76,7 +76,8 @@ class ReportSessions {
   void Wake();
   void FollowFeed();
   void Dispatch(const placement::FeedBatch& batch);
-  void DispatchService(const placement::ServiceRecord& service);
+  void DispatchService(const placement::ServiceRecord& service)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   placement::Ledger* const ledger_;
   Workers* const workers_;
