@@ -25,10 +25,10 @@ bool KeepsSome(const Holder& holder) {
 
 // Refuses with the items that a stage found; `message` is that of the first.
 absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
-                       std::vector<FaultItem> items) {
+                       const std::vector<FaultItem>& items) {
   if (items.empty()) return absl::OkStatus();
   if (items.size() > 1) absl::StrAppend(&message, "; ", items.size() - 1, " more like it");
-  return Refuse(code, reason, message, std::move(items));
+  return Refuse(code, reason, message, items);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ absl::Status ClaimPlan::CheckConsumers() const {
                      {"actual_generation", GenerationText(actual, "none")}});
   }
   return RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", std::move(message),
-                   std::move(items));
+                   items);
 }
 
 // The providers of the new rows and of those that go, and what goes of each.
@@ -131,8 +131,7 @@ absl::Status ClaimPlan::FindProviders() {
     if (items.empty()) message = absl::StrCat("there is no provider ", id.ToString());
     items.push_back({{"provider", id.ToString()}, {"field", FieldOf(row)}});
   }
-  return RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND", std::move(message),
-                   std::move(items));
+  return RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND", std::move(message), items);
 }
 
 absl::Status ClaimPlan::FindClasses() {
@@ -149,7 +148,7 @@ absl::Status ClaimPlan::FindClasses() {
     }
   }
   return RefuseAll(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND", std::move(message),
-                   std::move(items));
+                   items);
 }
 
 absl::Status ClaimPlan::FindInventories() {
@@ -166,7 +165,7 @@ absl::Status ClaimPlan::FindInventories() {
     items.push_back(ItemOf(row));
   }
   return RefuseAll(absl::StatusCode::kFailedPrecondition, "NO_INVENTORY", std::move(message),
-                   std::move(items));
+                   items);
 }
 
 // For each new row whether a row that goes has its provider, class and amount; each row that goes
@@ -210,7 +209,7 @@ absl::Status ClaimPlan::CheckUnits(bool keep_unchanged) const {
     item["step_size"] = absl::StrCat(inventory.step_size);
   }
   return RefuseAll(absl::StatusCode::kFailedPrecondition, "UNIT_CONSTRAINT_VIOLATED",
-                   std::move(message), std::move(items));
+                   std::move(message), items);
 }
 
 absl::Status ClaimPlan::CheckRoom() const {
@@ -235,7 +234,7 @@ absl::Status ClaimPlan::CheckRoom() const {
     item["capacity"] = absl::StrCat(inventory.capacity);
   }
   return RefuseAll(absl::StatusCode::kResourceExhausted, "CAPACITY_EXCEEDED", std::move(message),
-                   std::move(items));
+                   items);
 }
 
 ConsumerPtr ClaimPlan::MakeConsumer(int h, const RuleContext& context) const {

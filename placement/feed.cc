@@ -9,7 +9,7 @@
 
 namespace berth::placement {
 
-void Feed::Append(FeedBatchPtr batch) {
+void Feed::Append(const FeedBatchPtr& batch) {
   {
     MutexLock lock(&mutex_);
     const Revision& last = batches_.empty() ? begin_ : batches_.back()->revision;

@@ -42,7 +42,7 @@ class Feed {
   explicit Feed(int batches_max) : batches_max_(batches_max) {}
 
   // Appends. REQUIRES: its number follows the last one's.
-  void Append(FeedBatchPtr batch);
+  void Append(const FeedBatchPtr& batch);
   // Forgets everything and begins after `revision`: after a reload.
   void Restart(Revision revision);
   // The batches after `revision`, oldest first, `batches_max` at the most; none when it is the

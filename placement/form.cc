@@ -56,7 +56,7 @@ absl::Status Form::status() const {
   }
   std::string message = found_.front().message;
   if (found_.size() > 1) absl::StrAppend(&message, "; ", found_.size() - 1, " more faults of form");
-  return Refuse(absl::StatusCode::kInvalidArgument, reason, message, std::move(items));
+  return Refuse(absl::StatusCode::kInvalidArgument, reason, message, items);
 }
 
 void RequireGenerationField(Form& form, bool present) {
@@ -80,7 +80,8 @@ absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
                               const FaultItem& metadata) {
   std::vector<FaultItem> items;
   std::string message;
-  const auto fault = [&](const NamedInventory& named, absl::string_view field, std::string why) {
+  const auto fault = [&](const NamedInventory& named, absl::string_view field,
+                         const std::string& why) {
     if (message.empty()) message = absl::StrCat(named.resource_class, ": ", why);
     FaultItem& item = items.emplace_back(metadata);
     item["resource_class"] = named.resource_class;
@@ -101,7 +102,7 @@ absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
     }
   }
   if (items.empty()) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_INVENTORY", message, std::move(items));
+  return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_INVENTORY", message, items);
 }
 
 }  // namespace berth::placement

@@ -52,10 +52,10 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
   }
   if (!unknown.empty()) {
     std::vector<FaultItem> items;
+    items.reserve(unknown.size());
     for (const std::string& name : unknown) items.push_back({{"trait", name}});
     return Refuse(absl::StatusCode::kNotFound, "TRAIT_NOT_FOUND",
-                  absl::StrCat("there is no trait ", absl::StrJoin(unknown, ", ")),
-                  std::move(items));
+                  absl::StrCat("there is no trait ", absl::StrJoin(unknown, ", ")), items);
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

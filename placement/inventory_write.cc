@@ -47,8 +47,7 @@ absl::StatusOr<std::vector<InventoryRow>> ResolveInventories(
   }
   if (!items.empty()) {
     return Refuse(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND",
-                  absl::StrCat("there is no resource class ", absl::StrJoin(unknown, ", ")),
-                  std::move(items));
+                  absl::StrCat("there is no resource class ", absl::StrJoin(unknown, ", ")), items);
   }
   std::sort(rows.begin(), rows.end(), ByClass);
   return rows;
@@ -76,7 +75,7 @@ absl::Status CheckNoneInUseGoes(const State& state, const ProviderPlace& place,
   return Refuse(absl::StatusCode::kFailedPrecondition, "INVENTORY_IN_USE",
                 absl::StrCat(Describe(config), " has allocations of ", absl::StrJoin(names, ", "),
                              ": their inventory must stay"),
-                std::move(items));
+                items);
 }
 
 std::vector<OverCapacity> OverCapacityOf(const State& state, const ProviderPlace& place,

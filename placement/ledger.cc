@@ -125,7 +125,7 @@ class Ledger::Impl {
   Follower follower_;
 };
 
-absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(LedgerOptions options) {
+absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& options) {
   auto database = ConnectToPrimary(options.database_url, "berth-placement start");
   if (!database.ok()) return database.status();
   const absl::Status prepared = BringUpToDate(**database);

@@ -39,7 +39,7 @@ class Ledger {
  public:
   // Connects, checks the schema (see schema.h; an empty database is set up, a newer one refused
   // with kFailedPrecondition), loads the state and starts the threads.
-  static absl::StatusOr<std::unique_ptr<Ledger>> Open(LedgerOptions options);
+  static absl::StatusOr<std::unique_ptr<Ledger>> Open(const LedgerOptions& options);
   // Stops as Stop does, settling for 5 s.
   ~Ledger();
 

@@ -81,10 +81,10 @@ absl::Status ResolveClasses(const State& state, const ProviderFilter& filter, Wa
   }
   if (unknown.empty()) return absl::OkStatus();
   std::vector<FaultItem> items;
+  items.reserve(unknown.size());
   for (const std::string& name : unknown) items.push_back({{"resource_class", name}});
   return Refuse(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND",
-                absl::StrCat("there is no resource class ", absl::StrJoin(unknown, ", ")),
-                std::move(items));
+                absl::StrCat("there is no resource class ", absl::StrJoin(unknown, ", ")), items);
 }
 
 // Whether the provider passes all that Wanted asks of it alone (P-70..P-77).

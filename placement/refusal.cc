@@ -47,7 +47,8 @@ class Reader {
 }  // namespace
 
 absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::string_view message,
-                    std::vector<FaultItem> items, std::optional<absl::Duration> retry_after) {
+                    const std::vector<FaultItem>& items,
+                    std::optional<absl::Duration> retry_after) {
   BERTH_CHECK(code != absl::StatusCode::kOk);
   std::string payload;
   Write(reason, payload);

@@ -32,7 +32,7 @@ struct Refusal {
 
 // REQUIRES: `code` is not OK. Items may hold any text: a name, a project.
 absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::string_view message,
-                    std::vector<FaultItem> items = {},
+                    const std::vector<FaultItem>& items = {},
                     std::optional<absl::Duration> retry_after = std::nullopt);
 
 // What `status` carries, or nothing where Refuse did not make it.

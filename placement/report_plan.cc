@@ -148,7 +148,7 @@ absl::Status ReportPlan::CheckNames() {
     });
   }
   if (items.empty()) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, std::move(items));
+  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);
 }
 
 absl::Status ReportPlan::CheckGenerations() const {
@@ -169,8 +169,7 @@ absl::Status ReportPlan::CheckGenerations() const {
                      {"actual_generation", GenerationText(actual)}});
   }
   if (items.empty()) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT", message,
-                std::move(items));
+  return Refuse(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT", message, items);
 }
 
 absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at) {

@@ -39,7 +39,7 @@ absl::Status CheckUnique(const State& state, ProviderId id, const std::string& n
                     " is that of provider ", holder->ToString());
   }
   if (items.empty()) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, std::move(items));
+  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);
 }
 
 // NOT_FOUND, or INVALID_ARGUMENT where `parent` stands in the subtree of `place` (P-56).

@@ -28,6 +28,7 @@ class Names {
   }
   std::vector<TraitId> Traits(const std::vector<std::string>& names) {
     std::vector<TraitId> ids;
+    ids.reserve(names.size());
     for (const std::string& name : names) ids.push_back(Trait(name));
     return ids;
   }
@@ -48,7 +49,7 @@ class Names {
     }
     return Refuse(absl::StatusCode::kNotFound,
                   unknown_classes_.empty() ? "TRAIT_NOT_FOUND" : "RESOURCE_CLASS_NOT_FOUND",
-                  absl::StrJoin(sentences, "; "), std::move(items));
+                  absl::StrJoin(sentences, "; "), items);
   }
 
  private:

@@ -25,6 +25,7 @@ int Spawn(const std::vector<std::string>& arguments, pid_t* child, int* output) 
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   std::vector<char*> environment;
