@@ -35,8 +35,9 @@ std::function<absl::Status(const Texts&, NodeConfiguration*)> Set(
     std::optional<tracker::CpuSet> NodeConfiguration::*field) {
   return [field](const Texts& texts, NodeConfiguration* node) {
     absl::StatusOr<tracker::CpuSet> set = tracker::CpuSet::Parse(absl::StrJoin(texts, ","));
-    if (set.ok()) node->*field = *std::move(set);
-    return set.status();
+    if (!set.ok()) return set.status();
+    node->*field = *std::move(set);
+    return absl::OkStatus();
   };
 }
 
