@@ -29,7 +29,7 @@ test: build
 
 check:
 	@deploy/install-packages build run test check
-	@.ci/check
+	@.ci/check $(CHECK_STEPS)
 
 oracle:
 	@deploy/install-packages build run test

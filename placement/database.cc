@@ -116,6 +116,8 @@ struct QueryRows::Data {
 struct Database::Connection {
   explicit Connection(const std::string& url) : session(url) {}
   pqxx::connection session;
+  // Notices would go to the standard error stream.
+  pqxx::quiet_errorhandler quiet{session};
 };
 
 int QueryRows::size() const { return data_ ? static_cast<int>(data_->result.size()) : 0; }
@@ -166,8 +168,6 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Connect(const std::string& u
 
 Database::Database(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {
   socket_ = fcntl(connection_->session.sock(), F_DUPFD_CLOEXEC, 0);
-  // Notices would go to the standard error stream. libpqxx deletes the handler with the connection.
-  new pqxx::quiet_errorhandler(connection_->session);
 }
 
 Database::~Database() {

@@ -118,10 +118,10 @@ void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListen
                                           std::vector<std::string>* warnings) {
   const auto fresh = [&] { return new Registration{listener}; };
   Count("virConnectRegisterCloseCallback");
+  // Ours to free: a driver without this event takes the registration and forgets it.
   Registration* const on_close = fresh();
-  if (virConnectRegisterCloseCallback(connection_, OnClose, on_close, FreeRegistration) < 0) {
-    FreeRegistration(on_close);
-  }
+  on_close_.reset(static_cast<void*>(on_close), FreeRegistration);
+  (void)virConnectRegisterCloseCallback(connection_, OnClose, on_close, nullptr);
   const std::pair<int, virConnectDomainEventGenericCallback> guest_events[] = {
       {VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(OnLifecycle)},
       {VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(OnGuestDevice)},

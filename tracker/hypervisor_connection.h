@@ -56,6 +56,7 @@ class HypervisorConnection {
   const std::shared_ptr<CallCounter> calls_;
   std::vector<int> guest_callbacks_;   // constant after Open
   std::vector<int> device_callbacks_;  // constant after Open
+  std::shared_ptr<void> on_close_;     // whom the close callback tells
 };
 
 // The last error of libvirt on this thread as a status: Unimplemented for what the hypervisor has not,
