@@ -90,7 +90,7 @@ void Edge::Submit(placement::Command command, UnaryCall* call,
                   std::function<void(const WriteAnswer&)> fill) {
   placement::Ledger* const ledger = ledger_;
   ledger_->Submit(std::move(command), call->deadline(), call->cancelled(),
-                  [ledger, call, fill = std::move(fill)](placement::Decision decision) {
+                  [ledger, call, fill = std::move(fill)](const placement::Decision& decision) {
                     if (decision.status.ok()) {
                       placement::StatePtr state = ledger->Recent(decision.revision);
                       if (state == nullptr) state = ledger->Newest();
@@ -113,11 +113,12 @@ void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision
   ledger_->AwaitRevision(RevisionOf(*minimum), call->deadline(), std::move(with_state));
 }
 
-void Edge::OnWorker(UnaryCall* call, std::function<void()> work) {
-  if (workers_->Submit(std::move(work))) return;
+bool Edge::OnWorker(UnaryCall* call, std::function<void()> work) {
+  if (workers_->Submit(std::move(work))) return true;
   call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
                               "too many searches and lists are waiting: nothing was done", {},
                               kOverloadedRetry));
+  return false;
 }
 
 }  // namespace berth::services

@@ -142,8 +142,8 @@ class Edge {
   void WithState(UnaryCall* call, const google::protobuf::Message& request,
                  const pb::Revision* minimum, Cost cost,
                  std::function<absl::Status(const placement::State&)> answer);
-  // Runs `work` on a worker, or ends `call` with OVERLOADED.
-  void OnWorker(UnaryCall* call, std::function<void()> work);
+  // Runs `work` on a worker; else ends `call` with OVERLOADED and returns false.
+  bool OnWorker(UnaryCall* call, std::function<void()> work);
 
   // The command of `request`, with who asks and under which id. Checks the text first.
   absl::StatusOr<placement::Command> CommandFor(

@@ -1,5 +1,7 @@
 #include "services/liveness.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace berth::services {
@@ -25,7 +27,8 @@ std::vector<std::pair<Liveness::Key, Uuid>> ServicesUp(const placement::State& s
 void Liveness::Hear(const Key& key, Uuid incarnation, int64_t count, absl::Time now) {
   MutexLock lock(&mutex_);
   Entry& entry = entries_[key];
-  if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now, 0}, {}};
+  if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now, 0}, true, {}};
+  entry.here = true;
   entry.heard.at = now;
   if (count > 0) entry.heard.count = count;
 }
@@ -33,44 +36,63 @@ void Liveness::Hear(const Key& key, Uuid incarnation, int64_t count, absl::Time 
 std::optional<Heard> Liveness::Find(const Key& key) const {
   MutexLock lock(&mutex_);
   const auto found = entries_.find(key);
-  if (found == entries_.end()) return std::nullopt;
+  if (found == entries_.end() || !found->second.here) return std::nullopt;
   return found->second.heard;
 }
+
+std::string Liveness::NameOf(const Key& key) { return absl::StrCat(key.first, "/", key.second); }
 
 std::vector<std::pair<std::string, absl::Time>> Liveness::All() const {
   MutexLock lock(&mutex_);
   std::vector<std::pair<std::string, absl::Time>> all;
   for (const auto& [key, entry] : entries_) {
-    all.emplace_back(absl::StrCat(key.first, "/", key.second), entry.heard.at);
+    if (entry.here) all.emplace_back(NameOf(key), entry.heard.at);
   }
   return all;
 }
 
-std::vector<MarkService> Liveness::Turns(const placement::State& state, absl::Time now) {
+Liveness::TurnList Liveness::Turns(const placement::State& state, absl::Time now,
+                                   size_t turns_max) {
   MutexLock lock(&mutex_);
-  if (!inherited_) {
-    inherited_ = true;
-    for (const auto& [key, incarnation] : ServicesUp(state)) {
-      entries_.try_emplace(key, Entry{{incarnation, started_, 0}, {}});
-    }
+  for (const auto& [key, incarnation] : ServicesUp(state)) {
+    Entry& entry = entries_.try_emplace(key, Entry{{incarnation, now, 0}, false, {}}).first->second;
+    if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now, 0}, false, {}};
   }
-  std::vector<MarkService> turns;
+  TurnList turns;
   for (auto at = entries_.begin(); at != entries_.end();) {
     const Key& key = at->first;
     Entry& entry = at->second;
     const bool up = now - entry.heard.at <= down_time_;
     const auto* service = state.services().Find(key);
     const bool ours = service != nullptr && (*service)->incarnation == entry.heard.incarnation;
-    if (!ours || (*service)->up == up) entry.told.reset();
-    if (ours && (*service)->up != up && entry.told != up) {
+    const bool turned = ours && (*service)->up != up;
+    if (!turned) entry.told.reset();
+    if (turned && entry.told != up && turns.up.size() + turns.down.size() < turns_max) {
       entry.told = up;
-      turns.push_back(MarkService{key.first, key.second, entry.heard.incarnation, up});
+      (up ? turns.up : turns.down)
+          .push_back(MarkService{key.first, key.second, entry.heard.incarnation, up});
     }
-    // A service that is down, and recorded so, is none of this process' business any more.
+    // A service that is down, and recorded so, is nobody's business until it is heard again.
     const bool over = !up && (!ours || !(*service)->up);
     at = over ? entries_.erase(at) : std::next(at);
   }
   return turns;
+}
+
+void Liveness::Retry(const Key& key) {
+  MutexLock lock(&mutex_);
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) found->second.told.reset();
+}
+
+void Liveness::HearElsewhere(const Key& key, absl::Time at) {
+  MutexLock lock(&mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  Entry& entry = found->second;
+  if (at > entry.heard.at) entry.here = false;  // its stream is there now
+  entry.heard.at = std::max(entry.heard.at, at);
+  entry.told.reset();
 }
 
 }  // namespace berth::services

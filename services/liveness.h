@@ -1,8 +1,9 @@
-// Liveness: which services this process hears, and when one turns up or down (T-288..T-293).
+// Liveness: which services are heard, and when one turns up or down (T-288..T-293).
 //
-// A service is up while it was heard within the down time, by the clock of this process. Only a turn
-// against what the ledger records becomes a command. Services that the ledger shows as up and that
-// this process never heard are judged once, after the same time since the start. Thread-safe.
+// A service is up while it was heard within the down time, by the clock of the process that hears
+// it. Every process keeps an eye on every service that is recorded as up, so that none outlives the
+// process that heard it; before one is marked down, the caller asks what other processes heard.
+// Only a turn against what the ledger records becomes a command. Thread-safe.
 #ifndef BERTH_SERVICES_LIVENESS_H_
 #define BERTH_SERVICES_LIVENESS_H_
 
@@ -31,31 +32,40 @@ class Liveness {
  public:
   using Key = std::pair<std::string, std::string>;  // host, binary
 
-  Liveness(absl::Duration down_time, absl::Time started)
-      : down_time_(down_time), started_(started) {}
+  struct TurnList {
+    std::vector<placement::MarkService> up;
+    std::vector<placement::MarkService> down;
+  };
+
+  explicit Liveness(absl::Duration down_time) : down_time_(down_time) {}
 
   // A beat, or anything else that the service's stream said. `count` of beats; 0: not said.
   void Hear(const Key& key, placement::Uuid incarnation, int64_t count, absl::Time now);
   std::optional<Heard> Find(const Key& key) const;
-  std::vector<std::pair<std::string, absl::Time>> All() const;  // "host/binary"
+  // Those that this process itself heard, by NameOf.
+  std::vector<std::pair<std::string, absl::Time>> All() const;
+  static std::string NameOf(const Key& key);  // "HOST/BINARY"
 
-  // The commands for what turned at `now` against `state`. A turn is told once; again only after
-  // the state or the judgement changed.
-  std::vector<placement::MarkService> Turns(const placement::State& state, absl::Time now);
+  // What turned at `now` against `state`, `turns_max` at the most. A turn is told once, unless it is
+  // taken back by Retry, or the state or the judgement changes.
+  TurnList Turns(const placement::State& state, absl::Time now, size_t turns_max);
+  // The turn could not be recorded: it is told again.
+  void Retry(const Key& key);
+  // Another process heard the service at `at`.
+  void HearElsewhere(const Key& key, absl::Time at);
 
   absl::Duration down_time() const { return down_time_; }
 
  private:
   struct Entry {
     Heard heard;
+    bool here = false;         // this process has heard it itself
     std::optional<bool> told;  // the judgement of the last command, while the state lacks it
   };
 
   const absl::Duration down_time_;
-  const absl::Time started_;
   mutable placement::Mutex mutex_;
   std::map<Key, Entry> entries_ ABSL_GUARDED_BY(mutex_);
-  bool inherited_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace berth::services

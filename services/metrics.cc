@@ -182,6 +182,8 @@ absl::StatusOr<std::string> Metrics::Listen(const std::string& address) {
   return absl::StrCat(host, ":", ports.empty() ? 0 : ports.front());
 }
 
+void Metrics::StopListening() { impl_->exposer.reset(); }
+
 std::string Metrics::Text() const {
   return prometheus::TextSerializer().Serialize(impl_->everything->Collect());
 }

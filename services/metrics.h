@@ -51,6 +51,9 @@ class Metrics {
   // address with the port that it got; kUnavailable when it cannot be had.
   absl::StatusOr<std::string> Listen(const std::string& address);
 
+  // No reading is under way, and none begins, once it has returned.
+  void StopListening();
+
   // Everything in Prometheus' text format.
   std::string Text() const;
 

@@ -112,9 +112,15 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   Reactor* SelfCheck(Context* context, const pb::SelfCheckRequest* request,
                      pb::SelfCheckResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
-    edge_->OnWorker(call, [this, call, request, response] {
+    if (checking_.exchange(true)) {
+      call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                                  "a self-check is under way already", {}, absl::Seconds(1)));
+      return call;
+    }
+    const bool queued = edge_->OnWorker(call, [this, call, request, response] {
       const absl::Time begun = absl::Now();
       const auto report = placement::SelfCheck(*edge_->ledger(), database_url_);
+      checking_ = false;
       if (!report.ok()) return call->End(report.status());
       const int asked = request->difference_limit();
       FillSelfCheck(*report, asked <= 0 ? kDifferencesDefault : std::min(asked, kDifferencesMax),
@@ -122,6 +128,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
       SetDuration(absl::Now() - begun, response->mutable_elapsed());
       call->End(absl::OkStatus());
     });
+    if (!queued) checking_ = false;
     return call;
   }
 
@@ -152,6 +159,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
   Edge* const edge_;
   const std::string database_url_;
+  std::atomic<bool> checking_{false};  // each reads all tables
 };
 
 }  // namespace

@@ -69,9 +69,10 @@ absl::Status EnsureStandardNames(Ledger* ledger) {
   command.actor = "placement";
   command.body = std::move(names);
   std::promise<absl::Status> settled;
-  ledger->Submit(std::move(command), absl::Now() + kStandardNamesWithin,
-                 std::make_shared<std::atomic<bool>>(false),
-                 [&settled](placement::Decision decision) { settled.set_value(decision.status); });
+  ledger->Submit(
+      std::move(command), absl::Now() + kStandardNamesWithin,
+      std::make_shared<std::atomic<bool>>(false),
+      [&settled](const placement::Decision& decision) { settled.set_value(decision.status); });
   return settled.get_future().get();
 }
 
@@ -109,8 +110,8 @@ class PlacementProcess::Impl {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     workers = std::make_unique<Workers>(
         options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
-    sessions =
-        std::make_unique<ReportSessions>(ledger.get(), workers.get(), options.service_down_time);
+    sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(), url,
+                                                options.service_down_time);
     edge = std::make_unique<Edge>(ledger.get(), workers.get(), &metrics,
                                   AccessLogOf(options.access_log));
     const placement::SearchBudget budget{options.candidates_max, options.search_steps_max};
@@ -197,6 +198,7 @@ class PlacementProcess::Impl {
 PlacementProcess::PlacementProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 PlacementProcess::~PlacementProcess() {
+  impl_->metrics.StopListening();  // readings ask what is ended below
   impl_->timer.reset();
   if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kSettleWithin);
   impl_->server.reset();
@@ -225,7 +227,9 @@ const std::vector<std::string>& PlacementProcess::addresses() const {
 }
 
 bool PlacementProcess::Drain() {
-  return impl_->server->Drain([this] { impl_->sessions->EndAll(); });
+  const bool all_done = impl_->server->Drain([this] { impl_->sessions->EndAll(); });
+  impl_->sessions->RemoveHeartbeat();
+  return all_done;
 }
 
 }  // namespace berth::services

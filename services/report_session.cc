@@ -19,7 +19,6 @@ using placement::State;
 namespace {
 
 constexpr absl::Duration kSettleWithin = absl::Seconds(30);
-constexpr size_t kScopeMax = 4096;  // names; beyond them everything is told
 constexpr char kAutomatic[] = "AUTO: ";
 
 // Nobody has to prove yet which host's tracker it is.
@@ -30,28 +29,13 @@ bool HasReason(const absl::Status& status, absl::string_view reason) {
   return refusal && refusal->reason == reason;
 }
 
-void AddToScope(const placement::Change& change, PushScope* scope) {
-  if (const auto* put = std::get_if<placement::ProviderPut>(&change)) {
-    scope->providers.insert(put->config->id);
-  } else if (const auto* gone = std::get_if<placement::ProviderRemoved>(&change)) {
-    scope->providers.insert(gone->id);
-  } else if (const auto* consumer = std::get_if<placement::ConsumerPut>(&change)) {
-    scope->consumers.insert(consumer->consumer->id);
-  } else if (const auto* released = std::get_if<placement::ConsumerRemoved>(&change)) {
-    scope->consumers.insert(released->id);
-  }
-  if (scope->providers.size() + scope->consumers.size() > kScopeMax) {
-    *scope =
-        PushScope{.complete = true, .providers = {}, .consumers = {}, .service = scope->service};
-  }
-}
-
 }  // namespace
 
 ReportSession* ReportSession::Open(ReportSessions* sessions) {
   std::shared_ptr<ReportSession> session(new ReportSession(sessions));
   session->self_ = session;
   session->StartRead(&session->incoming_);
+  sessions->Opened(session);
   return session.get();
 }
 
@@ -67,7 +51,7 @@ void ReportSession::OnReadDone(bool ok) {
   if (incoming_.has_hello()) return HandleHello();
   if (!attached_) return End(InvalidField("message", "must be hello first"));
   const int64_t beats = incoming_.has_heartbeat() ? incoming_.heartbeat().count() : 0;
-  sessions_->liveness().Hear(key_, hello_.service.incarnation, beats, absl::Now());
+  sessions_->liveness().Hear(key_, incarnation_, beats, absl::Now());
   switch (incoming_.message_case()) {
     case pb::SessionRequest::kReport:
       return HandleReport();
@@ -84,11 +68,13 @@ void ReportSession::OnReadDone(bool ok) {
 void ReportSession::HandleHello() {
   absl::StatusOr<HelloFacts> hello = HelloOf(incoming_.hello());
   if (!hello.ok()) return End(hello.status());
-  const bool same = hello->service.host == hello_.service.host &&
-                    hello->service.binary == hello_.service.binary &&
-                    hello->service.incarnation == hello_.service.incarnation;
+  const Liveness::Key key = {hello->service.host, hello->service.binary};
+  const bool same = key == key_ && hello->service.incarnation == incarnation_;
   if (attached_ && !same) return End(InvalidField("hello", "names another process than before"));
-  key_ = {hello->service.host, hello->service.binary};
+  if (!attached_) {
+    key_ = key;
+    incarnation_ = hello->service.incarnation;
+  }
   placement::CommandBody body = hello->service;
   Submit(std::move(body), [this, hello = *std::move(hello)](const Decision& decision) {
     if (!decision.status.ok()) return End(decision.status);
@@ -103,11 +89,15 @@ void ReportSession::HandleHello() {
 
 void ReportSession::Welcome(const HelloFacts& hello, const Decision& decision) {
   const std::shared_ptr<ReportSession> self = shared_from_this();
-  if (attached_) sessions_->Detach(self);
+  std::vector<ProviderId> gone = node_ids();
   hello_ = hello;
+  for (const HelloNode& node : hello_.nodes) std::erase(gone, node.id);
+  sessions_->liveness().Hear(key_, incarnation_, 0, absl::Now());
+  if (!attached_) sessions_->Attach(self);
   attached_ = true;
-  sessions_->liveness().Hear(key_, hello_.service.incarnation, 0, absl::Now());
-  sessions_->Attach(self);
+  sessions_->Disown(self, gone);
+  sessions_->Own(self, OwnNodes(*sessions_->ledger()->Newest()));
+  // Newer than what was dispatched before: nothing falls between.
   const placement::StatePtr state = sessions_->ledger()->Newest();
   pb::SessionResponse response;
   SetRevision(state->position().revision, response.mutable_revision());
@@ -117,6 +107,16 @@ void ReportSession::Welcome(const HelloFacts& hello, const Decision& decision) {
   BeginPushes(*state);
   FlushPushes();
   ReadNext();
+}
+
+// Of the nodes that Hello named those that are recorded for its host, or for nobody yet.
+std::vector<ProviderId> ReportSession::OwnNodes(const State& state) const {
+  std::vector<ProviderId> own;
+  for (const HelloNode& node : hello_.nodes) {
+    const NodePtr* record = state.nodes().Find(node.id);
+    if (record == nullptr || (*record)->host == key_.first) own.push_back(node.id);
+  }
+  return own;
 }
 
 void ReportSession::FillWelcome(const State& state, const Decision& decision, pb::Welcome* to) {
@@ -138,7 +138,7 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
   if (found != nullptr) {
     const placement::NodeRecord& record = **found;
     FillRecordedNode(record, to->mutable_recorded());
-    if (record.incarnation == incarnation()) to->set_last_sequence(record.report_sequence);
+    if (record.incarnation == incarnation_) to->set_last_sequence(record.report_sequence);
     if (!record.retired && record.host == key_.first && IsKnown(state, record, node.digest)) {
       return to->set_standing(pb::NODE_STANDING_KNOWN);
     }
@@ -153,12 +153,16 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
 
 // What the tracker has not seen: nothing where it has followed to the present, else all there is.
 void ReportSession::BeginPushes(const State& state) {
+  const std::vector<ProviderId> own = OwnNodes(state);
   MutexLock lock(&mutex_);
-  scopes_.clear();
+  std::map<ProviderId, PushScope> scopes;
   for (const HelloNode& node : hello_.nodes) {
+    if (std::find(own.begin(), own.end(), node.id) == own.end()) continue;
+    PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
     const bool followed = node.pushed && *node.pushed == state.position().revision;
-    scopes_[node.id].complete = !followed && state.FindProvider(node.id).has_value();
+    if (!followed && state.FindProvider(node.id)) scope.complete = true;
   }
+  scopes_ = std::move(scopes);
 }
 
 // What the configuration no longer names is retired (T-40).
@@ -194,6 +198,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   if (decision.status.ok()) {
     FillAck(*state, report, decision, response.mutable_ack());
     if (report.kind() == pb::REPORT_KIND_SNAPSHOT) sessions_->SnapshotTaken(node);
+    sessions_->Own(shared_from_this(), {node});  // also one that came from another host
   } else if (HasReason(decision.status, "REPORT_GAP")) {
     response.mutable_snapshot_order()->set_node_uuid(report.node_uuid());
   } else {
@@ -216,7 +221,7 @@ absl::Status ReportSession::EndingOf(const absl::Status& refused) const {
   if (state->services().Find(key_) == nullptr) return refused;
   return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
                            "another process of this host's tracker has taken over",
-                           {{{"host", key_.first}, {"incarnation", incarnation().ToString()}}});
+                           {{{"host", key_.first}, {"incarnation", incarnation_.ToString()}}});
 }
 
 // An operator's word stands: only what the lost connection disabled is enabled again (T-297).
@@ -248,7 +253,9 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
   command.body = std::move(body);
   sessions_->ledger()->Submit(
       std::move(command), absl::Now() + kSettleWithin, std::make_shared<std::atomic<bool>>(false),
-      [self = shared_from_this(), done = std::move(done)](Decision decision) { done(decision); });
+      [self = shared_from_this(), done = std::move(done)](const Decision& decision) {
+        done(decision);
+      });
 }
 
 void ReportSession::Touch(ProviderId node, const placement::FeedCommand& command) {
@@ -376,7 +383,7 @@ void ReportSession::OnWriteDone(bool ok) {
 
 void ReportSession::OnDone() {
   const std::shared_ptr<ReportSession> self = std::move(self_);
-  if (attached_) sessions_->Detach(self);
+  sessions_->Closed(self);
 }
 
 }  // namespace berth::services

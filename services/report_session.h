@@ -32,7 +32,7 @@ class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::Ses
   static ReportSession* Open(ReportSessions* sessions);
 
   const Liveness::Key& key() const override { return key_; }
-  placement::Uuid incarnation() const override { return hello_.service.incarnation; }
+  placement::Uuid incarnation() const override { return incarnation_; }
   std::vector<placement::ProviderId> node_ids() const override;
   void Touch(placement::ProviderId node, const placement::FeedCommand& command) override;
   void TouchService() override;
@@ -54,6 +54,7 @@ class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::Ses
   void FillWelcome(const placement::State& state, const placement::Decision& decision,
                    pb::Welcome* to);
   void FillNodeWelcome(const placement::State& state, const HelloNode& node, pb::NodeWelcome* to);
+  std::vector<placement::ProviderId> OwnNodes(const placement::State& state) const;
   void BeginPushes(const placement::State& state);
   void RetireNodes(const placement::State& state);
   void HandleReport();
@@ -72,8 +73,10 @@ class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::Ses
   std::shared_ptr<ReportSession> self_;  // until OnDone
   pb::SessionRequest incoming_;          // of the read in progress, or the message being settled
 
-  // Set by Hello, before Attach; a second Hello replaces the nodes.
+  // Set by the first Hello, before Attach, and never again.
   Liveness::Key key_;
+  placement::Uuid incarnation_;
+  // Of the newest Hello; only for whoever settles the present message.
   HelloFacts hello_;
   bool attached_ = false;
 

@@ -18,6 +18,8 @@ constexpr int kSnapshotsMax = 256;
 constexpr absl::Duration kSnapshotWithin = absl::Seconds(30);
 constexpr absl::Duration kMarkWithin = absl::Seconds(30);
 constexpr int kFeedBatches = 64;
+constexpr int kFollowRounds = 16;
+constexpr size_t kTurnsMax = 256;  // of one tick
 
 absl::Status Stopping() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
@@ -33,11 +35,12 @@ absl::Status Fenced(const std::string& host) {
 }  // namespace
 
 ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
-                               absl::Duration service_down_time)
+                               const std::string& database_url, absl::Duration service_down_time)
     : ledger_(ledger),
       workers_(workers),
       process_(placement::Uuid::Random().ToString()),
-      liveness_(service_down_time, absl::Now()),
+      heartbeats_(database_url, process_),
+      liveness_(service_down_time),
       slots_(kSnapshotsMax, kSnapshotWithin) {
   {
     MutexLock lock(&follow_mutex_);
@@ -48,25 +51,42 @@ ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
 
 ReportSessions::~ReportSessions() { ledger_->feed().Unsubscribe(feed_handle_); }
 
+void ReportSessions::Opened(const std::shared_ptr<TrackerStream>& stream) {
+  {
+    MutexLock lock(&mutex_);
+    open_.insert(stream);
+    if (!ended_) return;
+  }
+  stream->End(Stopping());
+}
+
+void ReportSessions::Closed(const std::shared_ptr<TrackerStream>& stream) {
+  Disown(stream, stream->node_ids());
+  MutexLock lock(&mutex_);
+  open_.erase(stream);
+  const auto service = by_service_.find(stream->key());
+  if (service != by_service_.end() && service->second == stream) by_service_.erase(service);
+}
+
 void ReportSessions::Attach(const std::shared_ptr<TrackerStream>& session) {
   std::shared_ptr<TrackerStream> older;
   {
     MutexLock lock(&mutex_);
-    if (ended_) {
-      session->End(Stopping());
-      return;
-    }
     older = std::exchange(by_service_[session->key()], session);
-    for (const ProviderId node : session->node_ids()) by_node_[node] = session;
   }
   if (older != nullptr && older != session) older->End(Fenced(session->key().first));
 }
 
-void ReportSessions::Detach(const std::shared_ptr<TrackerStream>& session) {
+void ReportSessions::Own(const std::shared_ptr<TrackerStream>& session,
+                         const std::vector<ProviderId>& nodes) {
   MutexLock lock(&mutex_);
-  const auto service = by_service_.find(session->key());
-  if (service != by_service_.end() && service->second == session) by_service_.erase(service);
-  for (const ProviderId node : session->node_ids()) {
+  for (const ProviderId node : nodes) by_node_[node] = session;
+}
+
+void ReportSessions::Disown(const std::shared_ptr<TrackerStream>& session,
+                            const std::vector<ProviderId>& nodes) {
+  MutexLock lock(&mutex_);
+  for (const ProviderId node : nodes) {
     const auto at = by_node_.find(node);
     if (at == by_node_.end() || at->second != session) continue;
     by_node_.erase(at);
@@ -94,9 +114,9 @@ void ReportSessions::Audit(ProviderId node, absl::Time deadline, AuditAnswer ans
   {
     MutexLock lock(&mutex_);
     const auto found = by_node_.find(node);
-    if (found != by_node_.end()) {
+    if (found != by_node_.end() && !ended_) {
       session = found->second;
-      orders_[order_id] = Order{node, deadline, std::move(answer)};
+      orders_[order_id] = Order{node, deadline, answer};
     }
   }
   if (session != nullptr) return session->OrderAudit(order_id, node);
@@ -118,16 +138,45 @@ void ReportSessions::AuditDone(const pb::AuditDone& done) {
   order.answer(audit == done.audits().end() ? pb::AuditSummary() : audit->second);
 }
 
+// Written into the ledger; told again where that was refused.
+void ReportSessions::Mark(placement::MarkService turn) {
+  const Liveness::Key key = {turn.host, turn.binary};
+  Log(LogLevel::kInfo, turn.up ? "a service turned up" : "a service turned down",
+      {{"host", turn.host}, {"binary", turn.binary}});
+  placement::Command command;
+  command.actor = "placement";
+  command.body = std::move(turn);
+  ledger_->Submit(std::move(command), absl::Now() + kMarkWithin,
+                  std::make_shared<std::atomic<bool>>(false),
+                  [this, key](const placement::Decision& decision) {
+                    if (!decision.status.ok()) liveness_.Retry(key);
+                  });
+}
+
+// Only those that no other process hears either.
+void ReportSessions::MarkDown(const std::vector<placement::MarkService>& turns) {
+  const auto elsewhere = heartbeats_.HeardElsewhere(absl::Now() - liveness_.down_time());
+  for (const placement::MarkService& turn : turns) {
+    const Liveness::Key key = {turn.host, turn.binary};
+    if (!elsewhere.ok()) {
+      liveness_.Retry(key);
+      continue;
+    }
+    const auto heard = elsewhere->find(Liveness::NameOf(key));
+    if (heard == elsewhere->end()) {
+      Mark(turn);
+    } else {
+      liveness_.HearElsewhere(key, heard->second);
+    }
+  }
+}
+
 void ReportSessions::Tick(absl::Time now) {
   const placement::StatePtr state = ledger_->Newest();
-  for (placement::MarkService& turn : liveness_.Turns(*state, now)) {
-    Log(LogLevel::kInfo, turn.up ? "a service turned up" : "a service turned down",
-        {{"host", turn.host}, {"binary", turn.binary}});
-    placement::Command command;
-    command.actor = "placement";
-    command.body = std::move(turn);
-    ledger_->Submit(std::move(command), now + kMarkWithin,
-                    std::make_shared<std::atomic<bool>>(false), [](placement::Decision) {});
+  Liveness::TurnList turns = liveness_.Turns(*state, now, kTurnsMax);
+  for (placement::MarkService& turn : turns.up) Mark(std::move(turn));
+  if (!turns.down.empty() && !workers_->Submit([this, down = turns.down] { MarkDown(down); })) {
+    for (const placement::MarkService& turn : turns.down) liveness_.Retry({turn.host, turn.binary});
   }
   std::vector<AuditAnswer> late;
   {
@@ -158,14 +207,19 @@ void ReportSessions::WriteHeartbeat() {
 }
 
 void ReportSessions::EndAll() {
-  std::vector<std::shared_ptr<TrackerStream>> sessions;
+  std::set<std::shared_ptr<TrackerStream>> open;
+  std::map<std::string, Order> orders;
   {
     MutexLock lock(&mutex_);
     ended_ = true;
-    for (const auto& [key, session] : by_service_) sessions.push_back(session);
+    open = open_;
+    orders.swap(orders_);
   }
-  for (const auto& session : sessions) session->End(Stopping());
+  for (const auto& stream : open) stream->End(Stopping());
+  for (const auto& [id, order] : orders) order.answer(Stopping());
 }
+
+void ReportSessions::RemoveHeartbeat() { heartbeats_.RemoveOwn().IgnoreError(); }
 
 void ReportSessions::Measure(Samples* samples) const {
   MutexLock lock(&mutex_);
@@ -182,21 +236,30 @@ void ReportSessions::Wake() {
 }
 
 void ReportSessions::FollowFeed() {
-  following_ = false;  // what comes from here on wakes anew
-  MutexLock lock(&follow_mutex_);
-  while (true) {
-    const auto batches = ledger_->feed().After(followed_, kFeedBatches);
-    if (!batches.ok()) {
-      // Fell behind, or the state was loaded anew: everybody gets everything.
-      followed_ = ledger_->Newest()->position().revision;
-      MutexLock sessions_lock(&mutex_);
-      for (const auto& [key, session] : by_service_) session->TouchAll();
-      return;
-    }
-    if (batches->empty()) return;
-    for (const placement::FeedBatchPtr& batch : *batches) Dispatch(*batch);
-    followed_ = batches->back()->revision;
+  for (int round = 0; round < kFollowRounds; ++round) {
+    if (FollowOnce()) continue;
+    following_ = false;
+    // What was appended between the look and this line woke nobody.
+    if (!FollowOnce() || following_.exchange(true)) return;
   }
+  following_ = false;
+  Wake();  // the worker first does what waits
+}
+
+// Whether there was anything.
+bool ReportSessions::FollowOnce() {
+  MutexLock lock(&follow_mutex_);
+  const auto batches = ledger_->feed().After(followed_, kFeedBatches);
+  if (!batches.ok()) {
+    // Fell behind, or the state was loaded anew: everybody gets everything.
+    followed_ = ledger_->Newest()->position().revision;
+    MutexLock sessions_lock(&mutex_);
+    for (const auto& [key, session] : by_service_) session->TouchAll();
+    return false;
+  }
+  for (const placement::FeedBatchPtr& batch : *batches) Dispatch(*batch);
+  if (!batches->empty()) followed_ = batches->back()->revision;
+  return !batches->empty();
 }
 
 void ReportSessions::Dispatch(const placement::FeedBatch& batch) {

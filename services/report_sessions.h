@@ -11,7 +11,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -20,6 +22,7 @@
 #include "placement/feed.h"
 #include "placement/ledger.h"
 #include "placement/mutex.h"
+#include "services/heartbeats.h"
 #include "services/liveness.h"
 #include "services/metrics.h"
 #include "services/snapshot_slots.h"
@@ -34,7 +37,8 @@ class ReportSessions {
  public:
   using AuditAnswer = std::function<void(const absl::StatusOr<pb::AuditSummary>&)>;
 
-  ReportSessions(placement::Ledger* ledger, Workers* workers, absl::Duration service_down_time);
+  ReportSessions(placement::Ledger* ledger, Workers* workers, const std::string& database_url,
+                 absl::Duration service_down_time);
   // REQUIRES: no stream is open.
   ~ReportSessions();
 
@@ -43,10 +47,17 @@ class ReportSessions {
   Liveness& liveness() { return liveness_; }
   absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
 
+  // `stream` is open, whether or not it ever says Hello; it has ended.
+  void Opened(const std::shared_ptr<TrackerStream>& stream);
+  void Closed(const std::shared_ptr<TrackerStream>& stream);
   // `session` said Hello and was registered: it takes the place of an older stream of the same
   // service, which ends.
   void Attach(const std::shared_ptr<TrackerStream>& session);
-  void Detach(const std::shared_ptr<TrackerStream>& session);
+  // `nodes` are the session's: what touches their trees is told to it. And no longer.
+  void Own(const std::shared_ptr<TrackerStream>& session,
+           const std::vector<placement::ProviderId>& nodes);
+  void Disown(const std::shared_ptr<TrackerStream>& session,
+              const std::vector<placement::ProviderId>& nodes);
   // Whether `node` may send its snapshot now; else it is told later by an order.
   bool AskForSnapshot(placement::ProviderId node);
   void SnapshotTaken(placement::ProviderId node);
@@ -61,8 +72,10 @@ class ReportSessions {
   void Tick(absl::Time now);
   // Writes down which services this process hears. Blocks: for a worker.
   void WriteHeartbeat();
-  // Ends all streams with NOT_SERVING and refuses new ones.
+  // Ends all streams with NOT_SERVING, answers all orders, refuses new ones.
   void EndAll();
+  // The last word of a process that stops: others need not ask about it.
+  void RemoveHeartbeat();
 
   void Measure(Samples* samples) const;
 
@@ -75,6 +88,9 @@ class ReportSessions {
 
   void Wake();
   void FollowFeed();
+  bool FollowOnce();
+  void Mark(placement::MarkService turn);
+  void MarkDown(const std::vector<placement::MarkService>& turns);
   void Dispatch(const placement::FeedBatch& batch);
   void DispatchService(const placement::ServiceRecord& service)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -83,6 +99,7 @@ class ReportSessions {
   Workers* const workers_;
   const absl::Duration heartbeat_interval_ = absl::Seconds(10);
   const std::string process_;
+  const Heartbeats heartbeats_;
   Liveness liveness_;
   int64_t feed_handle_ = 0;
   std::atomic<bool> following_{false};
@@ -92,6 +109,7 @@ class ReportSessions {
 
   mutable placement::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<std::shared_ptr<TrackerStream>> open_ ABSL_GUARDED_BY(mutex_);
   std::map<Liveness::Key, std::shared_ptr<TrackerStream>> by_service_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<placement::ProviderId, std::shared_ptr<TrackerStream>> by_node_
       ABSL_GUARDED_BY(mutex_);

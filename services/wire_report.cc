@@ -20,6 +20,8 @@ using placement::State;
 
 namespace {
 
+constexpr size_t kScopeMax = 4096;  // names; beyond them everything is told
+
 absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
   const auto uuid = placement::Uuid::Parse(text);
   if (!uuid) return InvalidField(field, text.empty() ? "is required" : "is not a uuid");
@@ -202,6 +204,22 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
   ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
     FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());
   });
+}
+
+void AddToScope(const placement::Change& change, PushScope* scope) {
+  if (const auto* put = std::get_if<placement::ProviderPut>(&change)) {
+    scope->providers.insert(put->config->id);
+  } else if (const auto* gone = std::get_if<placement::ProviderRemoved>(&change)) {
+    scope->providers.insert(gone->id);
+  } else if (const auto* consumer = std::get_if<placement::ConsumerPut>(&change)) {
+    scope->consumers.insert(consumer->consumer->id);
+  } else if (const auto* released = std::get_if<placement::ConsumerRemoved>(&change)) {
+    scope->consumers.insert(released->id);
+  }
+  if (scope->providers.size() + scope->consumers.size() > kScopeMax) {
+    *scope =
+        PushScope{.complete = true, .providers = {}, .consumers = {}, .service = scope->service};
+  }
 }
 
 void FillPush(const State& state, const std::string& host, ProviderId node, const PushScope& scope,

@@ -55,6 +55,9 @@ struct PushScope {
   bool empty() const { return !complete && !service && providers.empty() && consumers.empty(); }
 };
 
+// Adds what `change` touched; beyond a few thousand names everything is told.
+void AddToScope(const placement::Change& change, PushScope* scope);
+
 // Fills `to` with how `state` has what `scope` names, for the tracker of `host`.
 void FillPush(const placement::State& state, const std::string& host, placement::ProviderId node,
               const PushScope& scope, pb::Push* to);

@@ -41,45 +41,71 @@ std::vector<bool> UpsOf(const std::vector<MarkService>& turns) {
   return ups;
 }
 
+std::vector<MarkService> TurnsOf(Liveness& liveness, const State& state, absl::Time now) {
+  Liveness::TurnList turns = liveness.Turns(state, now, 100);
+  turns.up.insert(turns.up.end(), turns.down.begin(), turns.down.end());
+  return turns.up;
+}
+
 TEST(LivenessTest, DownOnlyAfterTheDownTime) {  // T-291
-  Liveness liveness(absl::Seconds(60), kStart);
+  Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
   liveness.Hear(kKey, kOne, 1, At(0));
-  EXPECT_THAT(liveness.Turns(up, At(60)), IsEmpty());  // inclusive
-  EXPECT_THAT(UpsOf(liveness.Turns(up, At(61))), ElementsAre(false));
-  EXPECT_THAT(liveness.Turns(up, At(62)), IsEmpty());  // told once
+  EXPECT_THAT(TurnsOf(liveness, up, At(60)), IsEmpty());  // inclusive
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
+  EXPECT_THAT(TurnsOf(liveness, up, At(62)), IsEmpty());  // told once
 }
 
 TEST(LivenessTest, ABeatTurnsItUpAgain) {
-  Liveness liveness(absl::Seconds(60), kStart);
+  Liveness liveness(absl::Seconds(60));
   liveness.Hear(kKey, kOne, 7, At(0));
   const State down = Recorded(kOne, false);
-  EXPECT_THAT(UpsOf(liveness.Turns(down, At(1))), ElementsAre(true));
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, down, At(1))), ElementsAre(true));
   EXPECT_EQ(liveness.Find(kKey)->count, 7);
 }
 
 TEST(LivenessTest, ReassertsWhatAnotherProcessTookBack) {
-  Liveness liveness(absl::Seconds(60), kStart);
+  Liveness liveness(absl::Seconds(60));
   liveness.Hear(kKey, kOne, 1, At(0));
-  EXPECT_THAT(liveness.Turns(Recorded(kOne, true), At(1)), IsEmpty());
-  EXPECT_THAT(UpsOf(liveness.Turns(Recorded(kOne, false), At(2))), ElementsAre(true));
-  EXPECT_THAT(liveness.Turns(Recorded(kOne, true), At(3)), IsEmpty());
-  EXPECT_THAT(UpsOf(liveness.Turns(Recorded(kOne, false), At(4))), ElementsAre(true));
+  EXPECT_THAT(TurnsOf(liveness, Recorded(kOne, true), At(1)), IsEmpty());
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, Recorded(kOne, false), At(2))), ElementsAre(true));
+  EXPECT_THAT(TurnsOf(liveness, Recorded(kOne, true), At(3)), IsEmpty());
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, Recorded(kOne, false), At(4))), ElementsAre(true));
 }
 
-TEST(LivenessTest, JudgesOnceWhatAnEarlierProcessLeftUp) {
-  Liveness liveness(absl::Seconds(60), kStart);
+TEST(LivenessTest, JudgesWhatItNeverHeardAfterTheSameTime) {
+  Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
-  EXPECT_THAT(liveness.Turns(up, At(1)), IsEmpty());
-  EXPECT_THAT(UpsOf(liveness.Turns(up, At(61))), ElementsAre(false));
-  EXPECT_THAT(liveness.Turns(Recorded(kOne, false), At(62)), IsEmpty());
-  EXPECT_THAT(liveness.Turns(up, At(200)), IsEmpty());
+  EXPECT_THAT(TurnsOf(liveness, up, At(1)), IsEmpty());
+  EXPECT_THAT(TurnsOf(liveness, up, At(61)), IsEmpty());
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(62))), ElementsAre(false));
+  EXPECT_THAT(liveness.All(), IsEmpty());  // not heard here
+}
+
+TEST(LivenessTest, LeavesAloneWhatAnotherProcessHears) {
+  Liveness liveness(absl::Seconds(60));
+  const State up = Recorded(kOne, true);
+  EXPECT_THAT(TurnsOf(liveness, up, At(0)), IsEmpty());
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
+  liveness.HearElsewhere(kKey, At(55));
+  EXPECT_THAT(TurnsOf(liveness, up, At(115)), IsEmpty());
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(116))), ElementsAre(false));  // that one is gone, too
+}
+
+TEST(LivenessTest, TellsAgainWhatWasRefused) {
+  Liveness liveness(absl::Seconds(60));
+  const State up = Recorded(kOne, true);
+  liveness.Hear(kKey, kOne, 1, At(0));
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
+  EXPECT_THAT(TurnsOf(liveness, up, At(62)), IsEmpty());
+  liveness.Retry(kKey);
+  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(63))), ElementsAre(false));
 }
 
 TEST(LivenessTest, SaysNothingOfAnotherIncarnation) {
-  Liveness liveness(absl::Seconds(60), kStart);
+  Liveness liveness(absl::Seconds(60));
   liveness.Hear(kKey, kOne, 1, At(0));
-  EXPECT_THAT(liveness.Turns(Recorded(kTwo, true), At(100)), IsEmpty());
+  EXPECT_THAT(TurnsOf(liveness, Recorded(kTwo, true), At(100)), IsEmpty());
   EXPECT_FALSE(liveness.Find(kKey).has_value());
 }
 
