@@ -108,7 +108,7 @@ void ReportSessions::SnapshotTaken(ProviderId node) {
   }
 }
 
-void ReportSessions::Audit(ProviderId node, absl::Time deadline, AuditAnswer answer) {
+void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnswer& answer) {
   std::shared_ptr<TrackerStream> session;
   const std::string order_id = placement::Uuid::Random().ToString();
   {

@@ -64,7 +64,7 @@ class ReportSessions {
 
   // Has `node` audited; `answer` is called once: NOT_SERVING where no stream is open for it,
   // OUTCOME_UNKNOWN when `deadline` passes.
-  void Audit(placement::ProviderId node, absl::Time deadline, AuditAnswer answer);
+  void Audit(placement::ProviderId node, absl::Time deadline, const AuditAnswer& answer);
   void AuditDone(const pb::AuditDone& done);
 
   // One step of the timer, about once a second: turns of liveness, snapshots that are due, audits
