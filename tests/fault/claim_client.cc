@@ -18,7 +18,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr absl::Duration kCallMax = absl::Seconds(2);
+constexpr absl::Duration kCallMax = absl::Seconds(1);
 constexpr absl::Duration kAskAgainAfter = absl::Milliseconds(50);
 constexpr absl::Duration kSettleMax = absl::Seconds(120);
 constexpr size_t kHoldingsMax = 40;  // of one client
@@ -38,6 +38,12 @@ std::string ReasonOf(const grpc::Status& status) {
     if (detail.UnpackTo(&info)) return info.reason();
   }
   return "";
+}
+
+// A scheduler's own rest before it tries again.
+void RestUntil(absl::Time until) {
+  const absl::Duration left = until - absl::Now();
+  if (left > absl::ZeroDuration()) std::this_thread::sleep_for(absl::ToChronoNanoseconds(left));
 }
 
 }  // namespace
@@ -64,6 +70,7 @@ ClaimClient::ClaimClient(uint64_t seed, std::vector<std::string> providers,
 
 void ClaimClient::Run() {
   while (!tally_->stop) {
+    if (inquests_ < tally_->inquests) LookUpHoldings();
     const bool release =
         !holdings_.empty() && (holdings_.size() >= kHoldingsMax || random_() % 3 == 0);
     if (release) {
@@ -83,7 +90,7 @@ void ClaimClient::Connect() {
   ledger_ = pb::LedgerService::NewStub(channel);
 }
 
-void ClaimClient::ClaimOne() {
+bool ClaimClient::ClaimOne() {
   Connect();
   const std::string consumer = NewUuid();
   const Holding wanted = {providers_[random_() % providers_.size()],
@@ -104,9 +111,10 @@ void ClaimClient::ClaimOne() {
   const absl::Time deadline = absl::Now() + kCallMax;
   SetDeadline(&context, deadline);
   const grpc::Status status = allocations_->SetAllocations(&context, request, &response);
-  if (Settle(status, request.request_id(), deadline) != Outcome::kDone) return;
-  ++tally_->claims;
+  if (Settle(status, request.request_id(), deadline) != Outcome::kDone) return false;
   holdings_.emplace(consumer, wanted);
+  tally_->claims.Add();
+  return true;
 }
 
 void ClaimClient::ReleaseOne() {
@@ -126,21 +134,57 @@ void ClaimClient::ReleaseOne() {
   if (Settle(status, request.request_id(), deadline) == Outcome::kDone) holdings_.erase(victim);
 }
 
+void ClaimClient::LookUpHoldings() {
+  inquests_ = tally_->inquests;
+  for (const auto& [consumer, holding] : holdings_) LookUp(consumer, holding);
+  tally_->looked_up.Add();
+}
+
+void ClaimClient::LookUp(const std::string& consumer, const Holding& holding) {
+  pb::GetAllocationsRequest request;
+  request.set_consumer_uuid(consumer);
+  const absl::Time until = absl::Now() + kSettleMax;
+  while (absl::Now() < until) {
+    Connect();
+    pb::GetAllocationsResponse response;
+    grpc::ClientContext context;
+    SetDeadline(&context, absl::Now() + kCallMax);
+    if (!allocations_->GetAllocations(&context, request, &response).ok()) {
+      RestUntil(absl::Now() + kAskAgainAfter);
+      continue;
+    }
+    const pb::Consumer& held = response.consumer();
+    const bool good = held.allocations_size() == 1 &&
+                      held.allocations(0).provider_uuid() == holding.provider &&
+                      held.allocations(0).resources_size() == 1 &&
+                      held.allocations(0).resources().contains("VCPU") &&
+                      held.allocations(0).resources().at("VCPU") == holding.amount;
+    if (!good) {
+      complaints_.push_back(absl::StrCat("acknowledged claim of ", consumer, " became '",
+                                         held.ShortDebugString(), "'"));
+    }
+    ++tally_->holdings;
+    return;
+  }
+  complaints_.push_back(absl::StrCat("nobody could tell what ", consumer, " holds"));
+}
+
 ClaimClient::Outcome ClaimClient::Settle(const grpc::Status& status, const std::string& request_id,
                                          absl::Time deadline) {
   if (status.ok()) return Outcome::kDone;
-  if (!ReasonOf(status).empty()) {
-    ++tally_->refused;
-    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-      std::this_thread::sleep_for(absl::ToChronoMilliseconds(kAskAgainAfter));
-    }
+  const std::string reason = ReasonOf(status);
+  if (reason == "CAPACITY_EXCEEDED") {
+    ++tally_->full;
+    return Outcome::kNotDone;
+  }
+  if (!reason.empty()) {
+    const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    ++(away ? tally_->away : tally_->refused);
+    if (away) RestUntil(absl::Now() + kAskAgainAfter);
     return Outcome::kNotDone;
   }
   ++tally_->unknown;
-  // Before its deadline the lost call might still be on its way.
-  if (deadline > absl::Now()) {
-    std::this_thread::sleep_for(absl::ToChronoNanoseconds(deadline - absl::Now()));
-  }
+  RestUntil(deadline);  // before it, the lost call might still be on its way
   const Outcome outcome = AskUntilKnown(request_id);
   if (outcome == Outcome::kDone) ++tally_->found;
   return outcome;
@@ -158,7 +202,7 @@ ClaimClient::Outcome ClaimClient::AskUntilKnown(const std::string& request_id) {
     const grpc::Status status = ledger_->GetRequest(&context, request, &response);
     if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_APPLIED) return Outcome::kDone;
     if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_ABSENT) return Outcome::kNotDone;
-    std::this_thread::sleep_for(absl::ToChronoMilliseconds(kAskAgainAfter));
+    RestUntil(absl::Now() + kAskAgainAfter);
   }
   complaints_.push_back(absl::StrCat("nobody could tell what became of ", request_id));
   return Outcome::kNotDone;

@@ -8,7 +8,6 @@
 
 #include <grpcpp/channel.h>
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "berth/placement/v1/allocation.grpc.pb.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "placement/mutex.h"
+#include "tests/fault/tally.h"
 
 namespace berth::fault {
 
@@ -34,15 +34,6 @@ class Endpoint {
   std::string address_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What all clients count together.
-struct Tally {
-  std::atomic<int64_t> claims{0};   // acknowledged, or found done afterwards
-  std::atomic<int64_t> refused{0};  // with a reason: nothing was done
-  std::atomic<int64_t> unknown{0};  // outcomes that had to be asked for
-  std::atomic<int64_t> found{0};    // of those, done after all
-  std::atomic<bool> stop{false};
-};
-
 struct Holding {
   std::string provider;
   int64_t amount = 0;
@@ -53,19 +44,24 @@ class ClaimClient {
   ClaimClient(uint64_t seed, std::vector<std::string> providers, const Endpoint* endpoint,
               Tally* tally);
 
-  // Claims and releases until tally->stop, then settles what is open.
+  // Claims and releases until tally->stop, then settles what is open. Looks up all that it holds
+  // whenever the tally calls for it.
   void Run();
-  // What it holds, by consumer. After Run.
+  // Claims once; whether that was done.
+  bool ClaimOne();
+  // What it holds, by consumer. Not during Run.
   const std::map<std::string, Holding>& holdings() const { return holdings_; }
-  // What placement answered against its promises, in words. After Run; empty where it kept them.
+  // What placement answered against its promises, in words; empty where it kept them. Not during
+  // Run.
   const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:
   enum class Outcome { kDone, kNotDone };
 
   void Connect();
-  void ClaimOne();
   void ReleaseOne();
+  void LookUpHoldings();
+  void LookUp(const std::string& consumer, const Holding& holding);
   // What became of a call that ended with `status`; asks until it knows.
   Outcome Settle(const grpc::Status& status, const std::string& request_id, absl::Time deadline);
   Outcome AskUntilKnown(const std::string& request_id);
@@ -74,6 +70,7 @@ class ClaimClient {
   const std::vector<std::string> providers_;
   const Endpoint* const endpoint_;
   Tally* const tally_;
+  int64_t inquests_ = 0;  // that it has answered
   std::string address_;
   std::unique_ptr<berth::placement::v1::AllocationService::Stub> allocations_;
   std::unique_ptr<berth::placement::v1::LedgerService::Stub> ledger_;
