@@ -36,10 +36,16 @@ std::optional<IdType> NameTable<IdType>::Find(absl::string_view name) const {
 }
 
 template <typename IdType>
-const std::string& NameTable<IdType>::NameOf(IdType id) const {
+const std::string* NameTable<IdType>::FindName(IdType id) const {
   const auto found = by_id_.find(id);
-  BERTH_CHECK(found != by_id_.end());
-  return found->second;
+  return found == by_id_.end() ? nullptr : &found->second;
+}
+
+template <typename IdType>
+const std::string& NameTable<IdType>::NameOf(IdType id) const {
+  const std::string* name = FindName(id);
+  BERTH_CHECK(name != nullptr);
+  return *name;
 }
 
 template <typename IdType>

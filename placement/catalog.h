@@ -33,6 +33,8 @@ class NameTable {
   std::optional<IdType> Find(absl::string_view name) const;
   // The name of `id`. REQUIRES: `id` is present.
   const std::string& NameOf(IdType id) const;
+  // The same; null when `id` is absent.
+  const std::string* FindName(IdType id) const;
   bool Contains(IdType id) const { return by_id_.contains(id); }
   // REQUIRES: neither `id` nor `name` is present.
   void Insert(IdType id, std::string name);

@@ -93,15 +93,14 @@ std::vector<std::string> TraitNames(const placement::Catalog& catalog,
                                     const std::vector<placement::TraitId>& traits) {
   std::vector<std::string> names;
   for (const placement::TraitId trait : traits) {
-    if (catalog.traits.Contains(trait)) names.push_back(catalog.traits.NameOf(trait));
+    if (const std::string* name = catalog.traits.FindName(trait)) names.push_back(*name);
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
 const std::string* ClassName(const placement::Catalog& catalog, placement::ClassId resource_class) {
-  if (!catalog.classes.Contains(resource_class)) return nullptr;
-  return &catalog.classes.NameOf(resource_class);
+  return catalog.classes.FindName(resource_class);
 }
 
 }  // namespace berth::services

@@ -1,5 +1,8 @@
 #include "services/wire_writer.h"
 
+#include <array>
+#include <cstring>
+
 namespace berth::services {
 namespace {
 
@@ -8,6 +11,17 @@ constexpr uint64_t kVarint = 0;
 constexpr uint64_t kWithLength = 2;
 
 constexpr size_t kVarintBytesMax = 10;
+constexpr size_t kUuidTextSize = 36;  // below 0x80: its length is one byte
+
+// The two digits of every byte: uuids are two thirds of a large answer.
+constexpr std::array<std::array<char, 2>, 256> kHexPairs = [] {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::array<std::array<char, 2>, 256> pairs{};
+  for (size_t byte = 0; byte < pairs.size(); ++byte) {
+    pairs[byte] = {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return pairs;
+}();
 
 uint64_t TagOf(int field, uint64_t kind) { return static_cast<uint64_t>(field) << 3 | kind; }
 
@@ -25,6 +39,10 @@ size_t WriteVarint(uint64_t value, char* to) {
 }  // namespace
 
 void WireWriter::Varint(uint64_t value) {
+  if (value < 0x80) {  // most tags, lengths and small amounts
+    to_->push_back(static_cast<char>(value));
+    return;
+  }
   char bytes[kVarintBytesMax];
   to_->append(bytes, WriteVarint(value, bytes));
 }
@@ -41,15 +59,18 @@ void WireWriter::Text(int field, absl::string_view value) {
 }
 
 void WireWriter::Id(int field, const placement::Uuid& value) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  char text[36];
-  char* to = text;
-  for (int digit = 0; digit < 32; ++digit) {
-    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) *to++ = '-';
-    const uint64_t half = digit < 16 ? value.high : value.low;
-    *to++ = kDigits[half >> (60 - 4 * (digit % 16)) & 15];
+  char bytes[2 * kVarintBytesMax + kUuidTextSize];
+  size_t size = WriteVarint(TagOf(field, kWithLength), bytes);
+  bytes[size++] = static_cast<char>(kUuidTextSize);
+  char* to = bytes + size;
+  for (int at = 0; at < 16; ++at) {
+    if (at == 4 || at == 6 || at == 8 || at == 10) *to++ = '-';
+    const uint64_t half = at < 8 ? value.high : value.low;
+    const uint8_t byte = static_cast<uint8_t>(half >> (56 - 8 * (at % 8)));
+    std::memcpy(to, kHexPairs[byte].data(), 2);
+    to += 2;
   }
-  Text(field, absl::string_view(text, sizeof(text)));
+  to_->append(bytes, size + kUuidTextSize);
 }
 
 void WireWriter::Message(int field, absl::FunctionRef<void()> fill) {
@@ -58,8 +79,13 @@ void WireWriter::Message(int field, absl::FunctionRef<void()> fill) {
   const size_t at = to_->size();
   to_->push_back(0);
   fill();
+  const size_t length = to_->size() - at - 1;
+  if (length < 0x80) {
+    (*to_)[at] = static_cast<char>(length);
+    return;
+  }
   char bytes[kVarintBytesMax];
-  const size_t size = WriteVarint(to_->size() - at - 1, bytes);
+  const size_t size = WriteVarint(length, bytes);
   to_->replace(at, 1, bytes, size);
 }
 
