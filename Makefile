@@ -9,7 +9,7 @@ help:
 	@echo 'make test     build everything and run all tests (cold: about a quarter of an hour on two cores)'
 	@echo 'make check    second compiler, linters, sanitizers'
 	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded operations against a real placement process'
-	@echo 'make bench    claims per second and candidate latency on this machine'
+	@echo 'make bench    speed on this machine, beside pgbench, a bare gRPC echo and OpenStack Placement'
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
 	@echo 'make format   lay out all C++ with clang-format'
 	@echo 'make clean    remove build/'
@@ -36,7 +36,7 @@ oracle:
 	@tests/oracle/run $(FILES)
 
 bench:
-	@deploy/install-packages build run test
+	@deploy/install-packages build run test bench
 	@tests/bench/run
 
 PREFIX = /usr/local

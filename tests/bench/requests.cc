@@ -1,9 +1,13 @@
 #include "tests/bench/requests.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "berth/placement/v1/allocation.pb.h"
+#include "berth/placement/v1/association.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
+#include "berth/placement/v1/catalog.pb.h"
 #include "berth/placement/v1/inventory.pb.h"
 #include "berth/placement/v1/provider.pb.h"
 
@@ -12,6 +16,7 @@ namespace {
 
 namespace pb = berth::placement::v1;
 
+constexpr char kDeviceClass[] = "CUSTOM_BENCH_DEVICE";
 // Stands where a consumer's uuid will be.
 constexpr char kAnyConsumer[] = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
 
@@ -28,6 +33,10 @@ pb::Inventory InventoryOf(int64_t total, int64_t reserved, double ratio) {
   inventory.set_reserved(reserved);
   inventory.set_allocation_ratio(ratio);
   return inventory;
+}
+
+std::string DeviceUuid(int device) {
+  return absl::StrFormat("11111111-0000-4000-8000-%012d", device);
 }
 
 }  // namespace
@@ -48,9 +57,53 @@ std::string HostInventoriesRequest(int64_t number, int64_t generation) {
   request.set_provider_uuid(HostUuid(number));
   request.set_expected_generation(generation);
   auto& inventories = *request.mutable_inventories();
+  if (number == kHotHost) {
+    for (const char* name : {"VCPU", "MEMORY_MB", "DISK_GB"}) {
+      inventories[name] = InventoryOf(std::numeric_limits<int32_t>::max(), 0, 1);
+    }
+    return request.SerializeAsString();
+  }
   inventories["VCPU"] = InventoryOf(64, 0, 16);
   inventories["MEMORY_MB"] = InventoryOf(262144, 512, 1.5);
   inventories["DISK_GB"] = InventoryOf(4096, 0, 1);
+  return request.SerializeAsString();
+}
+
+std::string HostTraitsRequest(int64_t number, int64_t generation) {
+  pb::SetProviderTraitsRequest request;
+  request.set_provider_uuid(HostUuid(number));
+  request.set_expected_generation(generation);
+  request.add_traits("HW_CPU_X86_AVX2");
+  return request.SerializeAsString();
+}
+
+std::string HostAggregatesRequest(int64_t number, int64_t generation) {
+  pb::SetProviderAggregatesRequest request;
+  request.set_provider_uuid(HostUuid(number));
+  request.set_expected_generation(generation);
+  request.add_aggregate_uuids("aaaaaaaa-0000-4000-8000-000000000001");
+  return request.SerializeAsString();
+}
+
+std::string DeviceClassRequest() {
+  pb::EnsureClassRequest request;
+  request.set_name(kDeviceClass);
+  return request.SerializeAsString();
+}
+
+std::string CreateDeviceRequest(int device) {
+  pb::CreateProviderRequest request;
+  request.set_uuid(DeviceUuid(device));
+  request.set_name(absl::StrCat("device-", device));
+  if (device > 0) request.set_parent_uuid(DeviceUuid(0));
+  return request.SerializeAsString();
+}
+
+std::string DeviceInventoriesRequest(int device, int64_t generation) {
+  pb::SetInventoriesRequest request;
+  request.set_provider_uuid(DeviceUuid(device));
+  request.set_expected_generation(generation);
+  if (device > 0) (*request.mutable_inventories())[kDeviceClass] = InventoryOf(1, 0, 1);
   return request.SerializeAsString();
 }
 
@@ -71,12 +124,16 @@ ClaimRequests::ClaimRequests(int64_t host_count) : host_count_(host_count) {
 }
 
 std::string ClaimRequests::Next() {
+  return NextOn(static_cast<int64_t>(random_() % static_cast<uint64_t>(host_count_)));
+}
+
+std::string ClaimRequests::NextOn(int64_t number) {
   const uint64_t high = random_();
   const uint64_t low = random_();
   const std::string consumer =
       absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", high >> 32, (high >> 16) & 0xffff,
                       high & 0xfff, low >> 52, low & 0xffffffffffff);
-  const std::string host = HostUuid(static_cast<int64_t>(random_() % host_count_));
+  const std::string host = HostUuid(number);
   bytes_.replace(consumer_at_, consumer.size(), consumer);
   bytes_.replace(host_at_, host.size(), host);
   return bytes_;
@@ -86,6 +143,18 @@ std::string CandidatesRequest(int limit) {
   pb::FindCandidatesRequest request;
   request.set_limit(limit);
   AddAmounts(request.mutable_query()->add_groups()->mutable_resources());
+  return request.SerializeAsString();
+}
+
+std::string DevicesRequest(int groups) {
+  pb::FindCandidatesRequest request;
+  request.set_limit(kDeviceCandidates);
+  request.mutable_query()->set_group_policy(pb::GROUP_POLICY_ISOLATE);
+  for (int i = 0; i < groups; ++i) {
+    pb::RequestGroup* group = request.mutable_query()->add_groups();
+    group->set_suffix(absl::StrCat("_", i));
+    (*group->mutable_resources())[kDeviceClass] = 1;
+  }
   return request.SerializeAsString();
 }
 

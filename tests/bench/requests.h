@@ -15,8 +15,22 @@ std::string HostUuid(int64_t number);
 
 std::string CreateHostRequest(int64_t number);
 // 64 VCPU at ratio 16, 256 GiB of memory of which 512 MiB are reserved, 4 TiB of disk: room for
-// more than a thousand claims.
+// more than a thousand claims. The hot host has a million times as much.
 std::string HostInventoriesRequest(int64_t number, int64_t generation);
+
+std::string HostTraitsRequest(int64_t number, int64_t generation);
+std::string HostAggregatesRequest(int64_t number, int64_t generation);
+// The first number of hosts that a bench registers.
+inline constexpr int64_t kNewHosts = 500'000'000;
+// A host that no bench fills, with the same three classes.
+inline constexpr int64_t kHotHost = 999'999'999;
+
+// A host of another kind, with devices below it, each a provider with one unit. Number 0 is the
+// host itself, which has nothing to give.
+inline constexpr int kDeviceCount = 8;
+std::string DeviceClassRequest();
+std::string CreateDeviceRequest(int device);
+std::string DeviceInventoriesRequest(int device, int64_t generation);
 
 // Claims of 1 VCPU, 256 MiB and 1 GiB by a consumer that was never there, each on one host.
 // Serialized once; the uuids are written over.
@@ -25,6 +39,8 @@ class ClaimRequests {
   explicit ClaimRequests(int64_t host_count);
   // On a host taken at random.
   std::string Next();
+  // On the host of that number.
+  std::string NextOn(int64_t host);
 
  private:
   const int64_t host_count_;
@@ -36,6 +52,9 @@ class ClaimRequests {
 
 // Up to `limit` places for such a claim, with summaries.
 std::string CandidatesRequest(int limit);
+inline constexpr int kDeviceCandidates = 10;
+// kDeviceCandidates ways to take `groups` devices of one host, each from another provider.
+std::string DevicesRequest(int groups);
 
 }  // namespace berth::bench
 

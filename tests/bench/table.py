@@ -1,0 +1,58 @@
+"""The table that a newcomer reads: one line a figure, then the ratios."""
+
+import statistics
+
+# What each measurement is called, the column shown, and its unit. {} is what follows the dot in its name.
+LINES = (
+    ("claims", "claims through gRPC, {} in flight", "per_second", "/s"),
+    ("hot_claims", "claims on one host, {} in flight", "per_second", "/s"),
+    ("pgbench", "pgbench, one claim each, one statement, {} connections", "per_second", "/s"),
+    ("pgbench_in_steps", "pgbench, one claim each, lock, read, write, {} conn.", "per_second", "/s"),
+    ("openstack_claims", "OpenStack Placement, claims, {} connections", "per_second", "/s"),
+    ("openstack_hot_claims", "OpenStack Placement, claims on one host, {} conn.", "per_second", "/s"),
+    ("candidates", "candidates, limit 100, {} in flight", "median_us", "us"),
+    ("echo", "echo of the same sizes, {} in flight", "median_us", "us"),
+    ("candidates_wide_limit", "candidates, limit 1000, {} in flight", "per_second", "/s"),
+    ("openstack_candidates", "OpenStack Placement, limit 1000, {} connections", "per_second", "/s"),
+    ("devices", "6 of 8 devices of one host, {} in flight", "median_us", "us"),
+    ("register", "hosts registered, {} in flight", "per_second", "/s"),
+    ("openstack_register", "OpenStack Placement, hosts registered, {} conn.", "per_second", "/s"),
+    ("candidates_100k_limit_100", "candidates of 100,000 hosts, limit 100, {} in flight", "median_us", "us"),
+    ("candidates_100k_limit_5", "candidates of 100,000 hosts, limit 5, {} in flight", "median_us", "us"),
+)
+RATIOS = (
+    ("claims_vs_pgbench", "claims : pgbench, each at its best"),
+    ("claims_vs_openstack", "claims : OpenStack Placement"),
+    ("hot_claims_vs_random", "claims on one host : on random hosts"),
+    ("hot_claims_vs_openstack", "claims on one host : OpenStack Placement"),
+    ("candidates_10k_median_vs_echo", "candidates : echo, medians of 1 in flight"),
+    ("candidates_10k_vs_openstack", "candidates, limit 1000 : OpenStack Placement"),
+    ("wide_6_of_8_ms", "6 of 8 devices, ms"),
+    ("register_vs_openstack", "hosts registered : OpenStack Placement"),
+    ("search_100k_us", "search of 100,000 hosts, limit 100, in memory, us"),
+    ("load_100k_s", "start with 100,000 hosts until the first answer, s"),
+    ("resident_100k_gib", "memory with 100,000 hosts, GiB"),
+    ("haul_last_vs_first", "the last 100,000 of 2,000,000 claims : the first"),
+)
+
+
+def row(what, figures, key, unit):
+    values = [f[key] for f in figures]
+    cpu = {who: statistics.median(f["cpu_us"][who] for f in figures) for who in figures[0]["cpu_us"]}
+    digits = 0 if statistics.median(values) >= 10 else 2
+    print(f"{what:<58} {statistics.median(values):>10,.{digits}f} {unit:<3} {min(values):>8,.{digits}f} .."
+          f"{max(values):>8,.{digits}f} {cpu['client']:>9,.0f} {cpu['placement']:>9,.0f} {cpu['postgresql']:>10,.0f}")
+
+
+def show(found, sizes, summary):
+    print(f"{'':<58} {'median':>10} {'':<3} {'least .. most':>18} {'us of CPU for each: client, server, PostgreSQL':>29}")
+    best = (summary["claims_best"], summary["pgbench_best"])
+    for kind, what, key, unit in LINES:
+        names = [name for name in found if name.split(".")[0] == kind]
+        for name in sorted(names, key=lambda n: int(n.split(".")[1])):
+            row(what.format(name.split(".")[1]) + (" (best)" if name in best else ""), found[name], key, unit)
+    print(f"{'a search asks in ' + str(sizes['request_bytes']) + ' B and is answered in':<58} {sizes['answer_bytes']:>10,} B")
+    print(f"{'which its client decodes in':<58} {sizes['decode_us']:>10,.0f} us")
+    for name, what in RATIOS:
+        if name in summary:
+            print(f"{what:<58} {summary[name]:>10,.2f}")
