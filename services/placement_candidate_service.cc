@@ -2,6 +2,7 @@
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "services/call.h"
+#include "services/candidate_writer.h"
 #include "services/placement_services.h"
 #include "services/wire_candidate.h"
 
@@ -43,7 +44,11 @@ class CandidateService final : public Service {
     BERTH_RETURN_IF_ERROR(wanted.status());
     const auto found = placement::FindCandidates(state, *wanted, budget_);
     BERTH_RETURN_IF_ERROR(found.status());
-    const grpc::Slice slice(EncodeCandidates(state, request, *found));
+    WireBytes written = CandidateWriter(state, *found).Write(!request.omit_summaries());
+    const size_t size = written.size;
+    // gRPC sends the very bytes, and frees them.
+    const grpc::Slice slice(written.data.release(), size,
+                            [](void* data) { delete[] static_cast<char*>(data); });
     *reply = grpc::ByteBuffer(&slice, 1);
     return absl::OkStatus();
   }

@@ -1,4 +1,4 @@
-// Candidate queries and their results between protos and the domain.
+// Candidate queries from protos to the domain; candidate_writer.h has the way back.
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_H_
 
@@ -13,11 +13,6 @@ namespace berth::services {
 
 absl::StatusOr<placement::CandidateRequest> CandidateRequestOf(
     const pb::FindCandidatesRequest& request);
-
-// The answer, a serialized FindCandidatesResponse.
-std::string EncodeCandidates(const placement::State& state,
-                             const pb::FindCandidatesRequest& request,
-                             const placement::SearchResult& result);
 
 }  // namespace berth::services
 

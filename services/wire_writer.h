@@ -1,12 +1,13 @@
-// WireWriter: appends protobuf fields to a string, without the messages that would hold them.
+// WireWriter: writes protobuf fields as bytes, without the messages that would hold them.
 //
 // For large answers only: building and freeing hundreds of small messages costs several times what
-// their bytes do. Not thread-safe.
+// their bytes do. Owns the bytes until they are released. Not thread-safe.
 #ifndef BERTH_SERVICES_WIRE_WRITER_H_
 #define BERTH_SERVICES_WIRE_WRITER_H_
 
 #include <cstdint>
-#include <string>
+#include <memory>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
@@ -14,9 +15,17 @@
 
 namespace berth::services {
 
+struct WireBytes {
+  std::unique_ptr<char[]> data;
+  size_t size = 0;
+
+  absl::string_view view() const { return {data.get(), size}; }
+};
+
 class WireWriter {
  public:
-  explicit WireWriter(std::string* to) : to_(to) {}
+  // Takes room for `bytes_expected` at once; more comes as it is needed.
+  explicit WireWriter(size_t bytes_expected = 0);
 
   // An integer or bool, but no sint.
   void Number(int field, int64_t value);
@@ -26,10 +35,26 @@ class WireWriter {
   // A message, whose fields `fill` appends to this same writer.
   void Message(int field, absl::FunctionRef<void()> fill);
 
- private:
-  void Varint(uint64_t value);
+  // Where the text of every Id begins that is written from now on, in order. Null: not asked for.
+  void NoteIds(std::vector<size_t>* places) { id_places_ = places; }
+  // Appends a copy of `length` bytes written at `begin`.
+  void Repeat(size_t begin, size_t length);
+  // Writes another uuid over the one whose text begins at `place`.
+  void OverwriteId(size_t place, const placement::Uuid& value);
 
-  std::string* const to_;
+  size_t size() const { return size_; }
+  // What was written; the writer is of no use afterwards.
+  WireBytes Release();
+
+ private:
+  // Where the next `bytes` may be written.
+  char* Room(size_t bytes);
+  void Grow(size_t bytes);
+
+  std::unique_ptr<char[]> data_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+  std::vector<size_t>* id_places_ = nullptr;
 };
 
 }  // namespace berth::services

@@ -6,10 +6,13 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "placement/search.h"
+#include "services/candidate_writer.h"
 #include "services/wire_writer.h"
 #include "tests/placement/world.h"
 
@@ -17,11 +20,51 @@ namespace berth::services {
 namespace {
 
 using google::protobuf::TextFormat;
+using placement::CandidateRequest;
 
 constexpr char kQuery[] = R"(groups { resources { key: "VCPU" value: 2 }
                                       resources { key: "MEMORY_MB" value: 512 } }
                              groups { suffix: "_NIC" resources { key: "SRIOV_NET_VF" value: 1 } }
                              group_policy: GROUP_POLICY_NONE)";
+
+bool ParseView(const WireBytes& bytes, pb::FindCandidatesResponse* response) {
+  return response->ParseFromArray(bytes.data.get(), static_cast<int>(bytes.size));
+}
+
+// What a message says of a candidate, and what the search says, as text.
+std::string TextOf(const pb::Candidate& candidate) {
+  std::string text = candidate.root_uuid();
+  for (const pb::ProviderAllocation& allocation : candidate.allocations()) {
+    const std::map<std::string, int64_t> resources(allocation.resources().begin(),
+                                                   allocation.resources().end());
+    for (const auto& [name, amount] : resources) {
+      absl::StrAppend(&text, " ", allocation.provider_uuid(), " ", name, ":", amount);
+    }
+  }
+  for (const pb::GroupMapping& mapping : candidate.mappings()) {
+    absl::StrAppend(&text, " [", mapping.suffix());
+    for (const std::string& id : mapping.provider_uuids()) absl::StrAppend(&text, " ", id);
+    absl::StrAppend(&text, "]");
+  }
+  return text;
+}
+
+std::string TextOf(const placement::Candidate& candidate, const placement::Catalog& catalog) {
+  std::string text = candidate.anchor.ToString();
+  std::map<std::pair<std::string, std::string>, int64_t> amounts;
+  for (const placement::Allocation& each : candidate.allocations) {
+    amounts[{each.provider.ToString(), *ClassName(catalog, each.resource_class)}] = each.amount;
+  }
+  for (const auto& [what, amount] : amounts) {
+    absl::StrAppend(&text, " ", what.first, " ", what.second, ":", amount);
+  }
+  for (const auto& [suffix, providers] : candidate.mappings) {
+    absl::StrAppend(&text, " [", suffix);
+    for (const placement::ProviderId id : providers) absl::StrAppend(&text, " ", id.ToString());
+    absl::StrAppend(&text, "]");
+  }
+  return text;
+}
 
 class WireCandidateTest : public testing::Test {
  protected:
@@ -32,7 +75,8 @@ class WireCandidateTest : public testing::Test {
         placement::FindCandidates(world_.state(), *wanted, placement::SearchBudget());
     EXPECT_TRUE(found.ok()) << found.status();
     pb::FindCandidatesResponse response;
-    EXPECT_TRUE(response.ParseFromString(EncodeCandidates(world_.state(), request, *found)));
+    EXPECT_TRUE(ParseView(CandidateWriter(world_.state(), *found).Write(!request.omit_summaries()),
+                          &response));
     return response;
   }
 
@@ -83,6 +127,43 @@ TEST_F(WireCandidateTest, EveryFieldIsThere) {
   EXPECT_TRUE(differencer.Compare(expected, response)) << differences;
 }
 
+// Copies of the candidate before, candidates of another shape, and short and long ones in turn.
+TEST(CandidateWriterTest, WritesEachCandidateThatWasFound) {
+  const placement::World world(R"(
+    a1{VCPU:8}
+      a1f{SRIOV_NET_VF:8}
+      a1g{SRIOV_NET_VF:8}
+      a1h{SRIOV_NET_VF:8}
+      a1i{SRIOV_NET_VF:8}
+    b1{VCPU:8, SRIOV_NET_VF:8}
+    a2{VCPU:8}
+      a2f{SRIOV_NET_VF:8}
+    b2{VCPU:8, SRIOV_NET_VF:8}
+      b2f{SRIOV_NET_VF:8}
+    b3{VCPU:8, SRIOV_NET_VF:8}
+  )");
+  for (const int groups : {1, 2, 5}) {
+    CandidateRequest request;
+    for (int i = 0; i <= groups; ++i) {
+      placement::RequestGroup group;
+      if (i > 0) group.suffix = absl::StrCat("_", i);
+      group.resources.push_back({i == 0 ? "VCPU" : "SRIOV_NET_VF", 1 + i % 2});
+      request.groups.push_back(std::move(group));
+    }
+    request.group_policy = placement::GroupPolicy::kNone;
+    const auto found = placement::FindCandidates(world.state(), request, placement::SearchBudget());
+    ASSERT_TRUE(found.ok()) << found.status();
+    ASSERT_GE(found->candidates.size(), 6u);
+    pb::FindCandidatesResponse response;
+    ASSERT_TRUE(ParseView(CandidateWriter(world.state(), *found).Write(true), &response));
+    ASSERT_EQ(response.candidates_size(), static_cast<int>(found->candidates.size()));
+    for (int i = 0; i < response.candidates_size(); ++i) {
+      EXPECT_EQ(TextOf(response.candidates(i)),
+                TextOf(found->candidates[i], world.state().catalog()));
+    }
+  }
+}
+
 TEST_F(WireCandidateTest, SummariesAreLeftOutWhereAsked) {
   pb::FindCandidatesRequest request;
   ASSERT_TRUE(TextFormat::ParseFromString(kQuery, request.mutable_query()));
@@ -98,27 +179,26 @@ TEST(WireWriterTest, WritesWhatProtobufWrites) {
     mapping.add_provider_uuids(std::string(size, 'x'));
     pb::Candidate candidate;
     *candidate.add_mappings() = mapping;
-    std::string bytes;
-    WireWriter writer(&bytes);
+    WireWriter writer;
     writer.Message(pb::Candidate::kMappingsFieldNumber, [&] {
       writer.Text(pb::GroupMapping::kSuffixFieldNumber, "_A");
       writer.Text(pb::GroupMapping::kProviderUuidsFieldNumber, mapping.provider_uuids(0));
     });
-    EXPECT_TRUE(bytes == candidate.SerializeAsString()) << size;
+    EXPECT_TRUE(writer.Release().view() == candidate.SerializeAsString()) << size;
   }
   for (const int64_t number : {int64_t{1}, int64_t{127}, int64_t{128}, INT64_MAX, INT64_MIN}) {
     pb::ResourceSummary summary;
     summary.set_used(number);
-    std::string bytes;
-    WireWriter(&bytes).Number(pb::ResourceSummary::kUsedFieldNumber, number);
-    EXPECT_EQ(bytes, summary.SerializeAsString()) << number;
+    WireWriter writer;
+    writer.Number(pb::ResourceSummary::kUsedFieldNumber, number);
+    EXPECT_EQ(writer.Release().view(), summary.SerializeAsString()) << number;
   }
   const auto id = placement::ProviderId::Parse("0a1b2c3d-4e5f-4071-8293-a4b5c6d7e8f9");
   pb::ProviderSummary summary;
   summary.set_provider_uuid(id->ToString());
-  std::string bytes;
-  WireWriter(&bytes).Id(pb::ProviderSummary::kProviderUuidFieldNumber, id->uuid);
-  EXPECT_EQ(bytes, summary.SerializeAsString());
+  WireWriter writer;
+  writer.Id(pb::ProviderSummary::kProviderUuidFieldNumber, id->uuid);
+  EXPECT_EQ(writer.Release().view(), summary.SerializeAsString());
 }
 
 }  // namespace

@@ -1,0 +1,170 @@
+#include "services/candidate_writer.h"
+
+#include <algorithm>
+
+#include "absl/functional/function_ref.h"
+#include "berth/placement/v1/candidate.pb.h"
+#include "services/wire_form.h"
+
+namespace berth::services {
+namespace {
+
+using placement::ProviderId;
+
+// About what a candidate or a summary of three classes takes.
+constexpr size_t kBytesOfAnEntry = 192;
+
+// Key and value of every map entry.
+constexpr int kKey = 1;
+constexpr int kValue = 2;
+
+// Whether the two differ in nothing but providers.
+bool HaveOneShape(const placement::Candidate& one, const placement::Candidate& other) {
+  if (one.allocations.size() != other.allocations.size() ||
+      one.mappings.size() != other.mappings.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < one.allocations.size(); ++i) {
+    const placement::Allocation &left = one.allocations[i], &right = other.allocations[i];
+    if (left.resource_class != right.resource_class || left.amount != right.amount) return false;
+    if (i > 0 && (left.provider == one.allocations[i - 1].provider) !=
+                     (right.provider == other.allocations[i - 1].provider)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < one.mappings.size(); ++i) {
+    const auto &left = one.mappings[i], &right = other.mappings[i];
+    if (left.first != right.first || left.second.size() != right.second.size()) return false;
+  }
+  return true;
+}
+
+// Every provider in the order in which Candidate writes it.
+void ForEachId(const placement::Candidate& candidate, absl::FunctionRef<void(ProviderId)> visit) {
+  const ProviderId* last = nullptr;
+  for (const placement::Allocation& allocation : candidate.allocations) {
+    if (last == nullptr || *last != allocation.provider) visit(allocation.provider);
+    last = &allocation.provider;
+  }
+  for (const auto& [suffix, providers] : candidate.mappings) {
+    for (const ProviderId provider : providers) visit(provider);
+  }
+  visit(candidate.anchor);
+}
+
+}  // namespace
+
+CandidateWriter::CandidateWriter(const placement::State& state,
+                                 const placement::SearchResult& result)
+    : state_(state),
+      result_(result),
+      writer_(kBytesOfAnEntry * (result.candidates.size() + result.trees.size())) {}
+
+WireBytes CandidateWriter::Write(bool with_summaries) {
+  Revision();
+  for (const placement::Candidate& candidate : result_.candidates) Candidate(candidate);
+  if (with_summaries) Summaries();
+  if (result_.truncated) writer_.Number(pb::FindCandidatesResponse::kTruncatedFieldNumber, 1);
+  return writer_.Release();
+}
+
+void CandidateWriter::Revision() {
+  pb::Revision message;
+  SetRevision(state_.position().revision, &message);
+  writer_.Text(pb::FindCandidatesResponse::kRevisionFieldNumber, message.SerializeAsString());
+}
+
+void CandidateWriter::Candidate(const placement::Candidate& candidate) {
+  const size_t begin = writer_.size();
+  if (model_ != nullptr && HaveOneShape(*model_, candidate)) {
+    writer_.Repeat(model_begin_, model_size_);
+    auto place = model_ids_.begin();
+    ForEachId(candidate, [&](ProviderId id) {
+      writer_.OverwriteId(*place++ - model_begin_ + begin, id.uuid);
+    });
+    return;
+  }
+  model_ids_.clear();
+  writer_.NoteIds(&model_ids_);
+  writer_.Message(pb::FindCandidatesResponse::kCandidatesFieldNumber, [&] {
+    Allocations(candidate.allocations);
+    for (const auto& [suffix, providers] : candidate.mappings) Mapping(suffix, providers);
+    writer_.Id(pb::Candidate::kRootUuidFieldNumber, candidate.anchor.uuid);
+  });
+  writer_.NoteIds(nullptr);
+  model_ = &candidate;
+  model_begin_ = begin;
+  model_size_ = writer_.size() - begin;
+}
+
+void CandidateWriter::Allocations(const std::vector<placement::Allocation>& allocations) {
+  for (auto next = allocations.begin(); next != allocations.end();) {
+    const ProviderId provider = next->provider;
+    writer_.Message(pb::Candidate::kAllocationsFieldNumber, [&] {
+      writer_.Id(pb::ProviderAllocation::kProviderUuidFieldNumber, provider.uuid);
+      for (; next != allocations.end() && next->provider == provider; ++next) {
+        const std::string* name = ClassName(state_.catalog(), next->resource_class);
+        if (name == nullptr) continue;
+        writer_.Message(pb::ProviderAllocation::kResourcesFieldNumber, [&] {
+          writer_.Text(kKey, *name);
+          writer_.Number(kValue, next->amount);
+        });
+      }
+    });
+  }
+}
+
+void CandidateWriter::Mapping(const std::string& suffix, const std::vector<ProviderId>& providers) {
+  writer_.Message(pb::Candidate::kMappingsFieldNumber, [&] {
+    if (!suffix.empty()) writer_.Text(pb::GroupMapping::kSuffixFieldNumber, suffix);
+    for (const ProviderId provider : providers) {
+      writer_.Id(pb::GroupMapping::kProviderUuidsFieldNumber, provider.uuid);
+    }
+  });
+}
+
+// By uuid, over all trees (P-205).
+void CandidateWriter::Summaries() {
+  std::vector<std::pair<ProviderId, std::pair<const placement::Tree*, int>>> places;
+  for (const placement::TreePtr& tree : result_.trees) {
+    for (int position = 0; position < tree->size(); ++position) {
+      places.push_back({tree->config(position).id, {&*tree, position}});
+    }
+  }
+  std::sort(places.begin(), places.end());
+  for (const auto& [id, place] : places) Summary(*place.first, place.second);
+}
+
+void CandidateWriter::Summary(const placement::Tree& tree, int position) {
+  const placement::ProviderConfig& config = tree.config(position);
+  writer_.Message(pb::FindCandidatesResponse::kSummariesFieldNumber, [&] {
+    writer_.Id(pb::ProviderSummary::kProviderUuidFieldNumber, config.id.uuid);
+    if (config.parent) {
+      writer_.Id(pb::ProviderSummary::kParentUuidFieldNumber, config.parent->uuid);
+    }
+    writer_.Id(pb::ProviderSummary::kRootUuidFieldNumber, tree.root_id().uuid);
+    writer_.Text(pb::ProviderSummary::kNameFieldNumber, config.name);
+    for (const std::string& name : TraitNames(state_.catalog(), config.traits)) {
+      writer_.Text(pb::ProviderSummary::kTraitsFieldNumber, name);
+    }
+    for (size_t row = 0; row < config.inventories.size(); ++row) {
+      const placement::InventoryRow& inventory = config.inventories[row];
+      const std::string* name = ClassName(state_.catalog(), inventory.resource_class);
+      if (name == nullptr) continue;
+      Resource(*name, inventory.capacity, tree.used_of(position, static_cast<int>(row)));
+    }
+  });
+}
+
+void CandidateWriter::Resource(const std::string& name, placement::Amount capacity,
+                               placement::Amount used) {
+  writer_.Message(pb::ProviderSummary::kResourcesFieldNumber, [&] {
+    writer_.Text(kKey, name);
+    writer_.Message(kValue, [&] {
+      if (capacity != 0) writer_.Number(pb::ResourceSummary::kCapacityFieldNumber, capacity);
+      if (used != 0) writer_.Number(pb::ResourceSummary::kUsedFieldNumber, used);
+    });
+  });
+}
+
+}  // namespace berth::services
