@@ -123,8 +123,10 @@ void ReportSession::FillWelcome(const State& state, const Decision& decision, pb
   const auto* service = state.services().Find(key_);
   if (service != nullptr) FillService(**service, nullptr, to->mutable_service());
   to->set_service_created(decision.result.created);
-  to->mutable_heartbeat_interval()->set_seconds(
-      absl::ToInt64Seconds(sessions_->heartbeat_interval()));
+  const absl::Duration interval = sessions_->heartbeat_interval();
+  to->mutable_heartbeat_interval()->set_seconds(absl::ToInt64Seconds(interval));
+  to->mutable_heartbeat_interval()->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(interval % absl::Seconds(1))));
   for (const HelloNode& node : hello_.nodes) FillNodeWelcome(state, node, to->add_nodes());
   state.nodes().ForEach([&](const ProviderId&, const NodePtr& node) {
     if (node->host == key_.first) FillRecordedNode(*node, to->add_recorded_nodes());

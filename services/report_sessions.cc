@@ -1,5 +1,6 @@
 #include "services/report_sessions.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,10 @@ constexpr absl::Duration kMarkWithin = absl::Seconds(30);
 constexpr int kFeedBatches = 64;
 constexpr int kFollowRounds = 16;
 constexpr size_t kTurnsMax = 256;  // of one tick
+// Another process hears of a beat two intervals late at the most: the tracker's, and that of the row
+// that tells it. The rest of the down time is patience.
+constexpr int kBeatsInDownTime = 6;
+constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
 
 absl::Status Stopping() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
@@ -38,6 +43,7 @@ ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
                                const std::string& database_url, absl::Duration service_down_time)
     : ledger_(ledger),
       workers_(workers),
+      heartbeat_interval_(std::min(service_down_time / kBeatsInDownTime, kHeartbeatMax)),
       process_(placement::Uuid::Random().ToString()),
       heartbeats_(database_url, process_),
       liveness_(service_down_time),

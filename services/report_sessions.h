@@ -97,7 +97,7 @@ class ReportSessions {
 
   placement::Ledger* const ledger_;
   Workers* const workers_;
-  const absl::Duration heartbeat_interval_ = absl::Seconds(10);
+  const absl::Duration heartbeat_interval_;
   const std::string process_;
   const Heartbeats heartbeats_;
   Liveness liveness_;
