@@ -74,18 +74,30 @@ std::string OrphanText(const Orphan& orphan) {
 
 void AddFindings(const AuditInput& input, const std::vector<std::string>& clamped, Audit* audit) {
   for (const Orphan& orphan : audit->report.orphans) {
-    audit->findings.push_back({Finding::Kind::kOrphan, orphan.uuid, OrphanText(orphan)});
+    audit->findings.push_back(
+        {Finding::Kind::kOrphan, orphan.uuid, OrphanText(orphan), orphan.first_seen_at});
   }
   for (const std::string& problem : clamped) {
-    audit->findings.push_back({Finding::Kind::kClamped, "", problem});
+    audit->findings.push_back({Finding::Kind::kClamped, "", problem, input.wall_now});
     audit->warnings.push_back(problem);
   }
   for (const std::string& warning : input.facts.warnings) {
-    audit->findings.push_back({Finding::Kind::kSkipped, "", warning});
+    audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
   }
   if (input.records == nullptr) {
     audit->findings.push_back(
-        {Finding::Kind::kUnverified, "", "placement has not told its records yet"});
+        {Finding::Kind::kUnverified, "", "placement has not told its records yet", input.wall_now});
+  }
+}
+
+// Findings of the last pass keep their first moment. Orphans have theirs already.
+void RememberFindings(const FindingMemory& before, Audit* audit) {
+  for (Finding& finding : audit->findings) {
+    if (finding.kind == Finding::Kind::kOrphan) continue;
+    const FindingMemory::key_type key = {finding.kind, finding.subject, finding.text};
+    const auto known = before.find(key);
+    if (known != before.end()) finding.first_seen_at = known->second;
+    audit->finding_memory[key] = finding.first_seen_at;
   }
 }
 
@@ -136,6 +148,7 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
                                           " (consuming ", orphan->usage.memory_mib, " MB memory)"));
   }
   AddFindings(input, root.problems, &audit);
+  RememberFindings(input.findings_before, &audit);
   return audit;
 }
 

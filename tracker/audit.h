@@ -6,12 +6,15 @@
 #define BERTH_TRACKER_AUDIT_H_
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "tracker/accounting.h"
 #include "tracker/configuration.h"
 #include "tracker/facts.h"
@@ -31,7 +34,12 @@ struct Finding {
   Kind kind = Kind::kSkipped;
   std::string subject;  // a guest's uuid, or empty
   std::string text;
+  absl::Time first_seen_at;  // by the wall clock, for people
 };
+
+// When findings were first found, by kind, subject and text: only those of the last pass, so that one
+// that went away and comes back begins anew. Kept in memory: a restart begins anew, too.
+using FindingMemory = std::map<std::tuple<Finding::Kind, std::string, std::string>, absl::Time>;
 
 absl::string_view FindingKindName(Finding::Kind kind);
 
@@ -42,6 +50,7 @@ struct AuditInput {
   std::string node_uuid;
   std::string node_name;
   const OrphanMemory& memory;
+  const FindingMemory& findings_before;
   MonotonicTime now;
   absl::Time wall_now;
   std::chrono::nanoseconds orphan_confirmation;
@@ -51,6 +60,7 @@ struct Audit {
   Report report;
   std::vector<Finding> findings;
   OrphanMemory memory;
+  FindingMemory finding_memory;
   std::optional<MonotonicTime> confirm_at;  // a pass is wanted then
   std::string hypervisor_view;              // T-100
   std::vector<std::string> final_view;      // T-101

@@ -109,6 +109,25 @@ absl::Status Validate(const Configuration& configuration, ConfigurationWarnings*
   return absl::OkStatus();
 }
 
+std::vector<std::string> TakeReloadable(const NodeConfiguration& read, NodeConfiguration* running) {
+  const NodeConfiguration before = std::exchange(*running, read);
+  std::vector<std::string> waiting;
+  const auto keep = [&](const char* name, auto NodeConfiguration::*field) {
+    if (before.*field != read.*field) waiting.emplace_back(name);
+    running->*field = before.*field;
+  };
+  keep("virt-type", &NodeConfiguration::virt_type);
+  keep("cpu-mode", &NodeConfiguration::cpu_mode);
+  keep("cpu-models", &NodeConfiguration::cpu_models);
+  keep("cpu-model-extra-flags", &NodeConfiguration::cpu_model_extra_flags);
+  keep("file-backed-memory", &NodeConfiguration::file_backed_memory_mib);
+  keep("images-type", &NodeConfiguration::disk_backend);
+  keep("instances-path", &NodeConfiguration::instances_path);
+  keep("images-volume-group", &NodeConfiguration::volume_group);
+  keep("images-rbd-pool", &NodeConfiguration::rbd_pool);
+  return waiting;
+}
+
 std::optional<absl::Duration> PassInterval(const Configuration& configuration) {
   const int seconds = configuration.update_resources_interval_seconds;
   if (seconds < 0) return std::nullopt;

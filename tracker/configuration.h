@@ -97,6 +97,13 @@ struct ConfigurationWarnings {
 //   1, or a reserve that is not smaller (T-79); an LVM backend without its volume group.
 absl::Status Validate(const Configuration& configuration, ConfigurationWarnings* warnings);
 
+// Takes from `read` into `running` what may change while a node runs (T-63): CPU sets, reserves, ratios,
+// the policy for orphans, what is said of disks and images. Returns the names, as they are typed, of the
+// other settings that differ; they wait for a restart.
+//
+// REQUIRES: both are of one node.
+std::vector<std::string> TakeReloadable(const NodeConfiguration& read, NodeConfiguration* running);
+
 // The interval between passes, or nothing when periodic passes are off (T-44).
 std::optional<absl::Duration> PassInterval(const Configuration& configuration);
 

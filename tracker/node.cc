@@ -32,7 +32,14 @@ Node::Node(Options options, DeadlinePool* pool, HypervisorListener listener)
       hypervisor_({options_.configuration.uri, options_.surroundings.timeout}, pool,
                   std::move(listener)),
       observer_(options_.configuration, options_.surroundings, &hypervisor_, pool),
-      name_(options_.configuration.name) {}
+      name_(options_.configuration.name),
+      wanted_configuration_(std::make_shared<const NodeConfiguration>(options_.configuration)),
+      configuration_(wanted_configuration_) {}
+
+void Node::Configure(const NodeConfiguration& configuration) {
+  MutexLock lock(&mutex_);
+  wanted_configuration_ = std::make_shared<const NodeConfiguration>(configuration);
+}
 
 absl::Status Node::FindIdentity() {
   if (identity()) return absl::OkStatus();
@@ -55,6 +62,12 @@ absl::Status Node::FindIdentity() {
 PassOutcome Node::Pass(MonotonicTime now) {
   PassOutcome outcome;
   outcome.started_at = absl::Now();
+  std::shared_ptr<const NodeConfiguration> configuration;
+  {
+    MutexLock lock(&mutex_);
+    configuration = wanted_configuration_;
+  }
+  observer_.Configure(*configuration);
   const absl::Status identified = FindIdentity();
   absl::StatusOr<Facts> facts =
       identified.ok() ? observer_.Observe(outcome.started_at) : absl::StatusOr<Facts>(identified);
@@ -63,6 +76,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
   if (facts.ok()) {
     const std::shared_ptr<const Audit> before = audit_;
     std::optional<Facts> kept = std::exchange(facts_, *std::move(facts));
+    std::swap(configuration_, configuration);
     absl::StatusOr<std::shared_ptr<const Audit>> audit = AuditLocked(now, Cause::kPass);
     error = audit.status();
     if (audit.ok()) {
@@ -72,6 +86,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
           facts_->degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
     } else {
       facts_ = std::move(kept);  // the last good totals stay (T-68)
+      std::swap(configuration_, configuration);
     }
   }
   if (!error.ok()) {
@@ -85,12 +100,13 @@ PassOutcome Node::Pass(MonotonicTime now) {
 
 absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
   absl::StatusOr<Audit> audit = RunAudit(
-      {*facts_, records_ ? &*records_ : nullptr, options_.configuration, identity_->uuid, name_,
-       memory_, now, absl::Now(), absl::ToChronoNanoseconds(options_.orphan_confirmation)});
+      {*facts_, records_ ? &*records_ : nullptr, *configuration_, identity_->uuid, name_, memory_,
+       findings_, now, absl::Now(), absl::ToChronoNanoseconds(options_.orphan_confirmation)});
   if (!audit.ok()) return audit.status();
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(*audit);
   memory_ = audit->memory;
+  findings_ = audit->finding_memory;
   audit_ = std::make_shared<const Audit>(*std::move(audit));
   // A claim changes the account of its node. Placement, which took the claim, need not hear of it at
   // once: that would double its writes.
@@ -234,6 +250,16 @@ void Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownP
 std::string Node::acknowledged_digest() const {
   MutexLock lock(&mutex_);
   return outbox_.acknowledged_digest();
+}
+
+std::optional<LedgerRevision> Node::told_up_to() const {
+  MutexLock lock(&mutex_);
+  return records_ ? records_->told_up_to : std::nullopt;
+}
+
+void Node::WantAllRecords() {
+  MutexLock lock(&mutex_);
+  if (records_) records_->told_up_to.reset();
 }
 
 }  // namespace berth::tracker

@@ -67,6 +67,9 @@ class Node {
   //
   // REQUIRES: no other Pass runs.
   PassOutcome Pass(MonotonicTime now);
+  // The next pass goes by `configuration`, and what it observed is judged by it. A pass that fails with
+  // it leaves everything to the last good one, the configuration too.
+  void Configure(const NodeConfiguration& configuration);
   // When the orphans that the last audit saw want their confirming pass.
   std::optional<MonotonicTime> confirm_at() const;
 
@@ -95,6 +98,10 @@ class Node {
   void Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   std::string acknowledged_digest() const;
+  // Up to which placement's changes have been heard; nothing when all has to be told again.
+  std::optional<LedgerRevision> told_up_to() const;
+  // The next Hello asks for all that placement holds (T-63).
+  void WantAllRecords();
 
  private:
   absl::Status FindIdentity();
@@ -117,10 +124,14 @@ class Node {
   mutable Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeIdentity> identity_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const NodeConfiguration> wanted_configuration_ ABSL_GUARDED_BY(mutex_);
+  // That facts_ were observed with.
+  std::shared_ptr<const NodeConfiguration> configuration_ ABSL_GUARDED_BY(mutex_);
   std::optional<Facts> facts_ ABSL_GUARDED_BY(mutex_);
   std::optional<Records> records_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
   OrphanMemory memory_ ABSL_GUARDED_BY(mutex_);
+  FindingMemory findings_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);

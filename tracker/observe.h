@@ -33,6 +33,10 @@ class Observer {
   Observer(const NodeConfiguration& configuration, Surroundings surroundings,
            Hypervisor* hypervisor, DeadlinePool* pool);
 
+  // What next observations go by; what is read once for each connection stays as it is. Settings that
+  // TakeReloadable leaves alone are those of the construction.
+  void Configure(const NodeConfiguration& configuration) { configuration_ = configuration; }
+
   // Connects if need be and reads everything (T-67).
   //
   //   kUnavailable, kDeadlineExceeded  the hypervisor is away or hangs: not ready (T-37)
@@ -70,7 +74,7 @@ class Observer {
   void ReadDevices(Facts* facts);
   void ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts);
 
-  const NodeConfiguration configuration_;
+  NodeConfiguration configuration_;
   const Surroundings surroundings_;
   Hypervisor* const hypervisor_;
   DeadlinePool* const pool_;

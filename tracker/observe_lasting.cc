@@ -76,14 +76,7 @@ absl::Status Observer::ReadVersions(Lasting* lasting) {
   facts.hypervisor_version = *version;
   facts.library_version = *library;
   lasting->shows_this_machine = *type != "TEST";
-  if (*type != "QEMU") return absl::OkStatus();
-  if (*library < kLibvirtRequired || *version < kQemuRequired) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("libvirt ", VersionText(*library), " with QEMU ", VersionText(*version),
-                     " is too old: libvirt ", VersionText(kLibvirtRequired), " and QEMU ",
-                     VersionText(kQemuRequired), " are required"));
-  }
-  return absl::OkStatus();
+  return *type == "QEMU" ? CheckVersions(*library, *version) : absl::OkStatus();
 }
 
 absl::Status Observer::ReadCpu(Lasting* lasting) {

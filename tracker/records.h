@@ -33,10 +33,19 @@ struct KnownAllocation {
   std::map<std::string, int64_t> amounts;  // by resource class
 };
 
+// A state of placement's ledger.
+struct LedgerRevision {
+  int64_t epoch = 0;
+  int64_t number = 0;
+  friend bool operator==(const LedgerRevision&, const LedgerRevision&) = default;
+};
+
 struct Records {
   std::vector<KnownProvider> tree;  // empty: placement has no provider of this node yet
   std::vector<KnownAllocation> allocations;
   std::optional<bool> service_disabled;
+  // Up to which changes of the node have been told. None: not known, all has to be told again.
+  std::optional<LedgerRevision> told_up_to;
 };
 
 }  // namespace berth::tracker

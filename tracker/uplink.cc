@@ -35,6 +35,11 @@ class Uplink::Worker {
     if (session_ != nullptr) session_->Notify();
   }
 
+  void Greet() {
+    MutexLock lock(&mutex_);
+    if (session_ != nullptr) session_->Greet();
+  }
+
   void AuditDone(const std::string& order_id) {
     MutexLock lock(&mutex_);
     if (session_ != nullptr) session_->AuditDone(order_id);
@@ -149,6 +154,8 @@ Uplink::Uplink(Options options, std::vector<Node*> nodes, Callbacks callbacks)
 Uplink::~Uplink() = default;
 
 void Uplink::Notify() { worker_->Notify(); }
+
+void Uplink::Greet() { worker_->Greet(); }
 
 void Uplink::AuditDone(const std::string& order_id) { worker_->AuditDone(order_id); }
 

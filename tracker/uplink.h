@@ -50,6 +50,8 @@ class Uplink {
 
   // A node may have something to tell, or has found its identity.
   void Notify();
+  // Names the nodes to placement anew: what one of them wants to be told again comes with that.
+  void Greet();
   // An audit that was ordered is done; sent after the reports that it caused.
   void AuditDone(const std::string& order_id);
 

@@ -75,6 +75,13 @@ void UplinkSession::AuditDone(const std::string& order_id) {
   changed_.NotifyAll();
 }
 
+void UplinkSession::Greet() {
+  MutexLock lock(&mutex_);
+  greet_again_ = true;
+  notified_ = true;
+  changed_.NotifyAll();
+}
+
 Node* UplinkSession::Find(const std::string& node_uuid) const {
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
@@ -97,6 +104,7 @@ UplinkEnd UplinkSession::Run() {
       changed_.NotifyAll();
       if ((ended_ && heard.empty()) || stopping_) break;
       notified_ = false;
+      if (std::exchange(greet_again_, false)) greeted_.clear();
     }
     for (const Response& response : heard) Hear(response);
     if (!heard.empty()) callbacks_.records_changed();
@@ -173,6 +181,10 @@ bool UplinkSession::SayHello() {
     digest->set_node_uuid(identity->uuid);
     digest->set_node_name(node->name());
     digest->set_digest(node->acknowledged_digest());
+    const std::optional<LedgerRevision> told = node->told_up_to();
+    if (!told) continue;
+    digest->mutable_pushed_revision()->set_epoch(told->epoch);
+    digest->mutable_pushed_revision()->set_number(told->number);
   }
   const bool greeted = stream_ != nullptr && !greeted_.empty() && known == greeted_;
   if (known.empty() || greeted) return true;
@@ -279,7 +291,7 @@ void UplinkSession::Hear(const Response& response) {
   if (response.has_welcome()) HearWelcome(response.welcome());
   if (response.has_ack()) HearAck(response.ack());
   if (response.has_reject()) HearReject(response.reject());
-  if (response.has_push()) HearPush(response.push());
+  if (response.has_push()) HearPush(response);
   if (response.has_snapshot_order()) {
     Node* const node = Find(response.snapshot_order().node_uuid());
     if (node != nullptr) node->OrderSnapshot();
@@ -358,7 +370,8 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
                  absl::StrCat("placement refused the report of node ", node->name()));
 }
 
-void UplinkSession::HearPush(const v1::Push& push) {
+void UplinkSession::HearPush(const Response& response) {
+  const v1::Push& push = response.push();
   if (push.has_service()) service_disabled_ = push.service().disabled();
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
@@ -368,7 +381,7 @@ void UplinkSession::HearPush(const v1::Push& push) {
     if (!meant && !(push.has_service() && node->view().records)) continue;
     node->ChangeRecords(
         [&](Records* records) {
-          if (meant) ApplyPush(push, records);
+          if (meant) ApplyPush(push, response.revision(), records);
           records->service_disabled = service_disabled_;
         },
         Clock::now());

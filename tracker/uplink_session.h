@@ -44,6 +44,8 @@ class UplinkSession {
   void Notify();
   void Stop();
   void AuditDone(const std::string& order_id);
+  // Says Hello once more.
+  void Greet();
   bool welcomed() const { return welcomed_.load(); }
   int64_t heartbeats() const { return heartbeats_.load(); }
   int64_t conflicts() const { return conflicts_.load(); }
@@ -71,7 +73,7 @@ class UplinkSession {
   void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records);
   void HearAck(const placement::v1::Ack& ack);
   void HearReject(const placement::v1::Reject& reject);
-  void HearPush(const placement::v1::Push& push);
+  void HearPush(const Response& response);
   Node* Find(const std::string& node_uuid) const;
   UplinkEnd Conclude(const grpc::Status& status) const;
 
@@ -100,6 +102,7 @@ class UplinkSession {
   CondVar changed_;
   std::deque<Response> heard_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
+  bool greet_again_ ABSL_GUARDED_BY(mutex_) = false;
   bool notified_ ABSL_GUARDED_BY(mutex_) = true;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // the listener heard the end
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -273,6 +273,7 @@ std::vector<v1::Finding> WireFindings(const std::vector<Finding>& findings) {
     item.set_kind(unreadable ? v1::FINDING_KIND_UNREADABLE : v1::FINDING_KIND_CONFIGURATION);
     item.set_subject(finding.subject);
     item.set_message(finding.text);
+    *item.mutable_first_seen_at() = WireTime(finding.first_seen_at);
   }
   return wire;
 }
@@ -342,7 +343,14 @@ std::vector<KnownProvider> ReadProviders(
   return tree;
 }
 
-void ApplyPush(const v1::Push& push, Records* records) {
+void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records) {
+  // What a database that went back in time tells is no state to go on from.
+  const bool usable = revision.number() > 0 && !revision.recovery_required();
+  if (usable && (push.complete() || records->told_up_to)) {
+    records->told_up_to = LedgerRevision{revision.epoch(), revision.number()};
+  } else {
+    records->told_up_to.reset();
+  }
   if (push.complete()) {
     records->tree.clear();
     records->allocations.clear();

@@ -33,8 +33,9 @@ placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 
-// Takes a push into what is known.
-void ApplyPush(const placement::v1::Push& push, Records* records);
+// Takes a push, told at `revision`, into what is known.
+void ApplyPush(const placement::v1::Push& push, const placement::v1::Revision& revision,
+               Records* records);
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<placement::v1::Provider>& providers);
 

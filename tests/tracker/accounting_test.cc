@@ -58,6 +58,15 @@ TEST(Accounting, CountsDedicatedCpusTogetherWithShared) {  // T-110
   EXPECT_EQ(account.pcpus_used, 3);
 }
 
+TEST(Accounting, TakesNothingButTotalsFromWhatWasObserved) {
+  Facts busy = OrdinaryFacts();
+  busy.vcpus_used = 40;
+  busy.memory_used_mib = 300000;
+  busy.local_disk_used_gib = 2000;
+  const Accounting account = Account(busy, NodeConfiguration(), nullptr, {});
+  EXPECT_EQ(account.used(), (Amounts{0, 512, 0}));  // T-51, T-105
+}
+
 TEST(Accounting, KeepsSmallPartsOfDisk) {  // T-108
   NodeConfiguration node;
   node.reserved_host_disk_mib = 600;
@@ -113,12 +122,13 @@ TEST(Orphans, CountAtOnceAndAreWithheldOnceConfirmed) {  // C-18 as decided
   const std::vector<Guest> guests = {RunningGuest("u1", 2, 2048, 10)};
   OrphanJudgement first = passes.At(100, guests);
   ASSERT_EQ(first.orphans.size(), 1u);
-  EXPECT_EQ(first.orphans[0].usage, (Amounts{2, 2048, 10240}));
-  EXPECT_FALSE(first.orphans[0].withheld);
+  // Whoever started it, and with all that it uses.
+  EXPECT_EQ(first.orphans[0].usage, (Amounts{2, 2048, 10240}));  // T-138, T-139 as decided
+  EXPECT_FALSE(first.orphans[0].withheld);                       // T-141 as decided
   EXPECT_EQ(first.confirm_at, MonotonicTime(seconds(105)));
   EXPECT_FALSE(passes.At(104, guests).orphans[0].withheld);
   const OrphanJudgement third = passes.At(105, guests);
-  EXPECT_TRUE(third.orphans[0].withheld);
+  EXPECT_TRUE(third.orphans[0].withheld);  // T-141 as decided
   EXPECT_EQ(third.confirm_at, std::nullopt);
   EXPECT_EQ(third.orphans[0].first_seen_at, absl::FromUnixSeconds(100));
   const Withheld sum = SumWithheld(third.orphans);

@@ -24,14 +24,18 @@ struct Node {
   bool known = true;
   NodeConfiguration configuration;
   OrphanMemory memory;
+  FindingMemory findings;
 
   Audit Pass(int second) { return *TryPass(second); }
 
   absl::StatusOr<Audit> TryPass(int second) {
-    absl::StatusOr<Audit> audit =
-        RunAudit({facts, known ? &records : nullptr, configuration, kNode, "node-1", memory,
-                  MonotonicTime(seconds(second)), absl::FromUnixSeconds(second), seconds(5)});
-    if (audit.ok()) memory = audit->memory;
+    absl::StatusOr<Audit> audit = RunAudit(
+        {facts, known ? &records : nullptr, configuration, kNode, "node-1", memory, findings,
+         MonotonicTime(seconds(second)), absl::FromUnixSeconds(second), seconds(5)});
+    if (audit.ok()) {
+      memory = audit->memory;
+      findings = audit->finding_memory;
+    }
     return audit;
   }
 };
@@ -208,6 +212,33 @@ TEST(Audit, JudgesNobodyWithoutRecords) {
   EXPECT_TRUE(node.Pass(80).report.orphans[0].withheld);
   node.known = false;  // placement goes away: what was withheld stays so
   EXPECT_TRUE(node.Pass(90).report.orphans[0].withheld);
+}
+
+TEST(Audit, FindingsKeepTheirFirstMoment) {
+  Node node;
+  node.known = false;
+  node.facts.warnings = {"domain a: vanished"};
+  const auto first_seen = [](const Audit& audit) {
+    std::map<std::string, int64_t> seen;
+    for (const Finding& one : audit.findings) {
+      seen[one.text.substr(0, 8)] = absl::ToUnixSeconds(one.first_seen_at);
+    }
+    return seen;
+  };
+  using Seen = std::map<std::string, int64_t>;
+  EXPECT_EQ(first_seen(node.Pass(10)), (Seen{{"domain a", 10}, {"placemen", 10}}));
+  node.facts.warnings.push_back("domain b: vanished");
+  EXPECT_EQ(first_seen(node.Pass(20)),
+            (Seen{{"domain a", 10}, {"domain b", 20}, {"placemen", 10}}));
+  node.known = true;
+  node.facts.warnings = {"domain b: vanished"};
+  EXPECT_EQ(first_seen(node.Pass(30)), (Seen{{"domain b", 20}}));
+  node.facts.warnings = {"domain a: vanished"};
+  EXPECT_EQ(first_seen(node.Pass(40)), (Seen{{"domain a", 40}}));  // it had gone
+  node.facts.warnings.clear();
+  node.facts.guests = {RunningGuest("u1", 1, 512, 1)};
+  node.Pass(50);
+  EXPECT_EQ(absl::ToUnixSeconds(node.Pass(60).findings[0].first_seen_at), 50);  // an orphan's
 }
 
 TEST(Views, ShowTheHypervisor) {  // T-100

@@ -144,6 +144,42 @@ TEST_F(PrivateDaemon, ShowsTheCpuOfVirshCapabilities) {
   EXPECT_EQ(facts.hyperthreading, CpuLine("Thread(s) per core") != "1");
 }
 
+// The features that virsh tells of one model.
+std::set<std::string> FeaturesOf(const std::string& baseline) {
+  return ParseCpuFeatures(baseline).value_or(std::set<std::string>());
+}
+
+TEST_F(PrivateDaemon, ShowsTheFeaturesOfItsCpuMode) {
+  const auto virsh = [](const std::string& model) {
+    const std::string path =
+        WriteFile("cpu.xml", "<cpu><arch>x86_64</arch><model>" + model + "</model></cpu>");
+    return FeaturesOf(Virsh({"cpu-baseline", "--features", path}));
+  };
+  const auto observed = [this](CpuMode mode, const std::vector<std::string>& models) {
+    NodeConfiguration node;
+    node.cpu_mode = mode;
+    node.cpu_models = models;
+    node.cpu_model_extra_flags = {"made-up"};
+    Observer::Surroundings surroundings;
+    surroundings.state_path = "/tmp";
+    return Observer(node, surroundings, hypervisor_.get(), &pool_)
+        .Observe(absl::Now())
+        .value_or(Facts())
+        .cpu_features.value_or(std::set<std::string>());
+  };
+  if (Observe().host_arch != "x86_64") return;
+  const std::set<std::string> first = virsh("qemu64");
+  std::set<std::string> both = virsh("Nehalem");
+  EXPECT_FALSE(first.empty());
+  EXPECT_EQ(observed(CpuMode::kNone, {}), first);  // T-215
+  both.insert(first.begin(), first.end());
+  both.insert("made-up");
+  EXPECT_EQ(observed(CpuMode::kCustom, {"qemu64", "Nehalem"}), both);  // T-215
+  std::set<std::string> host = *Observe().cpu_features;
+  host.insert("made-up");
+  EXPECT_EQ(observed(CpuMode::kHostPassthrough, {}), host);  // T-215
+}
+
 TEST_F(PrivateDaemon, ShowsTheNumaCellsOfLscpu) {
   const Facts facts = Observe();
   ASSERT_TRUE(facts.numa_topology.has_value() && facts.numa_topology->has_value());
@@ -166,7 +202,7 @@ TEST_F(PrivateDaemon, ShowsTheDevicesOfDomainCapabilities) {
       EXPECT_THAT(facts.emulators.video_models, Contains(model));
     }
   }
-  EXPECT_THAT(facts.emulators.archs, Contains("x86_64"));
+  EXPECT_THAT(facts.emulators.archs, Contains("x86_64"));  // T-93
   EXPECT_TRUE(VerifyFacts(facts).ok()) << VerifyFacts(facts);
   EXPECT_EQ(facts.virt_type, "qemu");
 }
@@ -185,9 +221,11 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
                    image, "'/><target dev='vda' bus='virtio'/></disk></devices></domain>"));
   const Records records;
   OrphanMemory memory;
+  const FindingMemory none;
   const auto audit = [&](steady_clock::time_point now) {
-    absl::StatusOr<Audit> result = RunAudit({Observe(), &records, NodeConfiguration(), kNode, "n",
-                                             memory, now, absl::Now(), std::chrono::seconds(5)});
+    absl::StatusOr<Audit> result =
+        RunAudit({Observe(), &records, NodeConfiguration(), kNode, "n", memory, none, now,
+                  absl::Now(), std::chrono::seconds(5)});
     memory = result->memory;
     return *std::move(result);
   };
@@ -198,7 +236,7 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
   EXPECT_LT(steady_clock::now() - created, milliseconds(1000));
   ASSERT_EQ(seen.report.orphans.size(), 1u);
   EXPECT_EQ(seen.report.orphans[0].uuid, kGuest);
-  EXPECT_EQ(seen.report.orphans[0].usage, (Amounts{2, 64, 3072}));
+  EXPECT_EQ(seen.report.orphans[0].usage, (Amounts{2, 64, 3072}));  // T-86
   EXPECT_FALSE(seen.report.orphans[0].withheld);
   EXPECT_TRUE(audit(created + std::chrono::seconds(5)).report.orphans[0].withheld);
 

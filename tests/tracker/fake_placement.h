@@ -44,7 +44,8 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   std::vector<placement::v1::RecordedNode> recorded;
   std::function<Fate(const Report&)> fate = [](const Report&) { return Fate::kAck; };
   std::function<void(Response*)> conflict = [](Response*) {};
-  grpc::Status end;  // of a session that EndSession() ends
+  std::vector<std::string> unknown_traits;  // said in every Ack
+  grpc::Status end;                         // of a session that EndSession() ends
 
   // Waits until `enough` says so of all requests so far; false after ten seconds.
   bool Wait(const std::function<bool(const std::vector<Request>&)>& enough) {
@@ -131,6 +132,9 @@ class FakePlacement final : public placement::v1::ReportService::Service {
     if (what == Fate::kAck) {
       response.mutable_ack()->set_node_uuid(report.node_uuid());
       response.mutable_ack()->set_sequence(report.sequence());
+      for (const std::string& trait : unknown_traits) {
+        response.mutable_ack()->add_unknown_traits(trait);
+      }
       for (const auto& provider : report.providers()) {
         auto* const generation = response.mutable_ack()->add_generations();
         generation->set_provider_uuid(provider.uuid());

@@ -47,6 +47,25 @@ TEST(Version, IsEncodedAsLibvirtDoes) {  // C-4, T-89
   EXPECT_EQ(VersionText(8002002), "8.2.2");
 }
 
+TEST(Version, GatesOldHypervisors) {
+  struct Case {
+    int64_t libvirt, qemu;
+    bool good, advised;
+  };
+  const Case kCases[] = {
+      {EncodeVersion(8, 0, 0), EncodeVersion(6, 2, 0), true, true},
+      {EncodeVersion(7, 10, 0), EncodeVersion(6, 2, 0), false, true},
+      {EncodeVersion(8, 0, 0), EncodeVersion(6, 1, 99), false, true},
+      {EncodeVersion(10, 0, 0), EncodeVersion(8, 2, 1), true, true},
+      {EncodeVersion(9, 99, 0), EncodeVersion(8, 2, 2), true, true},
+      {EncodeVersion(10, 0, 0), EncodeVersion(8, 2, 2), true, false},
+  };
+  for (const Case& test : kCases) {
+    EXPECT_EQ(CheckVersions(test.libvirt, test.qemu).ok(), test.good) << test.libvirt;      // T-32
+    EXPECT_EQ(VersionAdvice(test.libvirt, test.qemu).empty(), !test.advised) << test.qemu;  // T-32
+  }
+}
+
 TEST(Uuid, HasOneCanonicalText) {
   EXPECT_EQ(CanonicalUuid("6FF2B5B1-6e13-4ca4-842d-80f02318e6e8"),
             "6ff2b5b1-6e13-4ca4-842d-80f02318e6e8");

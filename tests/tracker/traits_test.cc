@@ -3,6 +3,8 @@
 
 #include <random>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/node_fixture.h"
 #include "tests/tracker/test_data.h"
@@ -58,6 +60,73 @@ TEST(Traits, FollowCpuFeatures) {  // E-1
   facts.cpu_features.reset();
   const OwnedTraits unreported = DescribeRootTraits(facts, NodeConfiguration(), std::nullopt);
   EXPECT_EQ(unreported.count("HW_CPU_X86_AVX2"), 0u);  // T-214, T-215
+}
+
+// Appendix E-1, feature by feature.
+constexpr const char* kCpuTable[][2] = {
+    {"3dnow", "3DNOW"},
+    {"abm", "ABM"},
+    {"aes", "AESNI"},
+    {"amx-bf16", "AMXBF16"},
+    {"amx-int8", "AMXINT8"},
+    {"amx-tile", "AMXTILE"},
+    {"avx", "AVX"},
+    {"avx2", "AVX2"},
+    {"avx512-vpopcntdq", "AVX512VPOPCNTDQ"},
+    {"avx512bitalg", "AVX512BITALG"},
+    {"avx512bw", "AVX512BW"},
+    {"avx512cd", "AVX512CD"},
+    {"avx512dq", "AVX512DQ"},
+    {"avx512er", "AVX512ER"},
+    {"avx512f", "AVX512F"},
+    {"avx512ifma", "AVX512IFMA"},
+    {"avx512pf", "AVX512PF"},
+    {"avx512vbmi", "AVX512VBMI"},
+    {"avx512vbmi2", "AVX512VBMI2"},
+    {"avx512vl", "AVX512VL"},
+    {"avx512vnni", "AVX512VNNI"},
+    {"bmi1", "BMI"},
+    {"bmi2", "BMI2"},
+    {"f16c", "F16C"},
+    {"fma", "FMA3"},
+    {"fma4", "FMA4"},
+    {"gfni", "AVX512GFNI"},
+    {"mmx", "MMX"},
+    {"mpx", "MPX"},
+    {"pclmuldq", "CLMUL"},
+    {"pclmulqdq", "CLMUL"},
+    {"pni", "SSE3"},
+    {"sha-ni", "SHA"},
+    {"sse", "SSE"},
+    {"sse2", "SSE2"},
+    {"sse3", "SSE3"},
+    {"sse4.1", "SSE41"},
+    {"sse4.2", "SSE42"},
+    {"sse4a", "SSE4A"},
+    {"ssse3", "SSSE3"},
+    {"svm", "AMD_SVM SVM"},
+    {"tbm", "TBM"},
+    {"vaes", "AVX512VAES"},
+    {"vmx", "INTEL_VMX VMX"},
+    {"vpclmulqdq", "AVX512VPCLMULQDQ"},
+    {"xop", "XOP"},
+};
+
+TEST(Traits, FollowEachRowOfTheCpuTable) {
+  Facts facts = OrdinaryFacts();
+  for (const auto& [feature, traits] : kCpuTable) {
+    facts.cpu_features = Set{feature};
+    std::string seen;
+    for (const auto& [trait, value] : DescribeRootTraits(facts, NodeConfiguration(), {})) {
+      if (!value || trait.rfind("HW_CPU_X86_", 0) != 0) continue;
+      seen += (seen.empty() ? "" : " ") + trait.substr(sizeof("HW_CPU_X86_") - 1);
+    }
+    const bool younger = std::string(traits).rfind("AMX", 0) == 0 && seen.empty();
+    if (!younger) {
+      EXPECT_EQ(seen, traits) << feature;  // E-1, T-214
+    }
+  }
+  EXPECT_EQ(CpuFeatureTraits().size(), std::size(kCpuTable) + 2);  // two have two
 }
 
 TEST(Traits, OfEveryTableRowAreKnown) {
@@ -164,6 +233,87 @@ TEST(Traits, FollowFirmwareAndOptions) {
       {"COMPUTE_SECURITY_STATELESS_FIRMWARE", false,
        [](Facts* facts, NodeConfiguration*) { facts->library_version = EncodeVersion(8, 5, 9); }},
   });
+}
+
+struct Family {
+  const char* rule;
+  const char* prefix;
+  const char* present;  // of an ordinary node with KVM, by name
+  const char* absent;
+  void (*change)(Facts*);
+};
+
+void Unchanged(Facts* /*facts*/) {}
+
+const Family kFamilies[] = {
+    {"E-3", "COMPUTE_STORAGE_BUS_", "IDE SCSI", "FDC LXC SATA USB VIRTIO UML XEN",
+     [](Facts* facts) {
+       facts->emulators.disk_buses = {"ide", "scsi"};
+     }},
+    {"E-3", "COMPUTE_GRAPHICS_MODEL_", "NONE VMVGA", "BOCHS CIRRUS GOP QXL VGA VIRTIO XEN",
+     [](Facts* facts) {
+       facts->emulators.video_models = {"none", "vmvga"};
+     }},
+    {"E-3", "COMPUTE_NET_VIF_MODEL_",
+     "E1000 E1000E NE2K_PCI PCNET RTL8139 SPAPR_VLAN VIRTIO VMXNET3", "LAN9118", Unchanged},
+    {"E-3", "COMPUTE_NET_VIF_MODEL_", "LAN9118 VIRTIO", "",
+     [](Facts* facts) { facts->virt_type = "qemu"; }},
+    {"E-3", "COMPUTE_NET_VIF_MODEL_", "VIRTIO RTL8139 E1000", "E1000E NE2K_PCI VMXNET3 LAN9118",
+     [](Facts* facts) { facts->virt_type = "parallels"; }},
+    {"E-3", "COMPUTE_NET_VIF_MODEL_", "IGB", "",
+     [](Facts* facts) {
+       facts->library_version = EncodeVersion(9, 3, 0);
+       facts->hypervisor_version = EncodeVersion(8, 0, 0);
+     }},
+    {"E-3", "COMPUTE_NET_VIF_MODEL_", "", "IGB",
+     [](Facts* facts) {
+       facts->library_version = EncodeVersion(9, 3, 0);
+       facts->hypervisor_version = EncodeVersion(7, 99, 0);
+     }},
+    {"E-3", "COMPUTE_NET_VIRTIO_", "PACKED", "", Unchanged},
+    {"E-3", "COMPUTE_VIOMMU_MODEL_", "AUTO VIRTIO", "INTEL SMMUV3",
+     [](Facts* facts) { facts->library_version = EncodeVersion(8, 3, 0); }},
+    {"E-3", "COMPUTE_VIOMMU_MODEL_", "AUTO INTEL", "SMMUV3 VIRTIO",
+     [](Facts* facts) {
+       facts->library_version = EncodeVersion(8, 2, 9);
+       facts->emulators.archs = {"x86_64"};
+     }},
+    {"E-3", "COMPUTE_SOUND_MODEL_", "SB16 ES1370 PCSPK AC97 ICH6 ICH9 USB", "VIRTIO", Unchanged},
+    {"E-3", "COMPUTE_SOUND_MODEL_", "VIRTIO", "",
+     [](Facts* facts) {
+       facts->library_version = EncodeVersion(10, 4, 0);
+       facts->hypervisor_version = EncodeVersion(8, 2, 0);
+     }},
+    {"E-4", "COMPUTE_NET_ATTACH_", "INTERFACE INTERFACE_WITH_TAG", "", Unchanged},
+    {"E-4", "COMPUTE_",
+     "DEVICE_TAGGING VOLUME_ATTACH_WITH_TAG VOLUME_EXTEND VOLUME_MULTI_ATTACH TRUSTED_CERTS "
+     "ACCELERATORS RESCUE_BFV SOCKET_PCI_NUMA_AFFINITY STORAGE_VIRTIO_FS",
+     "SAME_HOST_COLD_MIGRATE MEM_BACKING_FILE", Unchanged},
+    {"E-4", "COMPUTE_IMAGE_TYPE_", "AKI AMI ARI ISO RAW QCOW2", "PLOOP VDI VHD VHDX VMDK", Unchanged},
+    {"E-4", "COMPUTE_IMAGE_TYPE_", "PLOOP", "",
+     [](Facts* facts) { facts->virt_type = "parallels"; }},
+    {"E-4", "COMPUTE_ADDRESS_SPACE_", "PASSTHROUGH EMULATED", "",
+     [](Facts* facts) { facts->library_version = EncodeVersion(8, 7, 0); }},
+    {"E-4", "COMPUTE_ADDRESS_SPACE_", "", "PASSTHROUGH EMULATED",
+     [](Facts* facts) { facts->library_version = EncodeVersion(8, 6, 9); }},
+    {"E-5", "", "COMPUTE_NODE OWNER_NOVA", "", Unchanged},
+};
+
+TEST(Traits, ComeInWholeFamilies) {
+  for (const Family& family : kFamilies) {
+    Facts facts = OrdinaryFacts();
+    family.change(&facts);
+    const OwnedTraits owned = DescribeRootTraits(facts, NodeConfiguration(), {});
+    for (const bool want : {true, false}) {
+      for (const absl::string_view name :
+           absl::StrSplit(want ? family.present : family.absent, ' ', absl::SkipEmpty())) {
+        const std::string trait = absl::StrCat(family.prefix, name);
+        if (!IsStandardTrait(trait)) continue;  // younger than the compiled-in list
+        ASSERT_EQ(owned.count(trait), 1U) << family.rule << trait;
+        EXPECT_EQ(owned.at(trait), want) << family.rule << ' ' << trait;  // E-3, E-4, E-5, T-214
+      }
+    }
+  }
 }
 
 TEST(Traits, TellThatTheServiceIsDisabled) {  // T-212

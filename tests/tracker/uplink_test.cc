@@ -1,128 +1,21 @@
 // The stream to placement, against a placement that does as the test wishes.
 #include "tracker/uplink.h"
 
-#include <filesystem>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/tracker/fake_placement.h"
-#include "tests/tracker/test_data.h"
-#include "tracker/hypervisor_events.h"
-#include "tracker/uplink_wire.h"
-#include "tracker/uuid.h"
+#include "tests/tracker/uplink_fixture.h"
 
 namespace berth::tracker {
 namespace {
 
 namespace v1 = placement::v1;
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 using ::testing::Contains;
 using Fate = FakePlacement::Fate;
 using Requests = std::vector<FakePlacement::Request>;
 
-class UplinkTest : public testing::Test {
- protected:
-  UplinkTest() {
-    char path[] = "/tmp/berth-uplink-XXXXXX";
-    state_ = mkdtemp(path);
-    Node::Options options;
-    options.configuration.uri = "test://" + TestDataPath("three_guests.xml");
-    options.configuration.name = "n1";
-    options.surroundings.state_path = state_;
-    options.surroundings.host_address = "127.0.0.1";
-    options.host = "h";
-    node_ = std::make_unique<Node>(options, &pool_, [](const HypervisorEvent&) {});
-    EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);
-    uuid_ = node_->identity()->uuid;
-  }
-  ~UplinkTest() override { std::filesystem::remove_all(state_); }
-
-  PassOutcome Pass(milliseconds later = milliseconds(0)) {
-    return node_->Pass(steady_clock::now() + later);
-  }
-
-  std::unique_ptr<Uplink> Connect(const FakePlacement& placement) {
-    UplinkOptions options;
-    options.target = placement.target();
-    options.host = "h";
-    options.incarnation = RandomUuid();
-    options.machine_id = "m";
-    options.version = "1";
-    options.started_at = absl::Now();
-    options.backoff.base = milliseconds(1);
-    options.backoff.cap = milliseconds(50);
-    UplinkCallbacks callbacks;
-    callbacks.log = [](const absl::Status&, absl::string_view) {};
-    callbacks.refused = [this](const std::string&, const absl::Status& status, bool first) {
-      MutexLock lock(&mutex_);
-      refusal_ = std::string(status.message()) + (first ? " first" : "");
-      changed_.NotifyAll();
-    };
-    callbacks.records_changed = [] {};
-    callbacks.audit_ordered = [this](const std::string& order, const std::string&) {
-      MutexLock lock(&mutex_);
-      order_ = order;
-      changed_.NotifyAll();
-    };
-    return std::make_unique<Uplink>(options, std::vector<Node*>{node_.get()}, callbacks);
-  }
-
-  // Waits until `holds`; looked at again whenever something was heard, or a little later.
-  bool Eventually(const std::function<bool()>& holds) {
-    const auto deadline = steady_clock::now() + std::chrono::seconds(10);
-    MutexLock lock(&mutex_);
-    while (steady_clock::now() < deadline) {
-      mutex_.Unlock();
-      const bool good = holds();
-      mutex_.Lock();
-      if (good) return true;
-      changed_.WaitUntil(&mutex_, steady_clock::now() + milliseconds(5));
-    }
-    return false;
-  }
-  std::string refusal() {
-    MutexLock lock(&mutex_);
-    return refusal_;
-  }
-  std::string last_order() {
-    MutexLock lock(&mutex_);
-    return order_;
-  }
-  bool Settles() {
-    return Eventually([this] { return node_->view().settled; });
-  }
-
-  FakePlacement::Response PushWithProvider(const KnownProvider& known) {
-    FakePlacement::Response response;
-    v1::Push* const push = response.mutable_push();
-    push->set_node_uuid(uuid_);
-    push->set_complete(true);
-    v1::Provider* const provider = push->add_providers();
-    provider->set_uuid(known.uuid);
-    provider->set_name(known.name);
-    provider->set_generation(known.generation);
-    for (const auto& [name, inventory] : known.inventories) {
-      v1::Inventory& item = (*provider->mutable_inventories())[name];
-      item.set_total(inventory.total);
-      item.set_reserved(inventory.reserved);
-      item.set_max_unit(inventory.max_unit);
-      item.set_allocation_ratio(inventory.allocation_ratio);
-    }
-    for (const std::string& trait : known.traits) provider->add_traits(trait);
-    return response;
-  }
-
-  HypervisorEventLoop loop_;
-  DeadlinePool pool_{DeadlinePool::Options()};
-  std::string state_;
-  std::unique_ptr<Node> node_;
-  std::string uuid_;
-  Mutex mutex_;
-  CondVar changed_;
-  std::string refusal_;
-  std::string order_;
-};
+constexpr char kFirst[] = "11111111-aaaa-4111-8111-111111111111";
+constexpr char kSecond[] = "22222222-aaaa-4222-8222-222222222222";
+constexpr char kThird[] = "33333333-aaaa-4333-8333-333333333333";
 
 TEST_F(UplinkTest, SaysHelloAndSendsASnapshot) {  // T-226
   FakePlacement placement;
@@ -141,8 +34,20 @@ TEST_F(UplinkTest, SaysHelloAndSendsASnapshot) {  // T-226
   EXPECT_EQ(report.sequence(), 1);
   EXPECT_LE(report.digest().size(), 64u);
   EXPECT_EQ(report.facts().memory_mib(), 65536);
+  const Facts& facts = node_->view().audit->report.facts;
+  EXPECT_EQ(report.facts().vcpus(), facts.vcpus);  // T-26
+  EXPECT_EQ(report.facts().disk_gib(), facts.local_disk_gib);
+  EXPECT_EQ(report.facts().disk_available_least_gib(), facts.disk_available_least_gib);
+  EXPECT_EQ(report.facts().cpu_info_json(), facts.cpu_info);
+  EXPECT_EQ(report.facts().hypervisor_type(), "TEST");
+  EXPECT_EQ(report.facts().hypervisor_version(), facts.hypervisor_version);
+  EXPECT_EQ(report.facts().supported_instances_size(),
+            static_cast<int>(facts.supported_instances.size()));
+  EXPECT_EQ(report.facts().host_ip(), "127.0.0.1");  // T-69
+  EXPECT_EQ(report.observation().vcpus_used(), 3);
   EXPECT_EQ(report.facts().pci_devices_size(), 2);
-  EXPECT_EQ(report.orphans().orphans_size(), 2);  // running ones; nobody claims them
+  // Running ones that nobody claims; they keep nobody from starting.
+  EXPECT_EQ(report.orphans().orphans_size(), 2);  // T-20 c as decided
   ASSERT_EQ(report.providers_size(), 1);
   EXPECT_FALSE(report.providers(0).has_base_generation());
   EXPECT_EQ(report.providers(0).inventories().at("MEMORY_MB").total(), 65536);
@@ -219,7 +124,7 @@ TEST_F(UplinkTest, GivesUpAfterFourConflictsUntilTheNextPass) {  // T-229
   EXPECT_EQ(placement.reports().size(), 4u);
   Pass();
   uplink->Notify();
-  EXPECT_TRUE(placement.WaitForReports(5));
+  EXPECT_TRUE(placement.WaitForReports(5));  // T-55
 }
 
 TEST_F(UplinkTest, SendsASnapshotAfterAGap) {
@@ -280,6 +185,25 @@ TEST_F(UplinkTest, PutsBackWhatAnOperatorRemoved) {  // T-211, T-228
   EXPECT_THAT(wanted.traits_absent(), testing::Not(Contains("CUSTOM_MINE")));
 }
 
+TEST_F(UplinkTest, DoesNotInsistOnATraitThatPlacementDoesNotKnow) {
+  FakePlacement placement;
+  placement.unknown_traits = {"COMPUTE_NODE"};
+  const auto uplink = Connect(placement);
+  ASSERT_TRUE(placement.WaitForReports(1));
+  ASSERT_TRUE(Settles());
+  const KnownProvider known = node_->view().records->tree[0];
+  EXPECT_EQ(known.traits.count("COMPUTE_NODE"), 0u);  // T-213
+  FakePlacement::Response push = PushWithProvider(known);
+  push.mutable_revision()->set_number(9);
+  placement.Say(push);
+  ASSERT_TRUE(Eventually([&] { return node_->told_up_to().has_value(); }));
+  Pass();
+  uplink->Notify();
+  const int64_t beats = uplink->status().heartbeats;
+  ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
+  EXPECT_EQ(placement.reports().size(), 1u);  // T-213
+}
+
 TEST_F(UplinkTest, HoldsBackWhatOnlyAllocationsChanged) {
   FakePlacement placement;
   const auto uplink = Connect(placement);
@@ -322,6 +246,71 @@ TEST_F(UplinkTest, ComesBackWithItsDigest) {  // T-226, T-230
   EXPECT_TRUE(placement->reports().empty());
 }
 
+TEST_F(UplinkTest, SaysUpToWhatItHasHeard) {  // T-226, T-228
+  auto placement = std::make_unique<FakePlacement>();
+  const int port = placement->port();
+  placement->recorded.emplace_back();
+  placement->recorded[0].set_node_uuid(uuid_);
+  placement->recorded[0].set_node_name("n1");
+  placement->recorded[0].set_host("h");
+  const auto uplink = Connect(*placement);
+  ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnected; }));
+  EXPECT_FALSE(placement->requests()[0].hello().nodes(0).has_pushed_revision());
+  KnownProvider known;
+  known.uuid = uuid_;
+  known.name = "n1";
+  known.generation = 5;
+  FakePlacement::Response everything = PushWithProvider(known);
+  const auto claim = [&](FakePlacement::Response* push, const char* consumer, int64_t amount) {
+    v1::Consumer* const told = push->mutable_push()->add_consumers();
+    told->set_uuid(consumer);
+    told->add_allocations()->set_provider_uuid(uuid_);
+    (*told->mutable_allocations(0)->mutable_resources())["VCPU"] = amount;
+  };
+  claim(&everything, kFirst, 1);
+  claim(&everything, kSecond, 2);
+  everything.mutable_revision()->set_epoch(3);
+  everything.mutable_revision()->set_number(40);
+  placement->Say(everything);
+  const auto allocated = [&] {
+    const auto audit = node_->view().audit;
+    return audit->report.accounting.allocated.vcpus;
+  };
+  ASSERT_TRUE(Eventually([&] { return allocated() == 3; }));
+  ASSERT_TRUE(Settles());
+  const int64_t sequence = node_->view().acknowledged_sequence;
+
+  placement.reset();
+  ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnecting; }));
+  placement = std::make_unique<FakePlacement>(port);
+  placement->standing = v1::NODE_STANDING_KNOWN;
+  placement->last_sequence = sequence;
+  ASSERT_TRUE(placement->Wait([](const Requests& all) { return !all.empty(); }));
+  const v1::NodeDigest again = placement->requests()[0].hello().nodes(0);
+  EXPECT_EQ(again.pushed_revision().epoch(), 3);
+  EXPECT_EQ(again.pushed_revision().number(), 40);
+  ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnected; }));
+  // What changed meanwhile: one let go, one came, one stays unsaid.
+  FakePlacement::Response changed;
+  changed.mutable_push()->set_node_uuid(uuid_);
+  changed.mutable_push()->add_removed_consumer_uuids(kFirst);
+  claim(&changed, kThird, 4);
+  changed.mutable_revision()->set_epoch(3);
+  changed.mutable_revision()->set_number(44);
+  placement->Say(changed);
+  ASSERT_TRUE(Eventually([&] { return allocated() == 6; }));
+  EXPECT_EQ(node_->told_up_to(), (LedgerRevision{3, 44}));
+  // A database that went back in time: the next session has to tell everything.
+  changed.mutable_revision()->set_recovery_required(true);
+  placement->Say(changed);
+  ASSERT_TRUE(Eventually([&] { return !node_->told_up_to().has_value(); }));
+  changed.mutable_revision()->set_recovery_required(false);
+  claim(&changed, kFirst, 1);
+  placement->Say(changed);
+  ASSERT_TRUE(Eventually([&] { return allocated() == 7; }));
+  EXPECT_FALSE(node_->told_up_to().has_value());  // changes alone do not mend it
+}
+
 TEST_F(UplinkTest, RefusesAnIdentityThatContradicts) {  // T-12, T-20
   FakePlacement placement;
   placement.recorded.emplace_back();
@@ -335,7 +324,7 @@ TEST_F(UplinkTest, RefusesAnIdentityThatContradicts) {  // T-12, T-20
   Pass();
   uplink->Notify();
   ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > 2; }));
-  EXPECT_TRUE(placement.reports().empty());
+  EXPECT_TRUE(placement.reports().empty());  // T-53
 }
 
 TEST_F(UplinkTest, NeverComesBackOnceFenced) {  // T-14
@@ -377,6 +366,9 @@ TEST_F(UplinkTest, NeverHoldsUpAPass) {  // T-231
   }
   EXPECT_EQ(placement.reports().size(), 1u);  // T-227: one in flight
   EXPECT_TRUE(node_->view().unsettled_since.has_value());
+  EXPECT_TRUE(placement.Wait([](const Requests& all) {  // T-56
+    return all.back().has_heartbeat() && all.back().heartbeat().nodes(0).has_placement_lag();
+  }));
 }
 
 }  // namespace
