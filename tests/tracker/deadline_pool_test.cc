@@ -31,11 +31,11 @@ TEST(DeadlinePool, LeavesAHungCallBehind) {  // T-70, T-390
     released.wait();
     ++*ended;
   };
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(pool.Run("hang", hang, absl::Milliseconds(20)).code(),
+  // On a busy machine a call may be given up before it began: that one does not count as hung.
+  while (pool.hung() < 2) {
+    ASSERT_EQ(pool.Run("hang", hang, absl::Milliseconds(20)).code(),
               absl::StatusCode::kDeadlineExceeded);
   }
-  EXPECT_EQ(pool.hung(), 2);
   EXPECT_EQ(pool.Run("more", hang, absl::Seconds(30)).code(), absl::StatusCode::kUnavailable);
   release->set_value();
   while (pool.hung() > 0) std::this_thread::yield();
