@@ -1,11 +1,13 @@
 #include "services/report_session.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "services/log.h"
+#include "services/missed_changes.h"
 #include "services/status.h"
 #include "services/wire_fleet.h"
 
@@ -153,7 +155,7 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
                                                       : pb::NODE_STANDING_WAIT);
 }
 
-// What the tracker has not seen: nothing where it has followed to the present, else all there is.
+// What the tracker has not seen: what changed since it last heard, else all there is.
 void ReportSession::BeginPushes(const State& state) {
   const std::vector<ProviderId> own = OwnNodes(state);
   MutexLock lock(&mutex_);
@@ -161,8 +163,9 @@ void ReportSession::BeginPushes(const State& state) {
   for (const HelloNode& node : hello_.nodes) {
     if (std::find(own.begin(), own.end(), node.id) == own.end()) continue;
     PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
-    const bool followed = node.pushed && *node.pushed == state.position().revision;
-    if (!followed && state.FindProvider(node.id)) scope.complete = true;
+    if (!state.FindProvider(node.id)) continue;
+    const placement::Revision now = state.position().revision;
+    if (!AddMissed(sessions_->ledger()->feed(), now, node, &scope)) scope.complete = true;
   }
   scopes_ = std::move(scopes);
 }
@@ -314,12 +317,16 @@ void ReportSession::TellPushes() {
 }
 
 bool ReportSession::NextPush(pb::SessionResponse* message) {
+  const placement::Revision dispatched = sessions_->dispatched();
   const placement::StatePtr state = sessions_->ledger()->Newest();
+  const placement::Revision newest = state->position().revision;
   for (auto& [node, scope] : scopes_) {
     const bool stands = state->FindProvider(node).has_value();
     if (scope.complete && !stands) scope.complete = false;
     if (scope.empty()) continue;
-    SetRevision(state->position().revision, message->mutable_revision());
+    // Names that are told from the newest state may lack some that it changed as well.
+    SetRevision(scope.complete ? newest : std::min(newest, dispatched),
+                message->mutable_revision());
     FillPush(*state, key_.first, node, scope, message->mutable_push());
     scope = PushScope();
     return true;

@@ -51,6 +51,7 @@ ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
   {
     MutexLock lock(&follow_mutex_);
     followed_ = ledger->Newest()->position().revision;
+    NoteDispatched(followed_);
   }
   feed_handle_ = ledger->feed().Subscribe(std::nullopt, [this] { Wake(); });
 }
@@ -261,11 +262,24 @@ bool ReportSessions::FollowOnce() {
     followed_ = ledger_->Newest()->position().revision;
     MutexLock sessions_lock(&mutex_);
     for (const auto& [key, session] : by_service_) session->TouchAll();
+    NoteDispatched(followed_);
     return false;
   }
   for (const placement::FeedBatchPtr& batch : *batches) Dispatch(*batch);
-  if (!batches->empty()) followed_ = batches->back()->revision;
-  return !batches->empty();
+  if (batches->empty()) return false;
+  followed_ = batches->back()->revision;
+  NoteDispatched(followed_);
+  return true;
+}
+
+void ReportSessions::NoteDispatched(placement::Revision revision) {
+  MutexLock lock(&dispatched_mutex_);
+  dispatched_ = revision;
+}
+
+placement::Revision ReportSessions::dispatched() const {
+  MutexLock lock(&dispatched_mutex_);
+  return dispatched_;
 }
 
 void ReportSessions::Dispatch(const placement::FeedBatch& batch) {

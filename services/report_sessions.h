@@ -47,6 +47,9 @@ class ReportSessions {
   Liveness& liveness() { return liveness_; }
   absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
 
+  // The revision up to which streams have been told what touches their nodes.
+  placement::Revision dispatched() const;
+
   // `stream` is open, whether or not it ever says Hello; it has ended.
   void Opened(const std::shared_ptr<TrackerStream>& stream);
   void Closed(const std::shared_ptr<TrackerStream>& stream);
@@ -89,6 +92,7 @@ class ReportSessions {
   void Wake();
   void FollowFeed();
   bool FollowOnce();
+  void NoteDispatched(placement::Revision revision);
   void Mark(placement::MarkService turn);
   void MarkDown(const std::vector<placement::MarkService>& turns);
   void Dispatch(const placement::FeedBatch& batch);
@@ -106,6 +110,9 @@ class ReportSessions {
 
   mutable placement::Mutex follow_mutex_;  // one follower at a time; before mutex_
   placement::Revision followed_ ABSL_GUARDED_BY(follow_mutex_);
+
+  mutable placement::Mutex dispatched_mutex_;  // innermost
+  placement::Revision dispatched_ ABSL_GUARDED_BY(dispatched_mutex_);
 
   mutable placement::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;

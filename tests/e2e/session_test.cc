@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -44,7 +45,8 @@ class Tracker {
     stream_ = stub_->Session(&context_);
   }
 
-  void Hello(const std::string& digest, const std::string& machine = "m1") {
+  void Hello(const std::string& digest, const std::string& machine = "m1",
+             const std::optional<pb::Revision>& pushed = std::nullopt) {
     pb::SessionRequest request;
     pb::Hello& hello = *request.mutable_hello();
     hello.set_host(host_);
@@ -55,6 +57,7 @@ class Tracker {
     named->set_node_uuid(node_);
     named->set_node_name(host_);
     named->set_digest(digest);
+    if (pushed) *named->mutable_pushed_revision() = *pushed;
     stream_->Write(request);
   }
 
@@ -89,6 +92,7 @@ class Tracker {
     pb::SessionResponse response;
     while (stream_->Read(&response)) {
       if (!response.has_push()) return response;
+      told_up_to = response.revision();
       pushes.push_back(response.push());
     }
     return pb::SessionResponse();
@@ -96,7 +100,9 @@ class Tracker {
   pb::Push NextPush() {
     pb::SessionResponse response;
     while (stream_->Read(&response)) {
-      if (response.has_push()) return response.push();
+      if (!response.has_push()) continue;
+      told_up_to = response.revision();
+      return response.push();
     }
     return pb::Push();
   }
@@ -120,6 +126,7 @@ class Tracker {
 
   grpc::ClientReaderWriter<pb::SessionRequest, pb::SessionResponse>& stream() { return *stream_; }
   std::vector<pb::Push> pushes;
+  pb::Revision told_up_to;  // of the last push
 
  private:
   std::unique_ptr<pb::ReportService::Stub> stub_;
@@ -259,6 +266,46 @@ TEST_F(SessionTest, ClaimsArePushed) {  // T-228
   EXPECT_EQ(push.consumers(0).uuid(), consumer);
   EXPECT_EQ(push.consumers(0).allocations(0).resources().at("VCPU"), 3);
   tracker.End();
+}
+
+TEST_F(SessionTest, WhoComesBackIsToldWhatChanged) {  // T-226, T-228
+  pb::Revision told;
+  {
+    Tracker tracker(channel_, host_, node_);
+    tracker.Appear(16);
+    while (!tracker.NextPush().complete()) {
+    }
+    Claim(1);
+    EXPECT_EQ(tracker.NextPush().consumers_size(), 1);
+    told = tracker.told_up_to;
+    tracker.End();
+  }
+  const std::string consumer = Claim(3);
+  {
+    Tracker back(channel_, host_, node_);
+    back.Hello("digest-16", "m1", told);
+    EXPECT_TRUE(back.Next().has_welcome());
+    const pb::Push push = back.pushes.empty() ? back.NextPush() : back.pushes[0];
+    EXPECT_FALSE(push.complete());
+    EXPECT_EQ(push.providers_size(), 0);
+    std::set<std::string> told_again;
+    for (const pb::Consumer& one : push.consumers()) told_again.insert(one.uuid());
+    EXPECT_EQ(told_again.count(consumer), 1U) << push.ShortDebugString();
+    EXPECT_GE(back.told_up_to.number(), told.number());
+    back.End();
+  }
+  // Of another epoch, or of a future that is none: what it saw may have been lost.
+  for (const auto& [epoch, number] :
+       {std::pair<int64_t, int64_t>(2, told.number()), std::pair<int64_t, int64_t>(1, 1 << 20)}) {
+    pb::Revision elsewhere;
+    elsewhere.set_epoch(epoch);
+    elsewhere.set_number(number);
+    Tracker lost(channel_, host_, node_);
+    lost.Hello("digest-16", "m1", elsewhere);
+    EXPECT_TRUE(lost.Next().has_welcome());
+    EXPECT_TRUE((lost.pushes.empty() ? lost.NextPush() : lost.pushes[0]).complete());
+    lost.End();
+  }
 }
 
 TEST_F(SessionTest, ANewerProcessTakesOver) {  // T-14

@@ -1,0 +1,79 @@
+// What a tracker is told that comes back.
+#include "services/missed_changes.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::services {
+namespace {
+
+using placement::ConsumerId;
+using placement::ProviderId;
+using placement::Revision;
+using placement::Uuid;
+
+const ProviderId kNode{Uuid{1, 1}};
+const ProviderId kOther{Uuid{1, 2}};
+
+// A feed that begins after revision 10 of epoch 2 and in which each batch lets one consumer of `kNode`,
+// numbered as the batch, and one of another node go.
+class MissedChangesTest : public ::testing::Test {
+ protected:
+  void Append(int64_t last) {
+    for (int64_t number = next_; number <= last; ++number) {
+      auto batch = std::make_shared<placement::FeedBatch>();
+      batch->revision = {2, number};
+      for (const ProviderId root : {kNode, kOther}) {
+        const uint64_t high = root == kNode ? 7 : 8;
+        placement::Changes changes;
+        changes.push_back(
+            placement::ConsumerRemoved{ConsumerId{Uuid{high, static_cast<uint64_t>(number)}}});
+        batch->commands.push_back(
+            {.actor = "tracker/h (unverified)",
+             .request_id = "",
+             .changes = std::make_shared<const placement::Changes>(std::move(changes)),
+             .roots = {root}});
+      }
+      feed_.Append(batch);
+    }
+    next_ = last + 1;
+  }
+  // Numbers of the consumers that a tracker is told which has heard up to `heard`; -1: everything.
+  std::vector<int64_t> Told(std::optional<Revision> heard, Revision now) {
+    PushScope scope;
+    if (!AddMissed(feed_, now, {kNode, "n", "", heard}, &scope) || scope.complete) return {-1};
+    std::vector<int64_t> numbers;
+    for (const ConsumerId& id : scope.consumers) {
+      EXPECT_EQ(id.uuid.high, 7U);  // nothing of another node
+      numbers.push_back(static_cast<int64_t>(id.uuid.low));
+    }
+    return numbers;
+  }
+
+  MissedChangesTest() { feed_.Restart({2, 10}); }
+  placement::Feed feed_{1000};
+  int64_t next_ = 11;
+};
+
+TEST_F(MissedChangesTest, AreThoseSinceItHeard) {  // T-228
+  using Numbers = std::vector<int64_t>;
+  EXPECT_EQ(Told(Revision{2, 10}, {2, 10}), Numbers());
+  Append(14);
+  EXPECT_EQ(Told(Revision{2, 14}, {2, 14}), Numbers());
+  EXPECT_EQ(Told(Revision{2, 12}, {2, 14}), (Numbers{13, 14}));
+  EXPECT_EQ(Told(Revision{2, 10}, {2, 14}), (Numbers{11, 12, 13, 14}));
+  EXPECT_EQ(Told(std::nullopt, {2, 14}), Numbers{-1});
+  EXPECT_EQ(Told(Revision{2, 9}, {2, 14}), Numbers{-1});   // no longer in memory
+  EXPECT_EQ(Told(Revision{1, 14}, {2, 14}), Numbers{-1});  // of an epoch that ended
+  EXPECT_EQ(Told(Revision{3, 1}, {2, 14}), Numbers{-1});   // of one that is none
+  EXPECT_EQ(Told(Revision{2, 15}, {2, 14}), Numbers{-1});  // of a future that was lost
+}
+
+TEST_F(MissedChangesTest, AreBounded) {
+  Append(10 + 250);
+  EXPECT_EQ(Told(Revision{2, 10}, {2, 260}).size(), 250U);
+  Append(10 + 260);
+  EXPECT_EQ(Told(Revision{2, 10}, {2, 270}), std::vector<int64_t>{-1});
+}
+
+}  // namespace
+}  // namespace berth::services
