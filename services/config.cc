@@ -206,4 +206,6 @@ absl::StatusOr<Config::Next> Config::Parse(int argc, const char* const* argv) {
   return impl_->check_only ? Next::kCheckOnly : Next::kStart;
 }
 
+const std::string& Config::file() const { return impl_->file; }
+
 }  // namespace berth::services

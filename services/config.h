@@ -58,6 +58,8 @@ class Config {
   // Reads the command line, the environment and the file. kInvalidArgument, in words for the one
   // who typed it, for an unknown setting, an ill-formed value or a file that cannot be read.
   absl::StatusOr<Next> Parse(int argc, const char* const* argv);
+  // The file that Parse read; empty: none.
+  const std::string& file() const;
 
  private:
   class Impl;

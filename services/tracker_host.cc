@@ -1,8 +1,10 @@
 #include "services/tracker_host.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,7 +61,7 @@ Started Judge(const PassOutcome& outcome) {
 }  // namespace
 
 TrackerHost::TrackerHost(tracker::Configuration configuration)
-    : configuration_(std::move(configuration)) {
+    : configuration_(std::move(configuration)), running_(configuration_.nodes) {
   for (size_t i = 0; i < configuration_.nodes.size(); ++i) {
     nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &pool_,
                                             [this, i, gate = gate_](const HypervisorEvent& event) {
@@ -148,6 +150,35 @@ void TrackerHost::Stop() {
     uplink = std::move(uplink_);
   }
   uplink.reset();  // outside the lock: its thread may be asking for it
+}
+
+absl::StatusOr<std::vector<std::string>> TrackerHost::Reconfigure(
+    const tracker::Configuration& read) {
+  tracker::MutexLock lock(&mutex_);
+  tracker::Configuration merged = configuration_;
+  merged.nodes = running_;
+  bool same_nodes = read.nodes.size() == merged.nodes.size();
+  std::set<std::string> waiting;
+  for (tracker::NodeConfiguration& node : merged.nodes) {
+    const auto found = std::find_if(read.nodes.begin(), read.nodes.end(), [&](const auto& other) {
+      return other.uri == node.uri && other.name == node.name;
+    });
+    same_nodes = same_nodes && found != read.nodes.end();
+    if (found == read.nodes.end()) continue;
+    for (std::string& name : TakeReloadable(*found, &node)) waiting.insert(std::move(name));
+  }
+  if (!same_nodes) waiting.insert("hypervisor");
+  const absl::Status valid = Validate(merged, nullptr);
+  if (!valid.ok()) return valid;
+  running_ = merged.nodes;
+  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->Configure(running_[i]);
+  return std::vector<std::string>(waiting.begin(), waiting.end());
+}
+
+void TrackerHost::RequestRecords() {
+  for (const std::unique_ptr<Node>& node : nodes_) node->WantAllRecords();
+  tracker::MutexLock lock(&mutex_);
+  if (uplink_ != nullptr) uplink_->Greet();
 }
 
 void TrackerHost::RequestAll(PassCause cause) {

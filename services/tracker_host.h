@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "services/metrics.h"
 #include "services/tracker_runner.h"
 #include "tracker/configuration.h"
@@ -39,6 +40,12 @@ class TrackerHost {
   // No new passes; waits for those that run; ends the stream.
   void Stop();
 
+  // Takes from `read` what may change while the nodes run; their next passes go by it. Returns the names
+  // of settings that wait for a restart, `hypervisor` where the nodes are others. kInvalidArgument,
+  // and nothing is changed, where what would result contradicts itself.
+  absl::StatusOr<std::vector<std::string>> Reconfigure(const tracker::Configuration& read);
+  // Has placement tell all that it holds of the nodes again (T-63).
+  void RequestRecords();
   // Asks every node for a pass.
   void RequestAll(tracker::PassCause cause);
   const std::vector<std::unique_ptr<NodeRunner>>& runners() const { return runners_; }
@@ -64,6 +71,7 @@ class TrackerHost {
   tracker::DeadlinePool pool_{tracker::DeadlinePool::Options()};
   std::vector<std::unique_ptr<tracker::Node>> nodes_;
   mutable tracker::Mutex mutex_;
+  std::vector<tracker::NodeConfiguration> running_ ABSL_GUARDED_BY(mutex_);  // of each node
   std::unique_ptr<tracker::Uplink> uplink_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<NodeRunner>> runners_;  // constant after construction
 };

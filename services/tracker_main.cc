@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,9 +18,9 @@
 #include "services/server.h"
 #include "services/tracker_host.h"
 #include "services/tracker_options.h"
+#include "services/tracker_reload.h"
 #include "services/tracker_service.h"
 #include "services/version.h"
-#include "tracker/host_address.h"
 #include "tracker/identity.h"
 #include "tracker/state_directory.h"
 #include "tracker/uuid.h"
@@ -64,19 +65,20 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options,
   return uplink;
 }
 
-// Waits for signals until one says stop; SIGHUP asks for a pass.
-void ServeUntilStopped(TrackerHost* host) {
+// Waits for signals until one says stop; SIGHUP calls `reload`.
+void ServeUntilStopped(const std::function<void()>& reload) {
   const sigset_t signals = Signals();
   while (true) {
     int signal = 0;
     if (sigwait(&signals, &signal) != 0) continue;
     if (signal != SIGHUP) return;
-    Log(LogLevel::kInfo, "asked to look again");
-    host->RequestAll(tracker::PassCause::kReload);
+    reload();
   }
 }
 
-int Serve(const TrackerOptions& options, const tracker::Configuration& configuration) {
+int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*)>& reload) {
+  const TrackerOptions& options = settings.options;
+  const tracker::Configuration& configuration = settings.configuration;
   absl::StatusOr<std::unique_ptr<tracker::StateDirectory>> state =
       tracker::StateDirectory::Open(configuration.state_path);
   if (!state.ok()) return Fail(state.status());
@@ -120,7 +122,7 @@ int Serve(const TrackerOptions& options, const tracker::Configuration& configura
        {"placement", options.placement},
        {"incarnation", incarnation}});
 
-  ServeUntilStopped(&host);
+  ServeUntilStopped([&] { reload(&host); });
   Log(LogLevel::kInfo, "stopping");
   (*server)->Drain([&host] { host.Stop(); });
   Log(LogLevel::kInfo, "stopped");
@@ -130,37 +132,24 @@ int Serve(const TrackerOptions& options, const tracker::Configuration& configura
 int Main(int argc, char** argv) {
   const sigset_t signals = Signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread, so that all inherit it
-  TrackerOptions options;
-  Config config("berth-tracker", "Audits this host's hypervisors and reports to placement.",
-                "/etc/berth/tracker.toml");
-  AddTrackerOptions(&options, &config);
-  const absl::StatusOr<Config::Next> next = config.Parse(argc, argv);
-  if (next.ok() && *next == Config::Next::kEnd) return 0;
-  std::vector<std::string> warnings;
-  absl::StatusOr<tracker::Configuration> configuration =
-      next.ok() ? MakeConfiguration(options, &warnings)
-                : absl::StatusOr<tracker::Configuration>(next.status());
-  if (configuration.ok()) {
-    const absl::Status listeners = CheckListeners(ServerOptionsOf(options));
-    if (!listeners.ok()) configuration = listeners;
-  }
-  if (!configuration.ok()) {
-    std::fprintf(stderr, "berth-tracker: %s\n",
-                 std::string(configuration.status().message()).c_str());
+  const absl::StatusOr<TrackerSettings> settings = ReadTrackerSettings(argc, argv);
+  if (!settings.ok()) {
+    std::fprintf(stderr, "berth-tracker: %s\n", std::string(settings.status().message()).c_str());
     return 2;
   }
-  if (configuration->host.empty()) configuration->host = tracker::SystemHostName();
-  if (configuration->my_address.empty()) {
-    configuration->my_address = tracker::DefaultHostAddress();
-  }
-  if (*next == Config::Next::kCheckOnly) {
-    for (const std::string& warning : warnings) std::printf("warning: %s\n", warning.c_str());
+  if (settings->next == Config::Next::kEnd) return 0;
+  if (settings->next == Config::Next::kCheckOnly) {
+    for (const std::string& warning : settings->warnings) {
+      std::printf("warning: %s\n", warning.c_str());
+    }
     std::printf("the settings are good\n");
     return 0;
   }
-  StartLog(LogFormatOf(options.log_format), LogLevelOf(options.log_level));
-  for (const std::string& warning : warnings) Log(LogLevel::kWarning, warning);
-  return Serve(options, *configuration);
+  StartLog(LogFormatOf(settings->options.log_format), LogLevelOf(settings->options.log_level));
+  for (const std::string& warning : settings->warnings) Log(LogLevel::kWarning, warning);
+  return Serve(*settings, [&](TrackerHost* host) {
+    ReloadTracker(argc, argv, settings->options, host).IgnoreError();
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "tracker/cpu_set.h"
+#include "tracker/host_address.h"
 
 namespace berth::services {
 namespace {
@@ -312,6 +314,55 @@ absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& o
   if (!valid.ok()) return valid;
   if (warnings != nullptr) *warnings = std::move(told.texts);
   return configuration;
+}
+
+absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const* argv) {
+  TrackerSettings settings;
+  Config config("berth-tracker", "Audits this host's hypervisors and reports to placement.",
+                "/etc/berth/tracker.toml");
+  AddTrackerOptions(&settings.options, &config);
+  const absl::StatusOr<Config::Next> next = config.Parse(argc, argv);
+  if (!next.ok()) return next.status();
+  settings.next = *next;
+  if (settings.next == Config::Next::kEnd) return settings;
+  absl::StatusOr<tracker::Configuration> configuration =
+      MakeConfiguration(settings.options, &settings.warnings);
+  if (!configuration.ok()) return configuration.status();
+  const absl::Status listeners = CheckListeners(ServerOptionsOf(settings.options));
+  if (!listeners.ok()) return absl::InvalidArgumentError(listeners.message());
+  settings.configuration = *std::move(configuration);
+  if (!config.file().empty()) {
+    settings.configuration.configuration_directories = {
+        std::filesystem::absolute(config.file()).parent_path().string()};
+  }
+  if (settings.configuration.host.empty()) settings.configuration.host = tracker::SystemHostName();
+  if (settings.configuration.my_address.empty()) {
+    settings.configuration.my_address = tracker::DefaultHostAddress();
+  }
+  return settings;
+}
+
+std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
+                                           const TrackerOptions& read) {
+  std::vector<std::string> names;
+  const auto look = [&](const char* name, auto TrackerOptions::*field) {
+    if (running.*field != read.*field) names.emplace_back(name);
+  };
+  look("placement", &TrackerOptions::placement);
+  look("listen", &TrackerOptions::listen);
+  look("insecure-listen", &TrackerOptions::insecure_listen);
+  look("address-file", &TrackerOptions::address_file);
+  look("metrics-listen", &TrackerOptions::metrics_listen);
+  look("host", &TrackerOptions::host);
+  look("my-ip", &TrackerOptions::my_ip);
+  look("state-dir", &TrackerOptions::state_dir);
+  look("update-resources-interval", &TrackerOptions::update_resources_interval);
+  look("periodic-fuzzy-delay", &TrackerOptions::periodic_fuzzy_delay);
+  look("driver-timeout", &TrackerOptions::driver_timeout);
+  look("startup-driver-timeout", &TrackerOptions::startup_driver_timeout);
+  look("orphan-confirmation", &TrackerOptions::orphan_confirmation);
+  look("drain-max", &TrackerOptions::drain_max);
+  return names;
 }
 
 ServerOptions ServerOptionsOf(const TrackerOptions& options) {

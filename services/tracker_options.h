@@ -44,6 +44,22 @@ struct TrackerOptions {
 // Declares them all; `options` must live until the Config has parsed.
 void AddTrackerOptions(TrackerOptions* options, Config* config);
 
+// All that a start or a reload reads.
+struct TrackerSettings {
+  Config::Next next = Config::Next::kStart;
+  TrackerOptions options;
+  tracker::Configuration configuration;  // host and address are filled in
+  std::vector<std::string> warnings;
+};
+
+// Reads the command line, the environment and the file and checks what they make together.
+// kInvalidArgument, in words for the one who typed it, for what cannot be read or cannot work.
+absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const* argv);
+
+// The settings of the process, as they are typed, that differ and need a restart.
+std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
+                                           const TrackerOptions& read);
+
 // What the tracker runs with. kInvalidArgument, in words for the one who typed it, for what cannot
 // work; `warnings` gets what can and should be told.
 absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,

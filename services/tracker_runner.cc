@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/log.h"
+#include "tracker/version.h"
 
 namespace berth::services {
 namespace {
@@ -132,6 +133,12 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
     services::Log(
         LogLevel::kInfo, "the node is audited",
         {{"node", name}, {"result", std::string(tracker::PassResultName(outcome.result))}});
+    const tracker::Facts& facts = outcome.audit->report.facts;
+    const std::string advice =
+        facts.hypervisor_type == "QEMU"
+            ? tracker::VersionAdvice(facts.library_version, facts.hypervisor_version)
+            : "";
+    if (!advice.empty()) services::Log(LogLevel::kWarning, advice, {{"node", name}});  // T-32
   }
   services::Log(LogLevel::kDebug, outcome.audit->hypervisor_view, {{"node", name}});
   const std::vector<std::string>& view = outcome.audit->final_view;
