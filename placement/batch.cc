@@ -21,13 +21,20 @@ absl::Status Unknown() {
                 "nothing took effect under this request id within the time that ids are kept");
 }
 
+bool OnlyValidates(const CommandBody& body) {
+  const auto* reshape = std::get_if<Reshape>(&body);
+  const auto* topology = std::get_if<ApplyTopology>(&body);
+  return (reshape != nullptr && reshape->validate_only) ||
+         (topology != nullptr && topology->validate_only);
+}
+
 }  // namespace
 
 std::optional<RequestKey> KeyOf(const Command& command) {
   if (const auto* find = std::get_if<FindRequest>(&command.body)) {
     return RequestKey{find->actor, find->request_id};
   }
-  if (command.request_id.empty()) return std::nullopt;
+  if (command.request_id.empty() || OnlyValidates(command.body)) return std::nullopt;
   return RequestKey{command.actor, command.request_id};
 }
 
@@ -90,7 +97,8 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
   if (applies && (!decided_.empty() || !may_be_big)) {
     // An upper bound: rows that are touched twice are written once.
     const auto rows = static_cast<int64_t>(decision.changes->size());
-    if (touched_.size() + rows > rows_max) return Verdict::kTooBig;
+    if (rows > rows_max) return Verdict::kTooBig;
+    if (touched_.size() + rows > rows_max) return Verdict::kFull;
   }
   if (!pending->Begin()) return Verdict::kGone;
   if (applies) {

@@ -19,7 +19,8 @@
 
 namespace berth::placement {
 
-// The request id that `command` carries or asks for; none where its actor and id are empty.
+// The request id that `command` carries or asks for; none where its actor and id are empty, or
+// where it only validates: the same id may then come with the write itself.
 std::optional<RequestKey> KeyOf(const Command& command);
 
 class Batch {
@@ -32,7 +33,8 @@ class Batch {
   enum class Verdict {
     kDecided,
     kGone,   // answered meanwhile: its deadline passed
-    kTooBig  // it would touch more rows than are left: nothing was done
+    kFull,   // it would touch more rows than are left: nothing was done
+    kTooBig  // it would touch more rows than any batch of several may: nothing was done
   };
   // Decides `pending` next. The first command may touch any number of rows where `may_be_big`.
   Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_big);

@@ -11,6 +11,7 @@
 #include "placement/capacity.h"
 #include "placement/check.h"
 #include "placement/guard.h"
+#include "placement/lease.h"
 
 namespace berth::placement {
 namespace {
@@ -23,18 +24,10 @@ bool KeepsSome(const Holder& holder) {
   return holder.wanted != nullptr && !holder.wanted->allocations.empty();
 }
 
-// Refuses with the items that a stage found; `message` is that of the first.
-absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
-                       const std::vector<FaultItem>& items) {
-  if (items.empty()) return absl::OkStatus();
-  if (items.size() > 1) absl::StrAppend(&message, "; ", items.size() - 1, " more like it");
-  return Refuse(code, reason, message, items);
-}
-
 }  // namespace
 
-ClaimPlan::ClaimPlan(const State& state, std::vector<Holder> holders)
-    : state_(state), holders_(std::move(holders)) {
+ClaimPlan::ClaimPlan(const State& state, std::vector<Holder> holders, const FinalConfigs* finals)
+    : state_(state), finals_(finals), holders_(std::move(holders)) {
   for (size_t h = 0; h < holders_.size(); ++h) {
     if (holders_[h].wanted == nullptr) continue;
     const std::vector<ProviderAmounts>& groups = holders_[h].wanted->allocations;
@@ -92,12 +85,35 @@ void ClaimPlan::CollectTouched() {
   for (const ProviderId id : ids) {
     TouchedProvider& touched = touched_.emplace_back();
     touched.id = id;
-    std::optional<ProviderPlace> place = state_.FindProvider(id);
-    if (!place) continue;
-    touched.place = *std::move(place);
-    touched.released.resize(touched.place.config().inventories.size());
-    touched.asked.resize(touched.place.config().inventories.size());
+    Settle(touched);
   }
+}
+
+// Finds out what `touched` is now and what it will be.
+void ClaimPlan::Settle(TouchedProvider& touched) const {
+  std::optional<ProviderPlace> place = state_.FindProvider(touched.id);
+  if (place) {
+    touched.config = &place->config();
+    touched.allocation_generation = place->allocation_generation();
+  }
+  if (finals_ != nullptr) {
+    const auto final = finals_->find(touched.id);
+    if (final != finals_->end()) touched.config = final->second.get();
+  }
+  if (touched.config != nullptr) {
+    const size_t rows = touched.config->inventories.size();
+    touched.before.resize(rows);
+    touched.released.resize(rows);
+    touched.asked.resize(rows);
+    for (size_t i = 0; place && i < rows; ++i) {
+      const bool stays = touched.config == &place->config();
+      const int row =
+          stays ? static_cast<int>(i)
+                : place->config().FindInventory(touched.config->inventories[i].resource_class);
+      if (row >= 0) touched.before[i] = place->used(row);
+    }
+  }
+  if (place) touched.tree = std::move(place->tree);
 }
 
 void ClaimPlan::CollectReleased() {
@@ -107,10 +123,12 @@ void ClaimPlan::CollectReleased() {
       const auto touched =
           std::lower_bound(touched_.begin(), touched_.end(), allocation.provider,
                            [](const TouchedProvider& a, ProviderId id) { return a.id < id; });
-      BERTH_CHECK(touched->place.tree != nullptr);
-      const int inventory = touched->place.config().FindInventory(allocation.resource_class);
-      BERTH_CHECK(inventory >= 0);  // P-2
-      touched->released[inventory] += allocation.amount;
+      BERTH_CHECK(touched->tree != nullptr);
+      if (touched->config == nullptr) continue;  // the command removes it
+      const int inventory = touched->config->FindInventory(allocation.resource_class);
+      // P-2: only the command itself may take the inventory away.
+      BERTH_CHECK(inventory >= 0 || (finals_ != nullptr && finals_->contains(touched->id)));
+      if (inventory >= 0) touched->released[inventory] += allocation.amount;
     }
   }
 }
@@ -127,16 +145,19 @@ absl::Status ClaimPlan::FindProviders() {
         std::lower_bound(touched_.begin(), touched_.end(), id,
                          [](const TouchedProvider& a, ProviderId b) { return a.id < b; });
     row.touched = static_cast<int>(touched - touched_.begin());
-    if (touched->place.tree != nullptr || !named.insert(id).second) continue;
+    if (touched->config != nullptr || !named.insert(id).second) continue;
     if (items.empty()) message = absl::StrCat("there is no provider ", id.ToString());
     items.push_back({{"provider", id.ToString()}, {"field", FieldOf(row)}});
   }
   return RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND", std::move(message), items);
 }
 
-absl::Status ClaimPlan::FindClasses() {
-  std::vector<FaultItem> items;
+absl::Status ClaimPlan::FindClasses(std::vector<FaultItem> unknown) {
+  std::vector<FaultItem> items = std::move(unknown);
   std::string message;
+  if (!items.empty()) {
+    message = absl::StrCat("there is no resource class ", items.front().at("resource_class"));
+  }
   std::set<absl::string_view> named;
   for (WantedRow& row : rows_) {
     const std::string& name = row.asked->resource_class;
@@ -156,7 +177,7 @@ absl::Status ClaimPlan::FindInventories() {
   std::string message;
   for (WantedRow& row : rows_) {
     TouchedProvider& touched = touched_[row.touched];
-    row.inventory = touched.place.config().FindInventory(row.resource_class);
+    row.inventory = touched.config->FindInventory(row.resource_class);
     if (row.inventory >= 0) {
       touched.asked[row.inventory] += row.asked->amount;
       continue;
@@ -194,8 +215,7 @@ absl::Status ClaimPlan::CheckUnits(bool keep_unchanged) const {
   if (keep_unchanged) exempt = UnchangedRows();
   for (size_t r = 0; r < rows_.size(); ++r) {
     const WantedRow& row = rows_[r];
-    const Inventory& inventory =
-        touched_[row.touched].place.config().inventories[row.inventory].inventory;
+    const Inventory& inventory = touched_[row.touched].config->inventories[row.inventory].inventory;
     if (UnitsAllow(inventory, row.asked->amount) || (keep_unchanged && exempt[r])) continue;
     if (items.empty()) {
       message = absl::StrCat(NameOf(row), ": ", row.asked->amount,
@@ -218,8 +238,8 @@ absl::Status ClaimPlan::CheckRoom() const {
   std::set<std::pair<int, int>> named;
   for (const WantedRow& row : rows_) {
     const TouchedProvider& touched = touched_[row.touched];
-    const InventoryRow& inventory = touched.place.config().inventories[row.inventory];
-    const Amount before = touched.place.used(row.inventory);
+    const InventoryRow& inventory = touched.config->inventories[row.inventory];
+    const Amount before = touched.before[row.inventory];
     const Amount kept = before - touched.released[row.inventory];
     const Amount asked = touched.asked[row.inventory];
     if (RoomAllows(inventory.capacity, before, kept + asked)) continue;
@@ -252,6 +272,11 @@ ConsumerPtr ClaimPlan::MakeConsumer(int h, const RuleContext& context) const {
   } else {
     consumer.owner = state_.ShareOwner(Owner{wanted.project, wanted.user, wanted.type});
   }
+  if (holder.keeps_lease) {
+    consumer.lease_expires_at = holder.before->lease_expires_at;
+  } else if (wanted.lease) {
+    consumer.lease_expires_at = LeaseEnd(context.now, *wanted.lease);
+  }
   for (const WantedRow& row : rows_) {
     if (row.holder != h) continue;
     consumer.allocations.push_back(
@@ -263,8 +288,13 @@ ConsumerPtr ClaimPlan::MakeConsumer(int h, const RuleContext& context) const {
 
 Outcome ClaimPlan::MakeOutcome(const RuleContext& context) const {
   Outcome outcome;
+  AppendTo(outcome, context, false);
+  return outcome;
+}
+
+void ClaimPlan::AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const {
   Changes& changes = outcome.changes;
-  changes.reserve(holders_.size() + touched_.size());
+  changes.reserve(changes.size() + holders_.size() + touched_.size());
   for (const Holder& holder : holders_) {
     if (holder.before && !KeepsSome(holder))
       changes.push_back(ConsumerRemoved{holder.id});  // P-125
@@ -276,18 +306,21 @@ Outcome ClaimPlan::MakeOutcome(const RuleContext& context) const {
     changes.push_back(ConsumerPut{std::move(consumer)});
   }
   for (const TouchedProvider& touched : touched_) {
-    const std::vector<InventoryRow>& rows = touched.place.config().inventories;
+    if (touched.config == nullptr) continue;  // the command removes it
+    if (only_changed && touched.released == touched.asked) continue;
+    const std::vector<InventoryRow>& rows = touched.config->inventories;
     ProviderUsed used;
     used.id = touched.id;
-    used.allocation_generation = touched.place.allocation_generation().Next();
+    // That of a new provider begins with the provider (P-5).
+    used.allocation_generation =
+        touched.allocation_generation ? touched.allocation_generation->Next() : context.fresh;
     used.used.reserve(rows.size());
-    for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
+    for (size_t i = 0; i < rows.size(); ++i) {
       used.used.push_back(
-          {rows[i].resource_class, touched.place.used(i) - touched.released[i] + touched.asked[i]});
+          {rows[i].resource_class, touched.before[i] - touched.released[i] + touched.asked[i]});
     }
     changes.push_back(std::move(used));
   }
-  return outcome;
 }
 
 std::string ClaimPlan::FieldOf(const WantedRow& row) const {
@@ -302,8 +335,7 @@ FaultItem ClaimPlan::ItemOf(const WantedRow& row) const {
 }
 
 std::string ClaimPlan::NameOf(const WantedRow& row) const {
-  return absl::StrCat(row.asked->resource_class, " of ",
-                      Describe(touched_[row.touched].place.config()));
+  return absl::StrCat(row.asked->resource_class, " of ", Describe(*touched_[row.touched].config));
 }
 
 }  // namespace berth::placement

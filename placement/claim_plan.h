@@ -1,15 +1,19 @@
 // ClaimPlan: one write of allocations on its way through the stages of P-130.
 //
 // Holds the new rows of all consumers in request order and, per provider that is touched, what is
-// released and what is asked of each inventory. Stages are called in their order; each needs what
+// released and what is asked of each inventory. Where the same command changes providers too, rows
+// meet the providers as they shall be (P-226). Stages are called in their order; each needs what
 // the ones before it found. A local value of one decision; it keeps references to the state and
 // the command.
 #ifndef BERTH_PLACEMENT_CLAIM_PLAN_H_
 #define BERTH_PLACEMENT_CLAIM_PLAN_H_
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -25,6 +29,7 @@ struct Holder {
   ConsumerId id;
   ConsumerPtr before;  // null: holds nothing
   const ConsumerAllocations* wanted = nullptr;
+  bool keeps_lease = false;  // whatever `wanted` says of it
 };
 
 // A new row.
@@ -37,24 +42,34 @@ struct WantedRow {
   const NamedAmount* asked = nullptr;
 };
 
-// A provider that loses or gets rows. The amounts are parallel to its inventories.
+// Providers as a command leaves them; null: it removes the provider. What is not among them stays
+// as it is.
+using FinalConfigs = absl::flat_hash_map<ProviderId, std::shared_ptr<const ProviderConfig>>;
+
+// A provider that loses or gets rows. The amounts are parallel to the inventories of its final
+// configuration.
 struct TouchedProvider {
   ProviderId id;
-  ProviderPlace place;  // tree is null: there is no such provider
+  const ProviderConfig* config = nullptr;           // null: in the end there is no such provider
+  TreePtr tree;                                     // that it stands in now; null: it is new
+  std::optional<Generation> allocation_generation;  // none: it is new
+  absl::InlinedVector<Amount, 4> before;
   absl::InlinedVector<Amount, 4> released;
   absl::InlinedVector<Amount, 4> asked;
 };
 
 class ClaimPlan {
  public:
-  ClaimPlan(const State& state, std::vector<Holder> holders);
+  // `finals` (null: none) are what the command makes of providers.
+  ClaimPlan(const State& state, std::vector<Holder> holders, const FinalConfigs* finals = nullptr);
 
   // Stage 3: the consumers' generations, all that differ (P-120).
   absl::Status CheckConsumers() const;
   // Stage 4: every provider exists.
   absl::Status FindProviders();
-  // Stage 5: every class exists.
-  absl::Status FindClasses();
+  // Stage 5: every class exists. `unknown` are those that the command names elsewhere and that do
+  // not.
+  absl::Status FindClasses(std::vector<FaultItem> unknown = {});
   // Stage 6: every provider has an inventory of each class asked of it.
   absl::Status FindInventories();
   // Stage 7: min_unit, max_unit and step_size of each row; `keep_unchanged` exempts rows that a
@@ -65,10 +80,14 @@ class ClaimPlan {
 
   // What the write does. REQUIRES: every stage passed.
   Outcome MakeOutcome(const RuleContext& context) const;
+  // The same behind what `outcome` has already. Providers whose rows stay as they are keep their
+  // allocation generation where `only_changed`.
+  void AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const;
 
  private:
   void CollectTouched();
   void CollectReleased();
+  void Settle(TouchedProvider& touched) const;
   ConsumerPtr MakeConsumer(int holder, const RuleContext& context) const;
   std::string FieldOf(const WantedRow& row) const;
   FaultItem ItemOf(const WantedRow& row) const;
@@ -76,6 +95,7 @@ class ClaimPlan {
   std::vector<char> UnchangedRows() const;
 
   const State& state_;
+  const FinalConfigs* const finals_;
   std::vector<Holder> holders_;
   absl::InlinedVector<WantedRow, 8> rows_;           // in request order
   absl::InlinedVector<TouchedProvider, 2> touched_;  // by rising id, each once

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "placement/fleet.h"
 #include "placement/types.h"
 
@@ -109,6 +110,7 @@ struct ConsumerAllocations {
   std::string user;
   std::string type;
   std::vector<ProviderAmounts> allocations;  // the complete new set (P-117); empty: releases it
+  std::optional<absl::Duration> lease = std::nullopt;  // none: holds until released
 };
 struct SetAllocations {
   std::vector<ConsumerAllocations> consumers;
@@ -117,6 +119,64 @@ struct SetAllocations {
 struct DeleteAllocations {
   ConsumerId consumer;
   std::optional<Generation> expected_generation;
+};
+// Adds to what a consumer holds (amounts above 0) and takes from it (below 0), leaving the rest.
+struct AdjustAllocations {
+  ConsumerId consumer;
+  std::optional<Generation> expected_generation;
+  std::vector<ProviderAmounts> adjustments;
+};
+// Releases all of these that hold anything.
+struct ReleaseConsumers {
+  std::vector<DeleteAllocations> consumers;
+};
+struct SetLease {
+  ConsumerId consumer;
+  std::optional<Generation> expected_generation;
+  std::optional<absl::Duration> lease;  // from now; none: holds until released
+};
+// Releases consumers whose lease is over at the batch's ledger time, the oldest first, a bounded
+// number at a time. The ledger issues it by itself, under kLeaseActor.
+struct ExpireLeases {};
+inline constexpr char kLeaseActor[] = "berth-placement/leases";
+
+// --- reshape (P-221..P-234) ---
+struct ReshapedProvider {
+  ProviderId provider;
+  // Both required: the request was computed from what the provider offers and from what is used of
+  // it (P-232).
+  std::optional<Generation> expected_generation;
+  std::optional<Generation> expected_allocation_generation;
+  std::vector<NamedInventory> inventories;  // the complete new set; empty: deletes all
+};
+struct Reshape {
+  std::vector<ReshapedProvider> providers;
+  std::vector<ConsumerAllocations> consumers;
+  bool keep_unchanged_rows = false;
+  bool validate_only = false;  // decides and answers, and changes nothing
+};
+// How one provider shall be. What is absent stays as it is, or is empty for a new provider.
+struct ProviderTopology {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;  // none: the author believes it absent
+  // Required with the inventories of a provider that exists (P-232).
+  std::optional<Generation> expected_allocation_generation;
+  std::optional<std::string> name;
+  std::optional<std::optional<ProviderId>> parent;  // an empty one: it shall be a root
+  std::optional<std::vector<NamedInventory>> inventories;
+  std::optional<std::vector<std::string>> traits;
+  std::optional<std::vector<AggregateId>> aggregates;
+};
+struct ProviderRemoval {
+  ProviderId provider;
+  std::optional<Generation> expected_generation;
+};
+struct ApplyTopology {
+  std::vector<ProviderTopology> providers;
+  std::vector<ProviderRemoval> removed;
+  std::vector<ConsumerAllocations> consumers;
+  bool keep_unchanged_rows = false;
+  bool validate_only = false;
 };
 
 // --- fleet ---
@@ -191,7 +251,8 @@ using CommandBody =
     std::variant<CreateProvider, UpdateProvider, DeleteProvider, SetInventories, CreateInventory,
                  UpdateInventory, DeleteInventory, SetProviderTraits, ClearProviderTraits,
                  SetProviderAggregates, CreateClass, DeleteClass, EnsureTrait, DeleteTrait,
-                 EnsureStandardNames, SetAllocations, DeleteAllocations, RegisterService,
+                 EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
+                 ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, RegisterService,
                  MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode, FindRequest>;
 
 struct Command {

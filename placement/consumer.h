@@ -4,6 +4,7 @@
 #define BERTH_PLACEMENT_CONSUMER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Consumer {
   std::vector<Allocation> allocations;  // rising by (provider, class), each pair once, never empty
   absl::Time created_at;
   absl::Time updated_at;
+  // In whole microseconds; none: holds until released.
+  std::optional<absl::Time> lease_expires_at = std::nullopt;
 };
 
 using ConsumerPtr = std::shared_ptr<const Consumer>;

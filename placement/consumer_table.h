@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -34,6 +35,7 @@ class PackedConsumer {
   Generation generation() const;
   const std::shared_ptr<const Owner>& owner() const;
   absl::Span<const Allocation> allocations() const;
+  std::optional<absl::Time> lease_expires_at() const;
 
  private:
   struct Block;

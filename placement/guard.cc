@@ -9,6 +9,13 @@
 
 namespace berth::placement {
 
+absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
+                       const std::vector<FaultItem>& items) {
+  if (items.empty()) return absl::OkStatus();
+  if (items.size() > 1) absl::StrAppend(&message, "; ", items.size() - 1, " more like it");
+  return Refuse(code, reason, message, items);
+}
+
 std::string Describe(const ProviderConfig& config) {
   return absl::StrCat("provider ", config.name, " (", config.id.ToString(), ")");
 }
@@ -29,6 +36,24 @@ absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generat
                 {{{"provider", config.id.ToString()},
                   {"expected_generation", absl::StrCat(expected->value)},
                   {"actual_generation", absl::StrCat(config.generation.value)}}});
+}
+
+absl::StatusOr<ConsumerPtr> RequireConsumer(const State& state, ConsumerId id,
+                                            std::optional<Generation> expected) {
+  ConsumerPtr consumer = state.FindConsumer(id);
+  if (!consumer) {
+    return Refuse(absl::StatusCode::kNotFound, "CONSUMER_NOT_FOUND",
+                  absl::StrCat("consumer ", id.ToString(), " holds nothing"),
+                  {{{"consumer", id.ToString()}}});
+  }
+  if (!expected || *expected == consumer->generation) return consumer;
+  return Refuse(
+      absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT",
+      absl::StrCat("consumer ", id.ToString(), " is at generation ", consumer->generation.value,
+                   ", not ", expected->value, ": read it again and decide again"),
+      {{{"consumer", id.ToString()},
+        {"expected_generation", absl::StrCat(expected->value)},
+        {"actual_generation", absl::StrCat(consumer->generation.value)}}});
 }
 
 absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name) {

@@ -18,6 +18,10 @@
 
 namespace berth::placement {
 
+// Refuses with the items that a stage found, if any; `message` is that of the first.
+absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
+                       const std::vector<FaultItem>& items);
+
 // "provider cn1 (2b6f...)".
 std::string Describe(const ProviderConfig& config);
 
@@ -27,6 +31,11 @@ absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id)
 // ABORTED with PROVIDER_GENERATION_CONFLICT where `expected` is given and not the provider's own
 // (P-95).
 absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generation> expected);
+
+// NOT_FOUND with CONSUMER_NOT_FOUND; ABORTED with CONSUMER_GENERATION_CONFLICT where `expected` is
+// given and not the consumer's own.
+absl::StatusOr<ConsumerPtr> RequireConsumer(const State& state, ConsumerId id,
+                                            std::optional<Generation> expected);
 
 // NOT_FOUND with RESOURCE_CLASS_NOT_FOUND.
 absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name);

@@ -51,6 +51,9 @@ struct Encoder {
     }
     message->set_created_at_us(absl::ToUnixMicros(consumer.created_at));
     message->set_updated_at_us(absl::ToUnixMicros(consumer.updated_at));
+    if (consumer.lease_expires_at) {
+      message->set_lease_expires_at_us(absl::ToUnixMicros(*consumer.lease_expires_at));
+    }
   }
   void operator()(const ConsumerRemoved& removed) const {
     EncodeId(removed.id.uuid, out->mutable_consumer_removed());
@@ -131,6 +134,9 @@ ConsumerPtr DecodeConsumer(const pb::Consumer& in) {
   }
   consumer->created_at = absl::FromUnixMicros(in.created_at_us());
   consumer->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  if (in.has_lease_expires_at_us()) {
+    consumer->lease_expires_at = absl::FromUnixMicros(in.lease_expires_at_us());
+  }
   return consumer;
 }
 

@@ -177,6 +177,11 @@ class Calls {
     AddNested(amounts, held, [&](const Allocation& a) { amounts.AddInt(a.amount); });
     call.Column(shift + 8).AddInt(absl::ToUnixMicros(consumer.created_at));
     call.Column(shift + 9).AddInt(absl::ToUnixMicros(consumer.updated_at));
+    if (consumer.lease_expires_at) {
+      call.Column(shift + 10).AddInt(absl::ToUnixMicros(*consumer.lease_expires_at));
+    } else {
+      call.Column(shift + 10).AddNull();
+    }
   }
 
   template <typename IdType>
@@ -299,8 +304,8 @@ class Calls {
   SqlCall used_{"write_used", 5};
   SqlCall providers_{"write_providers", 21};
   SqlCall remove_providers_{"remove_providers", 3};
-  SqlCall insert_consumers_{"insert_consumers", 10};
-  SqlCall update_consumers_{"update_consumers", 11};
+  SqlCall insert_consumers_{"insert_consumers", 11};
+  SqlCall update_consumers_{"update_consumers", 12};
   SqlCall remove_consumers_{"remove_consumers", 2};
   SqlCall services_{"write_services", 12};
   SqlCall remove_services_{"remove_services", 2};

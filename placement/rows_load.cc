@@ -166,9 +166,11 @@ class Loader {
     while (true) {
       QueryRows rows;
       const absl::Status status = database_.Run(
-          absl::StrCat("SELECT id, generation, project, \"user\", type, provider, class, amount, "
-                       "micros_of(created_at), micros_of(updated_at) FROM consumer WHERE id ",
-                       comparison, " '", after, "' ORDER BY id LIMIT ", kConsumersAtOnce),
+          absl::StrCat(
+              "SELECT id, generation, project, \"user\", type, provider, class, amount, "
+              "micros_of(created_at), micros_of(updated_at), micros_of(lease_expires_at) FROM "
+              "consumer WHERE id ",
+              comparison, " '", after, "' ORDER BY id LIMIT ", kConsumersAtOnce),
           &rows);
       if (!status.ok()) return status;
       for (int row = 0; row < rows.size(); ++row) {
@@ -208,6 +210,7 @@ class Loader {
     }
     consumer->created_at = TimeAt(rows, row, 8);
     consumer->updated_at = TimeAt(rows, row, 9);
+    if (!rows.IsNull(row, 10)) consumer->lease_expires_at = TimeAt(rows, row, 10);
     changes_.push_back(ConsumerPut{std::move(consumer)});
     return absl::OkStatus();
   }

@@ -79,6 +79,16 @@ absl::StatusOr<Outcome> Decide(const State&, const EnsureStandardNames&, const R
 // rules_allocation.cc
 absl::StatusOr<Outcome> Decide(const State&, const SetAllocations&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteAllocations&, const RuleContext&);
+// rules_consumer.cc
+absl::StatusOr<Outcome> Decide(const State&, const AdjustAllocations&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const ReleaseConsumers&, const RuleContext&);
+// rules_lease.cc
+absl::StatusOr<Outcome> Decide(const State&, const SetLease&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const ExpireLeases&, const RuleContext&);
+// rules_reshape.cc
+absl::StatusOr<Outcome> Decide(const State&, const Reshape&, const RuleContext&);
+// rules_topology.cc
+absl::StatusOr<Outcome> Decide(const State&, const ApplyTopology&, const RuleContext&);
 // rules_fleet.cc
 absl::StatusOr<Outcome> Decide(const State&, const RegisterService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const MarkService&, const RuleContext&);

@@ -224,7 +224,11 @@ class Checker {
       std::string text = absl::StrCat(id.ToString(), "|", consumer->generation.value, "|",
                                       owner.project, "|", owner.user, "|");
       absl::StrAppend(&text, owner.type, "|", absl::ToUnixMicros(consumer->created_at), "|",
-                      absl::ToUnixMicros(consumer->updated_at), "|");
+                      absl::ToUnixMicros(consumer->updated_at), "|",
+                      consumer->lease_expires_at
+                          ? absl::StrCat(absl::ToUnixMicros(*consumer->lease_expires_at))
+                          : "-",
+                      "|");
       for (const Allocation& allocation : consumer->allocations) {
         absl::StrAppend(&text, allocation.provider.ToString(), " ",
                         static_cast<int>(allocation.resource_class), " ", allocation.amount, ",");
@@ -237,13 +241,14 @@ class Checker {
       const std::string to = Uuid{(portion << 60) | (~uint64_t{0} >> 4), ~uint64_t{0}}.ToString();
       const absl::StatusOr<int64_t> count = Compare(
           "a consumer",
-          absl::StrCat(
-              "SELECT concat_ws('|', id, generation, project, \"user\", type, ",
-              Micros("created_at"), ", ", Micros("updated_at"),
-              ", (SELECT string_agg(concat(a.provider, ' ', a.class, ' ', a.amount, ','), '' "
-              "ORDER BY a.place) FROM unnest(provider, class, amount) WITH ORDINALITY AS "
-              "a(provider, class, amount, place))) FROM consumer WHERE id BETWEEN '",
-              from, "' AND '", to, "'"),
+          absl::StrCat("SELECT concat_ws('|', id, generation, project, \"user\", type, ",
+                       Micros("created_at"), ", ", Micros("updated_at"), ", coalesce(",
+                       Micros("lease_expires_at"),
+                       "::text, '-'), (SELECT string_agg(concat(a.provider, ' ', a.class, ' ', "
+                       "a.amount, ','), '' "
+                       "ORDER BY a.place) FROM unnest(provider, class, amount) WITH ORDINALITY AS "
+                       "a(provider, class, amount, place))) FROM consumer WHERE id BETWEEN '",
+                       from, "' AND '", to, "'"),
           std::move(portions[portion]));
       if (!count.ok()) return count.status();
       report_->consumers += *count;

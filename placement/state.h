@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -114,6 +115,12 @@ class State {
   // Consumers.
   ConsumerPtr FindConsumer(ConsumerId id) const { return consumers_.Find(id); }
   const ConsumerTable& consumers() const { return consumers_; }
+  // Who has a lease, rising by its end.
+  const PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate>& leases() const {
+    return leases_;
+  }
+  // When the first lease ends; none: nobody has one.
+  std::optional<absl::Time> first_lease_end() const;
   // What each owner holds, rising by (project, user, type): the owners of a project stand side by
   // side.
   const PersistentMap<OwnerKey, Shared<OwnerUsage>>& owners() const { return owners_; }
@@ -161,6 +168,7 @@ class State {
   void RemoveConsumer(ConsumerId id, DroppedUse& dropped);
   void MoveRows(ConsumerId id, absl::Span<const Allocation> before,
                 absl::Span<const Allocation> after, DroppedUse& dropped);
+  void MoveLease(ConsumerId id, std::optional<absl::Time> before, std::optional<absl::Time> after);
   void ChargeOwner(const std::shared_ptr<const Owner>& owner, int64_t sign,
                    absl::Span<const Allocation> rows);
 
@@ -172,6 +180,7 @@ class State {
   PersistentMap<ClassId, int64_t> class_uses_;
   PersistentMap<TraitId, int64_t> trait_uses_;
   ConsumerTable consumers_;
+  PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate> leases_;
   PersistentMap<OwnerKey, Shared<OwnerUsage>> owners_;
   PersistentMap<std::pair<std::string, std::string>, std::shared_ptr<const ServiceRecord>>
       services_;

@@ -55,6 +55,7 @@ void State::PutConsumer(const Consumer& consumer, DroppedUse& dropped) {
   const std::shared_ptr<const Owner> owner =
       old && *old->owner() == *consumer.owner ? old->owner() : consumer.owner;
   ChargeOwner(owner, +1, consumer.allocations);
+  MoveLease(consumer.id, old ? old->lease_expires_at() : std::nullopt, consumer.lease_expires_at);
   consumers_.Put(consumer, (*owners_.Find(*owner))->owner);
 }
 
@@ -64,7 +65,27 @@ void State::RemoveConsumer(ConsumerId id, DroppedUse& dropped) {
   const PackedConsumer old = *found;
   MoveRows(id, old.allocations(), {}, dropped);
   ChargeOwner(old.owner(), -1, old.allocations());
+  MoveLease(id, old.lease_expires_at(), std::nullopt);
   consumers_.Erase(id);
+}
+
+void State::MoveLease(ConsumerId id, std::optional<absl::Time> before,
+                      std::optional<absl::Time> after) {
+  if (before == after) return;
+  if (before) BERTH_CHECK(leases_.Erase(std::make_pair(*before, id)));
+  if (after) {
+    BERTH_CHECK(*after == absl::FromUnixMicros(absl::ToUnixMicros(*after)));
+    leases_.Put({*after, id}, {});
+  }
+}
+
+std::optional<absl::Time> State::first_lease_end() const {
+  std::optional<absl::Time> first;
+  leases_.ForEach([&first](const std::pair<absl::Time, ConsumerId>& lease, std::monostate) {
+    first = lease.first;
+    return false;
+  });
+  return first;
 }
 
 void State::MoveRows(ConsumerId id, absl::Span<const Allocation> before,

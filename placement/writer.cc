@@ -12,12 +12,8 @@
 namespace berth::placement {
 namespace {
 
-// How long an idle writer sleeps before it looks after its connection and the hour.
-constexpr absl::Duration kIdleWait = absl::Milliseconds(500);
 constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 constexpr absl::Duration kPauseMax = absl::Seconds(1);
-// After a start or after others wrote, ledger time follows the wall clock, this far at the most.
-constexpr absl::Duration kTimeStepMax = absl::Seconds(60);
 constexpr int kCatchUpRows = 500;
 
 }  // namespace
@@ -71,7 +67,7 @@ void Writer::Run() {
     if (!no_writes.ok()) {
       RefuseAll(no_writes);
       GiveUpInDoubt();
-      queue_->Take(0, kIdleWait);
+      queue_->Take(0, kIdleWaitMax);
       continue;
     }
     if (connection_ == nullptr && !Connect()) {
@@ -83,7 +79,8 @@ void Writer::Run() {
     RotateRequests();
     if (connection_ == nullptr) continue;  // it broke meanwhile
     std::vector<PendingPtr> commands = NextCommands();
-    if (commands.empty() && !in_doubt_ && found_.empty()) continue;
+    const bool wanted = in_doubt_ || !found_.empty() || LeasesWantBatch();
+    if (commands.empty() && !wanted) continue;
     RunBatch(std::move(commands));
   }
   RefuseAll(NotDone("placement is stopping"));
@@ -125,15 +122,17 @@ void Writer::Step(LedgerStep step) const {
 absl::Status Writer::Call(const std::string& sql) { return connection_->Run(sql, nullptr); }
 
 std::vector<PendingPtr> Writer::NextCommands() {
+  deciding_alone_ = false;
   if (in_doubt_ || !found_.empty()) return {};
   if (!alone_.empty()) {
+    deciding_alone_ = true;
     std::vector<PendingPtr> one = {std::move(alone_.front())};
     alone_.pop_front();
     return one;
   }
   // A big one stands alone, and never twice in a row while others wait.
   if (big_ && (!last_was_big_ || queue_->size() == 0)) return {std::exchange(big_, nullptr)};
-  return queue_->Take(options_.batch_commands_max, big_ ? absl::ZeroDuration() : kIdleWait);
+  return queue_->Take(options_.batch_commands_max, big_ ? absl::ZeroDuration() : IdleWait());
 }
 
 void Writer::RunBatch(std::vector<PendingPtr> commands) {
@@ -151,6 +150,7 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   const StatePtr base = publisher_->Newest();
   auto batch = std::make_unique<Batch>(base, LedgerTime(base->position()), locked->requests);
   if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
+  if (!deciding_alone_) OfferExpiry(*batch);
   DecideAll(std::move(commands), *batch);
   last_was_big_ = batch->row_count() > options_.batch_rows_max;
   if (batch->writes()) return Write(std::move(batch));
@@ -193,12 +193,12 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
 
 absl::Time Writer::LedgerTime(const Position& position) const {
   absl::Duration passed;
-  if (position.batch == own_batch_ && position.revision.number > 0) {
+  if (OwnsTime(position)) {
     passed = publisher_->BootTime() - own_batch_at_;
   } else {
     passed = options_.wall_clock() - position.ledger_time;
     // An empty ledger has no time yet.
-    if (position.revision.number > 0) passed = std::min(passed, kTimeStepMax);
+    if (position.revision.number > 0) passed = std::min(passed, kLedgerTimeStepMax);
   }
   passed = std::max(passed, absl::ZeroDuration());
   return absl::FromUnixMicros(absl::ToUnixMicros(position.ledger_time + passed));
@@ -218,13 +218,15 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
     }
     const bool full =
         batch.row_count() >= options_.batch_rows_max || publisher_->BootTime() > until;
-    if (i > 0 && full) {
+    const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
+    Batch::Verdict verdict = Batch::Verdict::kFull;
+    if (i == 0 || !full) {
+      verdict = batch.Offer(pending, options_.batch_rows_max, !last_was_big_ || !others_wait);
+    }
+    if (verdict == Batch::Verdict::kFull) {
       rest.insert(rest.end(), commands.begin() + static_cast<int64_t>(i), commands.end());
       break;
     }
-    const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
-    const Batch::Verdict verdict =
-        batch.Offer(pending, options_.batch_rows_max, !last_was_big_ || !others_wait);
     if (verdict != Batch::Verdict::kTooBig) continue;
     if (!big_ && waiting) {
       big_ = pending;

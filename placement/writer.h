@@ -28,6 +28,11 @@
 
 namespace berth::placement {
 
+// How long an idle writer sleeps before it looks after its connection and the hour.
+inline constexpr absl::Duration kIdleWaitMax = absl::Milliseconds(500);
+// After a start or after others wrote, ledger time follows the wall clock, this far at the most.
+inline constexpr absl::Duration kLedgerTimeStepMax = absl::Seconds(60);
+
 class Writer {
  public:
   // All that is pointed to must live as long.
@@ -63,6 +68,17 @@ class Writer {
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
 
+  // writer_leases.cc
+  // Whether the position's ledger time is the one that this writer moved last.
+  bool OwnsTime(const Position& position) const;
+  // Whether a batch is wanted though no command waits: a lease is over, or ledger time stands still
+  // while somebody has one.
+  bool LeasesWantBatch() const;
+  // How long it may sleep where nothing is to do.
+  absl::Duration IdleWait() const;
+  // Has what is due released before the batch's first command.
+  void OfferExpiry(Batch& batch);
+
   // writer_faults.cc
   void PutBack(const std::vector<PendingPtr>& commands);
   void Refuse(const std::vector<PendingPtr>& commands, const absl::Status& status);
@@ -95,6 +111,10 @@ class Writer {
   std::deque<PendingPtr> alone_;               // each to be decided in a batch of its own
   PendingPtr big_;                             // touches more rows than a batch should
   bool last_was_big_ = false;
+  bool deciding_alone_ = false;  // the batch is for one command that another batch failed with
+  // On the boot clock: leases wait until then, because releasing them failed.
+  std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
+      std::make_shared<std::atomic<int64_t>>(0);
   PendingPtr reloaded_for_;  // the tables were loaded because of it
   std::optional<absl::Duration> reloaded_at_;
   BatchId own_batch_;  // the last one that this writer committed, and when

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,15 +31,20 @@ std::string ReasonOf(const Decision& decision) {
 void RunAgainstModel(const std::string& url, uint64_t seed, int volleys) {
   ModelLedger model;
   RandomBodies bodies(seed);
+  // Both clocks, in seconds: time moves between volleys, and the model knows it.
+  std::atomic<int64_t> clock = 1'700'000'000;
   StatePtr last;
+  LedgerOptions options = OptionsFor(url);
+  options.wall_clock = [&clock] { return absl::FromUnixSeconds(clock); };
+  options.boot_clock = [&clock] { return absl::Seconds(clock.load()); };
   {
-    LedgerOptions options = OptionsFor(url);
-    options.batch_rows_max = 20;
+    options.batch_rows_max = 50;
     options.log_rows_kept = 50;
     LedgerRunner runner(options);
     std::mt19937_64 random(seed);
     int64_t refusals = 0;
     for (int volley = 0; volley < volleys; ++volley) {
+      model.now = absl::FromUnixSeconds(clock);
       std::vector<CommandBody> sent;
       std::vector<std::future<Decision>> answers;
       const uint64_t size = 1 + random() % 30;
@@ -51,13 +58,22 @@ void RunAgainstModel(const std::string& url, uint64_t seed, int volleys) {
         refusals += decision.status.ok() ? 0 : 1;
       }
       CheckSafety(*runner.ledger().Newest());
+      // The ledger releases by itself what is due now.
+      clock += static_cast<int64_t>(random() % 5);
+      model.now = absl::FromUnixSeconds(clock);
+      model.Do(ExpireLeases(), Generation());
+      EXPECT_TRUE(LedgerRunner::Eventually([&] {
+        const std::optional<absl::Time> end = runner.ledger().Newest()->first_lease_end();
+        return !end || *end > model.now;
+      }));
+      ASSERT_EQ(TextOf(*runner.ledger().Newest()), model.Text()) << "volley " << volley;
     }
     EXPECT_GT(refusals, 0);
     EXPECT_EQ(TextOf(*runner.ledger().Newest()), model.Text());
     ExpectCleanSelfCheck(runner, url);
     last = runner.ledger().Newest();
   }
-  LedgerRunner again(OptionsFor(url));
+  LedgerRunner again(options);
   ExpectEqualStates(*last, *again.ledger().Newest());
   EXPECT_EQ(TextOf(*again.ledger().Newest()), model.Text());
 }

@@ -20,6 +20,8 @@ bool Standard(const std::string& name) { return name.rfind("CUSTOM_", 0) != 0; }
 
 bool InRange(int64_t value, int64_t min) { return value >= min && value <= 2147483647; }
 
+}  // namespace
+
 std::string FormOf(const std::vector<NamedInventory>& inventories) {
   std::set<std::string> names;
   for (const auto& [name, row] : inventories) {
@@ -37,7 +39,9 @@ bool Sound(const Inventory& row) {
          row.allocation_ratio > 0;
 }
 
-}  // namespace
+double RoomOf(const Inventory& row) {
+  return std::trunc(static_cast<double>(row.total - row.reserved) * row.allocation_ratio);
+}
 
 std::string ModelLedger::Do(const CommandBody& body, Generation fresh) {
   return std::visit(

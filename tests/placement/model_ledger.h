@@ -18,6 +18,14 @@
 
 namespace berth::placement {
 
+// Reason of the first fault of form, or "".
+std::string FormOf(const std::vector<NamedInventory>& inventories);
+std::string FormOf(const std::vector<ConsumerAllocations>& consumers);
+// Whether reserved and ratio are lawful.
+bool Sound(const Inventory& inventory);
+// What may be given away of it.
+double RoomOf(const Inventory& inventory);
+
 struct ModelLedger {
   struct Provider {
     std::string name;
@@ -32,12 +40,16 @@ struct ModelLedger {
     Generation generation;
     Owner owner;
     std::map<std::pair<ProviderId, std::string>, Amount> rows;
+    std::optional<absl::Time> lease_end;
   };
 
   std::set<std::string> classes;
   std::set<std::string> traits;
   std::map<ProviderId, Provider> providers;
   std::map<ConsumerId, Consumer> consumers;
+
+  // The ledger time of what comes next.
+  absl::Time now = absl::UnixEpoch();
 
   // "OK", or the reason of the refusal; `fresh` is the command's number. A refusal changes nothing.
   std::string Do(const CommandBody& body, Generation fresh);
@@ -64,14 +76,30 @@ struct ModelLedger {
   std::string Settle(const EnsureStandardNames& command, Generation fresh);
   std::string Settle(const SetAllocations& command, Generation fresh);
   std::string Settle(const DeleteAllocations& command, Generation fresh);
+  std::string Settle(const AdjustAllocations& command, Generation fresh);
+  std::string Settle(const ReleaseConsumers& command, Generation fresh);
+  std::string Settle(const SetLease& command, Generation fresh);
+  std::string Settle(const ExpireLeases& command, Generation fresh);
+  std::string Settle(const Reshape& command, Generation fresh);
+  std::string Settle(const ApplyTopology& command, Generation fresh);
 
   // "" or the reason: the provider is there and at `expected`, where one is given.
   std::string Addressed(ProviderId id, std::optional<Generation> expected) const;
   bool NameTaken(const std::string& name, ProviderId by_other_than) const;
+  // What is wrong with the parts of a topology, call by call; "" where nothing is.
+  std::string NewRefusal(const ApplyTopology& command) const;
+  std::string PresentRefusal(const ApplyTopology& command) const;
+  std::string RemovalRefusal(const ApplyTopology& command) const;
+  // The providers as the topology leaves them, without those it removes.
+  std::map<ProviderId, Provider> After(const ApplyTopology& command, Generation fresh) const;
   bool IsBelowOrSelf(ProviderId id, ProviderId top) const;
   ProviderId RootOf(ProviderId id) const;
-  std::string ClaimRefusal(const SetAllocations& command) const;
-  std::string RowRefusal(const SetAllocations& command) const;
+  std::string NameRefusal(const std::vector<ConsumerAllocations>& wanted) const;
+  std::string RowRefusal(const std::vector<ConsumerAllocations>& wanted) const;
+  void Replace(const std::vector<ConsumerAllocations>& wanted, Generation fresh);
+  // How much of the class is held by consumers that are not `wanted`.
+  Amount HeldByOthers(ProviderId provider, const std::string& resource_class,
+                      const std::vector<ConsumerAllocations>& wanted) const;
 };
 
 }  // namespace berth::placement

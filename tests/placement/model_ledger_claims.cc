@@ -7,18 +7,20 @@
 #include "tests/placement/model_ledger.h"
 
 namespace berth::placement {
-namespace {
 
-// Reason of the first fault of form, in the order of the request; the model's inputs are short.
-std::string FormOf(const SetAllocations& command) {
+// In the order of the request; the model's inputs are short.
+std::string FormOf(const std::vector<ConsumerAllocations>& consumers) {
   std::set<ConsumerId> ids;
-  std::string reason = command.consumers.empty() ? "INVALID_FIELD" : "";
+  std::string reason;
   const auto fault = [&reason](bool is, const char* what) {
     if (is && reason.empty()) reason = what;
   };
-  for (const ConsumerAllocations& consumer : command.consumers) {
+  for (const ConsumerAllocations& consumer : consumers) {
     fault(consumer.project.empty() || consumer.user.empty() || consumer.type.empty(),
           "INVALID_FIELD");
+    fault(
+        consumer.lease && (*consumer.lease < absl::Seconds(1) || *consumer.lease > absl::Hours(24)),
+        "INVALID_FIELD");
     std::set<ProviderId> named;
     for (const ProviderAmounts& group : consumer.allocations) {
       fault(group.amounts.empty(), "INVALID_FIELD");
@@ -33,14 +35,16 @@ std::string FormOf(const SetAllocations& command) {
     fault(named.size() != consumer.allocations.size(), "DUPLICATE_PARAMETER");
     ids.insert(consumer.consumer);
   }
-  fault(ids.size() != command.consumers.size(), "DUPLICATE_PARAMETER");
+  fault(ids.size() != consumers.size(), "DUPLICATE_PARAMETER");
   return reason;
 }
 
+namespace {
+
 // Calls see(provider, class name, amount) for each new row.
 template <typename See>
-void EachRow(const SetAllocations& command, See see) {
-  for (const ConsumerAllocations& consumer : command.consumers) {
+void EachRow(const std::vector<ConsumerAllocations>& wanted, See see) {
+  for (const ConsumerAllocations& consumer : wanted) {
     for (const ProviderAmounts& group : consumer.allocations) {
       for (const NamedAmount& amount : group.amounts) {
         see(group.provider, amount.resource_class, amount.amount);
@@ -52,10 +56,10 @@ void EachRow(const SetAllocations& command, See see) {
 }  // namespace
 
 // Stages 6 to 8 of P-130.
-std::string ModelLedger::RowRefusal(const SetAllocations& command) const {
+std::string ModelLedger::RowRefusal(const std::vector<ConsumerAllocations>& wanted) const {
   bool no_inventory = false, bad_unit = false, no_room = false;
   std::map<std::pair<ProviderId, std::string>, Amount> asked;
-  EachRow(command, [&](ProviderId id, const std::string& name, Amount amount) {
+  EachRow(wanted, [&](ProviderId id, const std::string& name, Amount amount) {
     if (!providers.at(id).inventories.contains(name)) {
       no_inventory = true;
       return;
@@ -68,27 +72,30 @@ std::string ModelLedger::RowRefusal(const SetAllocations& command) const {
   });
   for (const auto& [key, amount] : asked) {
     const Amount before = Used(key.first, key.second);
-    Amount after = before + amount;
-    for (const ConsumerAllocations& consumer : command.consumers) {
-      const auto found = consumers.find(consumer.consumer);
-      if (found != consumers.end() && found->second.rows.contains(key)) {
-        after -= found->second.rows.at(key);
-      }
-    }
+    const Amount after = HeldByOthers(key.first, key.second, wanted) + amount;
     const Inventory& row = providers.at(key.first).inventories.at(key.second);
-    const double capacity =
-        std::trunc(static_cast<double>(row.total - row.reserved) * row.allocation_ratio);
-    if (static_cast<double>(after) > capacity && after > before) no_room = true;
+    if (static_cast<double>(after) > RoomOf(row) && after > before) no_room = true;
   }
   if (no_inventory) return "NO_INVENTORY";
   if (bad_unit) return "UNIT_CONSTRAINT_VIOLATED";
   return no_room ? "CAPACITY_EXCEEDED" : "";
 }
 
-std::string ModelLedger::ClaimRefusal(const SetAllocations& command) const {
-  std::string reason = FormOf(command);
-  if (!reason.empty()) return reason;
-  for (const ConsumerAllocations& consumer : command.consumers) {
+Amount ModelLedger::HeldByOthers(ProviderId provider, const std::string& resource_class,
+                                 const std::vector<ConsumerAllocations>& wanted) const {
+  Amount held = Used(provider, resource_class);
+  for (const ConsumerAllocations& consumer : wanted) {
+    const auto found = consumers.find(consumer.consumer);
+    if (found == consumers.end()) continue;
+    const auto row = found->second.rows.find({provider, resource_class});
+    if (row != found->second.rows.end()) held -= row->second;
+  }
+  return held;
+}
+
+// Stages 3 to 5.
+std::string ModelLedger::NameRefusal(const std::vector<ConsumerAllocations>& wanted) const {
+  for (const ConsumerAllocations& consumer : wanted) {
     const auto found = consumers.find(consumer.consumer);
     const bool there = found != consumers.end();
     if (there != consumer.expected_generation.has_value() ||
@@ -97,25 +104,24 @@ std::string ModelLedger::ClaimRefusal(const SetAllocations& command) const {
     }
   }
   bool all_providers = true, all_classes = true;
-  EachRow(command, [&](ProviderId id, const std::string& name, Amount) {
+  EachRow(wanted, [&](ProviderId id, const std::string& name, Amount) {
     all_providers &= providers.contains(id);
     all_classes &= classes.contains(name);
   });
   if (!all_providers) return "PROVIDER_NOT_FOUND";
-  if (!all_classes) return "RESOURCE_CLASS_NOT_FOUND";
-  return RowRefusal(command);
+  return all_classes ? "" : "RESOURCE_CLASS_NOT_FOUND";
 }
 
-std::string ModelLedger::Settle(const SetAllocations& command, Generation fresh) {
-  const std::string reason = ClaimRefusal(command);
-  if (!reason.empty()) return reason;
+void ModelLedger::Replace(const std::vector<ConsumerAllocations>& all, Generation fresh) {
   std::set<ProviderId> touched;
-  for (const ConsumerAllocations& wanted : command.consumers) {
+  for (const ConsumerAllocations& wanted : all) {
     const bool there = consumers.contains(wanted.consumer);
     Consumer& consumer = consumers[wanted.consumer];
     for (const auto& [key, amount] : consumer.rows) touched.insert(key.first);
     consumer.generation = there ? consumer.generation.Next() : fresh;
     consumer.owner = {wanted.project, wanted.user, wanted.type};
+    consumer.lease_end.reset();
+    if (wanted.lease) consumer.lease_end = now + *wanted.lease;
     consumer.rows.clear();
     for (const ProviderAmounts& group : wanted.allocations) {
       touched.insert(group.provider);
@@ -125,7 +131,20 @@ std::string ModelLedger::Settle(const SetAllocations& command, Generation fresh)
     }
     if (consumer.rows.empty()) consumers.erase(wanted.consumer);
   }
-  for (const ProviderId id : touched) ++providers.at(id).allocation_generation.value;
+  for (const ProviderId id : touched) {
+    const auto found = providers.find(id);
+    // The same command may have removed it, or made it.
+    if (found == providers.end() || found->second.allocation_generation == fresh) continue;
+    ++found->second.allocation_generation.value;
+  }
+}
+
+std::string ModelLedger::Settle(const SetAllocations& command, Generation fresh) {
+  std::string reason = command.consumers.empty() ? "INVALID_FIELD" : FormOf(command.consumers);
+  if (reason.empty()) reason = NameRefusal(command.consumers);
+  if (reason.empty()) reason = RowRefusal(command.consumers);
+  if (!reason.empty()) return reason;
+  Replace(command.consumers, fresh);
   return "OK";
 }
 
@@ -169,9 +188,11 @@ std::string ModelLedger::Text() const {
       rows.push_back(absl::StrCat(key.first.ToString(), " ", key.second, ":", amount));
     }
     std::sort(rows.begin(), rows.end());
-    lines.push_back(absl::StrCat("consumer ", id.ToString(), " of ", consumer.owner.project, "/",
-                                 consumer.owner.user, "/", consumer.owner.type, " ",
-                                 absl::StrJoin(rows, ", ")));
+    lines.push_back(absl::StrCat(
+        "consumer ", id.ToString(), " of ", consumer.owner.project, "/", consumer.owner.user, "/",
+        consumer.owner.type, " ", absl::StrJoin(rows, ", "),
+        consumer.lease_end ? absl::StrCat(" until ", absl::ToUnixMicros(*consumer.lease_end))
+                           : ""));
   }
   std::sort(lines.begin(), lines.end());
   return absl::StrJoin(lines, "\n");

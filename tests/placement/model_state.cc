@@ -110,6 +110,7 @@ void ExpectSameConsumers(const State& state, const ModelState& model) {
     EXPECT_EQ(consumer->allocations, expected->second.allocations);
     EXPECT_EQ(consumer->created_at, expected->second.created_at);
     EXPECT_EQ(consumer->updated_at, expected->second.updated_at);
+    EXPECT_EQ(consumer->lease_expires_at, expected->second.lease_expires_at);
     EXPECT_EQ(state.FindConsumer(id)->generation, consumer->generation);
     EXPECT_EQ(state.ShareOwner(*consumer->owner), consumer->owner);
     auto& [count, sums] = owners[*consumer->owner];

@@ -1,6 +1,8 @@
 #include "tests/placement/random_bodies.h"
 
+#include <iterator>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -137,7 +139,7 @@ CommandBody RandomBodies::CatalogCommand() {
 }
 
 ConsumerAllocations RandomBodies::SomeClaim(const ModelLedger& model) {
-  const ConsumerId id{Uuid{2, static_cast<uint64_t>(Below(10))}};
+  const ConsumerId id = Consumer();
   ConsumerAllocations claim{id,
                             Expected(model, id),
                             absl::StrCat("project", Below(3)),
@@ -145,6 +147,7 @@ ConsumerAllocations RandomBodies::SomeClaim(const ModelLedger& model) {
                             OneIn(3) ? "MIGRATION" : "INSTANCE",
                             {}};
   if (OneIn(60)) claim.user = "";
+  if (OneIn(5)) claim.lease = SomeLease();
   if (OneIn(6)) return claim;
   for (int count = 1 + Below(OneIn(4) ? 3 : 1); count > 0; --count) {
     ProviderAmounts group{Provider(), {}};
@@ -164,7 +167,7 @@ ConsumerAllocations RandomBodies::SomeClaim(const ModelLedger& model) {
 
 CommandBody RandomBodies::AllocationCommand(const ModelLedger& model) {
   if (OneIn(8)) {
-    const ConsumerId id{Uuid{2, static_cast<uint64_t>(Below(10))}};
+    const ConsumerId id = Consumer();
     return DeleteAllocations{id, OneIn(2) ? std::nullopt : Expected(model, id)};
   }
   SetAllocations set;
@@ -174,12 +177,148 @@ CommandBody RandomBodies::AllocationCommand(const ModelLedger& model) {
   return set;
 }
 
+std::optional<absl::Duration> RandomBodies::SomeLease() {
+  if (OneIn(4)) return std::nullopt;
+  return OneIn(20) ? absl::Milliseconds(999) : absl::Milliseconds(1000 + Below(20000));
+}
+
+CommandBody RandomBodies::LeaseCommand(const ModelLedger& model) {
+  if (OneIn(3)) return ExpireLeases();
+  const ConsumerId id = Consumer();
+  return SetLease{id, OneIn(2) ? std::nullopt : Expected(model, id), SomeLease()};
+}
+
+ProviderTopology RandomBodies::SomeTopology(const ModelLedger& model, ProviderId id) {
+  ProviderTopology wanted;
+  wanted.provider = id;
+  const auto found = model.providers.find(id);
+  if (found != model.providers.end() && !OneIn(30)) {
+    wanted.expected_generation = OneIn(20) ? Generation{Below(1000)} : found->second.generation;
+    if (!OneIn(10)) {
+      wanted.expected_allocation_generation = found->second.allocation_generation;
+    }
+  }
+  if (!wanted.expected_generation || OneIn(3)) {
+    wanted.name = OneIn(40) ? "" : absl::StrCat("p", Below(20));
+  }
+  if (OneIn(2)) wanted.parent.emplace(OneIn(4) ? std::nullopt : std::optional(Provider()));
+  if (OneIn(2)) wanted.inventories = SomeInventories();
+  if (OneIn(3)) wanted.traits = std::vector<std::string>(1, Pick(Traits()));
+  if (OneIn(3)) wanted.aggregates.emplace(1, AggregateId{Uuid{3, 1}});
+  return wanted;
+}
+
+CommandBody RandomBodies::TopologyCommand(const ModelLedger& model) {
+  ApplyTopology topology;
+  topology.validate_only = OneIn(6);
+  std::set<ProviderId> ids;
+  for (int count = Below(4); count > 0; --count) {
+    const ProviderId id = Provider();
+    if (ids.insert(id).second || OneIn(10)) topology.providers.push_back(SomeTopology(model, id));
+  }
+  for (int count = OneIn(2) ? Below(3) : 0; count > 0; --count) {
+    const ProviderId id = Provider();
+    if (!model.providers.contains(id) && !OneIn(10)) continue;
+    if (!ids.insert(id).second && !OneIn(10)) continue;
+    topology.removed.push_back({id, OneIn(2) ? std::nullopt : Expected(model, id)});
+  }
+  for (int count = Below(3); count > 0; --count) topology.consumers.push_back(SomeClaim(model));
+  if (OneIn(2)) {
+    const ProviderId last = ids.empty() ? Provider() : *ids.rbegin();
+    AddHolders(model, topology.providers.empty() ? last : topology.providers.front().provider,
+               topology.consumers);
+  }
+  return topology;
+}
+
+CommandBody RandomBodies::AdjustCommand(const ModelLedger& model) {
+  const ConsumerId id = Consumer();
+  AdjustAllocations adjust{id, OneIn(2) ? std::nullopt : Expected(model, id), {}};
+  const auto found = model.consumers.find(id);
+  const auto change = [&] { return OneIn(2) ? SomeAmount() : -SomeAmount(); };
+  for (int count = 1 + Below(2); count > 0; --count) {
+    ProviderAmounts group{Provider(), {}};
+    // Mostly of what it holds, and often all of it.
+    if (found != model.consumers.end() && !OneIn(4)) {
+      const auto& rows = found->second.rows;
+      const auto& [key, held] = *std::next(rows.begin(), Below(static_cast<int>(rows.size())));
+      group.provider = key.first;
+      group.amounts.push_back({key.second, OneIn(3) ? -held : change()});
+    }
+    if (group.amounts.empty() || OneIn(6)) group.amounts.push_back({Pick(Classes()), change()});
+    adjust.adjustments.push_back(std::move(group));
+  }
+  return adjust;
+}
+
+CommandBody RandomBodies::ReleaseCommand(const ModelLedger& model) {
+  ReleaseConsumers release;
+  for (int count = 1 + Below(3); count > 0; --count) {
+    const ConsumerId id = Consumer();
+    release.consumers.push_back({id, OneIn(2) ? std::nullopt : Expected(model, id)});
+  }
+  return release;
+}
+
+ReshapedProvider RandomBodies::SomeReshaped(const ModelLedger& model, ProviderId id) {
+  ReshapedProvider reshaped{id, OneIn(3) ? Expected(model, id) : Generation{1}, Generation{1},
+                            SomeInventories()};
+  const auto found = model.providers.find(id);
+  if (found == model.providers.end()) return reshaped;
+  if (!OneIn(10)) reshaped.expected_generation = found->second.generation;
+  if (!OneIn(20)) reshaped.expected_allocation_generation = found->second.allocation_generation;
+  // Mostly what it has already, so that much of it stays.
+  if (!OneIn(3)) reshaped.inventories.clear();
+  for (const auto& [name, row] : found->second.inventories) {
+    if (!OneIn(4)) reshaped.inventories.push_back({name, row});
+  }
+  return reshaped;
+}
+
+void RandomBodies::AddHolders(const ModelLedger& model, ProviderId provider,
+                              std::vector<ConsumerAllocations>& consumers) {
+  for (const auto& [id, consumer] : model.consumers) {
+    if (!OneIn(2)) continue;
+    ConsumerAllocations claim{id, consumer.generation, "project0", "user", "INSTANCE", {}};
+    for (const auto& [key, amount] : consumer.rows) {
+      if (claim.allocations.empty() || claim.allocations.back().provider != key.first) {
+        claim.allocations.push_back({key.first, {}});
+      }
+      claim.allocations.back().amounts.push_back({key.second, amount});
+    }
+    if (!OneIn(4)) claim.allocations.front().provider = provider;
+    consumers.push_back(std::move(claim));
+  }
+}
+
+CommandBody RandomBodies::ReshapeCommand(const ModelLedger& model) {
+  Reshape reshape;
+  reshape.validate_only = OneIn(6);
+  std::set<ProviderId> ids;
+  for (int count = 1 + Below(3); count > 0; --count) {
+    ProviderId id = Provider();
+    if (!model.providers.contains(id) && !OneIn(10)) id = Provider();
+    if (!ids.insert(id).second && !OneIn(10)) continue;
+    reshape.providers.push_back(SomeReshaped(model, id));
+  }
+  for (int count = Below(4); count > 0; --count) reshape.consumers.push_back(SomeClaim(model));
+  if (!reshape.providers.empty()) {
+    AddHolders(model, reshape.providers.front().provider, reshape.consumers);
+  }
+  return reshape;
+}
+
 CommandBody RandomBodies::Next(const ModelLedger& model) {
   const int kind = Below(20);
   if (kind < 4) return ProviderCommand(model);
   if (kind < 8) return InventoryCommand(model);
   if (kind < 10) return AssociationCommand(model);
   if (kind < 11) return CatalogCommand();
+  if (kind < 12) return AdjustCommand(model);
+  if (kind < 13) return ReshapeCommand(model);
+  if (kind < 15) return TopologyCommand(model);
+  if (OneIn(8)) return LeaseCommand(model);
+  if (OneIn(10)) return ReleaseCommand(model);
   return AllocationCommand(model);
 }
 

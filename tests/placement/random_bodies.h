@@ -29,6 +29,7 @@ class RandomBodies {
     return from[static_cast<size_t>(Below(static_cast<int>(from.size())))];
   }
   ProviderId Provider();
+  ConsumerId Consumer() { return ConsumerId{Uuid{2, static_cast<uint64_t>(Below(10))}}; }
   std::optional<Generation> Expected(const ModelLedger& model, ProviderId id);
   std::optional<Generation> Expected(const ModelLedger& model, ConsumerId id);
   Amount SomeAmount();
@@ -40,6 +41,17 @@ class RandomBodies {
   CommandBody AssociationCommand(const ModelLedger& model);
   CommandBody CatalogCommand();
   CommandBody AllocationCommand(const ModelLedger& model);
+  CommandBody AdjustCommand(const ModelLedger& model);
+  CommandBody ReleaseCommand(const ModelLedger& model);
+  CommandBody LeaseCommand(const ModelLedger& model);
+  std::optional<absl::Duration> SomeLease();
+  // Those who hold something of `provider`, often, with all that they hold, often of it.
+  void AddHolders(const ModelLedger& model, ProviderId provider,
+                  std::vector<ConsumerAllocations>& consumers);
+  ProviderTopology SomeTopology(const ModelLedger& model, ProviderId id);
+  CommandBody TopologyCommand(const ModelLedger& model);
+  ReshapedProvider SomeReshaped(const ModelLedger& model, ProviderId id);
+  CommandBody ReshapeCommand(const ModelLedger& model);
 
   std::mt19937_64 random_;
 };

@@ -260,6 +260,10 @@ Changes RandomCommands::Claim() {
                                                            Below(2) ? "A" : ""});
     }
     consumer.updated_at = absl::FromUnixMicros(1'700'000'000'000'000 + commands_);
+    consumer.lease_expires_at.reset();
+    if (Below(3) == 0) {
+      consumer.lease_expires_at = consumer.updated_at + absl::Seconds(1 + Below(3));
+    }
     consumer.allocations = DrawAllocations();
     if (consumer.allocations.empty()) return {};
     // A second draw of the same consumer would be a second change of it in one command.

@@ -52,6 +52,7 @@ TEST(RulesRandom, AgreesWithTheModel) {
     const Command command{"", "", "", bodies.Next(model)};
     const RuleContext context{absl::UnixEpoch() + absl::Seconds(step), Generation{step}};
     const absl::StatusOr<Outcome> outcome = Decide(state, command, context);
+    model.now = context.now;
     const std::string expected = model.Do(command.body, context.fresh);
     const std::string reason = outcome.ok() ? "OK" : RefusalOf(outcome.status())->reason;
     ASSERT_EQ(reason, expected) << outcome.status();
@@ -85,6 +86,7 @@ TEST(RulesRandom, AgreesWithTheModel) {
                              "TRAIT_NOT_FOUND",
                              "CONSUMER_GENERATION_CONFLICT",
                              "CONSUMER_NOT_FOUND",
+                             "NEGATIVE_ALLOCATION",
                              "NO_INVENTORY",
                              "UNIT_CONSTRAINT_VIOLATED",
                              "CAPACITY_EXCEEDED"}) {

@@ -103,6 +103,14 @@ void CheckConsumers(const State& state, Gathered& all) {
         [&](const ConsumerId& consumer, const auto&) { kept.insert(consumer); });
     EXPECT_EQ(kept, holders[id]) << config.name;
   }
+  int64_t lease_count = 0;
+  state.consumers().ForEach([&](const ConsumerId& id, const ConsumerPtr& consumer) {
+    if (!consumer->lease_expires_at) return;
+    ++lease_count;
+    EXPECT_NE(state.leases().Find(std::make_pair(*consumer->lease_expires_at, id)), nullptr)
+        << id.ToString() << " would never be released";
+  });
+  EXPECT_EQ(state.leases().size(), lease_count);
   int64_t owner_count = 0;
   state.owners().ForEach([&](const Owner& owner, const auto& usage) {
     ++owner_count;

@@ -10,8 +10,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "tests/placement/safety.h"
@@ -95,13 +98,20 @@ ConsumerAllocations ParseClaim(World& world, absl::string_view text) {
   return claim;
 }
 
+// "c1 new cn1{VCPU:2} & c2 @"; nothing names no consumer.
+std::vector<ConsumerAllocations> ParseConsumers(World& world, absl::string_view text) {
+  std::vector<ConsumerAllocations> consumers;
+  for (const absl::string_view part : absl::StrSplit(text, '&', absl::SkipWhitespace())) {
+    consumers.push_back(ParseClaim(world, part));
+  }
+  return consumers;
+}
+
 CommandBody ParseClaims(World& world, absl::string_view text) {
   SetAllocations set;
   const std::pair<std::string, std::string> parts =
       absl::StrSplit(text, absl::MaxSplits(" for ", 1));
-  for (const absl::string_view part : absl::StrSplit(parts.first, '&')) {
-    set.consumers.push_back(ParseClaim(world, part));
-  }
+  set.consumers = ParseConsumers(world, parts.first);
   if (!parts.second.empty()) {
     const Words owner = absl::StrSplit(parts.second, '/');
     for (ConsumerAllocations& consumer : set.consumers) {
@@ -113,13 +123,96 @@ CommandBody ParseClaims(World& world, absl::string_view text) {
   return set;
 }
 
-CommandBody ParseRelease(World& world, const std::string& word) {
+DeleteAllocations ParseRelease(World& world, const std::string& word) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(word, absl::MaxSplits('@', 1));
   DeleteAllocations release{world.consumer(parts.first), std::nullopt};
   if (!absl::StrContains(word, '@')) return release;
   release.expected_generation = world.consumer_generation(parts.first).value_or(Generation{1});
   if (parts.second == "stale") release.expected_generation->value += 1000;
   return release;
+}
+
+CommandBody ParseAdjust(World& world, const Words& words) {
+  const DeleteAllocations who = ParseRelease(world, words[1]);
+  return AdjustAllocations{who.consumer, who.expected_generation,
+                           world.Claim("nobody", Rest(words, 2)).allocations};
+}
+
+// "numa0@ VCPU:8, MEMORY_MB:64".
+ReshapedProvider ParseReshaped(World& world, absl::string_view text) {
+  const Words words = absl::StrSplit(text, ' ', absl::SkipEmpty());
+  const Guarded guarded = ParseGuarded(world, words.at(0));
+  const auto place = world.state().FindProvider(guarded.id);
+  ReshapedProvider reshaped{guarded.id, guarded.expected, std::nullopt, ParseRows(Rest(words, 1))};
+  if (!guarded.expected) return reshaped;
+  Generation seen = place ? place->allocation_generation() : Generation{1};
+  if (absl::EndsWith(words[0], "@used")) seen.value += 1000;
+  if (!absl::EndsWith(words[0], "@half")) reshaped.expected_allocation_generation = seen;
+  return reshaped;
+}
+
+CommandBody ParseReshape(World& world, absl::string_view text) {
+  Reshape reshape;
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits(" with ", 1));
+  for (const absl::string_view part : absl::StrSplit(parts.first, '|', absl::SkipWhitespace())) {
+    reshape.providers.push_back(ParseReshaped(world, part));
+  }
+  reshape.consumers = ParseConsumers(world, parts.second);
+  return reshape;
+}
+
+// "numa0@ below cn1 named n0 {VCPU:8}[T1](A)".
+ProviderTopology ParseTopologyPart(World& world, absl::string_view text) {
+  const std::string head(text.substr(0, text.find_first_of("[{(")));
+  const absl::string_view tail = text.substr(head.size());
+  const Words words = absl::StrSplit(head, ' ', absl::SkipEmpty());
+  const ReshapedProvider guard = ParseReshaped(world, words.at(0) + " none");
+  ProviderTopology wanted;
+  wanted.provider = guard.provider;
+  wanted.expected_generation = guard.expected_generation;
+  wanted.expected_allocation_generation = guard.expected_allocation_generation;
+  if (!wanted.expected_generation) wanted.name = words[0];
+  for (size_t i = 1; i < words.size(); ++i) {
+    if (words[i] == "out") wanted.parent.emplace();
+    if (words[i] == "below") wanted.parent.emplace(world.provider(words.at(i + 1)));
+    if (words[i] == "named") wanted.name = i + 1 < words.size() ? words[i + 1] : "";
+  }
+  const ProviderNotation notation = ParseProvider(absl::StrCat("x", tail));
+  if (absl::StrContains(tail, '{')) wanted.inventories = notation.inventories;
+  if (absl::StrContains(tail, '[')) wanted.traits = notation.traits;
+  if (absl::StrContains(tail, '(')) {
+    wanted.aggregates.emplace();
+    for (const std::string& name : notation.aggregates) {
+      wanted.aggregates->push_back(world.aggregate(name));
+    }
+  }
+  return wanted;
+}
+
+CommandBody ParseTopology(World& world, absl::string_view text) {
+  ApplyTopology topology;
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits(" with ", 1));
+  for (absl::string_view part : absl::StrSplit(parts.first, '|', absl::SkipWhitespace())) {
+    part = absl::StripAsciiWhitespace(part);
+    if (absl::ConsumePrefix(&part, "-")) {
+      const Guarded guarded = ParseGuarded(world, std::string(part));
+      topology.removed.push_back({guarded.id, guarded.expected});
+    } else {
+      topology.providers.push_back(ParseTopologyPart(world, part));
+    }
+  }
+  topology.consumers = ParseConsumers(world, parts.second);
+  return topology;
+}
+
+CommandBody ParseLease(World& world, const Words& words) {
+  const DeleteAllocations who = ParseRelease(world, words.at(1));
+  SetLease set{who.consumer, who.expected_generation, std::nullopt};
+  int64_t seconds = 0;
+  if (absl::SimpleAtoi(words.at(2), &seconds)) set.lease = absl::Seconds(seconds);
+  return set;
 }
 
 CommandBody ParseCatalog(const Words& words) {
@@ -144,6 +237,18 @@ CommandBody ParseCommand(World& world, absl::string_view text) {
   if (verb == "class" || verb == "trait") return ParseCatalog(words);
   if (verb == "claim") return ParseClaims(world, text.substr(text.find(' ') + 1));
   if (verb == "release") return ParseRelease(world, words[1]);
+  if (verb == "adjust") return ParseAdjust(world, words);
+  if (verb == "reshape") return ParseReshape(world, text.substr(text.find(' ') + 1));
+  if (verb == "topology") return ParseTopology(world, text.substr(text.find(' ') + 1));
+  if (verb == "lease") return ParseLease(world, words);
+  if (verb == "expire") return ExpireLeases();
+  if (verb == "drop") {
+    ReleaseConsumers drop;
+    for (size_t i = 1; i < words.size(); ++i) {
+      drop.consumers.push_back(ParseRelease(world, words[i]));
+    }
+    return drop;
+  }
   const Guarded guarded = ParseGuarded(world, words[1]);
   const std::string rest = Rest(words, 2);
   if (verb == "rename") return UpdateProvider{guarded.id, rest, std::nullopt, guarded.expected};
@@ -193,6 +298,7 @@ absl::StatusCode CodeOf(absl::string_view reason) {
       {"RESOURCE_CLASS_IN_USE", Code::kFailedPrecondition},
       {"TRAIT_IN_USE", Code::kFailedPrecondition},
       {"INVENTORY_IN_USE", Code::kFailedPrecondition},
+      {"NEGATIVE_ALLOCATION", Code::kFailedPrecondition},
       {"NO_INVENTORY", Code::kFailedPrecondition},
       {"UNIT_CONSTRAINT_VIOLATED", Code::kFailedPrecondition},
       {"SERVICE_NOT_REGISTERED", Code::kFailedPrecondition},

@@ -16,6 +16,14 @@
 //   traits P@ T1,T2 | traits P@ none             clear P@          aggregates P@ A,B
 //   class create|ensure|delete NAME              trait ensure|delete NAME
 //   claim C new|@|@stale cn1{..} cn2{..} [& C2 ...] [for PROJECT/USER/TYPE]   release C@
+//   adjust C@ cn1{VCPU:-2} cn2{..}               drop C1@ C2 C3@stale (all of them at once)
+//   reshape P@ ROWS | Q@ none [with C new|@|@stale cn1{..} & C2 ...]
+//   lease C@ SECONDS|confirmed                   expire x
+//   topology PART | PART ... [with C new|@|@stale cn1{..} & C2 ...]
+// where a part is `-P`, `-P@` (remove it) or `P [below Q | out] [named N] [{ROWS}] [[T1,T2]] [(A,B)]`,
+// and P without `@` is new, called P unless it is named otherwise.
+// In a reshape or a topology `@` gives both generations of a provider, `@used` the allocation generation of
+// another moment, `@half` no allocation generation.
 #ifndef BERTH_TESTS_PLACEMENT_SCRIPT_H_
 #define BERTH_TESTS_PLACEMENT_SCRIPT_H_
 

@@ -44,6 +44,7 @@ constexpr Corruption kCorruptions[] = {
     {"UPDATE provider SET ratio[1] = ratio[1] + 1e-15 WHERE name = 'host2'",
      "an inventory only in the tables"},
     {"UPDATE consumer SET project = 'other'", "a consumer only in the tables"},
+    {"UPDATE consumer SET lease_expires_at = now()", "a consumer only in the tables"},
     {"INSERT INTO trait VALUES (900, 'CUSTOM_X')", "a name only in the tables"},
     {"INSERT INTO trait VALUES (900, 'CUSTOM_X')", "an id that was not given yet"},
     {"DELETE FROM service", "a service only in memory"},

@@ -177,6 +177,15 @@ ConsumerAllocations World::Claim(absl::string_view name, absl::string_view notat
   return claim;
 }
 
+namespace {
+
+std::string LeaseText(const Consumer& consumer) {
+  if (!consumer.lease_expires_at) return "";
+  return absl::StrCat(" until ", absl::ToUnixMicros(*consumer.lease_expires_at));
+}
+
+}  // namespace
+
 std::string World::Text() const { return TextOf(state_); }
 
 std::string TextOf(const State& state) {
@@ -201,7 +210,7 @@ std::string TextOf(const State& state) {
     std::sort(rows.begin(), rows.end());
     lines.push_back(absl::StrCat("consumer ", id.ToString(), " of ", consumer->owner->project, "/",
                                  consumer->owner->user, "/", consumer->owner->type, " ",
-                                 absl::StrJoin(rows, ", ")));
+                                 absl::StrJoin(rows, ", "), LeaseText(*consumer)));
   });
   state.services().ForEach([&](const auto& key, const auto& service) {
     lines.push_back(absl::StrCat("service ", key.first, " ", key.second, " ",

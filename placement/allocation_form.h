@@ -1,0 +1,47 @@
+// The form of allocations as commands ask for them (P-114), whichever command it is. Pure.
+#ifndef BERTH_PLACEMENT_ALLOCATION_FORM_H_
+#define BERTH_PLACEMENT_ALLOCATION_FORM_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "placement/command.h"
+#include "placement/form.h"
+
+namespace berth::placement {
+
+inline constexpr size_t kConsumersMax = 1000;         // of one request
+inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
+
+// Faults of consumers with all they shall hold, however many there are.
+void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers);
+// A fault unless `count` is 1 to `max`; `field` names the list.
+void CountField(Form& form, absl::string_view field, size_t count, size_t max);
+
+// Faults of the amounts asked of one provider: at least one class, each once, and each amount as
+// `amount_fits` has it, else "FIELD must be RANGE". `field` names the amounts.
+void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& asked,
+                  bool (*amount_fits)(Amount), absl::string_view range);
+
+// Faults of ids that stand twice; `field` names the list, `key` what its ids are of.
+template <typename IdType, typename Items, typename IdOf>
+void EachOnce(Form& form, absl::string_view key, const std::string& field, const Items& items,
+              IdOf id_of) {
+  absl::InlinedVector<IdType, 8> ids;
+  for (const auto& item : items) ids.push_back(id_of(item));
+  std::sort(ids.begin(), ids.end());
+  for (size_t i = 1; i < ids.size(); ++i) {
+    if (ids[i] != ids[i - 1]) continue;
+    form.Fault(kDuplicateParameter, field, absl::StrCat("name ", ids[i].ToString(), " twice"),
+               {{std::string(key), ids[i].ToString()}});
+  }
+}
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_ALLOCATION_FORM_H_

@@ -1,0 +1,67 @@
+#include "placement/final_forest.h"
+
+namespace berth::placement {
+
+FinalForest::FinalForest(const State& state, const ApplyTopology& command) : state_(state) {
+  for (const ProviderRemoval& removal : command.removed) removed_.insert(removal.provider);
+  for (const ProviderTopology& wanted : command.providers) {
+    const std::optional<ProviderPlace> place = state.FindProvider(wanted.provider);
+    std::optional<ProviderId> parent;
+    if (place) parent = place->config().parent;
+    if (wanted.parent) parent = *wanted.parent;
+    parents_[wanted.provider] = parent;
+    if (parent) parents_named_.insert(*parent);
+    if (wanted.name) {
+      names_.emplace(*wanted.name, wanted.provider);
+    } else if (place) {
+      names_.emplace(place->config().name, wanted.provider);
+    }
+  }
+}
+
+bool FinalForest::Knows(ProviderId id) const {
+  return parents_.contains(id) || state_.FindProvider(id).has_value();
+}
+
+std::optional<ProviderId> FinalForest::ParentOf(ProviderId id) const {
+  const auto listed = parents_.find(id);
+  if (listed != parents_.end()) return listed->second;
+  if (removed_.contains(id)) return std::nullopt;
+  const std::optional<ProviderPlace> place = state_.FindProvider(id);
+  return place ? place->config().parent : std::nullopt;
+}
+
+std::optional<FinalForest::Way> FinalForest::WayUp(ProviderId id) const {
+  Way way{id, 0};
+  // What stands is no circle: one passes a listed provider each time around.
+  size_t listed = parents_.contains(id) ? 1 : 0;
+  while (const std::optional<ProviderId> parent = ParentOf(way.root)) {
+    way.root = *parent;
+    ++way.depth;
+    if (parents_.contains(*parent) && ++listed > parents_.size()) return std::nullopt;
+  }
+  return way;
+}
+
+std::optional<ProviderId> FinalForest::OtherHolder(absl::string_view name, ProviderId id) const {
+  const auto [first, last] = names_.equal_range(std::string(name));
+  for (auto at = first; at != last; ++at) {
+    if (at->second != id) return at->second;
+  }
+  const std::optional<ProviderId> holder = state_.FindProviderByName(name);
+  if (!holder || removed_.contains(*holder) || parents_.contains(*holder)) return std::nullopt;
+  return holder;
+}
+
+bool FinalForest::HasChildren(const ProviderPlace& place) const {
+  if (parents_named_.contains(place.config().id)) return true;
+  const TreeShape& shape = *place.tree->shape;
+  for (int at = place.position + 1; at < shape.end_of[place.position]; ++at) {
+    if (shape.parent_of[at] != place.position) continue;
+    const ProviderId child = shape.configs[at]->id;
+    if (!parents_.contains(child) && !removed_.contains(child)) return true;
+  }
+  return false;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,61 @@
+// What the writer does about leases: they are released by an ordinary command, at ledger time.
+//
+// Every process does this. Under the lock each decides on what the others have committed, so that a
+// lease ends once whoever is first.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "placement/writer.h"
+
+namespace berth::placement {
+namespace {
+
+// How long leases wait after the database refused to release them.
+constexpr absl::Duration kRefusedWait = absl::Seconds(10);
+
+}  // namespace
+
+bool Writer::OwnsTime(const Position& position) const {
+  return position.batch == own_batch_ && position.revision.number > 0;
+}
+
+bool Writer::LeasesWantBatch() const {
+  const StatePtr state = publisher_->Newest();
+  const std::optional<absl::Time> end = state->first_lease_end();
+  if (!end || absl::ToInt64Nanoseconds(publisher_->BootTime()) < *leases_wait_until_ns_) {
+    return false;
+  }
+  const Position& position = state->position();
+  if (*end <= LedgerTime(position)) return true;
+  // Whoever moved time last is gone: it would stop a step ahead of here.
+  return !OwnsTime(position) && options_.wall_clock() - position.ledger_time > kLedgerTimeStepMax;
+}
+
+absl::Duration Writer::IdleWait() const {
+  const StatePtr state = publisher_->Newest();
+  const std::optional<absl::Time> end = state->first_lease_end();
+  if (!end) return kIdleWaitMax;
+  if (LeasesWantBatch()) return absl::ZeroDuration();
+  const absl::Duration left = *end - LedgerTime(state->position());
+  if (left <= absl::ZeroDuration()) return kIdleWaitMax;  // releasing them failed
+  return std::clamp(left, absl::Milliseconds(1), kIdleWaitMax);
+}
+
+void Writer::OfferExpiry(Batch& batch) {
+  if (!LeasesWantBatch()) return;
+  if (*batch.base()->first_lease_end() > LedgerTime(batch.base()->position())) {
+    return batch.ForceRow();  // moves time
+  }
+  auto expiry = std::make_shared<Pending>();
+  expiry->command.actor = kLeaseActor;
+  expiry->command.body = ExpireLeases();
+  expiry->deadline = absl::InfiniteFuture();
+  const absl::Duration retry_at = publisher_->BootTime() + kRefusedWait;
+  expiry->done = [retry_at, wait = leases_wait_until_ns_](const Decision& decision) {
+    if (!decision.status.ok()) *wait = absl::ToInt64Nanoseconds(retry_at);
+  };
+  batch.Offer(expiry, options_.batch_rows_max, true);
+}
+
+}  // namespace berth::placement
