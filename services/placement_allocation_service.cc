@@ -85,6 +85,11 @@ class AllocationService final : public pb::AllocationService::CallbackService {
                              pb::DeleteAllocationsResponse* response) override {
     return edge_->Write(context, request, response, DeleteAllocationsCommand);
   }
+  Reactor* AdjustAllocations(Context* context, const pb::AdjustAllocationsRequest* request,
+                             pb::AdjustAllocationsResponse* response) override {
+    return edge_->Write(context, request, response, AdjustAllocationsCommand,
+                        FillAdjustAllocations);
+  }
   Reactor* GetAllocations(Context* context, const pb::GetAllocationsRequest* request,
                           pb::GetAllocationsResponse* response) override {
     return edge_->Read(context, request, response, Cost::kLight, services::GetAllocations);

@@ -125,10 +125,10 @@ class PlacementProcess::Impl {
     services.push_back(MakeLedgerService(edge.get(), url));
     services.push_back(MakeFleetService(edge.get(), sessions.get()));
     services.push_back(MakeReportService(sessions.get()));
-    services.push_back(MakeConsumerService());
+    services.push_back(MakeConsumerService(edge.get()));
     services.push_back(MakeHostService());
     services.push_back(MakeInstanceService());
-    services.push_back(MakeReshapeService());
+    services.push_back(MakeReshapeService(edge.get()));
     services.push_back(MakeWatchService());
   }
 

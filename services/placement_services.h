@@ -29,12 +29,12 @@ std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
                                                     const placement::SearchBudget& budget);
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url);
 std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sessions);
+std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
 // Described, and answered with UNIMPLEMENTED by this release.
-std::unique_ptr<grpc::Service> MakeConsumerService();
 std::unique_ptr<grpc::Service> MakeHostService();
 std::unique_ptr<grpc::Service> MakeInstanceService();
-std::unique_ptr<grpc::Service> MakeReshapeService();
 std::unique_ptr<grpc::Service> MakeWatchService();
 
 }  // namespace berth::services

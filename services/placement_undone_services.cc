@@ -1,8 +1,6 @@
 // Services that are described, so that clients can be built on them, and answer UNIMPLEMENTED.
-#include "berth/placement/v1/consumer.grpc.pb.h"
 #include "berth/placement/v1/host.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
-#include "berth/placement/v1/reshape.grpc.pb.h"
 #include "berth/placement/v1/watch.grpc.pb.h"
 #include "services/placement_services.h"
 
@@ -10,17 +8,11 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-std::unique_ptr<grpc::Service> MakeConsumerService() {
-  return std::make_unique<pb::ConsumerService::CallbackService>();
-}
 std::unique_ptr<grpc::Service> MakeHostService() {
   return std::make_unique<pb::HostService::CallbackService>();
 }
 std::unique_ptr<grpc::Service> MakeInstanceService() {
   return std::make_unique<pb::InstanceService::CallbackService>();
-}
-std::unique_ptr<grpc::Service> MakeReshapeService() {
-  return std::make_unique<pb::ReshapeService::CallbackService>();
 }
 std::unique_ptr<grpc::Service> MakeWatchService() {
   return std::make_unique<pb::WatchService::CallbackService>();

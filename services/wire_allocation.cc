@@ -29,6 +29,8 @@ absl::Status CheckMappings(absl::string_view field, const pb::ConsumerAllocation
   return absl::OkStatus();
 }
 
+}  // namespace
+
 absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view field,
                                                           const pb::ConsumerAllocations& from) {
   placement::ConsumerAllocations consumer;
@@ -43,7 +45,7 @@ absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view fiel
   }
   if (from.has_generation())
     consumer.expected_generation = placement::Generation{from.generation()};
-  if (from.has_lease()) return NotOffered(absl::StrCat(field, ".lease"));
+  if (from.has_lease()) consumer.lease = DurationOf(from.lease());
   consumer.project = from.project_id();
   consumer.user = from.user_id();
   consumer.type = from.consumer_type();
@@ -62,15 +64,40 @@ absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view fiel
   return consumer;
 }
 
-}  // namespace
+absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
+    const google::protobuf::RepeatedPtrField<pb::ConsumerAllocations>& consumers) {
+  std::vector<placement::ConsumerAllocations> all;
+  for (const pb::ConsumerAllocations& from : consumers) {
+    auto consumer = ConsumerOf(absl::StrCat("consumers[", all.size(), "]"), from);
+    BERTH_RETURN_IF_ERROR(consumer.status());
+    all.push_back(*std::move(consumer));
+  }
+  return all;
+}
 
 absl::StatusOr<CommandBody> SetAllocationsCommand(const pb::SetAllocationsRequest& request) {
   placement::SetAllocations command;
   command.keep_unchanged_rows = request.exempt_unchanged_amounts();
-  for (const pb::ConsumerAllocations& from : request.consumers()) {
-    auto consumer = ConsumerOf(absl::StrCat("consumers[", command.consumers.size(), "]"), from);
-    BERTH_RETURN_IF_ERROR(consumer.status());
-    command.consumers.push_back(*std::move(consumer));
+  auto consumers = ConsumersOf(request.consumers());
+  BERTH_RETURN_IF_ERROR(consumers.status());
+  command.consumers = *std::move(consumers);
+  return command;
+}
+
+absl::StatusOr<CommandBody> AdjustAllocationsCommand(const pb::AdjustAllocationsRequest& request) {
+  const auto id = ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  placement::AdjustAllocations command{*id, ExpectedGeneration(request), {}};
+  for (const pb::AllocationAdjustment& from : request.adjustments()) {
+    const auto provider = ParseId<ProviderId>(
+        absl::StrCat("adjustments[", command.adjustments.size(), "].provider_uuid"),
+        from.provider_uuid());
+    BERTH_RETURN_IF_ERROR(provider.status());
+    placement::ProviderAmounts& amounts = command.adjustments.emplace_back();
+    amounts.provider = *provider;
+    for (const auto* entry : SortedEntries(from.amounts())) {
+      amounts.amounts.push_back({entry->first, entry->second});
+    }
   }
   return command;
 }
@@ -79,6 +106,16 @@ absl::StatusOr<CommandBody> DeleteAllocationsCommand(const pb::DeleteAllocations
   const auto id = ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid());
   BERTH_RETURN_IF_ERROR(id.status());
   return placement::DeleteAllocations{*id, ExpectedGeneration(request)};
+}
+
+void FillAdjustAllocations(const WriteAnswer& answer, pb::AdjustAllocationsResponse* response) {
+  for (const placement::Change& change : *answer.decision.changes) {
+    const auto* put = std::get_if<placement::ConsumerPut>(&change);
+    if (put == nullptr) continue;
+    FillConsumer(
+        answer.catalog, nullptr, *put->consumer, [](ProviderId) { return true; },
+        response->mutable_consumer());
+  }
 }
 
 void FillSetAllocations(const WriteAnswer& answer, pb::SetAllocationsResponse* response) {
@@ -113,15 +150,23 @@ void FillAllocations(const placement::Catalog& catalog, const State* state,
 
 void FillConsumer(const State& state, const placement::Consumer& consumer,
                   absl::FunctionRef<bool(ProviderId)> is_wanted, pb::Consumer* to) {
+  FillConsumer(state.catalog(), &state, consumer, is_wanted, to);
+}
+
+void FillConsumer(const placement::Catalog& catalog, const State* state,
+                  const placement::Consumer& consumer,
+                  absl::FunctionRef<bool(ProviderId)> is_wanted, pb::Consumer* to) {
   to->set_uuid(consumer.id.ToString());
   to->set_generation(consumer.generation.value);
   to->set_project_id(consumer.owner->project);
   to->set_user_id(consumer.owner->user);
   to->set_consumer_type(consumer.owner->type.empty() ? "unknown" : consumer.owner->type);
-  FillAllocations(state.catalog(), &state, consumer.allocations, is_wanted,
-                  to->mutable_allocations());
+  FillAllocations(catalog, state, consumer.allocations, is_wanted, to->mutable_allocations());
   SetTime(consumer.created_at, to->mutable_created_at());
   SetTime(consumer.updated_at, to->mutable_updated_at());
+  if (consumer.lease_expires_at) {
+    SetTime(*consumer.lease_expires_at, to->mutable_lease_expires_at());
+  }
 }
 
 void FillUsageGroup(const std::string& type, const placement::UsageGroup& group,

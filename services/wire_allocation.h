@@ -17,9 +17,23 @@ absl::StatusOr<placement::CommandBody> SetAllocationsCommand(const pb::SetAlloca
 absl::StatusOr<placement::CommandBody> DeleteAllocationsCommand(
     const pb::DeleteAllocationsRequest&);
 
+absl::StatusOr<placement::CommandBody> AdjustAllocationsCommand(
+    const pb::AdjustAllocationsRequest&);
+// What one consumer of a request shall hold; `field` names its entry.
+absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view field,
+                                                          const pb::ConsumerAllocations& from);
+absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
+    const google::protobuf::RepeatedPtrField<pb::ConsumerAllocations>& consumers);
+
+void FillAdjustAllocations(const WriteAnswer& answer, pb::AdjustAllocationsResponse* response);
 void FillSetAllocations(const WriteAnswer& answer, pb::SetAllocationsResponse* response);
 
-// A consumer with those of its allocations whose provider `is_wanted`.
+// A consumer with those of its allocations whose provider `is_wanted`. The generations of their
+// providers are said where `state` is given.
+void FillConsumer(const placement::Catalog& catalog, const placement::State* state,
+                  const placement::Consumer& consumer,
+                  absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
+// The same as `state` has it.
 void FillConsumer(const placement::State& state, const placement::Consumer& consumer,
                   absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
 

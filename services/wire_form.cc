@@ -89,6 +89,10 @@ void SetTime(absl::Time time, google::protobuf::Timestamp* to) {
       static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
 }
 
+absl::Duration DurationOf(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
 std::vector<std::string> TraitNames(const placement::Catalog& catalog,
                                     const std::vector<placement::TraitId>& traits) {
   std::vector<std::string> names;

@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "berth/placement/v1/revision.pb.h"
+#include "google/protobuf/duration.pb.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "placement/catalog.h"
@@ -88,6 +89,7 @@ std::optional<placement::Generation> ExpectedGeneration(const Request& request) 
 placement::Revision RevisionOf(const pb::Revision& revision);
 void SetRevision(const placement::Revision& revision, pb::Revision* to);
 void SetTime(absl::Time time, google::protobuf::Timestamp* to);
+absl::Duration DurationOf(const google::protobuf::Duration& duration);
 
 // Names of a list of trait ids, sorted; what the catalog no longer knows is left out.
 std::vector<std::string> TraitNames(const placement::Catalog& catalog,

@@ -1,7 +1,7 @@
 // placement's calls over real sockets and a real PostgreSQL: all are answered, all errors say why.
+#include "tests/e2e/calls.h"
+
 #include <gmock/gmock.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/impl/codegen/client_unary_call.h>
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -12,7 +12,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "berth/placement/v1/allocation.grpc.pb.h"
 #include "berth/placement/v1/association.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/catalog.pb.h"
@@ -21,39 +20,27 @@
 #include "berth/placement/v1/fleet.pb.h"
 #include "berth/placement/v1/host.pb.h"
 #include "berth/placement/v1/instance.pb.h"
-#include "berth/placement/v1/inventory.pb.h"
 #include "berth/placement/v1/ledger.pb.h"
-#include "berth/placement/v1/provider.pb.h"
 #include "berth/placement/v1/report.pb.h"
 #include "berth/placement/v1/reshape.pb.h"
 #include "berth/placement/v1/usage.pb.h"
 #include "berth/placement/v1/watch.pb.h"
 #include "google/protobuf/descriptor.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
-#include "placement/uuid.h"
 #include "services/cli/reflection.h"
 #include "services/cli/session.h"
-#include "tests/e2e/placement_server.h"
 
 namespace berth::e2e {
 namespace {
 
-namespace pb = ::berth::placement::v1;
-
-using ::google::protobuf::Message;
 using ::google::protobuf::MethodDescriptor;
 
 // What this release describes and does not do, and why.
 const std::map<std::string, const char*> kUnimplemented = {
-    {"AllocationService/AdjustAllocations", "needs its own rule; SetAllocations does the same"},
     {"CandidateService/Claim", "claims in one step come with strategies"},
     {"CandidateService/ClaimMany", "comes with Claim"},
     {"CandidateService/Explain", "the search does not yet tell why it passes over"},
     {"CandidateService/GetCapacity", "comes with Explain"},
     {"ConsumerService/ListConsumers", "fleet-wide views of consumers come with leases"},
-    {"ConsumerService/ReleaseConsumers", "fleet-wide views of consumers come with leases"},
-    {"ConsumerService/SetLease", "leases"},
     {"ConsumerService/ListConsumerTypes", "fleet-wide views of consumers come with leases"},
     {"FleetService/DeleteService", "needs instances and migrations to look at"},
     {"FleetService/CreateNode", "a node's record is made by its first report"},
@@ -74,96 +61,9 @@ const std::map<std::string, const char*> kUnimplemented = {
     {"LedgerService/ImportLedger", "export and import"},
     {"LedgerService/ListLostChanges", "the self-check after a restore says what differs"},
     {"LedgerService/SetFormat", "there is one format"},
-    {"ReshapeService/Reshape", "reshape"},
-    {"ReshapeService/ApplyTopology", "reshape"},
     {"UsageService/ReportUsages", "usage reports"},
     {"WatchService/Watch", "watch"},
 };
-
-std::vector<google::rpc::ErrorInfo> InfosOf(const grpc::Status& status) {
-  google::rpc::Status details;
-  EXPECT_TRUE(details.ParseFromString(status.error_details()));
-  std::vector<google::rpc::ErrorInfo> infos;
-  for (const auto& any : details.details()) {
-    google::rpc::ErrorInfo info;
-    if (any.UnpackTo(&info)) infos.push_back(info);
-  }
-  return infos;
-}
-
-std::string ReasonOf(const grpc::Status& status) {
-  const auto infos = InfosOf(status);
-  return infos.empty() ? "" : infos[0].reason();
-}
-
-std::string Random() { return placement::Uuid::Random().ToString(); }
-
-class CallsTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    scratch_ = new placement::ScratchDirectory();
-    server_ = StartOrDie(scratch_->path()).release();
-    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
-  }
-  static void TearDownTestSuite() {
-    channel_.reset();
-    delete server_;
-    delete scratch_;
-  }
-
-  static grpc::Status Invoke(const std::string& method, const Message& request, Message* response,
-                             absl::Duration timeout = absl::Seconds(30)) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
-    const std::string path = "/berth.placement.v1." + method;
-    const grpc::internal::RpcMethod rpc(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
-    return grpc::internal::BlockingUnaryCall<Message, Message, google::protobuf::MessageLite,
-                                             google::protobuf::MessageLite>(
-        channel_.get(), rpc, &context, request, response);
-  }
-  // The same for a call that has to succeed.
-  static void Do(const std::string& method, const Message& request, Message* response) {
-    const grpc::Status status = Invoke(method, request, response);
-    ASSERT_TRUE(status.ok()) << method << ": " << status.error_message();
-  }
-
-  // A new host with 8 VCPU; its uuid and generation.
-  static std::pair<std::string, int64_t> NewHost() {
-    pb::CreateProviderRequest create;
-    create.set_name("host-" + Random());
-    pb::CreateProviderResponse created;
-    Do("ProviderService/CreateProvider", create, &created);
-    pb::SetInventoriesRequest set;
-    set.set_provider_uuid(created.provider().uuid());
-    set.set_expected_generation(created.provider().generation());
-    (*set.mutable_inventories())["VCPU"].set_total(8);
-    pb::SetInventoriesResponse done;
-    Do("InventoryService/SetInventories", set, &done);
-    return {created.provider().uuid(), done.generation()};
-  }
-
-  static pb::SetAllocationsRequest ClaimOf(const std::string& provider, int64_t amount) {
-    pb::SetAllocationsRequest request;
-    pb::ConsumerAllocations* consumer = request.add_consumers();
-    consumer->set_consumer_uuid(Random());
-    consumer->mutable_new_consumer();
-    consumer->set_project_id("p");
-    consumer->set_user_id("u");
-    consumer->set_consumer_type("INSTANCE");
-    pb::ProviderAllocation* allocation = consumer->add_allocations();
-    allocation->set_provider_uuid(provider);
-    (*allocation->mutable_resources())["VCPU"] = amount;
-    return request;
-  }
-
-  static placement::ScratchDirectory* scratch_;
-  static PlacementServer* server_;
-  static std::shared_ptr<grpc::Channel> channel_;
-};
-
-placement::ScratchDirectory* CallsTest::scratch_;
-PlacementServer* CallsTest::server_;
-std::shared_ptr<grpc::Channel> CallsTest::channel_;
 
 // Every method of every service. Each file is named by one of its messages, which links it in.
 std::vector<const MethodDescriptor*> AllMethods() {

@@ -1,0 +1,116 @@
+// Calls: a placement over real sockets and a real PostgreSQL, one for all tests of a program, and
+// how a test calls it.
+//
+// Methods are named as in "ProviderService/CreateProvider". Not thread-safe but for Invoke and Do.
+#ifndef BERTH_TESTS_E2E_CALLS_H_
+#define BERTH_TESTS_E2E_CALLS_H_
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/impl/codegen/client_unary_call.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "berth/placement/v1/allocation.grpc.pb.h"
+#include "berth/placement/v1/inventory.pb.h"
+#include "berth/placement/v1/provider.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "placement/uuid.h"
+#include "tests/e2e/placement_server.h"
+
+namespace berth::e2e {
+
+namespace pb = ::berth::placement::v1;
+
+using ::google::protobuf::Message;
+
+inline std::vector<google::rpc::ErrorInfo> InfosOf(const grpc::Status& status) {
+  google::rpc::Status details;
+  EXPECT_TRUE(details.ParseFromString(status.error_details()));
+  std::vector<google::rpc::ErrorInfo> infos;
+  for (const auto& any : details.details()) {
+    google::rpc::ErrorInfo info;
+    if (any.UnpackTo(&info)) infos.push_back(info);
+  }
+  return infos;
+}
+
+inline std::string ReasonOf(const grpc::Status& status) {
+  const auto infos = InfosOf(status);
+  return infos.empty() ? "" : infos[0].reason();
+}
+
+inline std::string Random() { return placement::Uuid::Random().ToString(); }
+
+class CallsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    scratch_ = new placement::ScratchDirectory();
+    server_ = StartOrDie(scratch_->path()).release();
+    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+  }
+  static void TearDownTestSuite() {
+    channel_.reset();
+    delete server_;
+    delete scratch_;
+  }
+
+  static grpc::Status Invoke(const std::string& method, const Message& request, Message* response,
+                             absl::Duration timeout = absl::Seconds(30)) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+    const std::string path = "/berth.placement.v1." + method;
+    const grpc::internal::RpcMethod rpc(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+    return grpc::internal::BlockingUnaryCall<Message, Message, google::protobuf::MessageLite,
+                                             google::protobuf::MessageLite>(
+        channel_.get(), rpc, &context, request, response);
+  }
+  // The same for a call that has to succeed.
+  static void Do(const std::string& method, const Message& request, Message* response) {
+    const grpc::Status status = Invoke(method, request, response);
+    ASSERT_TRUE(status.ok()) << method << ": " << status.error_message();
+  }
+
+  // A new host with 8 VCPU; its uuid and generation.
+  static std::pair<std::string, int64_t> NewHost() {
+    pb::CreateProviderRequest create;
+    create.set_name("host-" + Random());
+    pb::CreateProviderResponse created;
+    Do("ProviderService/CreateProvider", create, &created);
+    pb::SetInventoriesRequest set;
+    set.set_provider_uuid(created.provider().uuid());
+    set.set_expected_generation(created.provider().generation());
+    (*set.mutable_inventories())["VCPU"].set_total(8);
+    pb::SetInventoriesResponse done;
+    Do("InventoryService/SetInventories", set, &done);
+    return {created.provider().uuid(), done.generation()};
+  }
+
+  static pb::SetAllocationsRequest ClaimOf(const std::string& provider, int64_t amount) {
+    pb::SetAllocationsRequest request;
+    pb::ConsumerAllocations* consumer = request.add_consumers();
+    consumer->set_consumer_uuid(Random());
+    consumer->mutable_new_consumer();
+    consumer->set_project_id("p");
+    consumer->set_user_id("u");
+    consumer->set_consumer_type("INSTANCE");
+    pb::ProviderAllocation* allocation = consumer->add_allocations();
+    allocation->set_provider_uuid(provider);
+    (*allocation->mutable_resources())["VCPU"] = amount;
+    return request;
+  }
+
+  static inline placement::ScratchDirectory* scratch_ = nullptr;
+  static inline PlacementServer* server_ = nullptr;
+  static inline std::shared_ptr<grpc::Channel> channel_;
+};
+
+}  // namespace berth::e2e
+
+#endif  // BERTH_TESTS_E2E_CALLS_H_
