@@ -1,0 +1,176 @@
+#include "tests/fuzz/script_runner.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "gtest/gtest.h"
+#include "placement/refusal.h"
+#include "placement/search.h"
+#include "services/candidate_writer.h"
+#include "services/wire_allocation.h"
+#include "services/wire_candidate.h"
+#include "services/wire_catalog.h"
+#include "services/wire_fleet.h"
+#include "services/wire_form.h"
+#include "services/wire_inventory.h"
+#include "services/wire_provider.h"
+#include "tests/placement/safety.h"
+#include "tests/placement/world.h"
+
+namespace berth::fuzz {
+namespace {
+
+using placement::CommandBody;
+using placement::State;
+using placement::World;
+
+constexpr int kStepsMax = 32;
+constexpr int kClaimsMax = 3;  // of one search
+constexpr placement::SearchBudget kSearchBudget{.candidates_max = 100, .steps_max = 20'000};
+
+constexpr char kWorld[] = R"(
+  cn1[HW_NUMA_ROOT]{VCPU:8 ratio 2 used 3, MEMORY_MB:4096}(agg1)
+    pf1{SRIOV_NET_VF:8 used 2}
+    pf2{SRIOV_NET_VF:1}
+  cn2{VCPU:4, MEMORY_MB:1024 used 1024, DISK_GB:10}
+  shr[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:1000}(agg1)
+)";
+
+// The command of a step; none for a search.
+std::optional<absl::StatusOr<CommandBody>> CommandOf(const State& state, const Step& step) {
+  using namespace services;  // NOLINT(google-build-using-namespace): sixteen converters
+  switch (step.request_case()) {
+    case Step::kCreateProvider:
+      return CreateProviderCommand(step.create_provider());
+    case Step::kUpdateProvider:
+      return UpdateProviderCommand(step.update_provider());
+    case Step::kDeleteProvider:
+      return DeleteProviderCommand(step.delete_provider());
+    case Step::kSetInventories:
+      return SetInventoriesCommand(step.set_inventories());
+    case Step::kCreateInventory:
+      return CreateInventoryCommand(step.create_inventory());
+    case Step::kUpdateInventory:
+      return UpdateInventoryCommand(step.update_inventory());
+    case Step::kDeleteInventory:
+      return DeleteInventoryCommand(step.delete_inventory());
+    case Step::kDeleteAllInventories:
+      return DeleteAllInventoriesCommand(step.delete_all_inventories());
+    case Step::kSetTraits:
+      return SetTraitsCommand(step.set_traits());
+    case Step::kClearTraits:
+      return ClearTraitsCommand(step.clear_traits());
+    case Step::kSetAggregates:
+      return SetAggregatesCommand(step.set_aggregates());
+    case Step::kCreateClass:
+      return CreateClassCommand(step.create_class());
+    case Step::kDeleteClass:
+      return DeleteClassCommand(step.delete_class());
+    case Step::kEnsureTrait:
+      return EnsureTraitCommand(step.ensure_trait());
+    case Step::kDeleteTrait:
+      return DeleteTraitCommand(step.delete_trait());
+    case Step::kSetAllocations:
+      return SetAllocationsCommand(step.set_allocations());
+    case Step::kDeleteAllocations:
+      return DeleteAllocationsCommand(step.delete_allocations());
+    case Step::kUpdateNode:
+      return UpdateNodeCommand(state, step.update_node());
+    case Step::kDeleteNode:
+      return DeleteNodeCommand(state, step.delete_node());
+    default:
+      return std::nullopt;
+  }
+}
+
+void ExpectReason(const absl::Status& refused) {
+  const auto refusal = placement::RefusalOf(refused);
+  EXPECT_TRUE(refusal && !refusal->reason.empty()) << refused;
+  EXPECT_NE(refused.message(), "") << refused;
+}
+
+class Runner {
+ public:
+  ScriptOutcome Run(const Script& script) {
+    for (int i = 0; i < std::min(kStepsMax, script.steps_size()); ++i) Take(script.steps(i));
+    placement::CheckSafety(world_.state());
+    return outcome_;
+  }
+
+ private:
+  void Take(const Step& step) {
+    const absl::Status text = services::CheckText(step);
+    if (!text.ok()) return Refused(text);
+    if (step.has_find_candidates()) return Search(step.find_candidates());
+    auto command = CommandOf(world_.state(), step);
+    if (!command) return;
+    if (!command->ok()) return Refused(command->status());
+    Decide(**std::move(command));
+  }
+
+  bool Decide(CommandBody body) {
+    const std::string before = world_.Text();
+    const auto decided = world_.Do(std::move(body));
+    if (decided.ok()) {
+      ++outcome_.applied;
+      return true;
+    }
+    EXPECT_EQ(world_.Text(), before);
+    Refused(decided.status());
+    return false;
+  }
+
+  void Refused(const absl::Status& status) {
+    ExpectReason(status);
+    ++outcome_.refused;
+  }
+
+  void Search(const placement::v1::FindCandidatesRequest& message) {
+    const auto request = services::CandidateRequestOf(message);
+    if (!request.ok()) return Refused(request.status());
+    const auto found = placement::FindCandidates(world_.state(), *request, kSearchBudget);
+    if (!found.ok()) return Refused(found.status());
+    services::CandidateWriter(world_.state(), *found).Write(true);
+    outcome_.candidates += static_cast<int>(found->candidates.size());
+    const State searched = world_.state();
+    for (size_t i = 0; i < std::min<size_t>(kClaimsMax, found->candidates.size()); ++i) {
+      Claim(searched, found->candidates[i]);
+    }
+  }
+
+  // By a consumer that was never there, and released at once: each candidate fits by itself.
+  void Claim(const State& searched, const placement::Candidate& candidate) {
+    placement::ConsumerAllocations consumer;
+    consumer.consumer = placement::ConsumerId{placement::Uuid{9, ++consumers_}};
+    consumer.project = consumer.user = "fuzz";
+    consumer.type = "INSTANCE";
+    for (const placement::Allocation& each : candidate.allocations) {
+      if (consumer.allocations.empty() ||
+          !(consumer.allocations.back().provider == each.provider)) {
+        consumer.allocations.push_back({each.provider, {}});
+      }
+      consumer.allocations.back().amounts.push_back(
+          {searched.catalog().classes.NameOf(each.resource_class), each.amount});
+    }
+    if (consumer.allocations.empty()) return;  // every group without resources
+    placement::SetAllocations claim;
+    claim.consumers.push_back(consumer);
+    const bool claimed = Decide(claim);
+    EXPECT_TRUE(claimed) << "a candidate cannot be claimed";
+    outcome_.claimed += claimed ? 1 : 0;
+    if (claimed) Decide(placement::DeleteAllocations{consumer.consumer, std::nullopt});
+  }
+
+  World world_{kWorld};
+  uint64_t consumers_ = 0;
+  ScriptOutcome outcome_;
+};
+
+}  // namespace
+
+ScriptOutcome RunScript(const Script& script) { return Runner().Run(script); }
+
+}  // namespace berth::fuzz
