@@ -30,6 +30,7 @@ bool AnchorSearch::FillDomains() {
       --budget_.left;
       const Server& server = servers_[s];
       bool serves = true;
+      if (wanted.spread >= 0) serves = CanServeShare(server, plan_.spreads[wanted.spread].demand);
       for (const SlotDemand& demand : wanted.demands) {
         const ClassAmount amount = {plan_.classes[demand.class_index], demand.amount};
         serves = serves && CanTake(**server.tree, server.position, amount);

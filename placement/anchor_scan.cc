@@ -9,6 +9,18 @@
 namespace berth::placement {
 namespace {
 
+// How much of a spread some provider must be able to give: the largest of its parts.
+Amount LargestPart(const Spread& spread) {
+  return (spread.demand.amount + spread.count - 1) / spread.count;
+}
+
+bool AnySharingOffers(const Sharing& sharing, ClassId resource_class) {
+  return std::any_of(sharing.providers().begin(), sharing.providers().end(),
+                     [&](const SharingProvider& each) {
+                       return each.tree->config(each.position).FindInventory(resource_class) >= 0;
+                     });
+}
+
 bool AnySharingCanTake(const Sharing& sharing, ClassId resource_class, Amount amount) {
   return std::any_of(sharing.providers().begin(), sharing.providers().end(),
                      [&](const SharingProvider& provider) {
@@ -25,6 +37,11 @@ Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index
       if (AnySharingCanTake(sharing, plan.classes[class_index], demand.amount)) continue;
       largest = demand.amount;
     }
+  }
+  for (const Spread& spread : plan.spreads) {
+    if (spread.demand.class_index != class_index) continue;
+    if (AnySharingOffers(sharing, plan.classes[class_index])) continue;
+    largest = std::max(largest, LargestPart(spread));
   }
   return largest;
 }
@@ -75,7 +92,9 @@ void AnchorScan::NeedMarks(const Sharing& sharing) {
       }
     }
   }
-  for (TraitId trait : plan_.root_required) needed_traits_.push_back({trait});
+  const RootDemand& root = plan_.root;
+  needed_traits_.insert(needed_traits_.end(), root.required.begin(), root.required.end());
+  needed_aggregates_.insert(needed_aggregates_.end(), root.member_of.begin(), root.member_of.end());
 }
 
 const TreePtr* AnchorScan::Next() {

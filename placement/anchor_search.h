@@ -4,7 +4,9 @@
 // providers by rising id, so that solutions come in lexicographic order of (slot, provider id)
 // (P-209). After every choice the rest is looked at: a walk that cannot end well is left at once.
 // What is looked at is necessary, never more, so that no solution is lost (P-204); at the last slot
-// it is sufficient.
+// it is sufficient. A class that several providers may share is divided among them as one way
+// alone allows: each gives the most that leaves the least lawful amount to those behind it, by
+// rising id, and none is there that the others could do without.
 //
 // Owned by one search; not shared. May be used for one anchor after the other.
 //
@@ -49,8 +51,12 @@ class AnchorSearch {
   // true, and Next was not yet false.
   bool Next();
 
-  // Of the solution that Next found.
-  const Server& chosen(int slot) const { return servers_[chosen_[slot]]; }
+  // Of the solution that Next found: who serves the slot. Null: nobody, its spread needs no more.
+  const Server* chosen(int slot) const {
+    return chosen_[slot] < 0 ? nullptr : &servers_[chosen_[slot]];
+  }
+  // Of a slot of a spread that has a server: what it gives.
+  Amount share(int slot) const { return shares_[slot]; }
   // Whether there can be no other solution, known without looking: no slot has a second provider.
   bool is_single() const { return single_; }
   const TreePtr& anchor() const { return *anchor_; }
@@ -64,23 +70,41 @@ class AnchorSearch {
   void MeasureRoom();
   void NoteRequired();
 
+  static constexpr int kOpen = -1;    // a slot without a choice
+  static constexpr int kNobody = -2;  // the choice to need no further provider
+
   bool Advance(int slot);
+  int FirstOption(int slot) const;
   void Choose(int slot, int server);
   void Undo(int slot);
   bool IsSuffixed(int slot) const { return plan_.groups[plan_.slots[slot].group].suffixed(); }
   bool Allows(int slot, int server) const;
+  bool StandsApart(int slot, int server) const;
+
+  // anchor_spread.cc: classes that several providers share.
+  bool AdvanceShare(int slot);
+  Amount MostOf(const SlotDemand& demand, int server) const;
+  bool CanServeShare(const Server& server, const SlotDemand& demand) const;
+  bool SpreadsCanBeMet(int from);
+  bool SpreadCanBeMet(const Spread& spread, int from);
+  Amount MostBehind(const Spread& spread, int last, int count) const;
+  bool Divide(const Spread& spread);
 
   // anchor_pruning.cc: whether the slots from `from` on can still be served.
   bool CanEndWell(int from);
-  bool EachSlotHasAServer(int from) const;
+  bool FindOptions(int from);
+  const std::vector<int>& Options(int slot) const {
+    return plan_.slots_interact ? options_[slot] : domains_[slot];
+  }
   bool RequiredTraitsCanBeMet(int from) const;
   bool SubtreesCanBeShared(int from) const;
   bool CanBeUnder(int top, const std::vector<int>& slots, int from) const;
   bool IsUnder(int server, int top) const;
   bool AmountsCanBePlaced(int from);
-  bool IsolatedCanBePlaced(int from);
-  bool CanPlace(const std::vector<int>& slots);
-  bool Place(int slot, std::vector<bool>& tried);
+  bool SetsCanBePlaced(int from);
+  std::vector<std::vector<int>> LowestOptions(const std::vector<int>& slots) const;
+  bool CanPlace(const std::vector<int>& slots, const std::vector<std::vector<int>>& options);
+  bool Place(int slot, const std::vector<std::vector<int>>& options, std::vector<bool>& tried);
 
   int slot_count() const { return static_cast<int>(plan_.slots.size()); }
   Amount& room(int server, int class_index) {
@@ -101,11 +125,16 @@ class AnchorSearch {
   bool single_ = false;
 
   bool begun_ = false;
-  std::vector<int> next_;      // by slot: where in its domain to go on
-  std::vector<int> chosen_;    // by slot: its server, or -1
-  std::vector<int> covered_;   // by required set: how many chosen servers meet it
-  std::vector<int> occupied_;  // by server: how many suffixed slots chose it
+  std::vector<int> next_;       // by slot: where in its domain to go on
+  std::vector<int> chosen_;     // by slot: its server, kOpen or kNobody
+  std::vector<int> covered_;    // by required set: how many chosen servers meet it
+  std::vector<int> occupied_;   // by set of plan.apart and server: how many of its slots chose it
+  std::vector<Amount> shares_;  // by slot
+  std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that it is in
+  std::vector<std::vector<int>> separate_of_;  // and those of plan.separate
 
+  // By slot that has no choice yet: the servers that it could still choose.
+  std::vector<std::vector<int>> options_;
   // Of one placing: how many more slots each server could take, and which it took.
   std::vector<int64_t> places_;
   std::vector<std::vector<int>> placed_;

@@ -22,6 +22,8 @@ struct RequestGroup {
   std::vector<std::vector<AggregateId>> member_of;  // any-of sets, ANDed
   std::vector<AggregateId> forbidden_aggregates;
   std::optional<ProviderId> in_tree;
+  // Classes of the unsuffixed group with how many providers may share their amount; 1 for others.
+  std::vector<NamedAmount> max_providers;
 };
 
 enum class GroupPolicy { kUnset, kNone, kIsolate };
@@ -29,10 +31,17 @@ enum class GroupPolicy { kUnset, kNone, kIsolate };
 struct CandidateRequest {
   std::vector<RequestGroup> groups;
   GroupPolicy group_policy = GroupPolicy::kUnset;
-  std::vector<std::vector<std::string>> same_subtree;  // of suffixes
-  std::vector<std::string> root_required;
+  std::vector<std::vector<std::string>> same_subtree;       // of suffixes
+  std::vector<std::vector<std::string>> isolate;            // of suffixes
+  std::vector<std::vector<std::string>> separate_subtrees;  // of suffixes
+  std::vector<std::vector<std::string>> root_required;      // any-of sets, ANDed (P-172)
   std::vector<std::string> root_forbidden;
-  std::optional<int64_t> limit;  // at least 1 (P-208)
+  std::vector<std::vector<AggregateId>> root_member_of;  // any-of sets, ANDed
+  std::vector<AggregateId> root_forbidden_aggregates;
+  bool ignore_unknown_forbidden = false;  // forbidden traits that do not exist are satisfied
+  bool exclude_stale_roots = false;
+  bool collapse_equivalent = false;  // one candidate for equal allocations (P-201)
+  std::optional<int64_t> limit;      // at least 1 (P-208)
 };
 
 }  // namespace berth::placement

@@ -1,5 +1,6 @@
 #include "placement/capacity.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,19 @@ Amount CapacityOf(const Inventory& inventory) {
 bool UnitsAllow(const Inventory& inventory, Amount amount) {
   return amount >= inventory.min_unit && amount <= inventory.max_unit &&
          amount % inventory.step_size == 0;
+}
+
+Amount LargestWithin(const Inventory& inventory, Amount limit) {
+  const Amount most = std::min<Amount>(limit, inventory.max_unit);
+  if (most <= 0) return 0;
+  const Amount largest = most - most % inventory.step_size;
+  return largest >= inventory.min_unit ? largest : 0;
+}
+
+Amount SmallestOf(const Inventory& inventory) {
+  const Amount steps = (inventory.min_unit + inventory.step_size - 1) / inventory.step_size;
+  const Amount smallest = std::max<Amount>(steps, 1) * inventory.step_size;
+  return smallest <= inventory.max_unit ? smallest : 0;
 }
 
 bool RoomAllows(Amount capacity, Amount used_before, Amount used_after) {

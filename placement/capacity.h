@@ -18,6 +18,11 @@ bool UnitsAllow(const Inventory& inventory, Amount amount);
 // `capacity`, or does not rise (P-132, P-133).
 bool RoomAllows(Amount capacity, Amount used_before, Amount used_after);
 
+// The largest amount up to `limit`, and the smallest of all, that the units allow; 0 where there is
+// none. Room plays no part.
+Amount LargestWithin(const Inventory& inventory, Amount limit);
+Amount SmallestOf(const Inventory& inventory);
+
 // Whether one more allocation of `amount` fits (P-30): units and room.
 bool Fits(const Inventory& inventory, Amount capacity, Amount used, Amount amount);
 

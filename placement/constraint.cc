@@ -1,10 +1,18 @@
 #include "placement/constraint.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "placement/capacity.h"
 
 namespace berth::placement {
+
+namespace {
+
+constexpr char kTrackerBinary[] = "berth-tracker";
+
+}  // namespace
 
 bool CanTake(const Tree& tree, int position, const ClassAmount& wanted) {
   const ProviderConfig& provider = tree.config(position);
@@ -43,6 +51,21 @@ bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& 
   return std::none_of(aggregates.begin(), aggregates.end(), [&provider](AggregateId aggregate) {
     return provider.IsMemberOf(aggregate);
   });
+}
+
+bool RootMatches(const Tree& tree, const RootDemand& wanted) {
+  const ProviderConfig& root = tree.config(0);
+  return HasOneOfEach(root, wanted.required) && HasNoneOf(root, wanted.forbidden) &&
+         IsInOneOfEach(root, wanted.member_of) && IsInNoneOf(root, wanted.forbidden_aggregates);
+}
+
+bool NodeIsStale(const State& state, ProviderId root) {
+  const auto* node = state.nodes().Find(root);
+  if (node == nullptr) return false;
+  const std::pair<std::string, std::string> key((*node)->host, kTrackerBinary);
+  const auto* service = state.services().Find(key);
+  const bool up = service != nullptr && (*service)->up && !(*service)->forced_down;
+  return !up || (*node)->digest.empty();
 }
 
 bool NodeIsInService(const State& state, ProviderId root) {

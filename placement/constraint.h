@@ -16,6 +16,14 @@ namespace berth::placement {
 using TraitSets = std::vector<std::vector<TraitId>>;          // any-of sets, ANDed
 using AggregateSets = std::vector<std::vector<AggregateId>>;  // any-of sets, ANDed
 
+// What a request asks of the root of its anchor, whoever serves it.
+struct RootDemand {
+  TraitSets required;
+  std::vector<TraitId> forbidden;
+  AggregateSets member_of;
+  std::vector<AggregateId> forbidden_aggregates;
+};
+
 // Whether the provider at `position` can take one more allocation of `wanted` (P-30).
 bool CanTake(const Tree& tree, int position, const ClassAmount& wanted);
 
@@ -33,6 +41,13 @@ bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& 
 // Whether the node of `root` was not taken out of the configuration; so is a root without a node
 // (T-40).
 bool NodeIsInService(const State& state, ProviderId root);
+
+// Whether what is known of the node of `root` may be out of date: its tracker's service is down, or
+// no report of it was applied yet. A root without a node is nobody's to report, so never.
+bool NodeIsStale(const State& state, ProviderId root);
+
+// Whether the root provider of `tree` is what the plan asks of roots (P-178).
+bool RootMatches(const Tree& tree, const RootDemand& wanted);
 
 }  // namespace berth::placement
 

@@ -48,10 +48,12 @@ class Search {
   void VisitNew(int64_t count);
   // A further round, one anchor of it.
   void VisitAgain();
-  bool MayBeAnchor(const Tree& tree) const;
+  // Whether records of the fleet let the tree of `root` serve anyone.
+  bool IsInService(ProviderId root) const;
   // Takes the next candidate of `anchor` that was not found yet; whether there was one.
   bool TakeNext(AnchorSearch& anchor);
   bool IsNew(const AnchorSearch& anchor, const Candidate& candidate);
+  bool IsSharedOnly(const AnchorSearch& anchor) const;
   Candidate CandidateOf(const AnchorSearch& anchor) const;
   void NoteTrees(const AnchorSearch& anchor);
 
@@ -62,14 +64,12 @@ class Search {
   AnchorScan scan_;
   std::deque<std::unique_ptr<AnchorSearch>> waiting_;  // by rising root within each round
   SearchResult found_;
-  absl::flat_hash_set<std::string> shared_found_;  // candidates that several anchors could have
+  absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found again
 };
 
-bool Search::MayBeAnchor(const Tree& tree) const {
-  const ProviderConfig& root = tree.config(0);
-  return std::all_of(plan_.root_required.begin(), plan_.root_required.end(),
-                     [&root](TraitId trait) { return root.HasTrait(trait); }) &&
-         HasNoneOf(root, plan_.root_forbidden);  // P-178
+bool Search::IsInService(ProviderId root) const {
+  return NodeIsInService(state_, root) &&
+         (!plan_.exclude_stale_roots || !NodeIsStale(state_, root));
 }
 
 void Search::VisitNew(int64_t count) {
@@ -79,12 +79,12 @@ void Search::VisitNew(int64_t count) {
     const TreePtr* tree = scan_.Next();
     if (tree == nullptr) return;
     --steps_.left;
-    if (!MayBeAnchor(**tree)) continue;
+    if (!RootMatches(**tree, plan_.root)) continue;  // P-178
     std::vector<const SharingProvider*> foreign;
     if (!sharing_.empty()) foreign = sharing_.Reaching(**tree);
     if (!anchor->Begin(*tree, foreign)) continue;
     // Asked last, for a look-up costs more than all before: few roots come so far.
-    if (has_nodes && !NodeIsInService(state_, (*tree)->root_id())) continue;
+    if (has_nodes && !IsInService((*tree)->root_id())) continue;
     if (!TakeNext(*anchor) || anchor->is_single()) continue;
     waiting_.push_back(std::move(anchor));
     anchor = std::make_unique<AnchorSearch>(plan_, steps_);
@@ -110,7 +110,7 @@ bool Search::HasAnother() {
 bool Search::TakeNext(AnchorSearch& anchor) {
   while (anchor.Next()) {
     Candidate candidate = CandidateOf(anchor);
-    if (!sharing_.empty() && !IsNew(anchor, candidate)) continue;
+    if (!IsNew(anchor, candidate)) continue;
     NoteTrees(anchor);
     found_.candidates.push_back(std::move(candidate));
     return true;
@@ -121,9 +121,7 @@ bool Search::TakeNext(AnchorSearch& anchor) {
 // The anchor is no part of a candidate (P-200): one that only sharing providers serve may come up
 // under several. No other can, since a provider that does not share has one root.
 bool Search::IsNew(const AnchorSearch& anchor, const Candidate& candidate) {
-  for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
-    if (!sharing_.IsSharing(anchor.chosen(slot).config())) return true;
-  }
+  if (!plan_.collapse_equivalent && !IsSharedOnly(anchor)) return true;
   std::string key;
   const auto append = [&key](const auto& value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -133,11 +131,21 @@ bool Search::IsNew(const AnchorSearch& anchor, const Candidate& candidate) {
     append(allocation.resource_class);
     append(allocation.amount);
   }
+  if (plan_.collapse_equivalent) return keys_found_.insert(std::move(key)).second;  // P-201
   for (const auto& [suffix, providers] : candidate.mappings) {
     append(providers.size());
     for (ProviderId provider : providers) append(provider.uuid);
   }
-  return shared_found_.insert(std::move(key)).second;
+  return keys_found_.insert(std::move(key)).second;
+}
+
+bool Search::IsSharedOnly(const AnchorSearch& anchor) const {
+  if (sharing_.empty()) return false;
+  for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
+    const Server* server = anchor.chosen(slot);
+    if (server != nullptr && !sharing_.IsSharing(server->config())) return false;
+  }
+  return true;
 }
 
 Candidate Search::CandidateOf(const AnchorSearch& anchor) const {
@@ -149,8 +157,13 @@ Candidate Search::CandidateOf(const AnchorSearch& anchor) const {
   allocations.reserve(plan_.slots.size());
   for (int s = 0; s < static_cast<int>(plan_.slots.size()); ++s) {
     const Slot& slot = plan_.slots[s];
-    const ProviderId provider = anchor.chosen(s).id;
+    if (anchor.chosen(s) == nullptr) continue;
+    const ProviderId provider = anchor.chosen(s)->id;
     candidate.mappings[slot.group].second.push_back(provider);
+    if (slot.spread >= 0) {
+      const ClassId shared = plan_.classes[plan_.spreads[slot.spread].demand.class_index];
+      allocations.push_back({provider, shared, static_cast<int32_t>(anchor.share(s))});
+    }
     for (const SlotDemand& demand : slot.demands) {
       const auto amount = static_cast<int32_t>(demand.amount);
       allocations.push_back({provider, plan_.classes[demand.class_index], amount});
@@ -177,7 +190,8 @@ Candidate Search::CandidateOf(const AnchorSearch& anchor) const {
 
 void Search::NoteTrees(const AnchorSearch& anchor) {
   for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
-    const TreePtr& tree = *anchor.chosen(slot).tree;
+    if (anchor.chosen(slot) == nullptr) continue;
+    const TreePtr& tree = *anchor.chosen(slot)->tree;
     if (found_.trees.empty() || !(found_.trees.back() == tree)) found_.trees.push_back(tree);
   }
 }

@@ -12,15 +12,10 @@
 
 #include "absl/status/statusor.h"
 #include "placement/candidate_request.h"
+#include "placement/search_budget.h"
 #include "placement/state.h"
 
 namespace berth::placement {
-
-struct SearchBudget {
-  int64_t candidates_max = 100'000;  // stop generating after so many (P-213)
-  int64_t steps_max =
-      5'000'000;  // provider tests and choices; then `truncated`, or nothing found (P-215)
-};
 
 struct Candidate {
   ProviderId anchor;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -14,6 +15,8 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kSuffixLengthMax = 64;
+constexpr int kSuffixedMax = 64;  // groups
+constexpr int kSpreadMax = 16;    // providers
 
 bool IsSuffix(absl::string_view text) {
   return text.size() <= kSuffixLengthMax && std::all_of(text.begin(), text.end(), [](char c) {
@@ -33,6 +36,23 @@ std::string NameOf(const RequestGroup& group) {
   return group.suffix.empty() ? "the unsuffixed group" : absl::StrCat("group ", group.suffix);
 }
 
+bool IsSuffixed(const RequestGroup& group) { return !group.suffix.empty(); }
+
+void CheckTraitTerms(Form& form, const std::string& field,
+                     const std::vector<std::vector<std::string>>& terms) {
+  for (const std::vector<std::string>& set : terms) {
+    if (set.empty()) form.Fault(kInvalidField, field, "has an empty term");
+    for (const std::string& trait : set) form.UpperName(field, trait);
+  }
+}
+
+void CheckAggregateTerms(Form& form, const std::string& field,
+                         const std::vector<std::vector<AggregateId>>& terms) {
+  for (const std::vector<AggregateId>& set : terms) {
+    if (set.empty()) form.Fault(kInvalidField, field, "has an empty term");
+  }
+}
+
 absl::Status CheckOuterForm(const CandidateRequest& request) {
   Form form;
   if (request.limit && *request.limit < 1) {
@@ -48,27 +68,44 @@ absl::Status CheckOuterForm(const CandidateRequest& request) {
       form.Fault(kDuplicateParameter, field, absl::StrCat("repeats ", NameOf(group)));
     }
   }
-  for (const std::string& trait : request.root_required) form.UpperName("root_required", trait);
+  if (std::count_if(request.groups.begin(), request.groups.end(), IsSuffixed) > kSuffixedMax) {
+    form.Fault(kInvalidField, "groups",
+               absl::StrCat("must be at most ", kSuffixedMax, " with a suffix"));
+  }
+  CheckTraitTerms(form, "root_required", request.root_required);
   for (const std::string& trait : request.root_forbidden) form.UpperName("root_forbidden", trait);
+  CheckAggregateTerms(form, "root_member_of", request.root_member_of);
   return form.status();
 }
 
 absl::Status CheckRootTraits(const CandidateRequest& request) {
   Form form;
-  for (const std::string& trait : request.root_required) {
-    if (!Contains(request.root_forbidden, trait)) continue;
+  for (const std::vector<std::string>& set : request.root_required) {
+    const bool single = std::equal(set.begin() + 1, set.end(), set.begin());
+    if (!single || !Contains(request.root_forbidden, set.front())) continue;
     form.Fault("CONFLICTING_TRAITS", "root_required",
-               absl::StrCat("and root_forbidden both name ", trait), {{"trait", trait}});
+               absl::StrCat("and root_forbidden both name ", set.front()),
+               {{"trait", set.front()}});
   }
   return form.status();
 }
 
-absl::Status CheckSubtreeForm(const CandidateRequest& request) {
+// Every field that holds sets of suffixes, by its name.
+using SuffixSets = std::vector<std::vector<std::string>>;
+std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const CandidateRequest& request) {
+  return {{"same_subtree", &request.same_subtree},
+          {"isolate", &request.isolate},
+          {"separate_subtrees", &request.separate_subtrees}};
+}
+
+absl::Status CheckSetForm(const CandidateRequest& request) {
   Form form;
-  for (const std::vector<std::string>& set : request.same_subtree) {
-    if (set.empty()) form.Fault("UNKNOWN_SUFFIX", "same_subtree", "has an empty set");
-    if (Contains(set, "")) {
-      form.Fault("UNKNOWN_SUFFIX", "same_subtree", "cannot name the unsuffixed group");
+  for (const auto& [field, sets] : SetFields(request)) {
+    for (const std::vector<std::string>& set : *sets) {
+      if (set.empty()) form.Fault("UNKNOWN_SUFFIX", field, "has an empty set");
+      if (Contains(set, "")) {
+        form.Fault("UNKNOWN_SUFFIX", field, "cannot name the unsuffixed group");
+      }
     }
   }
   return form.status();
@@ -92,27 +129,34 @@ void CheckResources(Form& form, const std::string& field, const RequestGroup& gr
   }
 }
 
+void CheckMaxProviders(Form& form, const std::string& field, const RequestGroup& group) {
+  for (const NamedAmount& each : group.max_providers) {
+    const auto asked = [&each](const NamedAmount& wanted) {
+      return wanted.resource_class == each.resource_class;
+    };
+    if (!group.suffix.empty()) {
+      form.Fault(kInvalidField, field, "is only for the unsuffixed group");
+    } else if (std::none_of(group.resources.begin(), group.resources.end(), asked)) {
+      form.Fault(kInvalidField, field,
+                 absl::StrCat("names ", each.resource_class, ", which the group does not ask for"));
+    } else if (each.amount < 1 || each.amount > kSpreadMax) {
+      form.Fault(kInvalidField, field,
+                 absl::StrCat("must be 1 to ", kSpreadMax, ", is ", each.amount));
+    }
+  }
+}
+
 absl::Status CheckGroupFields(const CandidateRequest& request) {
   Form form;
   for (const RequestGroup& group : request.groups) {
     const std::string field = FieldOf(request, group);
     CheckResources(form, absl::StrCat(field, ".resources"), group);
-    for (const std::vector<std::string>& set : group.required) {
-      if (set.empty()) {
-        form.Fault(kInvalidField, absl::StrCat(field, ".required_traits"), "has an empty term");
-      }
-      for (const std::string& trait : set) {
-        form.UpperName(absl::StrCat(field, ".required_traits"), trait);
-      }
-    }
+    CheckMaxProviders(form, absl::StrCat(field, ".max_providers"), group);
+    CheckTraitTerms(form, absl::StrCat(field, ".required_traits"), group.required);
     for (const std::string& trait : group.forbidden) {
       form.UpperName(absl::StrCat(field, ".forbidden_traits"), trait);
     }
-    for (const std::vector<AggregateId>& set : group.member_of) {
-      if (set.empty()) {
-        form.Fault(kInvalidField, absl::StrCat(field, ".member_of"), "has an empty term");
-      }
-    }
+    CheckAggregateTerms(form, absl::StrCat(field, ".member_of"), group.member_of);
   }
   return form.status();
 }
@@ -147,13 +191,15 @@ absl::Status CheckResourceless(const CandidateRequest& request) {
 
 absl::Status CheckSuffixesExist(const CandidateRequest& request) {
   Form form;
-  for (const std::vector<std::string>& set : request.same_subtree) {
-    for (const std::string& suffix : set) {
-      const bool exists =
-          std::any_of(request.groups.begin(), request.groups.end(),
-                      [&suffix](const RequestGroup& group) { return group.suffix == suffix; });
-      if (!exists) {
-        form.Fault("UNKNOWN_SUFFIX", "same_subtree",
+  const auto exists = [&request](const std::string& suffix) {
+    return std::any_of(request.groups.begin(), request.groups.end(),
+                       [&suffix](const RequestGroup& group) { return group.suffix == suffix; });
+  };
+  for (const auto& [field, sets] : SetFields(request)) {
+    for (const std::vector<std::string>& set : *sets) {
+      for (const std::string& suffix : set) {
+        if (exists(suffix)) continue;
+        form.Fault("UNKNOWN_SUFFIX", field,
                    absl::StrCat("names ", suffix, ", which is no group's suffix"));
       }
     }
@@ -178,9 +224,7 @@ absl::Status CheckGroupTraits(const CandidateRequest& request) {
 }
 
 absl::Status CheckPolicy(const CandidateRequest& request) {
-  const auto suffixed =
-      std::count_if(request.groups.begin(), request.groups.end(),
-                    [](const RequestGroup& group) { return !group.suffix.empty(); });
+  const auto suffixed = std::count_if(request.groups.begin(), request.groups.end(), IsSuffixed);
   if (suffixed <= 1 || request.group_policy != GroupPolicy::kUnset) return absl::OkStatus();
   Form form;
   form.Fault("GROUP_POLICY_REQUIRED", "group_policy",
@@ -193,7 +237,7 @@ absl::Status CheckPolicy(const CandidateRequest& request) {
 absl::Status CheckRequest(const CandidateRequest& request) {
   // The order is part of the interface (P-175).
   constexpr absl::Status (*kStages[])(const CandidateRequest&) = {
-      CheckOuterForm,     CheckRootTraits,          CheckSubtreeForm,
+      CheckOuterForm,     CheckRootTraits,          CheckSetForm,
       CheckGroupFields,   CheckSomethingIsAskedFor, CheckResourceless,
       CheckSuffixesExist, CheckGroupTraits,         CheckPolicy};
   for (const auto& stage : kStages) {

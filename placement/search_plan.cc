@@ -32,6 +32,15 @@ class Names {
     for (const std::string& name : names) ids.push_back(Trait(name));
     return ids;
   }
+  // Those that do not exist forbid nothing where `ignore_unknown`.
+  std::vector<TraitId> Forbidden(const std::vector<std::string>& names, bool ignore_unknown) {
+    if (!ignore_unknown) return Traits(names);
+    std::vector<TraitId> ids;
+    for (const std::string& name : names) {
+      if (const std::optional<TraitId> id = catalog_.traits.Find(name)) ids.push_back(*id);
+    }
+    return ids;
+  }
 
   // NOT_FOUND naming every unknown one; the reason is that of the classes where there are any.
   absl::Status status() const {
@@ -71,14 +80,14 @@ std::vector<ClassAmount> AmountsOf(const RequestGroup& group, Names& names) {
   return amounts;
 }
 
-PlannedGroup PlanGroup(const State& state, const RequestGroup& group, Names& names,
-                       SearchPlan& plan) {
+PlannedGroup PlanGroup(const State& state, const RequestGroup& group, bool ignore_unknown,
+                       Names& names, SearchPlan& plan) {
   PlannedGroup planned;
   planned.suffix = group.suffix;
   for (const std::vector<std::string>& set : group.required) {
     planned.required.push_back(names.Traits(set));
   }
-  planned.forbidden = names.Traits(group.forbidden);
+  planned.forbidden = names.Forbidden(group.forbidden, ignore_unknown);
   planned.member_of = group.member_of;
   planned.forbidden_aggregates = group.forbidden_aggregates;
   if (group.in_tree) {
@@ -101,8 +110,8 @@ bool AllTraitsAreSomewhere(const State& state, const SearchPlan& plan) {
       if (!AnyoneHasOneOf(state, set)) return false;
     }
   }
-  return std::all_of(plan.root_required.begin(), plan.root_required.end(),
-                     [&state](TraitId trait) { return state.providers_with(trait) > 0; });
+  return std::all_of(plan.root.required.begin(), plan.root.required.end(),
+                     [&state](const auto& set) { return AnyoneHasOneOf(state, set); });
 }
 
 void ListClasses(const std::vector<std::vector<ClassAmount>>& amounts, SearchPlan& plan) {
@@ -121,32 +130,101 @@ SlotDemand DemandOf(const ClassAmount& wanted, const SearchPlan& plan) {
   return {static_cast<int>(found - plan.classes.begin()), wanted.amount};
 }
 
-void LayOutSlots(const std::vector<std::vector<ClassAmount>>& amounts, SearchPlan& plan) {
+// How many providers may share what `group` wants of a class.
+int MaxProviders(const RequestGroup& group, const std::string& resource_class) {
+  for (const NamedAmount& each : group.max_providers) {
+    if (each.resource_class == resource_class) return static_cast<int>(each.amount);
+  }
+  return 1;
+}
+
+void LayOutSlots(const State& state, const CandidateRequest& request,
+                 const std::vector<std::vector<ClassAmount>>& amounts, SearchPlan& plan) {
   for (int g = 0; g < static_cast<int>(plan.groups.size()); ++g) {
     if (plan.groups[g].suffixed()) {
-      Slot& slot = plan.slots.emplace_back(Slot{g, {}});
+      Slot& slot = plan.slots.emplace_back(Slot{g, {}, -1});
       for (const ClassAmount& wanted : amounts[g]) slot.demands.push_back(DemandOf(wanted, plan));
       continue;
     }
     plan.unsuffixed = g;
     for (const ClassAmount& wanted : amounts[g]) {
-      plan.slots.push_back({g, {DemandOf(wanted, plan)}});
+      const std::string& name = state.catalog().classes.NameOf(wanted.resource_class);
+      const int count = MaxProviders(request.groups[g], name);
+      const SlotDemand demand = DemandOf(wanted, plan);
+      if (count > 1) plan.spreads.push_back({demand, 0, count});
+      if (count == 1) plan.slots.push_back({g, {demand}, -1});
     }
+  }
+  for (int s = 0; s < static_cast<int>(plan.spreads.size()); ++s) {
+    plan.spreads[s].first = static_cast<int>(plan.slots.size());
+    plan.slots.resize(plan.slots.size() + plan.spreads[s].count, Slot{plan.unsuffixed, {}, s});
   }
 }
 
-void LayOutSubtrees(const CandidateRequest& request, SearchPlan& plan) {
-  for (const std::vector<std::string>& set : request.same_subtree) {
+// The slots of each set of suffixes. A set of one binds nothing (P-169).
+std::vector<std::vector<int>> SlotSets(const std::vector<std::vector<std::string>>& sets,
+                                       const SearchPlan& plan) {
+  std::vector<std::vector<int>> slot_sets;
+  for (const std::vector<std::string>& set : sets) {
     std::vector<int> slots;
     for (int s = 0; s < static_cast<int>(plan.slots.size()); ++s) {
       const std::string& suffix = plan.groups[plan.slots[s].group].suffix;
       if (std::find(set.begin(), set.end(), suffix) != set.end()) slots.push_back(s);
     }
-    if (slots.size() > 1) plan.subtrees.push_back(std::move(slots));  // P-169: one alone is free
+    if (slots.size() > 1) slot_sets.push_back(std::move(slots));
+  }
+  return slot_sets;
+}
+
+void LayOutSets(const CandidateRequest& request, SearchPlan& plan) {
+  plan.subtrees = SlotSets(request.same_subtree, plan);
+  plan.apart = SlotSets(request.isolate, plan);
+  plan.separate = SlotSets(request.separate_subtrees, plan);
+  if (request.group_policy == GroupPolicy::kIsolate) {
+    std::vector<int> suffixed;
+    for (int s = 0; s < static_cast<int>(plan.slots.size()); ++s) {
+      if (plan.groups[plan.slots[s].group].suffixed()) suffixed.push_back(s);
+    }
+    if (suffixed.size() > 1) plan.apart.push_back(std::move(suffixed));
+  }
+  plan.slots_interact |= !plan.subtrees.empty() || !plan.apart.empty() || !plan.separate.empty() ||
+                         !plan.spreads.empty();
+}
+
+bool StandsIn(const std::vector<int>& set, int slot) {
+  return std::find(set.begin(), set.end(), slot) != set.end();
+}
+
+// Whether two slots may swap their providers without anyone noticing but the mappings.
+bool AreTwins(const SearchPlan& plan, int a, int b) {
+  if (!plan.groups[plan.slots[a].group].AsksLike(plan.groups[plan.slots[b].group])) return false;
+  if (plan.slots[a].demands != plan.slots[b].demands) return false;
+  for (const auto* sets : {&plan.subtrees, &plan.apart, &plan.separate}) {
+    for (const std::vector<int>& set : *sets) {
+      if (StandsIn(set, a) != StandsIn(set, b)) return false;
+    }
+  }
+  return true;
+}
+
+void FindTwins(SearchPlan& plan) {
+  plan.twin_of.assign(plan.slots.size(), -1);
+  for (int slot = 0; slot < static_cast<int>(plan.slots.size()); ++slot) {
+    for (int other = slot - 1; other >= 0 && plan.twin_of[slot] < 0; --other) {
+      const bool suffixed = plan.groups[plan.slots[slot].group].suffixed() &&
+                            plan.groups[plan.slots[other].group].suffixed();
+      if (suffixed && AreTwins(plan, slot, other)) plan.twin_of[slot] = other;
+    }
   }
 }
 
 }  // namespace
+
+bool PlannedGroup::AsksLike(const PlannedGroup& other) const {
+  return required == other.required && forbidden == other.forbidden &&
+         member_of == other.member_of && forbidden_aggregates == other.forbidden_aggregates &&
+         tree == other.tree;
+}
 
 absl::StatusOr<SearchPlan> PlanSearch(const State& state, const CandidateRequest& request) {
   if (absl::Status status = CheckRequest(request); !status.ok()) return status;
@@ -155,16 +233,21 @@ absl::StatusOr<SearchPlan> PlanSearch(const State& state, const CandidateRequest
   std::vector<std::vector<ClassAmount>> amounts;
   for (const RequestGroup& group : request.groups) {
     amounts.push_back(AmountsOf(group, names));
-    plan.groups.push_back(PlanGroup(state, group, names, plan));
+    plan.groups.push_back(PlanGroup(state, group, request.ignore_unknown_forbidden, names, plan));
   }
-  plan.root_required = names.Traits(request.root_required);
-  plan.root_forbidden = names.Traits(request.root_forbidden);
+  for (const std::vector<std::string>& set : request.root_required) {
+    plan.root.required.push_back(names.Traits(set));
+  }
+  plan.root.forbidden = names.Forbidden(request.root_forbidden, request.ignore_unknown_forbidden);
+  plan.root.member_of = request.root_member_of;
+  plan.root.forbidden_aggregates = request.root_forbidden_aggregates;
+  plan.exclude_stale_roots = request.exclude_stale_roots;
+  plan.collapse_equivalent = request.collapse_equivalent;
   if (absl::Status status = names.status(); !status.ok()) return status;
   ListClasses(amounts, plan);
-  LayOutSlots(amounts, plan);
-  LayOutSubtrees(request, plan);
-  plan.isolate = request.group_policy == GroupPolicy::kIsolate;
-  plan.slots_interact |= plan.isolate || !plan.subtrees.empty();
+  LayOutSlots(state, request, amounts, plan);
+  LayOutSets(request, plan);
+  if (plan.collapse_equivalent) FindTwins(plan);
   plan.hopeless |= !AllTraitsAreSomewhere(state, plan);
   return plan;
 }

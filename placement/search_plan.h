@@ -1,8 +1,9 @@
 // SearchPlan: a request made ready for searching: checked, names resolved, laid out as slots.
 //
 // A slot is one choice of a provider: a suffixed group is one slot (P-179 ff), the unsuffixed group
-// one slot for each of its classes (P-185). Groups keep the request's order, classes stand by
-// rising id, so that equal requests give equal plans. A value; immutable once made.
+// one slot for each of its classes (P-185), or as many as may share a class. Groups keep the
+// request's order, classes stand by rising id, so that equal requests give equal plans; slots that
+// share a class come last, when all that others take of it is known. A value; immutable once made.
 #ifndef BERTH_PLACEMENT_SEARCH_PLAN_H_
 #define BERTH_PLACEMENT_SEARCH_PLAN_H_
 
@@ -22,11 +23,22 @@ namespace berth::placement {
 struct SlotDemand {
   int class_index = 0;
   Amount amount = 0;
+  friend bool operator==(const SlotDemand&, const SlotDemand&) = default;
 };
 
 struct Slot {
   int group = 0;
   std::vector<SlotDemand> demands;  // rising by class; empty: a resourceless group (P-183)
+  int spread = -1;                  // index of the spread that it is part of; demands are empty
+};
+
+// A class of the unsuffixed group whose amount several providers may share: any number of its slots
+// from the first on choose one, by rising id.
+struct Spread {
+  SlotDemand demand;
+  int first = 0;  // slot
+  int count = 0;  // of slots
+  int end() const { return first + count; }
 };
 
 struct PlannedGroup {
@@ -37,17 +49,30 @@ struct PlannedGroup {
   std::vector<AggregateId> forbidden_aggregates;
   std::optional<ProviderId> tree;  // root of the tree asked for (P-182, P-192)
   bool suffixed() const { return !suffix.empty(); }
+  // Whether any provider serves one as well as the other.
+  bool AsksLike(const PlannedGroup& other) const;
 };
 
 struct SearchPlan {
   std::vector<PlannedGroup> groups;
-  std::vector<Slot> slots;                 // by group, then by class
-  std::vector<ClassId> classes;            // that any group asks for, rising
-  int unsuffixed = -1;                     // index of the unsuffixed group
-  bool isolate = false;                    // P-196
-  std::vector<std::vector<int>> subtrees;  // sets of slots (P-198)
-  std::vector<TraitId> root_required;
-  std::vector<TraitId> root_forbidden;
+  std::vector<Slot> slots;       // by group, then by class; those of spreads last
+  std::vector<ClassId> classes;  // that any group asks for, rising
+  int unsuffixed = -1;           // index of the unsuffixed group
+  std::vector<Spread> spreads;
+  // Sets of slots, each of two or more: at or under one of its providers (P-198), on pairwise
+  // different providers (P-196), on providers of which none is at or under another.
+  std::vector<std::vector<int>> subtrees;
+  std::vector<std::vector<int>> apart;
+  std::vector<std::vector<int>> separate;
+  RootDemand root;
+  bool exclude_stale_roots = false;
+  // By slot, where equal allocations shall come once: an earlier slot that asks for the same, or -1.
+  // Of the ways to swap the two only that with rising providers is of use.
+  std::vector<int> twin_of;
+  bool collapse_equivalent = false;  // P-201
+  // Whether amounts of several slots on one provider add up (P-197). False only in a plan that
+  // leaves this out to tell what stands in the way.
+  bool amounts_add_up = true;
   // One choice can spoil another: two slots ask for one class, or must be apart or together.
   bool slots_interact = false;
   // Nothing can match, whatever the anchor: a tree that is not there, a trait that nobody has.

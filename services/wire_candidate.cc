@@ -33,39 +33,32 @@ absl::StatusOr<placement::RequestGroup> GroupOf(const std::string& field,
     BERTH_RETURN_IF_ERROR(in_tree.status());
     group.in_tree = *in_tree;
   }
-  if (!from.max_providers().empty()) return NotOffered(field + ".max_providers");
+  for (const auto* entry : SortedEntries(from.max_providers())) {
+    group.max_providers.push_back({entry->first, entry->second});
+  }
   return group;
 }
 
-// What the search does not do yet: refused by name instead of being passed over.
-absl::Status CheckOffered(const pb::FindCandidatesRequest& request) {
-  const pb::CandidateQuery& query = request.query();
-  const std::pair<bool, const char*> fields[] = {
-      {query.root_member_of_size() > 0, "query.root_member_of"},
-      {query.root_forbidden_aggregate_uuids_size() > 0, "query.root_forbidden_aggregate_uuids"},
-      {query.isolate_size() > 0, "query.isolate"},
-      {query.separate_subtrees_size() > 0, "query.separate_subtrees"},
-      {query.ignore_unknown_forbidden_traits(), "query.ignore_unknown_forbidden_traits"},
-      {query.exclude_stale_roots(), "query.exclude_stale_roots"},
-      {request.has_order(), "order"},
-      {request.collapse_equivalent(), "collapse_equivalent"},
-  };
-  for (const auto& [is_set, field] : fields) {
-    if (is_set) return NotOffered(field);
-  }
-  return absl::OkStatus();
+// Sets of suffixes, as they were sent.
+template <typename Sets>
+std::vector<std::vector<std::string>> SuffixSets(const Sets& sets) {
+  std::vector<std::vector<std::string>> texts;
+  for (const pb::SuffixSet& set : sets) texts.push_back(TextsOf(set.suffixes()));
+  return texts;
 }
 
-// Every term names one trait: the root needs all of them.
-absl::Status RootTraits(const pb::CandidateQuery& query, CandidateRequest* to) {
-  for (const pb::TraitTerm& term : query.root_required_traits()) {
-    if (term.any_of().empty()) {
-      return InvalidField("query.root_required_traits.any_of", "names no trait");
-    }
-    if (term.any_of_size() > 1) return NotOffered("query.root_required_traits.any_of");
-    to->root_required.push_back(term.any_of(0));
-  }
+// What the query asks of roots.
+absl::Status SetRoot(const std::string& field, const pb::CandidateQuery& query,
+                     CandidateRequest* to) {
+  to->root_required = TraitSets(query.root_required_traits());
   to->root_forbidden = TextsOf(query.root_forbidden_traits());
+  auto member_of = AggregateSets(field + ".root_member_of", query.root_member_of());
+  BERTH_RETURN_IF_ERROR(member_of.status());
+  to->root_member_of = *std::move(member_of);
+  auto forbidden = ParseIds<AggregateId>(field + ".root_forbidden_aggregate_uuids",
+                                         query.root_forbidden_aggregate_uuids());
+  BERTH_RETURN_IF_ERROR(forbidden.status());
+  to->root_forbidden_aggregates = *std::move(forbidden);
   return absl::OkStatus();
 }
 
@@ -82,21 +75,31 @@ placement::GroupPolicy PolicyOf(pb::GroupPolicy policy) {
 
 }  // namespace
 
-absl::StatusOr<CandidateRequest> CandidateRequestOf(const pb::FindCandidatesRequest& request) {
+absl::StatusOr<CandidateRequest> CandidateQueryOf(const std::string& field,
+                                                  const pb::CandidateQuery& query) {
   CandidateRequest to;
-  if (!request.has_query()) return InvalidField("query", "is required");
-  for (const pb::RequestGroup& from : request.query().groups()) {
-    auto group = GroupOf(absl::StrCat("query.groups[", to.groups.size(), "]"), from);
+  for (const pb::RequestGroup& from : query.groups()) {
+    auto group = GroupOf(absl::StrCat(field, ".groups[", to.groups.size(), "]"), from);
     BERTH_RETURN_IF_ERROR(group.status());
     to.groups.push_back(*std::move(group));
   }
-  to.group_policy = PolicyOf(request.query().group_policy());
-  for (const pb::SuffixSet& set : request.query().same_subtree()) {
-    to.same_subtree.push_back(TextsOf(set.suffixes()));
-  }
-  BERTH_RETURN_IF_ERROR(RootTraits(request.query(), &to));
-  if (request.has_limit()) to.limit = request.limit();
-  BERTH_RETURN_IF_ERROR(CheckOffered(request));
+  to.group_policy = PolicyOf(query.group_policy());
+  to.same_subtree = SuffixSets(query.same_subtree());
+  to.isolate = SuffixSets(query.isolate());
+  to.separate_subtrees = SuffixSets(query.separate_subtrees());
+  BERTH_RETURN_IF_ERROR(SetRoot(field, query, &to));
+  to.ignore_unknown_forbidden = query.ignore_unknown_forbidden_traits();
+  to.exclude_stale_roots = query.exclude_stale_roots();
+  return to;
+}
+
+absl::StatusOr<CandidateRequest> CandidateRequestOf(const pb::FindCandidatesRequest& request) {
+  if (!request.has_query()) return InvalidField("query", "is required");
+  absl::StatusOr<CandidateRequest> to = CandidateQueryOf("query", request.query());
+  BERTH_RETURN_IF_ERROR(to.status());
+  if (request.has_limit()) to->limit = request.limit();
+  to->collapse_equivalent = request.collapse_equivalent();
+  if (request.has_order()) return NotOffered("order");
   return to;
 }
 

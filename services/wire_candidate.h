@@ -13,6 +13,9 @@ namespace berth::services {
 
 absl::StatusOr<placement::CandidateRequest> CandidateRequestOf(
     const pb::FindCandidatesRequest& request);
+// What shall fit; `field` names the query.
+absl::StatusOr<placement::CandidateRequest> CandidateQueryOf(const std::string& field,
+                                                             const pb::CandidateQuery& query);
 
 }  // namespace berth::services
 

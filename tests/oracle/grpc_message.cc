@@ -110,8 +110,9 @@ pb::CandidateQuery MessageOf(const CandidateRequest& request) {
     pb::SuffixSet* to = message.add_same_subtree();
     for (const std::string& suffix : set) to->add_suffixes(suffix);
   }
-  for (const std::string& trait : request.root_required) {
-    message.add_root_required_traits()->add_any_of(trait);
+  for (const std::vector<std::string>& set : request.root_required) {
+    pb::TraitTerm* term = message.add_root_required_traits();
+    for (const std::string& trait : set) term->add_any_of(trait);
   }
   for (const std::string& trait : request.root_forbidden) message.add_root_forbidden_traits(trait);
   return message;

@@ -104,7 +104,7 @@ CandidateRequest RequestOf(const Json& query) {
     request.same_subtree.push_back(set);
   }
   for (const std::string trait : query.value("root_required", Json::array())) {
-    request.root_required.push_back(trait);
+    request.root_required.push_back({trait});
   }
   for (const std::string trait : query.value("root_forbidden", Json::array())) {
     request.root_forbidden.push_back(trait);

@@ -27,7 +27,7 @@ std::vector<CommandBody> NamesIn(const Json& line) {
       for (const auto& set : group.required) traits.insert(set.begin(), set.end());
       traits.insert(group.forbidden.begin(), group.forbidden.end());
     }
-    traits.insert(request.root_required.begin(), request.root_required.end());
+    for (const auto& set : request.root_required) traits.insert(set.begin(), set.end());
     traits.insert(request.root_forbidden.begin(), request.root_forbidden.end());
   }
   return MakeNames(classes, traits);

@@ -6,6 +6,7 @@
 #define BERTH_TESTS_PLACEMENT_BRUTE_FORCE_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -23,7 +24,22 @@ struct PlainCandidate {
   friend auto operator<=>(const PlainCandidate&, const PlainCandidate&) = default;
 };
 
-// All candidates of a well-formed `request`, which names nothing unknown.
+// The candidates that each root anchors; only roots that anchor any. A candidate of sharing providers
+// alone may come up under several.
+using CandidatesByAnchor = std::map<ProviderId, std::set<PlainCandidate>>;
+
+// What a part of the rules alone would find.
+struct BruteOptions {
+  std::set<std::pair<std::string, std::string>> ignore_use;  // of suffix and class
+  bool ignore_sums = false;                                  // P-197
+  bool first_only = false;         // one of each anchor, that which comes first (P-209)
+  std::optional<ProviderId> only;  // anchor
+};
+CandidatesByAnchor AllByAnchor(const State& state, const CandidateRequest& request,
+                               const BruteOptions& options = {});
+
+// All candidates of a well-formed `request`, which names nothing unknown; equivalent ones too. No
+// nodes are looked at.
 std::set<PlainCandidate> AllCandidates(const State& state, const CandidateRequest& request);
 
 // What the search found, in the same form. REQUIRES: `state` is the one that was searched.

@@ -32,11 +32,11 @@ RequestGroup& GroupOf(CandidateRequest& request, absl::string_view suffix) {
   return group;
 }
 
-void AddResources(RequestGroup& group, absl::string_view value) {
+void AddAmounts(std::vector<NamedAmount>& amounts, absl::string_view value) {
   for (const std::string& item : Split(value)) {
     const std::vector<std::string> pair = absl::StrSplit(item, ':');
     BERTH_CHECK(pair.size() == 2);
-    NamedAmount& wanted = group.resources.emplace_back();
+    NamedAmount& wanted = amounts.emplace_back();
     wanted.resource_class = pair[0];
     BERTH_CHECK(absl::SimpleAtoi(pair[1], &wanted.amount));
   }
@@ -56,31 +56,47 @@ void AddTraits(RequestGroup& group, absl::string_view value) {
   }
 }
 
-void AddAggregates(World& world, RequestGroup& group, absl::string_view value) {
-  const bool forbidden = absl::ConsumePrefix(&value, "!");
+void AddAggregates(World& world, absl::string_view value,
+                   std::vector<std::vector<AggregateId>>& member_of,
+                   std::vector<AggregateId>& forbidden) {
+  const bool forbids = absl::ConsumePrefix(&value, "!");
   absl::ConsumePrefix(&value, "in:");
   std::vector<AggregateId> set;
   for (const std::string& name : Split(value)) set.push_back(world.aggregate(name));
-  if (!forbidden) {
-    group.member_of.push_back(set);
-    return;
+  if (forbids) {
+    forbidden.insert(forbidden.end(), set.begin(), set.end());
+  } else {
+    member_of.push_back(set);
   }
-  group.forbidden_aggregates.insert(group.forbidden_aggregates.end(), set.begin(), set.end());
 }
 
 void AddRootTraits(CandidateRequest& request, absl::string_view value) {
+  if (absl::ConsumePrefix(&value, "in:")) {
+    request.root_required.push_back(Split(value));
+    return;
+  }
   for (absl::string_view trait : absl::StrSplit(value, ',')) {
-    const bool forbidden = absl::ConsumePrefix(&trait, "!");
-    (forbidden ? request.root_forbidden : request.root_required).emplace_back(trait);
+    if (absl::ConsumePrefix(&trait, "!")) {
+      request.root_forbidden.emplace_back(trait);
+    } else {
+      request.root_required.push_back({std::string(trait)});
+    }
   }
 }
 
 // What concerns the whole request; false: `key` belongs to a group.
-bool AddToRequest(CandidateRequest& request, absl::string_view key, absl::string_view value) {
+bool AddToRequest(World& world, CandidateRequest& request, absl::string_view key,
+                  absl::string_view value) {
   if (key == "root") {
     AddRootTraits(request, value);
   } else if (key == "ss") {
     request.same_subtree.push_back(Split(value));
+  } else if (key == "apart") {
+    request.isolate.push_back(Split(value));
+  } else if (key == "sep") {
+    request.separate_subtrees.push_back(Split(value));
+  } else if (key == "rootm") {
+    AddAggregates(world, value, request.root_member_of, request.root_forbidden_aggregates);
   } else if (key == "limit") {
     BERTH_CHECK(absl::SimpleAtoi(value, &request.limit.emplace()));
   } else {
@@ -94,11 +110,13 @@ void AddToGroup(World& world, CandidateRequest& request, absl::string_view key,
   const std::vector<std::string> parts = absl::StrSplit(key, absl::MaxSplits('.', 1));
   RequestGroup& group = GroupOf(request, parts.size() > 1 ? parts[1] : "");
   if (parts[0] == "r") {
-    AddResources(group, value);
+    AddAmounts(group.resources, value);
   } else if (parts[0] == "q") {
     AddTraits(group, value);
   } else if (parts[0] == "m") {
-    AddAggregates(world, group, value);
+    AddAggregates(world, value, group.member_of, group.forbidden_aggregates);
+  } else if (parts[0] == "max") {
+    AddAmounts(group.max_providers, value);
   } else {
     BERTH_CHECK(parts[0] == "t");
     group.in_tree = world.provider(value);
@@ -119,7 +137,7 @@ CandidateRequest ParseRequest(World& world, absl::string_view text) {
       BERTH_CHECK(i + 1 < words.size());
       const std::string& key = words[i];
       const std::string& value = words[++i];
-      if (!AddToRequest(request, key, value)) AddToGroup(world, request, key, value);
+      if (!AddToRequest(world, request, key, value)) AddToGroup(world, request, key, value);
     }
   }
   return request;

@@ -4,8 +4,9 @@
 //
 // Words come in pairs, apart from the policy: r resources, q traits (`!` forbids, `in:` begins an
 // any-of set), m aggregates (`A`, `!A`, `in:A,B`, `!in:A,B`), t tree; behind a dot the group's
-// suffix. For the whole request: root (traits of the root), ss (a same_subtree set), limit; none
-// and iso say the policy. Groups stand in the order in which they are first named. Semicolons and
+// suffix; max the providers that may share a class (`VCPU:2`). For the whole request: root and rootm
+// (traits and aggregates of the root), ss, apart and sep (sets of suffixes: same_subtree, isolate,
+// separate_subtrees), limit; none and iso say the policy. Groups stand in the order in which they are first named. Semicolons and
 // commas at the end of a word mean nothing. Bad notation ends the test.
 #ifndef BERTH_TESTS_PLACEMENT_REQUEST_NOTATION_H_
 #define BERTH_TESTS_PLACEMENT_REQUEST_NOTATION_H_

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "placement/search.h"
@@ -110,6 +111,17 @@ struct Variant {
   Edit edit;
 };
 
+void ExpectReasons(const std::vector<Variant>& variants) {
+  World world = HostWorld();
+  for (const Variant& variant : variants) {
+    CandidateRequest request = Lawful(world);
+    variant.edit(request);
+    EXPECT_EQ(ReasonOf(FindCandidates(world.state(), request, SearchBudget{}).status()),
+              variant.reason)
+        << variant.name;
+  }
+}
+
 TEST(SearchForm, OtherFaults) {
   using R = CandidateRequest;
   const std::vector<Variant> variants = {
@@ -124,7 +136,7 @@ TEST(SearchForm, OtherFaults) {
        [](R& r) { r.groups[0].resources[0].amount = kAmountMax + 1; }},  // P-7
       {"EmptyTraitTerm", "INVALID_FIELD", [](R& r) { r.groups[1].required.push_back({}); }},
       {"EmptyAggregateTerm", "INVALID_FIELD", [](R& r) { r.groups[1].member_of.push_back({}); }},
-      {"LowerCaseTrait", "INVALID_FIELD", [](R& r) { r.root_required.push_back("custom_a"); }},
+      {"LowerCaseTrait", "INVALID_FIELD", [](R& r) { r.root_required.push_back({"custom_a"}); }},
       {"UnsuffixedInSubtree", "UNKNOWN_SUFFIX",
        [](R& r) { r.same_subtree.push_back({""}); }},  // P-169
       {"ResourcelessWithoutFilter", "RESOURCELESS_GROUP",
@@ -142,7 +154,7 @@ TEST(SearchForm, OtherFaults) {
        }},  // P-171
       {"GroupAgainstRoot", "OK",
        [](R& r) {
-         r.root_required = {"CUSTOM_B"};
+         r.root_required = {{"CUSTOM_B"}};
          r.groups[0].forbidden = {"CUSTOM_B"};
        }},
       {"SubtreeOfOne", "OK", [](R& r) { r.same_subtree.push_back({"_A"}); }},          // P-169
@@ -162,14 +174,64 @@ TEST(SearchForm, OtherFaults) {
          r.groups[0].member_of = {{AggregateId{{9, 9}}}};
        }},  // P-174
   };
-  World world = HostWorld();
-  for (const Variant& variant : variants) {
-    CandidateRequest request = Lawful(world);
-    variant.edit(request);
-    EXPECT_EQ(ReasonOf(FindCandidates(world.state(), request, SearchBudget{}).status()),
-              variant.reason)
-        << variant.name;
-  }
+  ExpectReasons(variants);
+}
+
+TEST(SearchForm, FaultsOfSetsTermsAndSpreads) {
+  using R = CandidateRequest;
+  const std::vector<Variant> variants = {
+      {"IsolateUnknownSuffix", "UNKNOWN_SUFFIX",
+       [](R& r) {
+         r.isolate.push_back({"_A", "_Z"});
+       }},
+      {"SeparateUnsuffixed", "UNKNOWN_SUFFIX", [](R& r) { r.separate_subtrees.push_back({""}); }},
+      {"EmptyRootTerm", "INVALID_FIELD", [](R& r) { r.root_required.push_back({}); }},
+      {"EmptyRootAggregateTerm", "INVALID_FIELD", [](R& r) { r.root_member_of.push_back({}); }},
+      {"RootTermPartlyForbidden", "OK",
+       [](R& r) {
+         r.root_required = {{"CUSTOM_A", "CUSTOM_B"}};
+         r.root_forbidden = {"CUSTOM_B"};
+       }},  // P-171, P-172
+      {"RootTermOfOneTwice", "CONFLICTING_TRAITS",
+       [](R& r) {
+         r.root_required = {{"CUSTOM_B", "CUSTOM_B"}};
+         r.root_forbidden = {"CUSTOM_B"};
+       }},  // P-171
+      {"TooManyGroups", "INVALID_FIELD",
+       [](R& r) {
+         for (int i = 0; i < 63; ++i) {
+           r.groups.push_back({absl::StrCat("g", i), {{"VCPU", 1}}, {}, {}, {}, {}, {}, {}});
+         }
+       }},
+      {"SpreadOfSuffixedGroup", "INVALID_FIELD",
+       [](R& r) {
+         r.groups[1].max_providers = {{"MEMORY_MB", 2}};
+       }},
+      {"SpreadOfWhatIsNotAskedFor", "INVALID_FIELD",
+       [](R& r) {
+         r.groups[0].max_providers = {{"MEMORY_MB", 2}};
+       }},
+      {"SpreadTooWide", "INVALID_FIELD",
+       [](R& r) {
+         r.groups[0].max_providers = {{"VCPU", 17}};
+       }},
+      {"Spread", "OK",
+       [](R& r) {
+         r.groups[0].max_providers = {{"VCPU", 16}};
+       }},
+      {"UnknownForbiddenTraitIgnored", "OK",
+       [](R& r) {
+         r.groups[1].forbidden.push_back("CUSTOM_NEVER_MADE");
+         r.root_forbidden.push_back("CUSTOM_NEVER_MADE");
+         r.ignore_unknown_forbidden = true;
+       }},  // D-24
+      {"UnknownRequiredTraitIsNotIgnored", "TRAIT_NOT_FOUND",
+       [](R& r) {
+         r.root_required.push_back({"CUSTOM_NEVER_MADE"});
+         r.ignore_unknown_forbidden = true;
+       }},
+  };
+  ExpectReasons(variants);
 }
 
 TEST(SearchForm, AllUnknownNamesAreListed) {

@@ -185,5 +185,59 @@ TEST(Search, RetiredNodesAreOutOfService) {
   EXPECT_EQ(NamesOf(state, Find(state, ParseRequest(world, "r VCPU:1"))), (Names{"cn2"}));  // T-40
 }
 
+TEST(Search, StaleRootsAreLeftOutWhereAsked) {
+  World world(R"(
+    down{VCPU:4}
+    forced{VCPU:4}
+    mute{VCPU:4}
+    nobodys{VCPU:4}
+    up{VCPU:4}
+  )");
+  State state = world.state();
+  for (const char* name : {"down", "forced", "mute", "up"}) {
+    auto service = std::make_shared<ServiceRecord>();
+    service->host = name;
+    service->binary = "berth-tracker";
+    service->up = name != std::string("down");
+    service->forced_down = name == std::string("forced");
+    auto node = std::make_shared<NodeRecord>();
+    node->id = world.provider(name);
+    node->name = node->host = name;
+    if (name != std::string("mute")) node->digest = "d";
+    state.Apply({ServicePut{service}, NodePut{node}});
+  }
+  CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  EXPECT_EQ(Find(state, request).candidates.size(), 5u);
+  request.exclude_stale_roots = true;
+  EXPECT_EQ(NamesOf(state, Find(state, request)), (Names{"nobodys", "up"}));
+}
+
+// What one provider cannot give several may share, each giving what it can.
+TEST(Search, AmountsSpread) {
+  World world(R"(
+    host
+      n1{VCPU:4}
+      n2{VCPU:4 step 2}
+      n3{VCPU:8 used 7}
+  )");
+  const auto parts = [&world](const std::string& text) {
+    std::vector<std::string> found;
+    for (const Candidate& candidate : Find(world.state(), ParseRequest(world, text)).candidates) {
+      std::string part;
+      for (const Allocation& each : candidate.allocations) {
+        absl::StrAppend(&part, part.empty() ? "" : "+", each.amount);
+      }
+      found.push_back(part);
+    }
+    return found;
+  };
+  EXPECT_EQ(parts("r VCPU:6"), Names{});
+  EXPECT_EQ(parts("r VCPU:6 max VCPU:2"), Names{"4+2"});
+  EXPECT_EQ(parts("r VCPU:9 max VCPU:3"), Names{"4+4+1"});
+  EXPECT_EQ(parts("r VCPU:4 max VCPU:3"), (Names{"4", "4"}));  // nobody gives who is not needed
+  EXPECT_EQ(parts("r VCPU:10 max VCPU:3"), Names{});
+  EXPECT_EQ(parts("r VCPU:5 max VCPU:2; r.1 VCPU:1"), (Names{"4+2", "1+4+1", "3+2+1"}));
+}
+
 }  // namespace
 }  // namespace berth::placement

@@ -84,7 +84,7 @@ class WireCandidateTest : public testing::Test {
 
   placement::World world_{R"(
     cn1[HW_NUMA_ROOT]{VCPU:8 ratio 2 used 3, MEMORY_MB:4096 used 512}(agg1)
-      pf1{SRIOV_NET_VF:8}
+      pf1{SRIOV_NET_VF:8, FPGA:2 used 2}
     cn2{VCPU:1}
   )"};
 };
@@ -118,13 +118,14 @@ TEST_F(WireCandidateTest, EveryFieldIsThere) {
                                                Id("pf1"), R"(" parent_uuid: ")", Id("cn1"), R"("
         root_uuid: ")",
                                                Id("cn1"), R"(" name: "pf1"
+        resources { key: "FPGA" value { capacity: 2 used: 2 } }
         resources { key: "SRIOV_NET_VF" value { capacity: 8 } } })"),
                                   &expected));
   SetRevision(world_.state().position().revision, expected.mutable_revision());
   std::string differences;
   google::protobuf::util::MessageDifferencer differencer;
   differencer.ReportDifferencesToString(&differences);
-  EXPECT_TRUE(differencer.Compare(expected, response)) << differences;
+  EXPECT_TRUE(differencer.Compare(expected, response)) << differences;  // P-202, P-206
 }
 
 // Copies of the candidate before, candidates of another shape, and short and long ones in turn.

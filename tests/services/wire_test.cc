@@ -117,28 +117,38 @@ TEST(WireTest, FaultsOfAllocationsSayWhere) {
   }
 }
 
-TEST(WireTest, WhatTheSearchDoesNotOfferIsRefusedByName) {
-  struct Case {
-    void (*change)(pb::FindCandidatesRequest*);
-    const char* field;
-  };
-  const Case cases[] = {
-      {[](auto* r) { r->mutable_order(); }, "order"},
-      {[](auto* r) { r->set_collapse_equivalent(true); }, "collapse_equivalent"},
-      {[](auto* r) { r->mutable_query()->add_isolate(); }, "query.isolate"},
-      {[](auto* r) { r->mutable_query()->set_exclude_stale_roots(true); },
-       "query.exclude_stale_roots"},
-      {[](auto* r) { (*r->mutable_query()->add_groups()->mutable_max_providers())["VCPU"] = 2; },
-       "query.groups[0].max_providers"},
-  };
-  for (const Case& undone : cases) {
-    pb::FindCandidatesRequest request;
-    request.mutable_query();
-    undone.change(&request);
-    const absl::Status status = CandidateRequestOf(request).status();
-    EXPECT_EQ(ReasonOf(status), "NOT_OFFERED");
-    EXPECT_EQ(FieldOf(status), undone.field);
-  }
+TEST(WireTest, EveryPartOfAQueryArrives) {
+  pb::FindCandidatesRequest request;
+  pb::CandidateQuery* query = request.mutable_query();
+  (*query->add_groups()->mutable_max_providers())["VCPU"] = 2;
+  for (const char* suffix : {"_A", "_B"}) query->add_same_subtree()->add_suffixes(suffix);
+  query->add_isolate()->add_suffixes("_C");
+  query->add_separate_subtrees()->add_suffixes("_D");
+  pb::TraitTerm* term = query->add_root_required_traits();
+  term->add_any_of("CUSTOM_A");
+  term->add_any_of("CUSTOM_B");
+  query->add_root_forbidden_traits("CUSTOM_C");
+  query->add_root_member_of()->add_any_of(kUuid);
+  query->add_root_forbidden_aggregate_uuids(kUuid);
+  query->set_ignore_unknown_forbidden_traits(true);
+  query->set_exclude_stale_roots(true);
+  request.set_collapse_equivalent(true);
+  const auto to = CandidateRequestOf(request);
+  ASSERT_TRUE(to.ok()) << to.status();
+  ASSERT_EQ(to->groups[0].max_providers.size(), 1u);
+  EXPECT_EQ(to->groups[0].max_providers[0].resource_class, "VCPU");
+  EXPECT_EQ(to->groups[0].max_providers[0].amount, 2);
+  using Sets = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(to->same_subtree, (Sets{{"_A"}, {"_B"}}));
+  EXPECT_EQ(to->isolate, (Sets{{"_C"}}));
+  EXPECT_EQ(to->separate_subtrees, (Sets{{"_D"}}));
+  EXPECT_EQ(to->root_required, (Sets{{"CUSTOM_A", "CUSTOM_B"}}));
+  EXPECT_EQ(to->root_forbidden, std::vector<std::string>{"CUSTOM_C"});
+  EXPECT_EQ(to->root_member_of.size(), 1u);
+  EXPECT_EQ(to->root_forbidden_aggregates.size(), 1u);
+  EXPECT_TRUE(to->ignore_unknown_forbidden);
+  EXPECT_TRUE(to->exclude_stale_roots);
+  EXPECT_TRUE(to->collapse_equivalent);
 }
 
 TEST(WireTest, NulIsRefusedWhereverItStands) {
