@@ -1,15 +1,29 @@
 #include "berth/placement/v1/candidate.grpc.pb.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "placement/explain.h"
+#include "placement/room.h"
 #include "services/call.h"
 #include "services/candidate_writer.h"
 #include "services/placement_services.h"
 #include "services/wire_candidate.h"
+#include "services/wire_explanation.h"
 
 namespace berth::services {
 namespace {
 
 using placement::State;
+
+// What requests ask for where they do not say, and at most.
+constexpr int kNearMisses = 10;
+constexpr int kNearMissesMax = 100;
+constexpr int kRoots = 100;
+constexpr int kRootsMax = 1000;
+
+absl::StatusOr<int> LimitOf(const char* field, int asked, int otherwise, int most) {
+  if (asked < 0) return InvalidField(field, "must not be negative");
+  return asked == 0 ? otherwise : std::min(asked, most);
+}
 
 using Service = pb::CandidateService::WithRawCallbackMethod_FindCandidates<
     pb::CandidateService::CallbackService>;
@@ -36,8 +50,50 @@ class CandidateService final : public Service {
         [this, request, reply](const State& state) { return Find(state, *request, reply); });
     return call;
   }
+  Reactor* Explain(Context* context, const pb::ExplainRequest* request,
+                   pb::ExplainResponse* response) override {
+    return edge_->Read(
+        context, request, response, Cost::kHeavy,
+        [this](const State& state, const pb::ExplainRequest& asked, pb::ExplainResponse* answer) {
+          return Explain(state, asked, answer);
+        });
+  }
+  Reactor* GetCapacity(Context* context, const pb::GetCapacityRequest* request,
+                       pb::GetCapacityResponse* response) override {
+    return edge_->Read(
+        context, request, response, Cost::kHeavy,
+        [this](const State& state, const pb::GetCapacityRequest& asked,
+               pb::GetCapacityResponse* answer) { return GetCapacity(state, asked, answer); });
+  }
 
  private:
+  absl::Status Explain(const State& state, const pb::ExplainRequest& request,
+                       pb::ExplainResponse* response) const {
+    if (!request.has_query()) return InvalidField("query", "is required");
+    const auto limit =
+        LimitOf("near_miss_limit", request.near_miss_limit(), kNearMisses, kNearMissesMax);
+    BERTH_RETURN_IF_ERROR(limit.status());
+    const auto wanted = CandidateQueryOf("query", request.query());
+    BERTH_RETURN_IF_ERROR(wanted.status());
+    const auto said = placement::Explain(state, *wanted, *limit, budget_);
+    BERTH_RETURN_IF_ERROR(said.status());
+    SetExplanation(*said, response->mutable_explanation());
+    return absl::OkStatus();
+  }
+
+  absl::Status GetCapacity(const State& state, const pb::GetCapacityRequest& request,
+                           pb::GetCapacityResponse* response) const {
+    if (!request.has_query()) return InvalidField("query", "is required");
+    const auto limit = LimitOf("root_limit", request.root_limit(), kRoots, kRootsMax);
+    BERTH_RETURN_IF_ERROR(limit.status());
+    const auto wanted = CandidateQueryOf("query", request.query());
+    BERTH_RETURN_IF_ERROR(wanted.status());
+    const auto room = placement::CountRoom(state, *wanted, *limit, budget_);
+    BERTH_RETURN_IF_ERROR(room.status());
+    SetRoom(state, *room, response);
+    return absl::OkStatus();
+  }
+
   absl::Status Find(const State& state, const pb::FindCandidatesRequest& request,
                     grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);

@@ -2,9 +2,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "berth/placement/v1/candidate.pb.h"
 #include "services/cli/candidate_view.h"
 #include "services/cli/command.h"
+#include "services/cli/explain_view.h"
 #include "services/cli/failure.h"
 #include "services/cli/query_options.h"
 
@@ -14,11 +16,23 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 constexpr int kLimit = 20;
+constexpr int kNearMisses = 5;
 
 struct CandidateArguments {
   QueryOptions query;
   int limit = kLimit;
+  bool explain = false;
 };
+
+// Says why, where the server can tell; what it finds wrong with the question was said before.
+void SayWhy(Session& session, const pb::CandidateQuery& query) {
+  pb::ExplainRequest request;
+  *request.mutable_query() = query;
+  request.set_near_miss_limit(kNearMisses);
+  pb::ExplainResponse answer;
+  if (!session.Call(request, &answer).ok()) return;
+  session.Say(absl::StripSuffix(ExplanationPage(answer.explanation(), session.screen), "\n"));
+}
 
 absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
   const auto query = QueryOf(session, arguments.query);
@@ -35,9 +49,10 @@ absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
     roots.push_back(candidate.root_uuid());
   }
   const bool none = answer.candidates().empty();
-  const absl::Status printed = none && session.settings.format == Format::kTable
-                                   ? absl::OkStatus()
-                                   : session.Print(answer, CandidateTable(answer), roots);
+  const bool reads = session.settings.format == Format::kTable;
+  if (reads && (none || arguments.explain)) SayWhy(session, *query);
+  const absl::Status printed =
+      none && reads ? absl::OkStatus() : session.Print(answer, CandidateTable(answer), roots);
   if (!printed.ok() || !none) return printed;
   return Refused(absl::StatusCode::kFailedPrecondition, kNothingFits, "no host has room for this");
 }
@@ -53,6 +68,7 @@ void AddCandidateCommand(CLI::App& app, Session& session) {
   CandidateArguments& arguments = Does(command, session, Candidates);
   AddQueryOptions(command, &arguments.query);
   command->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
+  command->add_flag("--explain", arguments.explain, "Say why these and no others");
 }
 
 }  // namespace berth::cli

@@ -48,6 +48,7 @@ void AddClassCommands(CLI::App& app, Session& session);
 void AddUsageCommand(CLI::App& app, Session& session);
 void AddAllocationCommands(CLI::App& app, Session& session);
 void AddCandidateCommand(CLI::App& app, Session& session);
+void AddExplainCommands(CLI::App& app, Session& session);
 void AddClaimCommands(CLI::App& app, Session& session);
 void AddNodeCommands(CLI::App& app, Session& session);
 void AddServiceCommands(CLI::App& app, Session& session);

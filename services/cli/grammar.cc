@@ -21,6 +21,7 @@ namespace {
 constexpr char kFooter[] = R"(Try:
   berth provider tree                                    what there is, and how full it is
   berth candidates --resources VCPU=4,MEMORY_MB=8Gi      where that would fit
+  berth explain --resources VCPU=64                      why it fits nowhere, and what would help
   berth claim --resources VCPU=4,MEMORY_MB=8Gi           take it there
   berth call LedgerService/GetRevision                   any method, by reflection
 
@@ -147,6 +148,7 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddClassCommands(app, session);
   AddAggregateCommands(app, session);
   AddCandidateCommand(app, session);
+  AddExplainCommands(app, session);
   AddClaimCommands(app, session);
   AddAllocationCommands(app, session);
   AddUsageCommand(app, session);

@@ -50,11 +50,25 @@ absl::Status ReadUnsuffixed(Session& session, const QueryOptions& options,
   for (const std::string& uuid : Listed(options.forbidden_aggregates)) {
     group->add_forbidden_aggregate_uuids(uuid);
   }
+  const auto most = ParseAmounts(options.max_providers);
+  if (!most.ok()) return most.status();
+  for (const auto& [name, count] : *most) {
+    (*group->mutable_max_providers())[name] = static_cast<int32_t>(count);
+  }
   if (options.in_tree.empty()) return absl::OkStatus();
   const auto uuid = ProviderUuid(session, options.in_tree);
   if (!uuid.ok()) return uuid.status();
   group->set_in_tree(*uuid);
   return absl::OkStatus();
+}
+
+// One set of suffixes for each text.
+void AddSets(const std::vector<std::string>& texts,
+             google::protobuf::RepeatedPtrField<pb::SuffixSet>* sets) {
+  for (const std::string& text : texts) {
+    pb::SuffixSet* set = sets->Add();
+    for (const std::string& suffix : Listed({text})) set->add_suffixes(suffix);
+  }
 }
 
 }  // namespace
@@ -70,6 +84,13 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   command->add_option("--in-tree", options->in_tree, "In the tree of this provider: name or uuid");
   AddList(command, "--root-required", &options->root_required, "The root has these traits");
   AddList(command, "--root-forbidden", &options->root_forbidden, "The root has none of these");
+  AddList(command, "--root-member-of", &options->root_member_of, "The root is in these aggregates");
+  AddList(command, "--root-forbidden-aggregate", &options->root_forbidden_aggregates,
+          "The root is in none of these");
+  command->add_flag("--exclude-stale", options->exclude_stale,
+                    "Not on hosts that are not heard of");
+  command->add_flag("--ignore-unknown-forbidden", options->ignore_unknown_forbidden,
+                    "Take forbidden traits that do not exist as satisfied");
   command->add_flag("--include-disabled", options->include_disabled,
                     "Also on hosts that are disabled");
   AddList(command, "--group", &options->groups,
@@ -78,6 +99,12 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
       ->check(CLI::IsMember({"none", "isolate"}));
   AddList(command, "--same-subtree", &options->same_subtree,
           "Suffixes, with commas, of groups to be served in one subtree");
+  command->add_option("--isolate", options->isolate,
+                      "Suffixes, with commas, of groups to be served by different providers");
+  command->add_option("--separate-subtrees", options->separate,
+                      "Suffixes, with commas, of groups none of which is served under another");
+  AddList(command, "--max-providers", &options->max_providers,
+          "Classes whose amount several providers may share: VCPU=2");
 }
 
 absl::StatusOr<pb::RequestGroup> ParseGroup(const std::string& text) {
@@ -119,15 +146,20 @@ absl::StatusOr<pb::CandidateQuery> QueryOf(Session& session, const QueryOptions&
   for (const std::string& trait : Listed(options.root_forbidden)) {
     query.add_root_forbidden_traits(trait);
   }
+  AddTerms(options.root_member_of, query.mutable_root_member_of());
+  for (const std::string& uuid : Listed(options.root_forbidden_aggregates)) {
+    query.add_root_forbidden_aggregate_uuids(uuid);
+  }
   const auto& required = query.root_required_traits();
   const bool asked = std::any_of(required.begin(), required.end(), [](const pb::TraitTerm& term) {
     return term.any_of_size() == 1 && term.any_of(0) == kDisabled;
   });
   if (!options.include_disabled && !asked) query.add_root_forbidden_traits(kDisabled);
-  for (const std::string& text : options.same_subtree) {
-    pb::SuffixSet* set = query.add_same_subtree();
-    for (const std::string& suffix : Listed({text})) set->add_suffixes(suffix);
-  }
+  AddSets(options.same_subtree, query.mutable_same_subtree());
+  AddSets(options.isolate, query.mutable_isolate());
+  AddSets(options.separate, query.mutable_separate_subtrees());
+  query.set_exclude_stale_roots(options.exclude_stale);
+  query.set_ignore_unknown_forbidden_traits(options.ignore_unknown_forbidden);
   if (options.group_policy == "none") query.set_group_policy(pb::GROUP_POLICY_NONE);
   if (options.group_policy == "isolate") query.set_group_policy(pb::GROUP_POLICY_ISOLATE);
   return query;

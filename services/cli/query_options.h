@@ -14,9 +14,13 @@ namespace berth::cli {
 
 struct QueryOptions {
   std::vector<std::string> resources, required, forbidden, member_of, forbidden_aggregates;
-  std::vector<std::string> root_required, root_forbidden, groups, same_subtree;
+  std::vector<std::string> root_required, root_forbidden, root_member_of;
+  std::vector<std::string> root_forbidden_aggregates;
+  std::vector<std::string> groups, same_subtree, isolate, separate, max_providers;
   std::string in_tree, group_policy;
   bool include_disabled = false;  // hosts whose service an operator disabled
+  bool exclude_stale = false;
+  bool ignore_unknown_forbidden = false;
 };
 
 // Adds the options to `command`; what they say goes to `options`, which must live as long.

@@ -38,8 +38,6 @@ using ::google::protobuf::MethodDescriptor;
 const std::map<std::string, const char*> kUnimplemented = {
     {"CandidateService/Claim", "claims in one step come with strategies"},
     {"CandidateService/ClaimMany", "comes with Claim"},
-    {"CandidateService/Explain", "the search does not yet tell why it passes over"},
-    {"CandidateService/GetCapacity", "comes with Explain"},
     {"ConsumerService/ListConsumers", "fleet-wide views of consumers come with leases"},
     {"ConsumerService/ListConsumerTypes", "fleet-wide views of consumers come with leases"},
     {"FleetService/DeleteService", "needs instances and migrations to look at"},

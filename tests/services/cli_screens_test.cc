@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
 #include "services/cli/candidate_view.h"
+#include "services/cli/explain_view.h"
 #include "services/cli/node_view.h"
 #include "services/cli/query_options.h"
 #include "services/cli/usage_view.h"
@@ -150,6 +151,78 @@ pb::FindCandidatesResponse Found() {
 TEST(Screens, Candidates) {
   ExpectScreens("candidates",
                 [](const Screen& screen) { return CandidateTable(Found()).Render(screen); });
+}
+
+TEST(Screens, Explanation) {
+  const auto said = Parse<pb::Explanation>(R"pb(
+    root_count: 412
+    steps {
+      constraint { kind: CONSTRAINT_KIND_ROOT_TRAITS names: "!COMPUTE_STATUS_DISABLED" }
+      roots_before: 412
+      roots_after: 400
+    }
+    steps {
+      constraint { kind: CONSTRAINT_KIND_STALENESS }
+      roots_before: 400
+      roots_after: 396
+    }
+    steps {
+      constraint { kind: CONSTRAINT_KIND_INVENTORY names: "MEMORY_MB" amount: 65536 }
+      roots_before: 396
+      roots_after: 390
+    }
+    steps {
+      constraint { kind: CONSTRAINT_KIND_REQUIRED_TRAITS names: "CUSTOM_A100" names: "CUSTOM_H100" }
+      roots_before: 390
+      roots_after: 24
+    }
+    steps {
+      constraint { kind: CONSTRAINT_KIND_FREE names: "MEMORY_MB" amount: 65536 }
+      roots_before: 24
+    }
+    steps {
+      constraint { kind: CONSTRAINT_KIND_MEMBER_OF suffix: "_NET" names: "0b6d7c5e-0f0e-4a55" }
+    }
+    steps { constraint { kind: CONSTRAINT_KIND_SEPARATE_SUBTREES names: "_NET" names: "_GPU" } }
+    near_misses {
+      root_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
+      name: "dc1-h07"
+      shortfalls {
+        constraint { kind: CONSTRAINT_KIND_FREE names: "MEMORY_MB" amount: 65536 }
+        available: 61440
+      }
+    }
+    near_misses {
+      root_uuid: "1f0e4a55-0f0e-4a55-8b0e-3c1f6f1b2a90"
+      name: "dc1-h11"
+      shortfalls { constraint { kind: CONSTRAINT_KIND_REQUIRED_TRAITS names: "CUSTOM_A100" } }
+      shortfalls {
+        constraint { kind: CONSTRAINT_KIND_INVENTORY suffix: "_GPU" names: "PGPU" amount: 2 }
+        available: 1
+      }
+    }
+    relaxations {
+      constraint { kind: CONSTRAINT_KIND_REQUIRED_TRAITS names: "CUSTOM_A100" names: "CUSTOM_H100" }
+      root_count: 31
+    }
+    relaxations {
+      constraint { kind: CONSTRAINT_KIND_FREE names: "MEMORY_MB" amount: 65536 }
+      fitting_amount: 61440
+      root_count: 1
+    })pb");
+  ExpectScreens("explanation",
+                [&said](const Screen& screen) { return ExplanationPage(said, screen); });
+}
+
+TEST(Screens, Capacity) {
+  const auto answer = Parse<pb::GetCapacityResponse>(R"pb(
+    total_count: 1204
+    root_count: 56
+    truncated: true
+    roots { root_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90" name: "dc1-h07" count: 31 }
+    roots { root_uuid: "1f0e4a55-0f0e-4a55-8b0e-3c1f6f1b2a90" name: "dc1-h11" count: 1 })pb");
+  ExpectScreens("capacity",
+                [&answer](const Screen& screen) { return CapacityPage(answer, screen); });
 }
 
 TEST(Screens, Claim) {

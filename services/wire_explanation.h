@@ -1,0 +1,22 @@
+// Explanations and counts of room as protos.
+#ifndef BERTH_SERVICES_WIRE_EXPLANATION_H_
+#define BERTH_SERVICES_WIRE_EXPLANATION_H_
+
+#include "berth/placement/v1/candidate.pb.h"
+#include "berth/placement/v1/query.pb.h"
+#include "placement/explanation.h"
+#include "placement/room.h"
+
+namespace berth::services {
+
+namespace pb = ::berth::placement::v1;
+
+void SetExplanation(const placement::Explanation& from, pb::Explanation* to);
+
+// `state` is the one that was counted: it names the roots.
+void SetRoom(const placement::State& state, const placement::Room& from,
+             pb::GetCapacityResponse* to);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WIRE_EXPLANATION_H_
