@@ -50,6 +50,8 @@ void AddAllocationCommands(CLI::App& app, Session& session);
 void AddCandidateCommand(CLI::App& app, Session& session);
 void AddExplainCommands(CLI::App& app, Session& session);
 void AddClaimCommands(CLI::App& app, Session& session);
+void AddLeaseCommands(CLI::App& app, Session& session);
+void AddReshapeCommands(CLI::App& app, Session& session);
 void AddNodeCommands(CLI::App& app, Session& session);
 void AddServiceCommands(CLI::App& app, Session& session);
 void AddLedgerCommands(CLI::App& app, Session& session);

@@ -40,6 +40,7 @@ constexpr Rule kRules[] = {
     {"SERVICE_NOT_FOUND", kExitNotFound, "`berth service list` shows those that are there"},
     {"CAPACITY_EXCEEDED", kExitDoesNotFit,
      "ask for less, or let `berth candidates` find where it fits"},
+    {"NEGATIVE_ALLOCATION", kExitConflict, "`berth allocations CONSUMER` shows what it holds now"},
     {"NO_CANDIDATE", kExitDoesNotFit, "ask for less, or drop a constraint"},
     {kNothingFits, kExitDoesNotFit, "ask for less, or drop a constraint"},
     {"NO_INVENTORY", kExitDoesNotFit, "`berth inventory show PROVIDER` shows what it has"},

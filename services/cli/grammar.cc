@@ -151,6 +151,8 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddExplainCommands(app, session);
   AddClaimCommands(app, session);
   AddAllocationCommands(app, session);
+  AddLeaseCommands(app, session);
+  AddReshapeCommands(app, session);
   AddUsageCommand(app, session);
   AddNodeCommands(app, session);
   AddServiceCommands(app, session);

@@ -1,6 +1,3 @@
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -17,6 +14,7 @@
 #include "services/cli/failure.h"
 #include "services/cli/json.h"
 #include "services/cli/reflection.h"
+#include "services/cli/text_file.h"
 
 namespace berth::cli {
 namespace {
@@ -124,13 +122,8 @@ absl::Status Describe(Session& session, const DescribeArguments& arguments) {
 
 absl::StatusOr<std::string> ReadBody(const std::string& body) {
   absl::string_view path = body;
-  if (body == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-  }
-  if (!absl::ConsumePrefix(&path, "@")) return body;
-  std::ifstream file{std::string(path)};
-  if (!file) return absl::NotFoundError(absl::StrCat("there is no file '", path, "' to read"));
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  if (body == "-") return ReadText(body);
+  return absl::ConsumePrefix(&path, "@") ? ReadText(std::string(path)) : body;
 }
 
 // The JSON values that stand one after another in `text`.

@@ -180,6 +180,53 @@ class CommandLine(BerthCase):
         self.berth("release", SECOND, code=3)
         self.berth("allocations", SECOND, code=3)
 
+    def test_what_a_consumer_holds_is_adjusted_and_leased(self):
+        self.host("adjusts")
+        self.berth("claim", "--provider", "adjusts", "-r", "VCPU=2", "--consumer", FIRST, "--lease", "1h")
+        self.assertIn("leaseExpiresAt", self.json("allocations", FIRST)["consumer"])
+        held = self.json("adjust", FIRST, "adjusts", "VCPU=-1", "MEMORY_MB=2Gi")["consumer"]["allocations"][0]["resources"]
+        self.assertEqual(held, {"MEMORY_MB": "2048", "VCPU": "1"})
+        self.berth("adjust", FIRST, "adjusts", "VCPU=-2", code=4)
+        self.berth("adjust", FIRST, "adjusts", "VCPU=64", code=5)
+        self.assertIn("leaseExpiresAt", self.json("lease", FIRST, "5m"))
+        self.assertIn("holds until it is released", self.berth("lease", FIRST, "--confirm"))
+        self.berth("lease", FIRST, code=2)
+        self.berth("lease", FIRST, "2d", code=2)
+        self.assertIn("released", self.berth("adjust", FIRST, "adjusts", "VCPU=-1,MEMORY_MB=-2Gi"))
+        self.berth("lease", FIRST, "5m", code=3)
+
+    def test_trees_change_in_one_step_after_a_dry_run(self):
+        host = self.host("reshapes", "VCPU=8")
+        self.berth("claim", "--provider", "reshapes", "-r", "VCPU=2", "--consumer", SECOND)
+        now = self.json("provider", "show", "reshapes")["provider"]
+        holder = self.json("allocations", SECOND)["consumer"]
+        cell = "00000000-0000-4000-8000-00000000000c"
+        consumer = {"consumerUuid": SECOND, "generation": holder["generation"], "projectId": "p", "userId": "u",
+                    "consumerType": "INSTANCE", "allocations": [{"providerUuid": cell, "resources": {"VCPU": 2}}]}
+        parent = {"providerUuid": host, "expectedGeneration": now["generation"],
+                  "expectedAllocationGeneration": now["allocationGeneration"]}
+        topology = json.dumps({"providers": [
+            {"providerUuid": cell, "name": "reshapes_cell", "parentUuid": host,
+             "inventories": {"inventories": {"VCPU": {"total": 8}}}},
+            parent | {"inventories": {}}], "consumers": [consumer]})
+        self.berth("topology", "apply", "-", "--dry-run", text=topology)
+        self.assertIn("nothing was changed", self.talk)
+        self.berth("provider", "show", "reshapes_cell", code=3)
+        self.assertIn("reshapes_cell", self.berth("topology", "apply", "-", text=topology))
+        self.berth("topology", "apply", "-", code=4, text=topology)
+        now = self.json("provider", "show", "reshapes")["provider"]
+        reshape = json.dumps({"providers": [
+            {"providerUuid": host, "expectedGeneration": now["generation"],
+             "expectedAllocationGeneration": now["allocationGeneration"],
+             "inventories": {"MEMORY_MB": {"total": 64}}}]})
+        path = self.placement.directory / "reshape.json"
+        path.write_text(reshape, encoding="utf-8")
+        self.berth("reshape", str(path), "--dry-run")
+        self.assertEqual(self.berth("reshape", str(path), "-o", "name").split(), [host])
+        self.berth("reshape", str(path), code=4)
+        self.berth("reshape", str(path) + ".absent", code=3)
+        self.berth("reshape", "-", code=2, text="{\"noSuchField\": 1}")
+
     def test_a_write_is_found_again_by_its_request_id(self):
         first = self.json("provider", "create", "once", "--request-id", "once-1")["provider"]["uuid"]
         again = self.json("provider", "create", "once", "--request-id", "once-1")["provider"]["uuid"]
