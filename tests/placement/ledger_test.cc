@@ -269,6 +269,35 @@ TEST(Ledger, BigCommandsStandAlone) {
   ExpectCleanSelfCheck(runner, url);
 }
 
+// What does not fit into the rest of a batch comes first in the next one: nobody overtakes it.
+TEST(Ledger, OrdinaryCommandsKeepTheirOrder) {
+  std::promise<void> gate;
+  std::shared_future<void> opened = gate.get_future().share();
+  std::atomic<bool> closed{false};
+  LedgerOptions options = OptionsFor(NewDatabase());
+  options.batch_rows_max = 4;
+  options.at_step = [&](LedgerStep step) {
+    if (step == LedgerStep::kBeforeLock && closed) opened.wait();
+  };
+  LedgerRunner runner(options);
+  MakeProviders(runner, 6, 100, 1024);
+  closed = true;
+  std::vector<std::future<Decision>> claims;
+  for (int i = 1; i <= 30; ++i) {
+    std::vector<int> providers = {1 + i % 6};
+    if (i % 2 == 0) providers.push_back(1 + (i + 1) % 6);
+    claims.push_back(runner.Begin(WithId(Claim(i, providers, 1), "")));
+  }
+  gate.set_value();
+  Generation last;
+  for (std::future<Decision>& claim : claims) {
+    const Decision decision = claim.get();
+    EXPECT_EQ(decision.status, absl::OkStatus());
+    EXPECT_GT(decision.fresh, last);
+    last = decision.fresh;
+  }
+}
+
 // Claims change no column that has an index, so their row versions need no new index entries.
 TEST(Ledger, ClaimsUpdateProvidersInPlace) {
   const std::string url = NewDatabase();
