@@ -46,6 +46,15 @@ Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index
   return largest;
 }
 
+// Whether a sharing provider `meets` something.
+template <typename Meets>
+bool AnyShares(const Sharing& sharing, const Meets& meets) {
+  return std::any_of(sharing.providers().begin(), sharing.providers().end(),
+                     [&](const SharingProvider& provider) {
+                       return meets(provider.tree->config(provider.position));
+                     });
+}
+
 // Whether the tree of `root` holds a sharing provider: it can then serve other anchors.
 bool HoldsSharing(const Sharing& sharing, ProviderId root) {
   return std::any_of(
@@ -64,6 +73,7 @@ AnchorScan::AnchorScan(const State& state, const SearchPlan& plan, const Sharing
   }
   NeedAmounts(sharing);
   NeedMarks(sharing);
+  BarMarks(sharing);
 }
 
 void AnchorScan::NeedAmounts(const Sharing& sharing) {
@@ -74,12 +84,7 @@ void AnchorScan::NeedAmounts(const Sharing& sharing) {
 }
 
 void AnchorScan::NeedMarks(const Sharing& sharing) {
-  const auto no_sharing = [&sharing](const auto& meets) {
-    return std::none_of(sharing.providers().begin(), sharing.providers().end(),
-                        [&](const SharingProvider& provider) {
-                          return meets(provider.tree->config(provider.position));
-                        });
-  };
+  const auto no_sharing = [&sharing](const auto& meets) { return !AnyShares(sharing, meets); };
   for (const PlannedGroup& group : plan_.groups) {
     for (const std::vector<TraitId>& set : group.required) {
       if (no_sharing([&](const auto& provider) { return HasOneOf(provider, set); })) {
@@ -93,8 +98,26 @@ void AnchorScan::NeedMarks(const Sharing& sharing) {
     }
   }
   const RootDemand& root = plan_.root;
-  needed_traits_.insert(needed_traits_.end(), root.required.begin(), root.required.end());
   needed_aggregates_.insert(needed_aggregates_.end(), root.member_of.begin(), root.member_of.end());
+}
+
+// A tree of one provider that has what a group forbids cannot serve the group, unless a sharing
+// provider may do that instead.
+void AnchorScan::BarMarks(const Sharing& sharing) {
+  const auto add = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const PlannedGroup& group : plan_.groups) {
+    const std::vector<TraitId>& traits = group.forbidden;
+    if (!AnyShares(sharing, [&](const auto& each) { return HasNoneOf(each, traits); })) {
+      add(traits, barred_traits_);
+    }
+    const std::vector<AggregateId>& aggregates = group.forbidden_aggregates;
+    if (!AnyShares(sharing, [&](const auto& each) { return IsInNoneOf(each, aggregates); })) {
+      add(aggregates, barred_aggregates_);
+    }
+  }
+  add(plan_.root.forbidden_aggregates, barred_aggregates_);
 }
 
 const TreePtr* AnchorScan::Next() {
@@ -120,18 +143,32 @@ void AnchorScan::Sift(const RootChunk& chunk) {
   sifted_ = true;
   at_ = 0;
   may_fit_.set();
+  SiftByMarks(*chunk.marks);
+  if (may_fit_.any()) SiftByAmounts(chunk);
+  if (may_fit_.none()) at_ = chunk.ids.size();
+}
+
+void AnchorScan::SiftByMarks(const RootMarks& marks) {
   for (const std::vector<TraitId>& set : needed_traits_) {
     RootSet any;
-    for (TraitId trait : set) any |= chunk.marks->traits.Find(trait);
+    for (TraitId trait : set) any |= marks.traits.Find(trait);
+    may_fit_ &= any;
+  }
+  for (const std::vector<TraitId>& set : plan_.root.required) {
+    RootSet any;
+    for (TraitId trait : set) any |= marks.RootsWith(trait);
     may_fit_ &= any;
   }
   for (const std::vector<AggregateId>& set : needed_aggregates_) {
     RootSet any;
-    for (AggregateId aggregate : set) any |= chunk.marks->aggregates.Find(aggregate);
+    for (AggregateId aggregate : set) any |= marks.aggregates.Find(aggregate);
     may_fit_ &= any;
   }
-  if (may_fit_.any()) SiftByAmounts(chunk);
-  if (may_fit_.none()) at_ = chunk.ids.size();
+  for (TraitId trait : plan_.root.forbidden) may_fit_ &= ~marks.RootsWith(trait);
+  RootSet barred;
+  for (TraitId trait : barred_traits_) barred |= marks.traits.Find(trait);
+  for (AggregateId aggregate : barred_aggregates_) barred |= marks.aggregates.Find(aggregate);
+  may_fit_ &= ~(barred & marks.single);
 }
 
 void AnchorScan::SiftByAmounts(const RootChunk& chunk) {

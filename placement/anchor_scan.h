@@ -24,9 +24,12 @@ class AnchorScan {
   // What of the plan a tree must meet by itself, since no sharing provider can.
   void NeedAmounts(const Sharing& sharing);
   void NeedMarks(const Sharing& sharing);
+  void BarMarks(const Sharing& sharing);
 
   // Finds out which trees of `chunk` may fit.
   void Sift(const RootChunk& chunk);
+  // Takes those out of `may_fit_` that lack marks, or have what is barred.
+  void SiftByMarks(const RootMarks& marks);
   // Takes those out of `may_fit_` that are short of a class.
   void SiftByAmounts(const RootChunk& chunk);
 
@@ -37,6 +40,8 @@ class AnchorScan {
   std::vector<ClassAmount> needed_;
   TraitSets needed_traits_;
   AggregateSets needed_aggregates_;
+  std::vector<TraitId> barred_traits_;          // of trees of one provider
+  std::vector<AggregateId> barred_aggregates_;  // likewise
   size_t chunk_ = 0;
   bool sifted_ = false;  // the chunk at chunk_
   size_t at_ = 0;        // within it

@@ -8,6 +8,19 @@ namespace {
 // The trees before `at`.
 RootSet Before(int at) { return ~RootSet() >> (kChunkRootsMax - at); }
 
+// `roots` with a place made at `at`, which is not in it.
+RootSet WithRoomAt(const RootSet& roots, int at) {
+  const RootSet before = Before(at);
+  return (roots & before) | ((roots & ~before) << 1);
+}
+
+// `roots` with the place at `at` taken out.
+RootSet Without(RootSet roots, int at) {
+  const RootSet before = Before(at);
+  roots.reset(at);
+  return (roots & before) | ((roots & ~before) >> 1);
+}
+
 }  // namespace
 
 template <typename Key>
@@ -34,17 +47,12 @@ void MarkTable<Key>::Clear(int at) {
 
 template <typename Key>
 void MarkTable<Key>::Insert(int at) {
-  const RootSet before = Before(at);
-  for (auto& [key, roots] : rows_) roots = (roots & before) | ((roots & ~before) << 1);
+  for (auto& [key, roots] : rows_) roots = WithRoomAt(roots, at);
 }
 
 template <typename Key>
 void MarkTable<Key>::Erase(int at) {
-  const RootSet before = Before(at);
-  for (auto& [key, roots] : rows_) {
-    roots.reset(at);
-    roots = (roots & before) | ((roots & ~before) >> 1);
-  }
+  for (auto& [key, roots] : rows_) roots = Without(roots, at);
   std::erase_if(rows_, [](const auto& row) { return row.second.none(); });
 }
 
@@ -54,21 +62,30 @@ template class MarkTable<AggregateId>;
 void RootMarks::Insert(int at, const Tree& tree) {
   traits.Insert(at);
   aggregates.Insert(at);
+  root_traits.Insert(at);
+  single = WithRoomAt(single, at);
   Add(at, tree);
 }
 
 void RootMarks::Replace(int at, const Tree& tree) {
   traits.Clear(at);
   aggregates.Clear(at);
+  root_traits.Clear(at);
   Add(at, tree);
 }
 
 void RootMarks::Erase(int at) {
   traits.Erase(at);
   aggregates.Erase(at);
+  root_traits.Erase(at);
+  single = Without(single, at);
 }
 
 void RootMarks::Add(int at, const Tree& tree) {
+  single.set(at, tree.size() == 1);
+  if (tree.size() > 1) {
+    for (TraitId trait : tree.config(0).traits) root_traits.Add(trait, at);
+  }
   for (int position = 0; position < tree.size(); ++position) {
     const ProviderConfig& provider = tree.config(position);
     for (TraitId trait : provider.traits) traits.Add(trait, at);

@@ -1,7 +1,7 @@
 // RootMarks: which trees of a chunk have a trait, or stand in an aggregate, with any of their
-// providers: one bit a tree.
+// providers, and which with their root: one bit a tree.
 //
-// What a search requires, many trees are passed over by at once. Moves with configurations only,
+// By what a search requires or forbids, many trees are passed over at once. Moves with configurations only,
 // never with claims, so that the chunk shares it between its versions. A value.
 #ifndef BERTH_PLACEMENT_ROOT_MARKS_H_
 #define BERTH_PLACEMENT_ROOT_MARKS_H_
@@ -39,6 +39,15 @@ class MarkTable {
 struct RootMarks {
   MarkTable<TraitId> traits;
   MarkTable<AggregateId> aggregates;
+  // The trees of one provider: what such a tree has, its root and all of it has.
+  RootSet single;
+  // Of the others, those whose root itself has the trait.
+  MarkTable<TraitId> root_traits;
+
+  // The trees whose root has the trait.
+  RootSet RootsWith(TraitId trait) const {
+    return (traits.Find(trait) & single) | root_traits.Find(trait);
+  }
 
   void Insert(int at, const Tree& tree);
   void Replace(int at, const Tree& tree);

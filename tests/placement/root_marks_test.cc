@@ -61,6 +61,10 @@ void ExpectMarks(const Roots& roots) {
         const bool there = at < chunk->trees.size();
         ASSERT_EQ(chunk->marks->traits.Find(trait)[at], there && AnyHas(*chunk->trees[at], trait))
             << "trait " << key << " at " << at;
+        ASSERT_EQ(chunk->marks->RootsWith(trait)[at],
+                  there && chunk->trees[at]->config(0).HasTrait(trait))
+            << "trait of root " << key << " at " << at;
+        ASSERT_EQ(chunk->marks->single[at], there && chunk->trees[at]->size() == 1);
         ASSERT_EQ(chunk->marks->aggregates.Find(aggregate)[at],
                   there && AnyIsIn(*chunk->trees[at], aggregate))
             << "aggregate " << key << " at " << at;

@@ -135,11 +135,12 @@ TEST(Search, NothingFits) {
   EXPECT_FALSE(found.truncated);
 }
 
-// A flat world of `count` hosts, made without the rules: for size only.
+// A flat world of `count` hosts, made without the rules: for size only. All but the last have the
+// trait CUSTOM_FULL.
 State FlatHosts(int count) {
   State state;
   Changes changes = {ClassPut{ClassId{1}, "VCPU"}, ClassPut{ClassId{2}, "MEMORY_MB"},
-                     ClassPut{ClassId{3}, "DISK_GB"}};
+                     ClassPut{ClassId{3}, "DISK_GB"}, TraitPut{TraitId{1}, "CUSTOM_FULL"}};
   for (int i = 0; i < count; ++i) {
     auto config = std::make_shared<ProviderConfig>();
     config->id = ProviderId{{1, static_cast<uint64_t>(i)}};
@@ -149,6 +150,7 @@ State FlatHosts(int count) {
       row.resource_class = ClassId{id};
       row.inventory.total = row.capacity = total;
     }
+    if (i + 1 < count) config->traits.push_back(TraitId{1});
     changes.push_back(ProviderPut{config});
   }
   state.Apply(changes);
@@ -165,6 +167,13 @@ TEST(Search, LooksOnlyAsFarAsItMust) {
   request.groups[0].resources[1].amount = 262145;  // more than any host has: columns tell
   budget.steps_max = 1;
   EXPECT_TRUE(Find(state, request, budget).candidates.empty());
+  budget.steps_max = 8;  // one host: marks tell of the others
+  for (const char* text :
+       {"r VCPU:1 q !CUSTOM_FULL", "r.1 VCPU:1 q.1 !CUSTOM_FULL", "r VCPU:1 root !CUSTOM_FULL"}) {
+    const SearchResult found = Find(state, ParseRequest(world, text), budget);
+    EXPECT_EQ(found.candidates.size(), 1u) << text;
+    EXPECT_FALSE(found.truncated) << text;
+  }
 }
 
 TEST(Search, RetiredNodesAreOutOfService) {
