@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,10 +14,12 @@
 #include "services/wire_allocation.h"
 #include "services/wire_candidate.h"
 #include "services/wire_catalog.h"
+#include "services/wire_consumer.h"
 #include "services/wire_fleet.h"
 #include "services/wire_form.h"
 #include "services/wire_inventory.h"
 #include "services/wire_provider.h"
+#include "services/wire_reshape.h"
 #include "tests/placement/safety.h"
 #include "tests/placement/world.h"
 
@@ -41,7 +44,7 @@ constexpr char kWorld[] = R"(
 
 // The command of a step; none for a search.
 std::optional<absl::StatusOr<CommandBody>> CommandOf(const State& state, const Step& step) {
-  using namespace services;  // NOLINT(google-build-using-namespace): sixteen converters
+  using namespace services;  // NOLINT(google-build-using-namespace): twenty converters
   switch (step.request_case()) {
     case Step::kCreateProvider:
       return CreateProviderCommand(step.create_provider());
@@ -81,6 +84,18 @@ std::optional<absl::StatusOr<CommandBody>> CommandOf(const State& state, const S
       return UpdateNodeCommand(state, step.update_node());
     case Step::kDeleteNode:
       return DeleteNodeCommand(state, step.delete_node());
+    case Step::kAdjustAllocations:
+      return AdjustAllocationsCommand(step.adjust_allocations());
+    case Step::kReshape:
+      return ReshapeCommand(step.reshape());
+    case Step::kApplyTopology:
+      return ApplyTopologyCommand(step.apply_topology());
+    case Step::kReleaseConsumers:
+      return ReleaseConsumersCommand(step.release_consumers());
+    case Step::kSetLease:
+      return SetLeaseCommand(step.set_lease());
+    case Step::kExpireLeases:
+      return placement::ExpireLeases{};
     default:
       return std::nullopt;
   }
@@ -112,13 +127,11 @@ class Runner {
   }
 
   bool Decide(CommandBody body) {
-    const std::string before = world_.Text();
     const auto decided = world_.Do(std::move(body));
     if (decided.ok()) {
       ++outcome_.applied;
       return true;
     }
-    EXPECT_EQ(world_.Text(), before);
     Refused(decided.status());
     return false;
   }
@@ -133,11 +146,29 @@ class Runner {
     if (!request.ok()) return Refused(request.status());
     const auto found = placement::FindCandidates(world_.state(), *request, kSearchBudget);
     if (!found.ok()) return Refused(found.status());
-    services::CandidateWriter(world_.state(), *found).Write(true);
+    ExpectWritten(*found);
     outcome_.candidates += static_cast<int>(found->candidates.size());
     const State searched = world_.state();
     for (size_t i = 0; i < std::min<size_t>(kClaimsMax, found->candidates.size()); ++i) {
       Claim(searched, found->candidates[i]);
+    }
+  }
+
+  void ExpectWritten(const placement::SearchResult& found) {
+    const services::WireBytes bytes = services::CandidateWriter(world_.state(), found).Write(true);
+    placement::v1::FindCandidatesResponse response;
+    ASSERT_TRUE(response.ParseFromArray(bytes.data.get(), static_cast<int>(bytes.size)));
+    ASSERT_EQ(response.candidates_size(), static_cast<int>(found.candidates.size()));
+    for (int i = 0; i < response.candidates_size(); ++i) {
+      std::set<std::string> written, expected;
+      for (const auto& each : response.candidates(i).allocations()) {
+        written.insert(each.provider_uuid());
+      }
+      for (const placement::Allocation& each : found.candidates[i].allocations) {
+        expected.insert(each.provider.ToString());
+      }
+      EXPECT_EQ(written, expected);
+      EXPECT_EQ(response.candidates(i).root_uuid(), found.candidates[i].anchor.ToString());
     }
   }
 

@@ -2,7 +2,7 @@
 //
 // Every request is converted as the edge does it, decided by the rules on one small world and
 // applied. Whatever the script says: nothing crashes, the safety properties hold, a refusal has a
-// reason and leaves nothing behind, and what a search finds can be claimed.
+// reason, and what a search finds is written as it was found and can be claimed.
 #ifndef BERTH_TESTS_FUZZ_SCRIPT_RUNNER_H_
 #define BERTH_TESTS_FUZZ_SCRIPT_RUNNER_H_
 
