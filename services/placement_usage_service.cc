@@ -1,10 +1,12 @@
 #include "berth/placement/v1/usage.grpc.pb.h"
 #include "placement/query.h"
 #include "services/call.h"
+#include "services/page.h"
 #include "services/placement_services.h"
 #include "services/wire_allocation.h"
 #include "services/wire_inventory.h"
 #include "services/wire_provider.h"
+#include "services/wire_usage.h"
 
 namespace berth::services {
 namespace {
@@ -32,6 +34,23 @@ absl::Status GetUsages(const State& state, const pb::GetUsagesRequest& request,
   return absl::OkStatus();
 }
 
+absl::Status ReportUsages(const State& state, const pb::ReportUsagesRequest& request,
+                          pb::ReportUsagesResponse* response) {
+  const auto filter = UsageReportFilterOf(request);
+  BERTH_RETURN_IF_ERROR(filter.status());
+  const auto page = Page::Of(request);
+  BERTH_RETURN_IF_ERROR(page.status());
+  const placement::Revision read_at = state.position().revision;
+  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+  const placement::UsageReportPage report =
+      placement::ReportUsages(state, *filter, page->after(), page->limit());
+  for (const auto& [key, row] : report.rows) FillUsageRow(key, row, response->add_rows());
+  if (report.more) {
+    response->set_next_page_token(page->NextToken(report.rows.rbegin()->first, read_at));
+  }
+  return absl::OkStatus();
+}
+
 class UsageService final : public pb::UsageService::CallbackService {
  public:
   explicit UsageService(Edge* edge) : edge_(edge) {}
@@ -43,6 +62,10 @@ class UsageService final : public pb::UsageService::CallbackService {
   Reactor* GetUsages(Context* context, const pb::GetUsagesRequest* request,
                      pb::GetUsagesResponse* response) override {
     return edge_->Read(context, request, response, Cost::kHeavy, services::GetUsages);
+  }
+  Reactor* ReportUsages(Context* context, const pb::ReportUsagesRequest* request,
+                        pb::ReportUsagesResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy, services::ReportUsages);
   }
 
  private:

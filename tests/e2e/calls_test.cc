@@ -38,8 +38,6 @@ using ::google::protobuf::MethodDescriptor;
 const std::map<std::string, const char*> kUnimplemented = {
     {"CandidateService/Claim", "claims in one step come with strategies"},
     {"CandidateService/ClaimMany", "comes with Claim"},
-    {"ConsumerService/ListConsumers", "fleet-wide views of consumers come with leases"},
-    {"ConsumerService/ListConsumerTypes", "fleet-wide views of consumers come with leases"},
     {"FleetService/DeleteService", "needs instances and migrations to look at"},
     {"FleetService/CreateNode", "a node's record is made by its first report"},
     {"FleetService/GetNodeStatistics", "comes with the host API"},
@@ -59,7 +57,6 @@ const std::map<std::string, const char*> kUnimplemented = {
     {"LedgerService/ImportLedger", "export and import"},
     {"LedgerService/ListLostChanges", "the self-check after a restore says what differs"},
     {"LedgerService/SetFormat", "there is one format"},
-    {"UsageService/ReportUsages", "usage reports"},
     {"WatchService/Watch", "watch"},
 };
 
