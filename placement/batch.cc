@@ -85,6 +85,8 @@ Decision Batch::Decide(const PendingPtr& pending, bool* remember) {
   }
   Decision decision;
   decision.fresh = context.fresh;
+  decision.decided_at = now_;
+  decision.asked = command.asked;
   decision.changes = std::make_shared<const Changes>(std::move(outcome->changes));
   decision.result = std::move(outcome->result);
   return decision;
@@ -106,11 +108,10 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
     next_->Apply(*decision.changes);
     touched_.Add(*decision.changes);
     if (!decision.changes->empty() || remember) {
-      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes});
+      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes, {}});
     }
-  } else if (!decision.status.ok()) {
-    ++refusals_;
   }
+  if (!decision.replayed) tally_.Add(pending->command.body, decision.status);
   std::optional<RequestKey> key;
   if (remember) key = KeyOf(pending->command);
   if (key) own_.emplace(*key, decided_.size());
@@ -132,6 +133,7 @@ void Batch::Close() {
   ++position.revision.number;
   position.batch = id_;
   position.ledger_time = now_;
+  position.format = next_->position().format;
   position.command_count += accepted_;
   const Catalog& catalog = next_->catalog();
   position.next_class_id =

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "placement/batch_tally.h"
 #include "placement/command_queue.h"
 #include "placement/decision.h"
 #include "placement/log_codec.h"
@@ -45,7 +46,7 @@ class Batch {
   // Whether there is anything to write.
   bool writes() const { return forced_ || !log_.empty(); }
   int64_t row_count() const { return touched_.size(); }
-  int64_t refusals() const { return refusals_; }
+  const BatchTally& tally() const { return tally_; }
   BatchId id() const { return id_; }
   const StatePtr& base() const { return base_; }
   // Empty where it writes nothing.
@@ -81,7 +82,7 @@ class Batch {
   absl::flat_hash_map<RequestKey, KeptRequest> kept_;
   absl::flat_hash_map<RequestKey, size_t> own_;
   int64_t accepted_ = 0;
-  int64_t refusals_ = 0;
+  BatchTally tally_;
   bool forced_ = false;
 };
 

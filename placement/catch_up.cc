@@ -30,9 +30,7 @@ absl::StatusOr<bool> ApplyRow(const LogRow& row, const StatePtr& base, Publisher
   return publisher.Publish(*base, std::move(next), *commands);
 }
 
-}  // namespace
-
-absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max) {
+absl::StatusOr<CatchUpStep> ApplyRows(Database& database, Publisher& publisher, int rows_max) {
   const BatchId committing = publisher.committing();
   StatePtr newest = publisher.Newest();
   const Position from = newest->position();
@@ -81,6 +79,17 @@ absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, in
     step.applied += *applied ? 1 : 0;
   }
   if (static_cast<int>(rows->size()) == rows_max) step.end = CaughtUp::kSome;
+  return step;
+}
+
+}  // namespace
+
+absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max) {
+  absl::StatusOr<CatchUpStep> step = ApplyRows(database, publisher, rows_max);
+  if (!step.ok() || step->end != CaughtUp::kWentBack) return step;
+  const absl::StatusOr<std::optional<LogRow>> head = ReadHead(database);
+  if (!head.ok()) return head.status();
+  if (*head) step->head = (*head)->position.revision;
   return step;
 }
 

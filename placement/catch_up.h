@@ -22,6 +22,7 @@ enum class CaughtUp {
 struct CatchUpStep {
   CaughtUp end = CaughtUp::kAll;
   int applied = 0;
+  Revision head;  // of the database; only with kWentBack
 };
 
 // Reads up to `rows_max` rows and applies them. Fails as Database::Run, or with kDataLoss where a

@@ -14,6 +14,7 @@
 //   5. ProviderRemoved, children before their parents
 //   6. ClassRemoved, TraitRemoved
 //   7. ServicePut, ServiceRemoved, NodePut, NodeRemoved
+//   8. FormatRaised
 // No command raises one counter by more than 1, so a generation never exceeds the number of
 // commands (D-39 rests on it).
 #ifndef BERTH_PLACEMENT_CHANGE_H_
@@ -29,6 +30,9 @@
 #include "placement/provider.h"
 
 namespace berth::placement {
+
+// The newest format of log rows that this release reads and writes.
+inline constexpr int kLogFormat = 1;
 
 // A provider was made, or its configuration changed. The use of classes that stay is kept, new
 // classes begin at 0, and the allocation generation of a provider that was not there begins at
@@ -79,10 +83,14 @@ struct NodePut {
 struct NodeRemoved {
   ProviderId id;
 };
+// From this row on, the log may hold what releases that do not know `format` cannot read.
+struct FormatRaised {
+  int format = 0;
+};
 
 using Change = std::variant<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut,
                             ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved,
-                            ServicePut, ServiceRemoved, NodePut, NodeRemoved>;
+                            ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>;
 using Changes = std::vector<Change>;
 
 }  // namespace berth::placement

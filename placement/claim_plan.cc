@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/capacity.h"
 #include "placement/check.h"
+#include "placement/fleet_node.h"
 #include "placement/guard.h"
 #include "placement/lease.h"
 
@@ -289,6 +290,13 @@ ConsumerPtr ClaimPlan::MakeConsumer(int h, const RuleContext& context) const {
 Outcome ClaimPlan::MakeOutcome(const RuleContext& context) const {
   Outcome outcome;
   AppendTo(outcome, context, false);
+  std::vector<ProviderId> released;
+  for (const TouchedProvider& touched : touched_) {
+    const bool gives = std::any_of(touched.released.begin(), touched.released.end(),
+                                   [](Amount amount) { return amount > 0; });
+    if (gives) released.push_back(touched.id);
+  }
+  if (!released.empty()) EndRetiredNodes(state_, released, outcome.changes);
   return outcome;
 }
 

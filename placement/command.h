@@ -201,6 +201,9 @@ struct UpdateService {
   std::optional<bool> disabled;
   std::string disabled_reason;
   std::optional<bool> forced_down;
+  // Said by the tracker: without effect where `disabled` stands so already or by an operator's word
+  // (T-297).
+  bool automatic = false;
 };
 
 // One provider as a tracker wants it. Traits merge instead of replacing: what stands and is in
@@ -247,18 +250,32 @@ struct FindRequest {
   std::string request_id;
 };
 
+// Raises the format of the log, once all processes run a release that reads it.
+struct SetFormat {
+  int format = 0;
+};
+
 using CommandBody =
     std::variant<CreateProvider, UpdateProvider, DeleteProvider, SetInventories, CreateInventory,
                  UpdateInventory, DeleteInventory, SetProviderTraits, ClearProviderTraits,
                  SetProviderAggregates, CreateClass, DeleteClass, EnsureTrait, DeleteTrait,
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, RegisterService,
-                 MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode, FindRequest>;
+                 MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode, SetFormat,
+                 FindRequest>;
+
+// What was asked, in the words of the edge, kept with the answer under a request id: enough to make
+// the same reply from it again.
+struct Asked {
+  std::string method;   // of the call
+  std::string subject;  // what it was about, where its changes may not tell
+};
 
 struct Command {
   std::string actor;       // the identity that asks, for the log and the request table
   std::string request_id;  // empty: none given
   std::string body_hash;   // of the request as sent, where a request_id was given; 32 bytes
+  Asked asked;             // where a request_id was given
   CommandBody body;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "placement/check.h"
 #include "placement/refusal.h"
 
@@ -71,6 +72,15 @@ std::vector<PendingPtr> CommandQueue::Take(int commands_max, absl::Duration wait
   std::vector<PendingPtr> taken(waiting_.begin(), waiting_.begin() + count);
   waiting_.erase(waiting_.begin(), waiting_.begin() + count);
   return taken;
+}
+
+void CommandQueue::Rest(absl::Duration pause) {
+  const absl::Time until = absl::Now() + pause;
+  const MutexLock lock(&mutex_);
+  while (!nudged_ && absl::Now() < until) {
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(until - absl::Now()));
+  }
+  nudged_ = false;
 }
 
 std::vector<PendingPtr> CommandQueue::TakeAll() {

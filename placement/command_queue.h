@@ -52,7 +52,9 @@ class CommandQueue {
   // when the queue is closed or nudged.
   std::vector<PendingPtr> Take(int commands_max, absl::Duration wait);
   std::vector<PendingPtr> TakeAll();
-  // Ends one wait of Take.
+  // Waits for `pause`, whatever comes, or until nudged.
+  void Rest(absl::Duration pause);
+  // Ends one wait of Take or Rest.
   void Nudge();
   // Nothing comes in any more.
   void Close();

@@ -19,4 +19,33 @@ void Condition::RequireRecovery(const std::string& words) {
   if (!recovery_required.exchange(true)) Tell(words);
 }
 
+void Condition::SetDatabaseRevision(Revision revision) {
+  const MutexLock lock(&mutex_);
+  database_revision_ = revision;
+}
+
+Revision Condition::database_revision() const {
+  const MutexLock lock(&mutex_);
+  return database_revision_;
+}
+
+void Condition::SetOldestWatchable(Revision revision) {
+  const MutexLock lock(&mutex_);
+  oldest_watchable_ = revision;
+}
+
+std::optional<Revision> Condition::oldest_watchable() const {
+  const MutexLock lock(&mutex_);
+  return oldest_watchable_;
+}
+
+void Condition::Add(const BatchTally& tally) {
+  refusals += tally.refusals;
+  claims_done += tally.claims_done;
+  claims_without_room += tally.claims_without_room;
+  claims_refused += tally.claims_refused;
+  provider_conflicts += tally.provider_conflicts;
+  consumer_conflicts += tally.consumer_conflicts;
+}
+
 }  // namespace berth::placement

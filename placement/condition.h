@@ -4,10 +4,14 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "placement/batch_tally.h"
+#include "placement/mutex.h"
+#include "placement/types.h"
 
 namespace berth::placement {
 
@@ -25,16 +29,29 @@ class Condition {
   absl::Status WhyNoWrites() const;
   // The database went back in time. Tells the operator the first time.
   void RequireRecovery(const std::string& words);
+  // Where the database stands that went back in time. {0, 0}: not seen, or it did not.
+  void SetDatabaseRevision(Revision revision);
+  Revision database_revision() const;
+  // The revision after which the log is whole; none: not looked yet.
+  void SetOldestWatchable(Revision revision);
+  std::optional<Revision> oldest_watchable() const;
+  // Adds what a settled batch decided.
+  void Add(const BatchTally& tally);
 
   std::atomic<bool> connected{false};
   std::atomic<bool> recovery_required{false};
   std::atomic<bool> format_too_new{false};
   std::atomic<bool> writing_stopped{false};
   std::atomic<int64_t> batches{0}, commands{0}, refusals{0}, in_doubt{0}, reconnects{0};
+  std::atomic<int64_t> claims_done{0}, claims_without_room{0}, claims_refused{0};
+  std::atomic<int64_t> provider_conflicts{0}, consumer_conflicts{0};
   std::atomic<int64_t> followed_rows{0}, reloads{0};
 
  private:
   const std::function<void(const std::string&)> tell_operator_;
+  mutable Mutex mutex_;
+  Revision database_revision_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Revision> oldest_watchable_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::placement

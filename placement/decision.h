@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "placement/change.h"
+#include "placement/command.h"
 #include "placement/rules.h"
 #include "placement/types.h"
 
@@ -17,6 +19,8 @@ struct Decision {
   Generation fresh;     // the command's number (RuleContext::fresh); 0 for a refusal
   std::shared_ptr<const Changes> changes;  // what it did, in order; null where status is not OK
   Result result;
+  Asked asked;            // of a command with a request id
+  absl::Time decided_at;  // by the ledger's clock
   bool replayed = false;  // an answer that was kept under the request id
 };
 

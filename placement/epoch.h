@@ -3,7 +3,6 @@
 #define BERTH_PLACEMENT_EPOCH_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "placement/database.h"
@@ -11,16 +10,20 @@
 
 namespace berth::placement {
 
+// Who begins an epoch and why; the log keeps it.
+struct EpochStart {
+  std::string actor;
+  std::string request_id;  // empty: none given
+  std::string reason;
+  Revision expected_head;
+};
+
 // Begins a new epoch over `database`: takes the ledger's lock and the tables as they are for the
 // truth, and appends a log row of an epoch later than the tables' and that of `last_good`. Command
 // numbers and catalog ids jump, so that nothing of the lost future is met again. Returns the state.
-// kAborted where the newest log row is not `expected_head`; else as Database::Run and LoadState.
+// kAborted where the newest log row is not the expected one; else as Database::Run and LoadState.
 absl::StatusOr<State> BeginEpoch(Database& database, const State& last_good,
-                                 const std::string& actor, Revision expected_head);
-
-// Which consumers, providers, services and nodes `last_good` holds and `tables` do not, or
-// differently, in words, by rising id.
-std::vector<std::string> Differences(const State& last_good, const State& tables);
+                                 const EpochStart& start);
 
 }  // namespace berth::placement
 

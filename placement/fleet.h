@@ -17,6 +17,9 @@
 
 namespace berth::placement {
 
+// How the reason begins of what a tracker disabled by itself: an operator's never does (T-297).
+inline constexpr char kAutomaticReason[] = "AUTO: ";
+
 // One process kind on one host (T-1). Key: (host, binary).
 struct ServiceRecord {
   std::string host;    // the service's name, 1..255 characters; a free label (T-2)

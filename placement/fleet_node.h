@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "placement/change.h"
 #include "placement/fleet.h"
 #include "placement/state.h"
 
@@ -38,6 +39,15 @@ bool HoldsLease(const ServiceRecord& service);
 // Adds or takes the disabled trait (T-212); changes nothing where the catalog has no such trait.
 // REQUIRES: `traits` rising, each once; stays so.
 void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits);
+
+// Position in `tree` of the first provider below the node at `root` that is another node or, unless
+// `nodes_only`, that no tracker made; or -1: the subtree is the node's own (T-202).
+int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only);
+
+// Ends the retired nodes of which nobody holds anything any more once `changes`, those of a command
+// that released something of `released`, took effect: appends the removal of their providers and
+// records (T-40). A node stays while others' providers stand below it.
+void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released, Changes& changes);
 
 // Position in `tree` of the closest node at or above `position`, or -1: the node that owns it.
 int OwningNode(const State& state, const Tree& tree, int position);

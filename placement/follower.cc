@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/catch_up.h"
 #include "placement/primary.h"
+#include "placement/rows.h"
 #include "placement/rows_load.h"
 #include "placement/sql_call.h"
 
@@ -10,6 +11,8 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 256;
+// How long the end of the log is taken to be where it was seen.
+constexpr absl::Duration kHorizonAge = absl::Seconds(5);
 
 }  // namespace
 
@@ -44,6 +47,12 @@ absl::StatusOr<int> Follower::Follow() {
   const absl::StatusOr<CatchUpStep> step = CatchUp(**database, *publisher_, kRowsAtOnce);
   if (!step.ok()) return step.status();
   condition_->followed_rows += step->applied;
+  if (!horizon_read_at_ || began - *horizon_read_at_ > kHorizonAge) {
+    const absl::StatusOr<Revision> oldest = ReadHorizon(**database);
+    if (!oldest.ok()) return oldest.status();
+    condition_->SetOldestWatchable(*oldest);
+    horizon_read_at_ = began;
+  }
   switch (step->end) {
     case CaughtUp::kAll:
       publisher_->SetFresh(began);
@@ -60,6 +69,7 @@ absl::StatusOr<int> Follower::Follow() {
     case CaughtUp::kWentBack:
       // The last good state is served on, and it is what this database has to say.
       publisher_->SetFresh(began);
+      condition_->SetDatabaseRevision(step->head);
       condition_->RequireRecovery("the database went back in time: the follower found it");
       break;
     case CaughtUp::kTooNew:

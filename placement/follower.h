@@ -43,6 +43,7 @@ class Follower {
   Condition* const condition_;
   Mutex following_;  // one step at a time
   Mutex beating_;    // one heartbeat at a time
+  std::optional<absl::Duration> horizon_read_at_ ABSL_GUARDED_BY(following_);
   // Guards the pointers; what they point to is used under the mutexes above.
   Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);

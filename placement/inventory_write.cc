@@ -85,7 +85,8 @@ std::vector<OverCapacity> OverCapacityOf(const State& state, const ProviderPlace
     const int at = place.config().FindInventory(row.resource_class);
     const Amount used = at < 0 ? 0 : place.used(at);
     if (used > row.capacity) {
-      over.push_back({state.catalog().classes.NameOf(row.resource_class), used, row.capacity});
+      over.push_back({place.config().id, state.catalog().classes.NameOf(row.resource_class), used,
+                      row.capacity});
     }
   }
   return over;

@@ -7,11 +7,12 @@
 #include "placement/answerer.h"
 #include "placement/command_queue.h"
 #include "placement/condition.h"
-#include "placement/epoch.h"
 #include "placement/follower.h"
+#include "placement/mutex.h"
 #include "placement/primary.h"
 #include "placement/publisher.h"
 #include "placement/refusal.h"
+#include "placement/rows.h"
 #include "placement/rows_load.h"
 #include "placement/schema.h"
 #include "placement/writer.h"
@@ -60,30 +61,47 @@ class Ledger::Impl {
     const absl::Time now = absl::Now();
     answerer_.Post(queue_.Expire(now));
     publisher_.Expire(now);
+    if (condition_.recovery_required) return;
+    LossPtr past;  // freed without the lock
+    const MutexLock lock(&loss_mutex_);
+    past.swap(loss_);
   }
 
-  absl::Status StartEpoch(const std::string& actor, Revision expected_head) {
+  absl::Status StartEpoch(const EpochStart& start) {
     if (!condition_.recovery_required) return NoRecovery();
     auto database = ConnectToPrimary(options_.database_url, "berth-placement epoch");
     if (!database.ok()) return database.status();
-    absl::StatusOr<State> state =
-        BeginEpoch(**database, *publisher_.Newest(), actor, expected_head);
+    absl::StatusOr<State> state = BeginEpoch(**database, *publisher_.Newest(), start);
     if (!state.ok()) return state.status();
     const Position& position = state->position();
-    condition_.Tell(absl::StrCat(actor, " began epoch ", position.revision.epoch, " at revision ",
-                                 position.revision.number));
+    condition_.Tell(absl::StrCat(start.actor, " began epoch ", position.revision.epoch,
+                                 " at revision ", position.revision.number, ": ", start.reason));
     publisher_.Replace(std::make_shared<const State>(*std::move(state)));
     condition_.recovery_required = false;
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<std::string>> AffectedByLoss() {
+  absl::StatusOr<LossPtr> FindLoss() {
+    const MutexLock loading(&loading_);
     if (!condition_.recovery_required) return NoRecovery();
     auto database = ConnectToPrimary(options_.database_url, "berth-placement recovery");
     if (!database.ok()) return database.status();
-    const absl::StatusOr<State> tables = LoadState(**database);
+    const absl::StatusOr<std::optional<LogRow>> head = ReadHead(**database);
+    if (!head.ok()) return head.status();
+    const BatchId newest = *head ? (*head)->position.batch : BatchId();
+    {
+      const MutexLock lock(&loss_mutex_);
+      if (loss_ != nullptr && loss_->database->position().batch == newest) return loss_;
+    }
+    absl::StatusOr<State> tables = LoadState(**database);
     if (!tables.ok()) return tables.status();
-    return Differences(*publisher_.Newest(), *tables);
+    auto loss = std::make_shared<Loss>();
+    loss->last_good = publisher_.Newest();
+    loss->database = std::make_shared<const State>(*std::move(tables));
+    loss->differences = Differences(*loss->last_good, *loss->database);
+    const MutexLock lock(&loss_mutex_);
+    loss_ = loss;
+    return loss_;
   }
 
   LedgerHealth health() const {
@@ -93,12 +111,19 @@ class Ledger::Impl {
     health.writing_stopped = condition_.writing_stopped;
     health.writable = condition_.connected && condition_.WhyNoWrites().ok();
     health.staleness = publisher_.staleness();
+    if (health.recovery_required) health.database_revision = condition_.database_revision();
+    health.oldest_watchable = condition_.oldest_watchable();
     health.queue_length = queue_.size();
     health.batches = condition_.batches;
     health.commands = condition_.commands;
     health.refusals = condition_.refusals;
     health.in_doubt = condition_.in_doubt;
     health.reconnects = condition_.reconnects;
+    health.claims_done = condition_.claims_done;
+    health.claims_without_room = condition_.claims_without_room;
+    health.claims_refused = condition_.claims_refused;
+    health.provider_conflicts = condition_.provider_conflicts;
+    health.consumer_conflicts = condition_.consumer_conflicts;
     health.followed_rows = condition_.followed_rows;
     health.reloads = condition_.reloads;
     return health;
@@ -123,6 +148,9 @@ class Ledger::Impl {
   CommandQueue queue_;
   Writer writer_;
   Follower follower_;
+  Mutex loading_;  // one comparison with the database at a time; before the other one
+  Mutex loss_mutex_;
+  LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);  // of the present recovery; kept for its pages
 };
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& options) {
@@ -158,13 +186,8 @@ StatePtr Ledger::Recent(Revision revision) const { return impl_->publisher().Rec
 absl::StatusOr<int> Ledger::Follow() { return impl_->follower().Follow(); }
 void Ledger::Watchdog() { impl_->Watchdog(); }
 
-absl::Status Ledger::StartEpoch(const std::string& actor, Revision expected_head) {
-  return impl_->StartEpoch(actor, expected_head);
-}
-
-absl::StatusOr<std::vector<std::string>> Ledger::AffectedByLoss() {
-  return impl_->AffectedByLoss();
-}
+absl::Status Ledger::StartEpoch(const EpochStart& start) { return impl_->StartEpoch(start); }
+absl::StatusOr<LossPtr> Ledger::FindLoss() { return impl_->FindLoss(); }
 
 absl::Status Ledger::WriteHeartbeat(const std::string& process,
                                     const std::vector<std::pair<std::string, absl::Time>>& heard) {

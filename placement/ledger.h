@@ -28,7 +28,9 @@
 #include "absl/time/time.h"
 #include "placement/command.h"
 #include "placement/decision.h"
+#include "placement/epoch.h"
 #include "placement/ledger_options.h"
+#include "placement/loss.h"
 #include "placement/state.h"
 
 namespace berth::placement {
@@ -86,12 +88,13 @@ class Ledger {
 
   // After RECOVERY_REQUIRED: takes the tables as they are for the truth and begins a new epoch.
   // Command numbers and catalog ids jump by 2^40 and 2^20, so that nothing of the lost future is
-  // met again. kAborted where the database's head is not `expected_head` (two operators do not
+  // met again. kAborted where the database's head is not the expected one (two operators do not
   // start two epochs).
-  absl::Status StartEpoch(const std::string& actor, Revision expected_head);
-  // Who is affected: consumers and providers that this process's last good state holds and the
-  // tables do not, or differently. kFailedPrecondition where no recovery is required.
-  absl::StatusOr<std::vector<std::string>> AffectedByLoss();
+  absl::Status StartEpoch(const EpochStart& start);
+  // What this process's last good state and the database, at its newest revision, do not agree
+  // about. kFailedPrecondition where no recovery is required; else as LoadState. Blocks: it reads
+  // the tables, unless it has read them at that revision already.
+  absl::StatusOr<LossPtr> FindLoss();
 
   // Writes this process's heartbeat row: the services whose streams it holds and when it last heard
   // each. Not a command; over a connection of its own. The caller does so every 10 s.

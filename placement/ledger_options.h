@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "placement/types.h"
 
 namespace berth::placement {
 
@@ -24,8 +26,8 @@ struct LedgerOptions {
   absl::Duration staleness_max = absl::Seconds(1);    // of reads
   int64_t log_rows_kept = 100'000;                    // the horizon: older rows go
   int awaits_max = 10'000;
-  absl::Duration requests_kept = absl::Hours(24);
-  int feed_rows_kept = 4096;  // in memory
+  absl::Duration requests_kept = absl::Hours(24);  // at least; they go by the hour
+  int feed_rows_kept = 4096;                       // in memory
   std::function<absl::Time()> wall_clock = absl::Now;
   // Monotonic, and running while the machine sleeps (CLOCK_BOOTTIME). Empty: the system's.
   std::function<absl::Duration()> boot_clock;
@@ -41,8 +43,16 @@ struct LedgerHealth {
   bool format_too_new = false;     // the log holds rows of a newer format than this release knows
   bool writing_stopped = false;    // a second reload within a minute: an operator must look
   absl::Duration staleness;        // since the last successful poll or commit began
+  // Where the database was last seen while recovery is required; else {0, 0}.
+  Revision database_revision;
+  // The revision after which every log row was there when the follower last looked; none: not yet.
+  std::optional<Revision> oldest_watchable;
   int64_t queue_length = 0;
   int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
+  // Writes of allocations that came to hold, and those refused for want of room or for another
+  // reason; writes refused because their author knew an older generation.
+  int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
+  int64_t provider_conflicts = 0, consumer_conflicts = 0;
   int64_t followed_rows = 0, reloads = 0;  // log rows read to catch up; whole-table loads
 };
 

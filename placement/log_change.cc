@@ -113,6 +113,7 @@ struct Encoder {
   void operator()(const NodeRemoved& removed) const {
     EncodeId(removed.id.uuid, out->mutable_node_removed());
   }
+  void operator()(const FormatRaised& raised) const { out->set_format_raised(raised.format); }
 };
 
 ProviderUsed DecodeUse(const pb::ProviderUse& in) {
@@ -272,6 +273,9 @@ bool DecodeChange(const pb::Change& in, Changes* out) {
       return true;
     case pb::Change::kNodeRemoved:
       out->push_back(NodeRemoved{ProviderId{DecodeId(in.node_removed())}});
+      return true;
+    case pb::Change::kFormatRaised:
+      out->push_back(FormatRaised{in.format_raised()});
       return true;
     case pb::Change::KIND_NOT_SET:
       break;

@@ -41,6 +41,7 @@ void EncodeResult(const Result& result, pb::Answer* out) {
     message->set_resource_class(over.resource_class);
     message->set_used(over.used);
     message->set_capacity(over.capacity);
+    EncodeId(over.provider.uuid, message->mutable_provider());
   }
   for (const std::string& trait : result.unknown_traits) out->add_unknown_traits(trait);
   for (const std::string& warning : result.warnings) out->add_warnings(warning);
@@ -58,7 +59,8 @@ Result DecodeResult(const pb::Answer& in) {
   }
   result.created = in.created();
   for (const pb::OverCapacity& over : in.over_capacity()) {
-    result.over_capacity.push_back({over.resource_class(), over.used(), over.capacity()});
+    result.over_capacity.push_back({ProviderId{DecodeId(over.provider())}, over.resource_class(),
+                                    over.used(), over.capacity()});
   }
   result.unknown_traits.assign(in.unknown_traits().begin(), in.unknown_traits().end());
   result.warnings.assign(in.warnings().begin(), in.warnings().end());
@@ -74,6 +76,7 @@ std::string EncodeBatch(const std::vector<LogCommand>& commands) {
     pb::Command* message = batch->add_commands();
     message->set_actor(command.actor);
     message->set_request_id(command.request_id);
+    message->set_reason(command.reason);
     for (const Change& change : *command.changes) EncodeChange(change, message->add_changes());
   }
   return batch->SerializeAsString();
@@ -89,7 +92,8 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
   for (const pb::Command& message : batch->commands()) {
     auto changes = DecodeChanges(message.changes());
     if (!changes.ok()) return changes.status();
-    commands.push_back({message.actor(), message.request_id(), *std::move(changes)});
+    commands.push_back(
+        {message.actor(), message.request_id(), *std::move(changes), message.reason()});
   }
   return commands;
 }
@@ -103,6 +107,9 @@ std::string EncodeAnswer(const Decision& decision) {
   answer->set_fresh(decision.fresh.value);
   for (const Change& change : *decision.changes) EncodeChange(change, answer->add_changes());
   EncodeResult(decision.result, answer);
+  answer->set_method(decision.asked.method);
+  answer->set_subject(decision.asked.subject);
+  answer->set_decided_at_us(absl::ToUnixMicros(decision.decided_at));
   return answer->SerializeAsString();
 }
 
@@ -119,6 +126,8 @@ absl::StatusOr<Decision> DecodeAnswer(absl::string_view answer) {
   decision.fresh = Generation{message->fresh()};
   decision.changes = *std::move(changes);
   decision.result = DecodeResult(*message);
+  decision.asked = {message->method(), message->subject()};
+  decision.decided_at = absl::FromUnixMicros(message->decided_at_us());
   decision.replayed = true;
   return decision;
 }

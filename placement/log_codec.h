@@ -21,6 +21,7 @@ struct LogCommand {
   std::string actor;
   std::string request_id;
   std::shared_ptr<const Changes> changes;
+  std::string reason;  // in the author's words; empty: not said
 };
 
 std::string EncodeBatch(const std::vector<LogCommand>& commands);

@@ -29,6 +29,7 @@ struct Toucher {
   }
   void operator()(const NodePut& put) const { touched->nodes.insert(put.node->id); }
   void operator()(const NodeRemoved& removed) const { touched->nodes.insert(removed.id); }
+  void operator()(const FormatRaised&) const {}  // stands in the log row alone
 };
 
 template <typename Range, typename Add>

@@ -18,8 +18,6 @@
 
 namespace berth::placement {
 
-// The format of log rows that this release writes, and the newest that it reads.
-inline constexpr int kLogFormat = 1;
 // What the database raises where a row is not as the batch believes.
 inline constexpr char kRowsDiffer[] = "BR001";
 
@@ -71,6 +69,8 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector
 
 // The newest log row without its payload, or nothing.
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database);
+// The revision after which the log is whole: {0, 0}, or that of its oldest row.
+absl::StatusOr<Revision> ReadHorizon(Database& database);
 // Up to `rows_max` log rows from `number` on, rising; that of `number` itself without its payload.
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max);
 

@@ -89,6 +89,15 @@ absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database) {
   return std::optional<LogRow>(LogRowAt(rows, 0));
 }
 
+absl::StatusOr<Revision> ReadHorizon(Database& database) {
+  QueryRows rows;
+  const absl::Status status =
+      database.Run("SELECT epoch, revision FROM log ORDER BY revision LIMIT 1", &rows);
+  if (!status.ok()) return status;
+  if (rows.size() == 0 || rows.Int(0, 1) == 1) return Revision();
+  return Revision{rows.Int(0, 0), rows.Int(0, 1)};
+}
+
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max) {
   QueryRows rows;
   const absl::Status status = database.Run(

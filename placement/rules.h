@@ -23,10 +23,12 @@ namespace berth::placement {
 struct RuleContext {
   absl::Time now;    // the batch's ledger time
   Generation fresh;  // the command's number: where the counters of entities made by it begin
+  int format_max = kLogFormat;  // the newest format of the log that this release knows
 };
 
 // An inventory that is used beyond its capacity after a lawful shrink (P-89).
 struct OverCapacity {
+  ProviderId provider;
   std::string resource_class;
   Amount used = 0;
   Amount capacity = 0;
@@ -97,6 +99,8 @@ absl::StatusOr<Outcome> Decide(const State&, const UpdateService&, const RuleCon
 absl::StatusOr<Outcome> Decide(const State&, const ApplyReport&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const RetireNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteNode&, const RuleContext&);
+// rules_ledger.cc
+absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
 
 }  // namespace berth::placement
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/fleet_node.h"
 #include "placement/form.h"
@@ -66,6 +67,12 @@ absl::Status CheckForm(const UpdateService& command) {
   return form.status();
 }
 
+// Only what was disabled by itself is enabled by itself, and what is disabled stays as it is (T-297).
+bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command) {
+  if (command.disabled.value_or(false)) return !service.disabled;
+  return service.disabled && absl::StartsWith(service.disabled_reason, kAutomaticReason);
+}
+
 }  // namespace
 
 // Form; SERVICE_IN_USE. On the same machine the newest incarnation wins at once; from another
@@ -125,6 +132,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
                   absl::StrCat("there is no ", command.binary, " of host ", command.host),
                   {{{"field", "host"}}});
   }
+  if (command.automatic && !MayTurnByItself(*before, command)) return Outcome();
   ServiceRecord service = *before;
   if (command.disabled) {
     service.disabled = *command.disabled;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/check.h"
+#include "placement/fleet_node.h"
 #include "placement/form.h"
 #include "placement/guard.h"
 #include "placement/rules.h"
@@ -130,7 +131,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command
   return PutProvider(std::move(config), root);
 }
 
-// PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60).
+// PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60), also for the root of a node:
+// without it the node's record would be about nothing.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command,
                                const RuleContext&) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
@@ -146,6 +148,11 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command
                   absl::StrCat(Describe(config), " has allocations of ", place->consumers().size(),
                                " consumers"),
                   {{{"provider", config.id.ToString()}}});
+  }
+  if (FindNode(state, command.id)) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
+                  absl::StrCat(Describe(config), " is a node's: `berth node delete` removes both"),
+                  {{{"provider", config.id.ToString()}, {"node", config.id.ToString()}}});
   }
   Outcome outcome;
   outcome.changes.push_back(ProviderRemoved{command.id});

@@ -25,16 +25,13 @@ absl::Status NodeNotFound(ProviderId node) {
 // holds anything of it and nobody else put providers into it (T-202).
 absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool cascade) {
   const Tree& tree = *root.tree;
-  const std::optional<TraitId> owned = state.catalog().traits.Find(kOwnedTrait);
-  for (int p = root.position; p < tree.shape->end_of[root.position]; ++p) {
-    const ProviderConfig& config = tree.config(p);
-    const bool foreign = p > root.position && (!owned || !config.HasTrait(*owned));
-    if ((p > root.position && FindNode(state, config.id)) || (foreign && !cascade)) {
-      return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
-                    absl::StrCat(Describe(root.config()), " has below it ", Describe(config),
-                                 ", which is not its own"),
-                    {{{"provider", config.id.ToString()}}});
-    }
+  const int foreign = FirstForeign(state, tree, root.position, cascade);
+  if (foreign >= 0) {
+    const ProviderConfig& config = tree.config(foreign);
+    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
+                  absl::StrCat(Describe(root.config()), " has below it ", Describe(config),
+                               ", which is not its own"),
+                  {{{"provider", config.id.ToString()}}});
   }
   for (int p = root.position; p < tree.shape->end_of[root.position] && !cascade; ++p) {
     if (tree.consumers[p].empty()) continue;

@@ -25,6 +25,7 @@ int StepOf(const Change& change) {
     int operator()(const ServiceRemoved&) const { return 8; }
     int operator()(const NodePut&) const { return 8; }
     int operator()(const NodeRemoved&) const { return 8; }
+    int operator()(const FormatRaised&) const { return 9; }
   };
   return std::visit(Step{}, change);
 }
@@ -136,6 +137,9 @@ void State::ApplyOne(const Change& change, DroppedUse& dropped) {
       nodes_.Put(one.node->id, one.node);
     } else if constexpr (std::is_same_v<Kind, NodeRemoved>) {
       BERTH_CHECK(nodes_.Erase(one.id));
+    } else if constexpr (std::is_same_v<Kind, FormatRaised>) {
+      BERTH_CHECK(one.format > position_.format);
+      position_.format = one.format;
     } else {
       BERTH_CHECK(false);  // Apply deals with providers itself
     }

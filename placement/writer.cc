@@ -72,8 +72,7 @@ void Writer::Run() {
     }
     if (connection_ == nullptr && !Connect()) {
       RefuseAll(NotDone("there is no database"));
-      queue_->Take(0, pause_);
-      pause_ = std::min(2 * pause_, kPauseMax);
+      Pause();
       continue;
     }
     RotateRequests();
@@ -91,6 +90,11 @@ void Writer::Run() {
   ended_changed_.SignalAll();
 }
 
+void Writer::Pause() {
+  queue_->Rest(pause_);
+  pause_ = std::min(2 * pause_, kPauseMax);
+}
+
 bool Writer::Connect() {
   auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
   absl::Status status = database.status();
@@ -102,7 +106,6 @@ bool Writer::Connect() {
   const MutexLock lock(&mutex_);
   database_ = *std::move(database);
   connection_ = database_.get();
-  pause_ = kPauseMin;
   condition_->connected = true;
   return true;
 }
@@ -156,7 +159,11 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   if (batch->writes()) return Write(std::move(batch));
   const absl::Status ended = Call("ROLLBACK");
   AnswerUnwritten(*batch);
-  if (!ended.ok()) Disconnect();
+  if (ended.ok()) {
+    pause_ = kPauseMin;
+  } else {
+    Disconnect();
+  }
 }
 
 bool Writer::ReachHead(const std::optional<LogRow>& head) {
@@ -174,6 +181,7 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
     if (step.ok()) condition_->followed_rows += step->applied;
     if (step.ok() && (step->end == CaughtUp::kAll || step->end == CaughtUp::kSome)) continue;
     if (step.ok() && step->end == CaughtUp::kWentBack) {
+      condition_->SetDatabaseRevision(step->head);
       condition_->RequireRecovery(absl::StrCat(
           "the database went back in time: this process has revision ", position.revision.number,
           " of epoch ", position.revision.epoch, ", the database ", wanted.revision.number,
@@ -187,6 +195,7 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
     } else if (step.ok() && step->end == CaughtUp::kReload) {
       Reload();
     }
+    if (!step.ok()) Pause();
     return false;
   }
 }
@@ -252,6 +261,7 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
     in_doubt_ = std::move(batch);
     return Disconnect();
   }
+  pause_ = kPauseMin;
   Step(LedgerStep::kCommitted);
   publisher_->Publish(*batch->base(), batch->next(), batch->log());
   publisher_->SetCommitting(BatchId());
@@ -275,7 +285,7 @@ void Writer::AnswerUnwritten(Batch& batch) {
 
 void Writer::Count(const Batch& batch) {
   condition_->commands += static_cast<int64_t>(batch.Commands().size());
-  condition_->refusals += batch.refusals();
+  condition_->Add(batch.tally());
 }
 
 void Writer::RotateRequests() {
@@ -287,7 +297,8 @@ void Writer::RotateRequests() {
   rotated_hour_ = hour;
   const absl::Status status = Call(absl::StrCat(
       "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); SELECT rotate_requests(",
-      absl::ToUnixMicros(now), ", ", absl::ToInt64Hours(options_.requests_kept), "); COMMIT"));
+      absl::ToUnixMicros(now), ", ",
+      absl::ToInt64Hours(absl::Ceil(options_.requests_kept, absl::Hours(1))), "); COMMIT"));
   if (status.ok()) return;
   condition_->Tell(absl::StrCat("old request ids stay: ", status.message()));
   if (status.code() == absl::StatusCode::kUnavailable || !Call("ROLLBACK").ok()) Disconnect();

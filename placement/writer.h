@@ -52,6 +52,8 @@ class Writer {
   bool Connect();
   void Disconnect();
   bool MustEnd() const;
+  // Waits before the next attempt, longer each time until a batch goes through.
+  void Pause();
 
   // One batch of `commands`, or of those in doubt.
   void RunBatch(std::vector<PendingPtr> commands);
@@ -120,7 +122,7 @@ class Writer {
   BatchId own_batch_;  // the last one that this writer committed, and when
   absl::Duration own_batch_at_;
   int64_t rotated_hour_ = -1;
-  absl::Duration pause_;  // before the next attempt to connect
+  absl::Duration pause_;  // before the next attempt, after a failure
   std::thread thread_;
 };
 

@@ -75,7 +75,9 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   }
   condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
   Refuse(commands, NotDone("the database does not take writes"));
+  RefuseAll(NotDone("the database does not take writes"));
   Disconnect();
+  Pause();
 }
 
 // PostgreSQL refused what the batch wrote. Nothing took effect.
@@ -84,7 +86,8 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   const std::vector<PendingPtr> commands = batch.Commands();
   if (status.code() == absl::StatusCode::kAborted) {
     condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
-    return Refuse(commands, NotDone("the database does not take writes"));
+    Refuse(commands, NotDone("the database does not take writes"));
+    return Pause();
   }
   if (commands.size() == 1) return RefusedAlone(status, commands.front());
   condition_->Tell(
@@ -118,7 +121,8 @@ void Writer::Reload() {
   if (!state.ok()) {
     condition_->Tell(absl::StrCat("cannot load the tables: ", state.status().message()));
     if (state.status().code() == absl::StatusCode::kDataLoss) condition_->writing_stopped = true;
-    return Disconnect();
+    Disconnect();
+    return Pause();
   }
   ++condition_->reloads;
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));

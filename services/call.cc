@@ -4,6 +4,7 @@
 
 #include "berth/placement/v1/allocation.pb.h"
 #include "services/digest.h"
+#include "services/kept_reply.h"
 #include "services/log.h"
 #include "services/status.h"
 
@@ -46,6 +47,12 @@ bool CallRecorder::WantsPeer(const grpc::Status& status) const {
   return access_log_ == AccessLog::kAll || (access_log_ == AccessLog::kFailures && !status.ok());
 }
 
+const std::string& CallRecorder::MethodOf(const Message& request) const {
+  static const auto* const none = new std::string();
+  const auto method = methods_.find(request.GetDescriptor());
+  return method == methods_.end() ? *none : method->second.name;
+}
+
 void CallRecorder::Record(const Message& request, const std::string& peer,
                           const grpc::Status& status, absl::Duration duration) const {
   const auto method = methods_.find(request.GetDescriptor());
@@ -82,7 +89,10 @@ absl::StatusOr<placement::Command> Edge::CommandFor(
   absl::StatusOr<placement::CommandBody> body = convert();
   BERTH_RETURN_IF_ERROR(body.status());
   command.body = *std::move(body);
-  if (!command.request_id.empty()) command.body_hash = MessageDigest(request, {"request_id"});
+  if (!command.request_id.empty()) {
+    command.body_hash = MessageDigest(request, {"request_id"});
+    command.asked = AskedBy(request, recorder_.MethodOf(request));
+  }
   return command;
 }
 

@@ -39,6 +39,8 @@ enum class AccessLog { kNone, kFailures, kAll };
 class CallRecorder {
  public:
   CallRecorder(Metrics* metrics, AccessLog access_log);
+  // The method of `request`, as "package.Service/Method"; empty: none.
+  const std::string& MethodOf(const google::protobuf::Message& request) const;
   void Record(const google::protobuf::Message& request, const std::string& peer,
               const grpc::Status& status, absl::Duration duration) const;
   bool WantsPeer(const grpc::Status& status) const;

@@ -1,6 +1,7 @@
 #include "services/config.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -115,6 +116,16 @@ class Config::Impl {
         ->envname(EnvironmentName(name));
   }
 
+  // CLI11 passes over a variable that is empty.
+  void ReadEmptyVariables() {
+    for (CLI::Option* const option : plain_texts) {
+      const char* value = std::getenv(option->get_envname().c_str());
+      if (option->count() > 0 || value == nullptr || *value != '\0') continue;
+      option->add_result("");
+      option->run_callback();
+    }
+  }
+
   void ReadFile() {
     try {
       const toml::value settings = toml::parse(file);
@@ -137,6 +148,7 @@ class Config::Impl {
   std::string file;
   const std::string default_file;
   std::map<std::string, TableKind> tables;
+  std::vector<CLI::Option*> plain_texts;
   bool check_only = false;
 };
 
@@ -146,7 +158,7 @@ Config::Config(const std::string& program, const std::string& description,
 Config::~Config() = default;
 
 void Config::Add(const std::string& name, std::string* target, const std::string& description) {
-  impl_->AddOption(name, target, description);
+  impl_->plain_texts.push_back(impl_->AddOption(name, target, description));
 }
 void Config::Add(const std::string& name, int* target, const std::string& description) {
   impl_->AddOption(name, target, description);
@@ -191,6 +203,7 @@ void Config::AddTables(const std::string& name, const std::set<std::string>& key
 absl::StatusOr<Config::Next> Config::Parse(int argc, const char* const* argv) {
   try {
     impl_->app.parse(Arguments(argc, argv));
+    impl_->ReadEmptyVariables();
     if (impl_->file.empty() && std::filesystem::exists(impl_->default_file)) {
       impl_->file = impl_->default_file;
     }

@@ -3,7 +3,8 @@
 //
 // Every setting has one name: `--state-dir` on the command line, BERTH_STATE_DIR in the
 // environment, `state-dir` or `state_dir` in the file. An unknown name, in the file too, is an
-// error. An empty environment variable counts as not set. Used once, at start, by one thread.
+// error. An empty environment variable sets a text to the empty one, e.g. "no listener"; for other
+// kinds it counts as not set. Used once, at start, by one thread.
 #ifndef BERTH_SERVICES_CONFIG_H_
 #define BERTH_SERVICES_CONFIG_H_
 

@@ -67,8 +67,7 @@ class FleetService final : public pb::FleetService::CallbackService {
         context, request, response,
         [this](const auto& asked) { return UpdateNodeCommand(*Newest(), asked); },
         [request](const WriteAnswer& answer, pb::UpdateNodeResponse* to) {
-          const auto node = FindNodeByUuid(answer.state, request->node_uuid());
-          if (node.ok()) FillNode(answer.state, **node, pb::NODE_VIEW_BASIC, to->mutable_node());
+          FillUpdateNode(answer, request->node_uuid(), to);
         });
   }
   Reactor* DeleteNode(Context* context, const pb::DeleteNodeRequest* request,

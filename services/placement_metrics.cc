@@ -51,6 +51,20 @@ void MeasureLedger(const placement::Ledger& ledger, const State& state, Samples*
   for (const auto& [name, value] : counters) {
     samples->Counter(name, "Counted by the ledger since the start.", static_cast<double>(value));
   }
+  const std::pair<const char*, int64_t> claims[] = {{"done", health.claims_done},
+                                                    {"no_room", health.claims_without_room},
+                                                    {"refused", health.claims_refused}};
+  for (const auto& [result, value] : claims) {
+    samples->Counter("claims_total", "Writes of allocations after which somebody holds something.",
+                     static_cast<double>(value), {{"result", result}});
+  }
+  const std::pair<const char*, int64_t> conflicts[] = {{"provider", health.provider_conflicts},
+                                                       {"consumer", health.consumer_conflicts}};
+  for (const auto& [kind, value] : conflicts) {
+    samples->Counter("generation_conflicts_total",
+                     "Writes refused because their author knew an older generation.",
+                     static_cast<double>(value), {{"kind", kind}});
+  }
 }
 
 void MeasureFleet(const State& state, Samples* samples) {

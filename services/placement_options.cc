@@ -52,7 +52,8 @@ void AddLimits(PlacementOptions* options, Config* config) {
   config->Add("search-steps-max", &options->search_steps_max, "Steps that one search may take");
   config->Add("staleness-max", &options->staleness_max,
               "How old the last look at the database may be for a read");
-  config->Add("request-keep", &options->request_keep, "How long answers are kept by request_id");
+  config->Add("request-keep", &options->request_keep,
+              "How long answers are kept by request_id, rounded up to whole hours");
   config->Add("service-down-time", &options->service_down_time,
               "Silence after which a service counts as down");
   config->Add("drain-delay", &options->drain_delay,
@@ -86,6 +87,7 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
       {"candidates-max", options.candidates_max, 1, 100'000'000},
       {"search-steps-max", options.search_steps_max, 1, 1'000'000'000'000},
       {"staleness-max", absl::ToInt64Milliseconds(options.staleness_max), 200, 3'600'000},
+      {"request-keep", absl::ToInt64Seconds(options.request_keep), 60, 31'622'400},
       {"service-down-time", absl::ToInt64Milliseconds(options.service_down_time), 100, 86'400'000},
       {"drain-delay", absl::ToInt64Milliseconds(options.drain_delay), 0, 3'600'000},
       {"drain-max", absl::ToInt64Milliseconds(options.drain_max), 0, 3'600'000},

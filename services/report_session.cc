@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "services/log.h"
 #include "services/missed_changes.h"
@@ -21,10 +20,15 @@ using placement::State;
 namespace {
 
 constexpr absl::Duration kSettleWithin = absl::Seconds(30);
-constexpr char kAutomatic[] = "AUTO: ";
 
 // Nobody has to prove yet which host's tracker it is.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
+
+// Whether there is something to tell of `node`: a tracker waits for the records of a node that is
+// recorded, also where its providers are gone and the push is empty.
+bool IsTold(const State& state, ProviderId node) {
+  return state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
+}
 
 bool HasReason(const absl::Status& status, absl::string_view reason) {
   const auto refusal = placement::RefusalOf(status);
@@ -163,7 +167,7 @@ void ReportSession::BeginPushes(const State& state) {
   for (const HelloNode& node : hello_.nodes) {
     if (std::find(own.begin(), own.end(), node.id) == own.end()) continue;
     PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
-    if (!state.FindProvider(node.id)) continue;
+    if (!IsTold(state, node.id)) continue;
     const placement::Revision now = state.position().revision;
     if (!AddMissed(sessions_->ledger()->feed(), now, node, &scope)) scope.complete = true;
   }
@@ -229,20 +233,21 @@ absl::Status ReportSession::EndingOf(const absl::Status& refused) const {
                            {{{"host", key_.first}, {"incarnation", incarnation_.ToString()}}});
 }
 
-// An operator's word stands: only what the lost connection disabled is enabled again (T-297).
+// Most say what stands already. What an operator says meanwhile is the rule's to heed (T-297).
 void ReportSession::HandleReadiness() {
   const pb::Readiness& readiness = incoming_.readiness();
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const auto* service = state->services().Find(key_);
   if (service == nullptr) return ReadNext();
-  const bool automatic = absl::StartsWith((*service)->disabled_reason, kAutomatic);
-  const bool turns = readiness.ready() ? (*service)->disabled && automatic : !(*service)->disabled;
-  if (!turns) return ReadNext();
+  if ((*service)->disabled != readiness.ready()) return ReadNext();
   placement::UpdateService command;
   command.host = key_.first;
   command.binary = key_.second;
   command.disabled = !readiness.ready();
-  if (!readiness.ready()) command.disabled_reason = kAutomatic + readiness.reason();
+  command.automatic = true;
+  if (!readiness.ready()) {
+    command.disabled_reason = placement::kAutomaticReason + readiness.reason();
+  }
   Submit(std::move(command), [this](const Decision& decision) {
     if (!decision.status.ok()) {
       Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
@@ -321,8 +326,7 @@ bool ReportSession::NextPush(pb::SessionResponse* message) {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const placement::Revision newest = state->position().revision;
   for (auto& [node, scope] : scopes_) {
-    const bool stands = state->FindProvider(node).has_value();
-    if (scope.complete && !stands) scope.complete = false;
+    if (scope.complete && !IsTold(*state, node)) scope.complete = false;
     if (scope.empty()) continue;
     // Names that are told from the newest state may lack some that it changed as well.
     SetRevision(scope.complete ? newest : std::min(newest, dispatched),

@@ -15,8 +15,6 @@ using placement::State;
 
 namespace {
 
-constexpr char kAutomatic[] = "AUTO: ";
-
 // P-60's neighbour in the fleet: the author believed the node to be of another host (T-41).
 absl::Status CheckHost(const NodeRecord& node, const std::string& expected) {
   if (node.host == expected) return absl::OkStatus();
@@ -128,6 +126,12 @@ void FillNode(const State& state, const NodeRecord& node, pb::NodeView view, pb:
   SetTime(node.updated_at, to->mutable_updated_at());
 }
 
+void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
+                    pb::UpdateNodeResponse* response) {
+  const auto node = FindNodeByUuid(answer.state, node_uuid);
+  if (node.ok()) FillNode(answer.state, **node, pb::NODE_VIEW_BASIC, response->mutable_node());
+}
+
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response) {
   std::set<placement::ConsumerId> affected;
   for (const placement::Change& change : *answer.decision.changes) {
@@ -153,7 +157,7 @@ absl::StatusOr<CommandBody> EnableServiceCommand(const State& state,
 
 absl::StatusOr<CommandBody> DisableServiceCommand(const State& state,
                                                   const pb::DisableServiceRequest& request) {
-  if (absl::StartsWith(request.reason(), kAutomatic)) {
+  if (absl::StartsWith(request.reason(), placement::kAutomaticReason)) {
     return InvalidField("reason", "must not begin with 'AUTO: '");
   }
   if (request.has_reason() && request.reason().empty()) {

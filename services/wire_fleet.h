@@ -34,6 +34,9 @@ void FillService(const placement::ServiceRecord& service, const Heard* seen, pb:
 void FillNode(const placement::State& state, const placement::NodeRecord& node, pb::NodeView view,
               pb::Node* to);
 
+// `node_uuid` is the node that the command addressed, as the state has it.
+void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
+                    pb::UpdateNodeResponse* response);
 // What DeleteNode did to consumers, by uuid.
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
 

@@ -82,6 +82,11 @@ void SetRevision(const placement::Revision& revision, pb::Revision* to) {
   to->set_number(revision.number);
 }
 
+void SetDuration(absl::Duration duration, google::protobuf::Duration* to) {
+  to->set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &duration));
+  to->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
+}
+
 void SetTime(absl::Time time, google::protobuf::Timestamp* to) {
   const int64_t seconds = absl::ToUnixSeconds(time);
   to->set_seconds(seconds);

@@ -88,6 +88,7 @@ std::optional<placement::Generation> ExpectedGeneration(const Request& request) 
 
 placement::Revision RevisionOf(const pb::Revision& revision);
 void SetRevision(const placement::Revision& revision, pb::Revision* to);
+void SetDuration(absl::Duration duration, google::protobuf::Duration* to);
 void SetTime(absl::Time time, google::protobuf::Timestamp* to);
 absl::Duration DurationOf(const google::protobuf::Duration& duration);
 

@@ -1,6 +1,8 @@
 #include "services/wire_report.h"
 
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "google/rpc/status.pb.h"
 #include "grpcpp/support/status.h"
@@ -186,12 +188,16 @@ void FillAck(const State& state, const pb::Report& report, const placement::Deci
     FillGenerations(state, *provider.config, to->add_generations());
   }
   for (const std::string& trait : decision.result.unknown_traits) to->add_unknown_traits(trait);
-  if (!decision.result.over_capacity.empty()) {
-    // Of the node's tree; the rule does not say of which provider.
-    pb::ProviderOvercommit* overcommit = to->add_overcommitted();
-    overcommit->set_provider_uuid(report.node_uuid());
-    FillOvercommitted(decision.result.over_capacity, overcommit->mutable_classes());
+  std::map<ProviderId, std::vector<placement::OverCapacity>> over;
+  for (const placement::OverCapacity& one : decision.result.over_capacity) {
+    over[one.provider].push_back(one);
   }
+  for (const auto& [provider, classes] : over) {
+    pb::ProviderOvercommit* overcommit = to->add_overcommitted();
+    overcommit->set_provider_uuid(provider.ToString());
+    FillOvercommitted(classes, overcommit->mutable_classes());
+  }
+  for (const std::string& warning : decision.result.warnings) to->add_warnings(warning);
 }
 
 void FillReject(const State& state, ProviderId node, const pb::Report& report,

@@ -55,8 +55,6 @@ const std::map<std::string, const char*> kUnimplemented = {
     {"InstanceService/UpdateMigration", "migration records"},
     {"LedgerService/ExportLedger", "export and import"},
     {"LedgerService/ImportLedger", "export and import"},
-    {"LedgerService/ListLostChanges", "the self-check after a restore says what differs"},
-    {"LedgerService/SetFormat", "there is one format"},
     {"WatchService/Watch", "watch"},
 };
 

@@ -20,7 +20,12 @@ PlacementServer::PlacementServer(const std::string& directory, std::vector<std::
 
 std::unique_ptr<PlacementServer> StartOrDie(const std::string& directory,
                                             std::vector<std::string> arguments) {
-  arguments.push_back("--database=" + placement::NewDatabase());
+  return StartAt(directory, placement::NewDatabase(), std::move(arguments));
+}
+
+std::unique_ptr<PlacementServer> StartAt(const std::string& directory, const std::string& url,
+                                         std::vector<std::string> arguments) {
+  arguments.push_back("--database=" + url);
   auto server = std::make_unique<PlacementServer>(directory, std::move(arguments));
   const absl::Status started = server->AwaitAddress();
   if (started.ok()) return server;

@@ -19,7 +19,10 @@ class PlacementServer : public ServiceProcess {
   PlacementServer(const std::string& directory, std::vector<std::string> arguments);
 };
 
-// A server over a new database of the program's cluster; ends the program where it does not start.
+// A server over the database at `url`; ends the program where it does not start.
+std::unique_ptr<PlacementServer> StartAt(const std::string& directory, const std::string& url,
+                                         std::vector<std::string> arguments = {});
+// A server over a new database of the program's cluster, likewise.
 std::unique_ptr<PlacementServer> StartOrDie(const std::string& directory,
                                             std::vector<std::string> arguments = {});
 

@@ -19,11 +19,11 @@
 #include "grpcpp/client_context.h"
 #include "placement/uuid.h"
 #include "tests/e2e/placement_server.h"
+#include "tests/e2e/scripted_tracker.h"
+#include "tests/placement/private_cluster.h"
 
 namespace berth::e2e {
 namespace {
-
-namespace pb = ::berth::placement::v1;
 
 std::string Random() { return placement::Uuid::Random().ToString(); }
 
@@ -34,108 +34,6 @@ std::string ReasonOf(const std::string& details) {
   status.details(0).UnpackTo(&info);
   return info.reason();
 }
-
-// One tracker process with one node.
-class Tracker {
- public:
-  Tracker(const std::shared_ptr<grpc::Channel>& channel, const std::string& host,
-          const std::string& node)
-      : stub_(pb::ReportService::NewStub(channel)), host_(host), node_(node) {
-    context_.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
-    stream_ = stub_->Session(&context_);
-  }
-
-  void Hello(const std::string& digest, const std::string& machine = "m1",
-             const std::optional<pb::Revision>& pushed = std::nullopt) {
-    pb::SessionRequest request;
-    pb::Hello& hello = *request.mutable_hello();
-    hello.set_host(host_);
-    hello.set_binary("berth-tracker");
-    hello.set_incarnation(incarnation_);
-    hello.set_machine_id(machine);
-    pb::NodeDigest* named = hello.add_nodes();
-    named->set_node_uuid(node_);
-    named->set_node_name(host_);
-    named->set_digest(digest);
-    if (pushed) *named->mutable_pushed_revision() = *pushed;
-    stream_->Write(request);
-  }
-
-  // A snapshot of a root with `vcpus` and, if there is one, a generation that it is based on.
-  void Snapshot(int64_t sequence, int64_t vcpus, std::optional<int64_t> base) {
-    pb::SessionRequest request;
-    pb::Report& report = *request.mutable_report();
-    report.set_node_uuid(node_);
-    report.set_node_name(host_);
-    report.set_sequence(sequence);
-    report.set_kind(pb::REPORT_KIND_SNAPSHOT);
-    report.set_digest(absl::StrCat("digest-", vcpus));
-    report.mutable_facts()->set_vcpus(static_cast<int32_t>(vcpus));
-    report.mutable_audit();
-    pb::WantedProvider* root = report.add_providers();
-    root->set_uuid(node_);
-    root->set_name(host_);
-    if (base) root->set_base_generation(*base);
-    (*root->mutable_inventories())["VCPU"].set_total(vcpus);
-    root->add_traits_present("COMPUTE_NODE");
-    stream_->Write(request);
-  }
-
-  void Beat(int64_t count) {
-    pb::SessionRequest request;
-    request.mutable_heartbeat()->set_count(count);
-    stream_->Write(request);
-  }
-
-  // The next message but pushes, which are kept in `pushes`; nothing where the stream has ended.
-  pb::SessionResponse Next() {
-    pb::SessionResponse response;
-    while (stream_->Read(&response)) {
-      if (!response.has_push()) return response;
-      told_up_to = response.revision();
-      pushes.push_back(response.push());
-    }
-    return pb::SessionResponse();
-  }
-  pb::Push NextPush() {
-    pb::SessionResponse response;
-    while (stream_->Read(&response)) {
-      if (!response.has_push()) continue;
-      told_up_to = response.revision();
-      return response.push();
-    }
-    return pb::Push();
-  }
-  grpc::Status End() {
-    stream_->WritesDone();
-    pb::SessionResponse rest;
-    while (stream_->Read(&rest)) {
-    }
-    return stream_->Finish();
-  }
-
-  // Says Hello and sends its first snapshot; the root's generation.
-  int64_t Appear(int64_t vcpus) {
-    Hello("");
-    EXPECT_EQ(Next().welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
-    Snapshot(1, vcpus, std::nullopt);
-    const pb::Ack ack = Next().ack();
-    EXPECT_EQ(ack.sequence(), 1);
-    return ack.generations().empty() ? -1 : ack.generations(0).generation();
-  }
-
-  grpc::ClientReaderWriter<pb::SessionRequest, pb::SessionResponse>& stream() { return *stream_; }
-  std::vector<pb::Push> pushes;
-  pb::Revision told_up_to;  // of the last push
-
- private:
-  std::unique_ptr<pb::ReportService::Stub> stub_;
-  const std::string host_;
-  const std::string node_;
-  const std::string incarnation_ = Random();
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<pb::SessionRequest, pb::SessionResponse>> stream_;
-};
 
 class SessionTest : public ::testing::Test {
  protected:
@@ -156,7 +54,8 @@ class SessionTest : public ::testing::Test {
   }
 
   // Claims `amount` VCPU of the node; the consumer's uuid.
-  std::string Claim(int64_t amount) {
+  std::string Claim(int64_t amount) { return Claim(amount, node_, "VCPU"); }
+  std::string Claim(int64_t amount, const std::string& provider, const char* resource_class) {
     const auto stub = pb::AllocationService::NewStub(channel_);
     grpc::ClientContext context;
     pb::SetAllocationsRequest request;
@@ -166,8 +65,8 @@ class SessionTest : public ::testing::Test {
     consumer->set_project_id("p");
     consumer->set_user_id("u");
     consumer->set_consumer_type("INSTANCE");
-    consumer->add_allocations()->set_provider_uuid(node_);
-    (*consumer->mutable_allocations(0)->mutable_resources())["VCPU"] = amount;
+    consumer->add_allocations()->set_provider_uuid(provider);
+    (*consumer->mutable_allocations(0)->mutable_resources())[resource_class] = amount;
     pb::SetAllocationsResponse response;
     const grpc::Status status = stub->SetAllocations(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
@@ -306,6 +205,71 @@ TEST_F(SessionTest, WhoComesBackIsToldWhatChanged) {  // T-226, T-228
     EXPECT_TRUE((lost.pushes.empty() ? lost.NextPush() : lost.pushes[0]).complete());
     lost.End();
   }
+}
+
+// A node's record can outlive its providers. Its tracker waits for what is recorded: it is told that
+// there is nothing, and reports in full.
+TEST_F(SessionTest, ANodeWithoutProvidersIsToldSo) {
+  const std::string url = placement::NewDatabase();
+  server_ = StartAt(scratch_.path(), url);
+  channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+  {
+    Tracker tracker(channel_, host_, node_);
+    tracker.Appear(16);
+    tracker.End();
+  }
+  server_.reset();
+  ASSERT_TRUE(placement::ConnectOrDie(url)
+                  ->Run("DELETE FROM provider WHERE id = '" + node_ + "'", nullptr)
+                  .ok());
+  server_ = StartAt(scratch_.path(), url);
+  channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+  Tracker again(channel_, host_, node_);
+  again.Hello("digest-16");
+  const pb::SessionResponse welcome = again.Next();
+  EXPECT_EQ(welcome.welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
+  const pb::Push nothing = again.NextPush();
+  EXPECT_TRUE(nothing.complete());
+  EXPECT_EQ(nothing.node_uuid(), node_);
+  EXPECT_TRUE(nothing.providers().empty());
+  again.Snapshot(1, 16, std::nullopt);
+  EXPECT_EQ(again.Next().ack().generations(0).provider_uuid(), node_);
+  EXPECT_EQ(GetNode().facts().vcpus(), 16);
+  again.End();
+}
+
+// What a report could not bring about is told with its acknowledgement (P-89, T-196).
+TEST_F(SessionTest, AnAckSaysWhatStays) {
+  Tracker tracker(channel_, host_, node_);
+  const int64_t generation = tracker.Appear(16);
+  const std::string device = Random();
+  pb::SessionRequest request = tracker.MakeSnapshot(2, 16, generation);
+  pb::WantedProvider* child = request.mutable_report()->add_providers();
+  child->set_uuid(device);
+  child->set_name("device-" + device);
+  child->set_parent_uuid(node_);
+  (*child->mutable_inventories())["VGPU"].set_total(4);
+  child->add_traits_present("OWNER_NOVA");
+  tracker.stream().Write(request);
+  const pb::Ack made = tracker.Next().ack();
+  ASSERT_EQ(made.generations_size(), 2) << made.ShortDebugString();
+  Claim(3, device, "VGPU");
+  (*child->mutable_inventories())["VGPU"].set_total(2);
+  request.mutable_report()->mutable_providers(0)->set_base_generation(
+      made.generations(0).generation());
+  child->set_base_generation(made.generations(1).generation());
+  request.mutable_report()->set_sequence(3);
+  request.mutable_report()->set_digest("smaller");
+  tracker.stream().Write(request);
+  const pb::Ack smaller = tracker.Next().ack();
+  ASSERT_EQ(smaller.overcommitted_size(), 1) << smaller.ShortDebugString();
+  EXPECT_EQ(smaller.overcommitted(0).provider_uuid(), device);
+  EXPECT_EQ(smaller.overcommitted(0).classes(0).resource_class(), "VGPU");
+  tracker.Snapshot(4, 16, smaller.generations(0).generation());
+  const pb::Ack kept = tracker.Next().ack();
+  ASSERT_EQ(kept.warnings_size(), 1) << kept.ShortDebugString();
+  EXPECT_THAT(kept.warnings(0), ::testing::HasSubstr(device));
+  tracker.End();
 }
 
 TEST_F(SessionTest, ANewerProcessTakesOver) {  // T-14

@@ -65,7 +65,7 @@ absl::Status StateSubject::Write(const CommandBody& command) {
   ++commands_;
   const placement::RuleContext context{absl::UnixEpoch(), Generation{commands_}};
   const absl::StatusOr<placement::Outcome> outcome =
-      Decide(state_, placement::Command{"", "", "", command}, context);
+      Decide(state_, placement::Command{"", "", "", {}, command}, context);
   if (outcome.ok()) state_.Apply(outcome->changes);
   return outcome.status();
 }

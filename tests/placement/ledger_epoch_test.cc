@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,9 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/ledger.h"
+#include "placement/log_codec.h"
 #include "placement/refusal.h"
+#include "placement/rows.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
+#include "tests/placement/restorable.h"
 
 namespace berth::placement {
 namespace {
@@ -22,48 +24,16 @@ std::string ReasonOf(const absl::Status& status) {
   return refusal ? refusal->reason : std::string(absl::StatusCodeToString(status.code()));
 }
 
-// A database that can be copied and put back as it was, whoever is connected.
-class Restorable {
- public:
-  Restorable() : url_(NewDatabase()), cluster_(PrivateCluster()) {
-    const size_t begin = url_.find("///") + 3;
-    name_ = url_.substr(begin, url_.find('?') - begin);
-  }
+EpochStart StartAt(Revision head) { return {"operator", "", "restored a backup", head}; }
 
-  const std::string& url() const { return url_; }
-
-  void Save() {
-    auto database = ConnectOrDie(cluster_.Url("postgres"));
-    CutOff(*database);
-    Run(*database, absl::StrCat("CREATE DATABASE saved_", name_, " TEMPLATE ", name_));
-    Run(*database, absl::StrCat("ALTER DATABASE ", name_, " ALLOW_CONNECTIONS true"));
-  }
-
-  void Restore() {
-    auto database = ConnectOrDie(cluster_.Url("postgres"));
-    CutOff(*database);
-    Run(*database, absl::StrCat("DROP DATABASE ", name_));
-    Run(*database, absl::StrCat("ALTER DATABASE saved_", name_, " RENAME TO ", name_));
-  }
-
- private:
-  void CutOff(Database& database) {
-    Run(database, absl::StrCat("ALTER DATABASE ", name_, " ALLOW_CONNECTIONS false"));
-    const std::string others = absl::StrCat(
-        "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE "
-        "datname = '",
-        name_, "'");
-    EXPECT_TRUE(LedgerRunner::Eventually([&] { return QueryOne(database, others) == "0"; }));
-  }
-
-  static void Run(Database& database, const std::string& sql) {
-    EXPECT_EQ(database.Run(sql, nullptr), absl::OkStatus()) << sql;
-  }
-
-  const std::string url_;
-  Cluster& cluster_;
-  std::string name_;
-};
+// What the newest log row says of why it is there.
+std::string ReasonInLog(const std::string& url) {
+  auto database = ConnectOrDie(url);
+  const auto head = ReadHead(*database);
+  const auto rows = ReadLog(*database, (*head)->position.revision.number - 1, 2);
+  const auto commands = DecodeBatch(rows->back().payload);
+  return commands->at(0).reason;
+}
 
 // lost acknowledged writes are found, writing stops, and an operator begins a new epoch.
 TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
@@ -73,8 +43,7 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   runner.Must(Claim(1, {1}, 1));
   database.Save();
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().Fresh().ok(); }));
-  EXPECT_EQ(runner.ledger().AffectedByLoss().status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(runner.ledger().FindLoss().status().code(), absl::StatusCode::kFailedPrecondition);
   for (int i = 2; i <= 4; ++i) {
     ASSERT_TRUE(LedgerRunner::Eventually([&] {
       return runner.Do(Claim(i, {1}, 1)).status.ok() ||
@@ -93,24 +62,30 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   // The last good state is served on.
   EXPECT_EQ(runner.ledger().Newest()->position().revision, lost.revision);
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().Fresh().ok(); }));
-  const auto affected = runner.ledger().AffectedByLoss();
-  ASSERT_TRUE(affected.ok()) << affected.status();
+  const Revision head{lost.revision.epoch, lost.revision.number - 3};
+  ASSERT_TRUE(
+      LedgerRunner::Eventually([&] { return runner.ledger().health().database_revision == head; }));
+  const absl::StatusOr<LossPtr> loss = runner.ledger().FindLoss();
+  ASSERT_TRUE(loss.ok()) << loss.status();
+  std::vector<EntityKey> lost_keys = {{EntityKind::kProviderUsage, ProviderNumber(1).ToString()}};
   for (int i = 2; i <= 4; ++i) {
-    const std::string words = absl::StrCat("consumer ", ConsumerNumber(i).ToString(), ": lost");
-    EXPECT_NE(std::find(affected->begin(), affected->end(), words), affected->end()) << words;
+    lost_keys.push_back({EntityKind::kConsumer, ConsumerNumber(i).ToString()});
   }
+  EXPECT_TRUE((*loss)->differences == lost_keys);
+  EXPECT_EQ((*loss)->database->position().revision, head);
+  EXPECT_EQ(*runner.ledger().FindLoss(), *loss);  // read once
 
   // Two operators do not begin two epochs.
-  const Revision head{lost.revision.epoch, lost.revision.number - 3};
-  EXPECT_EQ(runner.ledger().StartEpoch("operator", lost.revision).code(),
-            absl::StatusCode::kAborted);
-  ASSERT_EQ(runner.ledger().StartEpoch("operator", head), absl::OkStatus());
+  EXPECT_EQ(runner.ledger().StartEpoch(StartAt(lost.revision)).code(), absl::StatusCode::kAborted);
+  ASSERT_EQ(runner.ledger().StartEpoch(StartAt(head)), absl::OkStatus());
+  EXPECT_TRUE(absl::StrContains(runner.told(), "restored a backup")) << runner.told();
+  EXPECT_EQ(ReasonInLog(database.url()), "restored a backup");
   const Position begun = runner.ledger().Newest()->position();
   EXPECT_EQ(begun.revision, (Revision{lost.revision.epoch + 1, head.number + 1}));
   EXPECT_EQ(begun.epoch_began_at, begun.revision.number);
   EXPECT_GE(begun.command_count, lost.command_count + (int64_t{1} << 40));
   EXPECT_GE(begun.next_class_id, lost.next_class_id + (1u << 20));
-  EXPECT_FALSE(runner.ledger().StartEpoch("operator", head).ok());
+  EXPECT_FALSE(runner.ledger().StartEpoch(StartAt(head)).ok());
   EXPECT_EQ(runner.ledger().Newest()->consumers().size(), 1);
 
   // nothing of the lost future is met again.
@@ -137,7 +112,7 @@ TEST(LedgerEpoch, AnotherProcessLearnsOfTheEpoch) {
   }
   const Revision lost = one.ledger().Newest()->position().revision;
   ASSERT_TRUE(LedgerRunner::Eventually([&] {
-    return one.ledger().StartEpoch("operator", {lost.epoch, lost.number - 1}).ok();
+    return one.ledger().StartEpoch(StartAt({lost.epoch, lost.number - 1})).ok();
   }));
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return !two.ledger().health().recovery_required; }));
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return two.Do(Claim(2, {1}, 1)).status.ok(); }));

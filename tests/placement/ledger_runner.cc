@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "placement/check.h"
-#include "placement/epoch.h"
+#include "placement/loss.h"
 #include "placement/self_check.h"
 
 namespace berth::placement {
@@ -157,8 +157,7 @@ void ExpectEqualStates(const State& a, const State& b) {
   EXPECT_EQ(a.position().command_count, b.position().command_count);
   EXPECT_EQ(a.provider_count(), b.provider_count());
   EXPECT_EQ(a.consumers().size(), b.consumers().size());
-  EXPECT_EQ(Differences(a, b), std::vector<std::string>());
-  EXPECT_EQ(Differences(b, a), std::vector<std::string>());
+  for (const EntityKey& difference : Differences(a, b)) ADD_FAILURE() << difference.key;
 }
 
 void ExpectCleanSelfCheck(LedgerRunner& runner, const std::string& url) {

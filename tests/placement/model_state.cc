@@ -176,7 +176,7 @@ void ModelState::Apply(const Changes& changes) {
         services.erase({one.host, one.binary});
       } else if constexpr (std::is_same_v<Kind, NodePut>) {
         nodes[one.node->id] = *one.node;
-      } else {
+      } else if constexpr (std::is_same_v<Kind, NodeRemoved>) {
         nodes.erase(one.id);
       }
     };

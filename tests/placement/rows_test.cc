@@ -39,7 +39,7 @@ class Tables {
     for (const Changes& changes : batch) {
       state_.Apply(changes);
       touched.Add(changes);
-      log.push_back({"tester", "", std::make_shared<const Changes>(changes)});
+      log.push_back({"tester", "", std::make_shared<const Changes>(changes), ""});
     }
     Position position = base.position();
     position.revision = {1, position.revision.number + 1};

@@ -74,6 +74,28 @@ TEST(RulesFleet, UpdateLadder) {
   EXPECT_EQ(RefusalOf(other.status())->reason, "INVALID_FIELD");  // T-294
 }
 
+// What a tracker says of itself never overrides an operator, whoever was first (T-297).
+TEST(RulesFleet, AnOperatorsWordStands) {
+  const auto by_itself = [](bool disabled) {
+    UpdateService update{"h1", "berth-tracker", disabled, disabled ? "AUTO: away" : "", {}};
+    update.automatic = true;
+    return update;
+  };
+  FleetWorld fleet;
+  fleet.Register("h1", 1, "machine-a");
+  EXPECT_EQ(fleet.Update("h1", true, "by hand", {}), "OK");
+  for (const bool disabled : {true, false}) {
+    EXPECT_EQ(fleet.Answer(by_itself(disabled)), "OK");
+    EXPECT_TRUE(fleet.service("h1").disabled);                  // T-297
+    EXPECT_EQ(fleet.service("h1").disabled_reason, "by hand");  // T-297
+  }
+  EXPECT_EQ(fleet.Update("h1", false, "", {}), "OK");
+  EXPECT_EQ(fleet.Answer(by_itself(true)), "OK");
+  EXPECT_EQ(fleet.service("h1").disabled_reason, "AUTO: away");
+  EXPECT_EQ(fleet.Answer(by_itself(false)), "OK");
+  EXPECT_FALSE(fleet.service("h1").disabled);
+}
+
 TEST(RulesFleet, DisablingMarksTheRootsOfTheHost) {
   FleetWorld fleet;
   fleet.Register("h1", 1, "machine-a");

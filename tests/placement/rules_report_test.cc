@@ -154,6 +154,7 @@ TEST_F(RulesReport, InventoriesAreReplaced) {
   fleet_.world.Must(ParseCommand(fleet_.world, "claim c1 new cn1{VCPU:6}"));
   ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:4}", 3), "OK");  // P-89, P-91
   ASSERT_EQ(fleet_.last.result.over_capacity.size(), 1u);     // P-89
+  EXPECT_EQ(fleet_.last.result.over_capacity[0].provider, fleet_.world.provider("cn1"));
   EXPECT_EQ(used("cn1"), 6);
 }
 

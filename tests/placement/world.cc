@@ -120,7 +120,8 @@ void World::AddProvider(const ProviderNotation& line, std::optional<ProviderId> 
 absl::StatusOr<Outcome> World::Do(CommandBody body) {
   ++commands_;
   const RuleContext context{absl::UnixEpoch() + absl::Seconds(commands_), Generation{commands_}};
-  absl::StatusOr<Outcome> outcome = Decide(state_, Command{"", "", "", std::move(body)}, context);
+  absl::StatusOr<Outcome> outcome =
+      Decide(state_, Command{"", "", "", {}, std::move(body)}, context);
   if (!outcome.ok() || outcome->changes.empty()) return outcome;
   const State before = state_;
   state_.Apply(outcome->changes);

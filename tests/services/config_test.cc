@@ -97,6 +97,19 @@ TEST_F(ConfigTest, FlagBeforeEnvironmentBeforeFileBeforeDefault) {  // E-3
   }
 }
 
+TEST_F(ConfigTest, AnEmptyVariableIsAnEmptyText) {
+  setenv("BERTH_TEXT", "", 1);
+  setenv("BERTH_COUNT", "", 1);
+  setenv("BERTH_WAIT", "", 1);
+  WriteFile("text = 'file'\ncount = 10\n");
+  ASSERT_TRUE(Parse({"--config=" + file_}).ok());
+  EXPECT_EQ(text_, "");
+  EXPECT_EQ(count_, 10);  // not set: the file says it
+  EXPECT_EQ(wait_, absl::Seconds(1));
+  ASSERT_TRUE(Parse({"--text=flag"}).ok());
+  EXPECT_EQ(text_, "flag");
+}
+
 TEST_F(ConfigTest, SwitchesCanBeTurnedOffBySources) {
   struct Case {
     const char* flag;
@@ -218,6 +231,8 @@ TEST_F(ConfigTest, PlacementRefusesWhatCannotWork) {
       {{"--listen=7310"}, "HOST:PORT"},
       {{"--workers=-1"}, "--workers"},
       {{"--staleness-max=1ms"}, "--staleness-max"},
+      {{"--request-keep=10s"}, "--request-keep"},
+      {{"--request-keep=90m"}, ""},
       {{"--database=host=somewhere"}, "postgresql://"},
       {{"--database=postgresql://h1,h2/db?target_session_attrs=read-write"}, ""},
   };

@@ -1,0 +1,35 @@
+#include "placement/batch_tally.h"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+
+#include "placement/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+bool IsClaim(const CommandBody& body) {
+  const auto* set = std::get_if<SetAllocations>(&body);
+  return set != nullptr &&
+         std::any_of(set->consumers.begin(), set->consumers.end(),
+                     [](const auto& consumer) { return !consumer.allocations.empty(); });
+}
+
+}  // namespace
+
+void BatchTally::Add(const CommandBody& body, const absl::Status& status) {
+  const bool claim = IsClaim(body);
+  if (status.ok()) {
+    claims_done += claim ? 1 : 0;
+    return;
+  }
+  ++refusals;
+  const std::optional<Refusal> refusal = RefusalOf(status);
+  const std::string reason = refusal ? refusal->reason : "";
+  if (claim) ++(reason == "CAPACITY_EXCEEDED" ? claims_without_room : claims_refused);
+  provider_conflicts += reason == "PROVIDER_GENERATION_CONFLICT" ? 1 : 0;
+  consumer_conflicts += reason == "CONSUMER_GENERATION_CONFLICT" ? 1 : 0;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,28 @@
+// Rules of the ledger as a whole.
+
+#include "absl/strings/str_cat.h"
+#include "placement/refusal.h"
+#include "placement/rules.h"
+
+namespace berth::placement {
+
+// Fails with INVALID_FIELD for what is no format, then with WRONG_LEDGER_STATE for one that is
+// lower than the present one or that this release does not know.
+absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
+                               const RuleContext& context) {
+  const int present = state.position().format;
+  if (command.format < 1) {
+    return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD", "format must be at least 1",
+                  {{{"field", "format"}}});
+  }
+  if (command.format < present || command.format > context.format_max) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
+                  absl::StrCat("the log is in format ", present, ", this release knows ",
+                               context.format_max, " at the most"));
+  }
+  Outcome outcome;
+  if (command.format > present) outcome.changes.push_back(FormatRaised{command.format});
+  return outcome;
+}
+
+}  // namespace berth::placement

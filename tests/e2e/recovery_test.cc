@@ -1,0 +1,238 @@
+// What an operator asks of the ledger over gRPC: where it stands, what became of a write, what a
+// database that went back in time lost, a new epoch, the format.
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "berth/placement/v1/allocation.grpc.pb.h"
+#include "berth/placement/v1/inventory.grpc.pb.h"
+#include "berth/placement/v1/ledger.grpc.pb.h"
+#include "berth/placement/v1/provider.grpc.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "grpcpp/client_context.h"
+#include "placement/uuid.h"
+#include "services/kept_reply.h"
+#include "tests/e2e/placement_server.h"
+#include "tests/placement/ledger_runner.h"
+#include "tests/placement/restorable.h"
+
+namespace berth::e2e {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+using placement::LedgerRunner;
+
+std::string Random() { return placement::Uuid::Random().ToString(); }
+
+std::string ReasonOf(const grpc::Status& status) {
+  google::rpc::Status details;
+  google::rpc::ErrorInfo info;
+  if (!details.ParseFromString(status.error_details()) || details.details().empty()) return "";
+  details.details(0).UnpackTo(&info);
+  return info.reason();
+}
+
+class RecoveryTest : public ::testing::Test {
+ protected:
+  RecoveryTest()
+      : server_(StartAt(scratch_.path(), database_.url())),
+        channel_(grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials())),
+        ledger_(pb::LedgerService::NewStub(channel_)) {}
+
+  // Calls `method` of a stub.
+  template <typename Stub, typename Request, typename Response>
+  static grpc::Status Call(Stub& stub,
+                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                        Response*),
+                           const Request& request, Response* response) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+    return (stub.*method)(&context, request, response);
+  }
+
+  pb::GetRevisionResponse Standing() {
+    pb::GetRevisionResponse response;
+    const grpc::Status status =
+        Call(*ledger_, &pb::LedgerService::Stub::GetRevision, pb::GetRevisionRequest(), &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+
+  // A provider with 8 VCPU, made under `request_id`.
+  pb::CreateProviderResponse NewHost(const std::string& request_id) {
+    const auto providers = pb::ProviderService::NewStub(channel_);
+    pb::CreateProviderRequest create;
+    create.set_name("host-" + Random());
+    create.set_request_id(request_id);
+    pb::CreateProviderResponse created;
+    EXPECT_TRUE(
+        Call(*providers, &pb::ProviderService::Stub::CreateProvider, create, &created).ok());
+    return created;
+  }
+
+  pb::CreateInventoryResponse AddInventory(const pb::Provider& host,
+                                           const std::string& request_id) {
+    const auto inventories = pb::InventoryService::NewStub(channel_);
+    pb::CreateInventoryRequest create;
+    create.set_provider_uuid(host.uuid());
+    create.set_expected_generation(host.generation());
+    create.set_resource_class("VCPU");
+    create.mutable_inventory()->set_total(8);
+    create.set_request_id(request_id);
+    pb::CreateInventoryResponse created;
+    const grpc::Status status =
+        Call(*inventories, &pb::InventoryService::Stub::CreateInventory, create, &created);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return created;
+  }
+
+  grpc::Status Claim(const std::string& host, const std::string& consumer) {
+    const auto allocations = pb::AllocationService::NewStub(channel_);
+    pb::SetAllocationsRequest request;
+    pb::ConsumerAllocations* holder = request.add_consumers();
+    holder->set_consumer_uuid(consumer);
+    holder->mutable_new_consumer();
+    holder->set_project_id("p");
+    holder->set_user_id("u");
+    holder->set_consumer_type("INSTANCE");
+    holder->add_allocations()->set_provider_uuid(host);
+    (*holder->mutable_allocations(0)->mutable_resources())["VCPU"] = 1;
+    pb::SetAllocationsResponse response;
+    return Call(*allocations, &pb::AllocationService::Stub::SetAllocations, request, &response);
+  }
+
+  pb::GetRequestResponse Asked(const std::string& request_id) {
+    pb::GetRequestRequest request;
+    request.set_request_id(request_id);
+    pb::GetRequestResponse response;
+    const grpc::Status status =
+        Call(*ledger_, &pb::LedgerService::Stub::GetRequest, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+
+  placement::Restorable database_;
+  placement::ScratchDirectory scratch_;
+  std::unique_ptr<PlacementServer> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<pb::LedgerService::Stub> ledger_;
+};
+
+TEST_F(RecoveryTest, ARequestIsAnsweredWithWhatItWasAnswered) {
+  const std::string provider_id = Random(), inventory_id = Random();
+  const pb::CreateProviderResponse host = NewHost(provider_id);
+  const pb::CreateInventoryResponse inventory = AddInventory(host.provider(), inventory_id);
+  const pb::GetRequestResponse made = Asked(provider_id);
+  EXPECT_EQ(made.outcome(), pb::REQUEST_OUTCOME_APPLIED);
+  EXPECT_EQ(made.method(), "/berth.placement.v1.ProviderService/CreateProvider");
+  EXPECT_TRUE(made.has_applied_at());
+  EXPECT_LE(made.applied_at().seconds(), Standing().ledger_time().seconds());
+  pb::CreateProviderResponse again;
+  ASSERT_TRUE(made.response().UnpackTo(&again));
+  EXPECT_EQ(again.SerializeAsString(), host.SerializeAsString());
+  const pb::GetRequestResponse added = Asked(inventory_id);
+  EXPECT_EQ(added.method(), "/berth.placement.v1.InventoryService/CreateInventory");
+  pb::CreateInventoryResponse added_again;
+  ASSERT_TRUE(added.response().UnpackTo(&added_again));
+  EXPECT_EQ(added_again.SerializeAsString(), inventory.SerializeAsString());
+  EXPECT_EQ(Asked(Random()).outcome(), pb::REQUEST_OUTCOME_ABSENT);
+  EXPECT_EQ(Asked(Random()).method(), "");
+}
+
+// Every method that says it keeps its answer can give it again.
+TEST_F(RecoveryTest, NoMethodIsForgotten) {
+  const std::vector<std::string> kept = services::KeptMethods();
+  for (const std::string& method : kept) {
+    const size_t cut = method.rfind('/');
+    const auto* pool = google::protobuf::DescriptorPool::generated_pool();
+    const auto* service = pool->FindServiceByName(method.substr(1, cut - 1));
+    ASSERT_NE(service, nullptr) << method;
+    const auto* described = service->FindMethodByName(method.substr(cut + 1));
+    ASSERT_NE(described, nullptr) << method;
+    EXPECT_NE(described->input_type()->FindFieldByName("request_id"), nullptr) << method;
+    for (int m = 0; m < service->method_count(); ++m) {
+      const auto* other = service->method(m);
+      const std::string path = absl::StrCat("/", service->full_name(), "/", other->name());
+      const bool keeps = other->input_type()->FindFieldByName("request_id") != nullptr;
+      const bool known = std::find(kept.begin(), kept.end(), path) != kept.end();
+      // What is not built, and what keeps nothing although it takes an id.
+      const bool exempt = other->name() == "AdjustAllocations" || other->name() == "StartEpoch" ||
+                          other->name() == "ImportLedger" || other->name() == "DeleteService" ||
+                          other->name() == "CreateNode";
+      EXPECT_TRUE(!keeps || known || exempt) << path;
+    }
+  }
+}
+
+TEST_F(RecoveryTest, TheFormatIsRaisedNoFurtherThanItIsKnown) {
+  const pb::GetRevisionResponse standing = Standing();
+  EXPECT_EQ(standing.format(), standing.highest_known_format());
+  EXPECT_FALSE(standing.has_database_revision());
+  pb::SetFormatRequest request;
+  pb::SetFormatResponse response;
+  const auto set = [&](int32_t format) {
+    request.set_format(format);
+    return Call(*ledger_, &pb::LedgerService::Stub::SetFormat, request, &response);
+  };
+  EXPECT_TRUE(set(standing.format()).ok());
+  EXPECT_EQ(ReasonOf(set(standing.format() + 1)), "WRONG_LEDGER_STATE");
+  EXPECT_EQ(ReasonOf(set(0)), "INVALID_FIELD");
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return Standing().has_oldest_watchable_revision(); }));
+}
+
+TEST_F(RecoveryTest, WhatWasLostIsListedAndTakenAsLost) {
+  const pb::Provider host = NewHost("").provider();
+  AddInventory(host, "");
+  pb::ListLostChangesRequest list;
+  pb::ListLostChangesResponse page;
+  const auto next = [&] {
+    return Call(*ledger_, &pb::LedgerService::Stub::ListLostChanges, list, &page);
+  };
+  EXPECT_EQ(ReasonOf(next()), "WRONG_LEDGER_STATE");
+  database_.Save();
+  const std::string consumer = Random();
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return Claim(host.uuid(), consumer).ok(); }));
+  const int64_t lost = Standing().revision().number();
+  database_.Restore();
+  ASSERT_TRUE(LedgerRunner::Eventually([&] {
+    return Standing().state() == pb::LEDGER_STATE_RECOVERY_REQUIRED &&
+           Standing().database_revision().number() > 0;
+  }));
+  EXPECT_LT(Standing().database_revision().number(), lost);
+
+  list.set_page_size(1);
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return next().ok(); }));
+  ASSERT_EQ(page.changes_size(), 1);
+  EXPECT_EQ(page.revision().number(), lost);
+  EXPECT_EQ(page.changes(0).key().kind(), pb::ENTITY_KIND_PROVIDER_USAGE);
+  EXPECT_EQ(page.changes(0).last_good().provider_usage().used().at("VCPU"), 1);
+  EXPECT_EQ(page.changes(0).in_database().provider_usage().used().at("VCPU"), 0);
+  list.set_page_token(page.next_page_token());
+  ASSERT_TRUE(next().ok());
+  ASSERT_EQ(page.changes_size(), 1);
+  EXPECT_EQ(page.changes(0).key().kind(), pb::ENTITY_KIND_CONSUMER);
+  EXPECT_EQ(page.changes(0).key().key(), consumer);
+  EXPECT_EQ(page.changes(0).last_good().consumer().allocations(0).provider_uuid(), host.uuid());
+  EXPECT_FALSE(page.changes(0).has_in_database());
+  EXPECT_EQ(page.next_page_token(), "");
+  EXPECT_EQ(page.database_revision().number(), Standing().database_revision().number());
+
+  pb::StartEpochRequest start;
+  *start.mutable_expected_database_revision() = page.database_revision();
+  start.set_reason("restored the backup of noon");
+  pb::StartEpochResponse started;
+  ASSERT_TRUE(Call(*ledger_, &pb::LedgerService::Stub::StartEpoch, start, &started).ok());
+  EXPECT_EQ(started.revision().epoch(), page.revision().epoch() + 1);
+  EXPECT_NE(server_->Log().find("restored the backup of noon"), std::string::npos);
+  EXPECT_EQ(ReasonOf(next()), "WRONG_LEDGER_STATE");
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return Claim(host.uuid(), consumer).ok(); }));
+}
+
+}  // namespace
+}  // namespace berth::e2e

@@ -1,0 +1,36 @@
+#include "placement/batch_tally.h"
+
+#include <gtest/gtest.h>
+
+#include "placement/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status Refused(const char* reason) {
+  return Refuse(absl::StatusCode::kAborted, reason, "no");
+}
+
+TEST(BatchTally, CountsClaimsByResultAndConflictsByKind) {
+  SetAllocations claim, release;
+  claim.consumers.emplace_back().allocations.emplace_back();
+  release.consumers.emplace_back();
+  BatchTally tally;
+  tally.Add(claim, absl::OkStatus());
+  tally.Add(claim, Refused("CAPACITY_EXCEEDED"));
+  tally.Add(claim, Refused("CONSUMER_GENERATION_CONFLICT"));
+  tally.Add(claim, Refused("NO_INVENTORY"));
+  tally.Add(release, absl::OkStatus());
+  tally.Add(release, Refused("CONSUMER_GENERATION_CONFLICT"));
+  tally.Add(SetInventories(), Refused("PROVIDER_GENERATION_CONFLICT"));
+  tally.Add(SetInventories(), absl::InternalError("a status without a reason"));
+  EXPECT_EQ(tally.claims_done, 1);
+  EXPECT_EQ(tally.claims_without_room, 1);
+  EXPECT_EQ(tally.claims_refused, 2);
+  EXPECT_EQ(tally.consumer_conflicts, 2);
+  EXPECT_EQ(tally.provider_conflicts, 1);
+  EXPECT_EQ(tally.refusals, 6);
+}
+
+}  // namespace
+}  // namespace berth::placement

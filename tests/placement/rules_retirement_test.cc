@@ -1,0 +1,86 @@
+// Nodes that were taken out of the configuration, and how they end (T-40).
+
+#include <gtest/gtest.h>
+
+#include "placement/refusal.h"
+#include "tests/placement/fleet_world.h"
+#include "tests/placement/script.h"
+
+namespace berth::placement {
+namespace {
+
+class RulesRetirement : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fleet_.Register("h1", 1, "machine-a");
+    ASSERT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:8}\n  pf1{VCPU:8}", 1), "OK");
+    fleet_.world.Add("keep{VCPU:8}");
+    node_ = fleet_.world.provider("cn1");
+  }
+
+  std::string Retire() { return fleet_.Answer(RetireNode{node_, true}); }
+  void Do(absl::string_view line) { fleet_.world.Must(ParseCommand(fleet_.world, line)); }
+  bool Stands() { return fleet_.Has("cn1") && fleet_.Has("pf1") && fleet_.HasNode("cn1"); }
+  bool Gone() { return !fleet_.Has("cn1") && !fleet_.Has("pf1") && !fleet_.HasNode("cn1"); }
+
+  FleetWorld fleet_;
+  ProviderId node_;
+};
+
+TEST_F(RulesRetirement, ARetiredNodeGoesWithItsLastAllocation) {
+  Do("claim c1 new cn1{VCPU:1} keep{VCPU:1}");
+  Do("claim c2 new pf1{VCPU:1}");
+  ASSERT_EQ(Retire(), "OK");
+  const Generation keep = fleet_.world.allocation_generation("keep");
+  Do("release c2");
+  EXPECT_TRUE(Stands());  // T-40: c1 holds something
+  const ConsumerAllocations rest = fleet_.world.Claim("c1", "keep{VCPU:1}");
+  fleet_.world.Must(SetAllocations{{rest}, false});
+  EXPECT_TRUE(Gone());  // T-40
+  EXPECT_EQ(fleet_.world.used("keep", "VCPU"), 1);
+  EXPECT_GE(fleet_.world.allocation_generation("keep"), keep);
+}
+
+TEST_F(RulesRetirement, WhatOneCommandMovesWithinTheNodeKeepsIt) {
+  Do("claim c1 new cn1{VCPU:1}");
+  ASSERT_EQ(Retire(), "OK");
+  const ConsumerAllocations moved = fleet_.world.Claim("c1", "pf1{VCPU:1}");
+  fleet_.world.Must(SetAllocations{{moved}, false});
+  EXPECT_TRUE(Stands());
+  // A successor takes over in the command that releases the last one.
+  const ConsumerAllocations out = fleet_.world.Claim("c1", "");
+  const ConsumerAllocations in = fleet_.world.Claim("c2", "cn1{VCPU:2}");
+  fleet_.world.Must(SetAllocations{{out, in}, false});
+  EXPECT_TRUE(Stands());
+  Do("release c2");
+  EXPECT_TRUE(Gone());  // T-40
+}
+
+TEST_F(RulesRetirement, ANodeThatIsNotRetiredStays) {
+  Do("claim c1 new cn1{VCPU:1}");
+  Do("release c1");
+  EXPECT_TRUE(Stands());
+  ASSERT_EQ(Retire(), "OK");
+  EXPECT_TRUE(Stands());  // nobody's last allocation went: an operator may think better of it
+}
+
+TEST_F(RulesRetirement, ANodeWithOthersProvidersBelowItStays) {
+  fleet_.world.Must(CreateProvider{fleet_.world.provider("foreign"), "foreign", node_});
+  Do("claim c1 new cn1{VCPU:1}");
+  ASSERT_EQ(Retire(), "OK");
+  Do("release c1");
+  EXPECT_TRUE(Stands());  // T-202
+}
+
+TEST_F(RulesRetirement, TheRootOfANodeIsNotDeletedAsAProvider) {
+  fleet_.world.Must(DeleteProvider{fleet_.world.provider("pf1")});
+  const auto refused = fleet_.world.Do(DeleteProvider{node_});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(RefusalOf(refused.status())->reason, "PROVIDER_IN_USE");
+  EXPECT_EQ(RefusalOf(refused.status())->items.at(0).at("node"), node_.ToString());
+  EXPECT_EQ(fleet_.Answer(DeleteNode{node_, false}), "OK");
+  EXPECT_FALSE(fleet_.Has("cn1"));
+}
+
+}  // namespace
+}  // namespace berth::placement
