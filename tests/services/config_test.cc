@@ -137,13 +137,6 @@ TEST_F(ConfigTest, SwitchesCanBeTurnedOffBySources) {
   }
 }
 
-TEST_F(ConfigTest, AnEmptyEnvironmentVariableIsNotSet) {
-  setenv("BERTH_TEXT", "", 1);
-  WriteFile("text = 'file'");
-  ASSERT_TRUE(Parse({"--config", file_}).ok());
-  EXPECT_EQ(text_, "file");
-}
-
 TEST_F(ConfigTest, AnEmptyValueDoesNotTakeTheNextArgument) {
   ASSERT_TRUE(Parse({"--text=", "--count=7"}).ok());
   EXPECT_EQ(text_, "");
