@@ -287,9 +287,9 @@ ConsumerPtr ClaimPlan::MakeConsumer(int h, const RuleContext& context) const {
   return std::make_shared<const Consumer>(std::move(consumer));
 }
 
-Outcome ClaimPlan::MakeOutcome(const RuleContext& context) const {
+Outcome ClaimPlan::MakeOutcome(const RuleContext& context, bool only_changed) const {
   Outcome outcome;
-  AppendTo(outcome, context, false);
+  AppendTo(outcome, context, only_changed);
   std::vector<ProviderId> released;
   for (const TouchedProvider& touched : touched_) {
     const bool gives = std::any_of(touched.released.begin(), touched.released.end(),

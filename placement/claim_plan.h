@@ -78,10 +78,11 @@ class ClaimPlan {
   // Stage 8: room, the amounts of all consumers summed (P-132, P-136).
   absl::Status CheckRoom() const;
 
-  // What the write does. REQUIRES: every stage passed.
-  Outcome MakeOutcome(const RuleContext& context) const;
-  // The same behind what `outcome` has already. Providers whose rows stay as they are keep their
-  // allocation generation where `only_changed`.
+  // What the write does, the end of retired nodes that it leaves empty included. Providers whose
+  // rows stay as they are keep their allocation generation where `only_changed`. REQUIRES: every
+  // stage passed.
+  Outcome MakeOutcome(const RuleContext& context, bool only_changed = false) const;
+  // The write alone, behind what `outcome` has already.
   void AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const;
 
  private:

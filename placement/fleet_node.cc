@@ -6,46 +6,55 @@
 #include <variant>
 
 #include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 namespace berth::placement {
 namespace {
 
-// Who holds something of the subtree at `root` once `changes` took effect?
-class HoldersAfter {
- public:
-  explicit HoldersAfter(const Changes& changes) {
-    for (const Change& change : changes) {
-      if (const auto* put = std::get_if<ConsumerPut>(&change)) after_[put->consumer->id] = put;
-      if (const auto* gone = std::get_if<ConsumerRemoved>(&change)) after_[gone->id] = nullptr;
-    }
+// The retired nodes that own some of `providers`.
+absl::btree_set<ProviderId> RetiredOwners(const State& state,
+                                          const std::vector<ProviderId>& providers) {
+  absl::btree_set<ProviderId> retired;
+  for (const ProviderId id : providers) {
+    const std::optional<ProviderPlace> place = state.FindProvider(id);
+    const int root = place ? OwningNode(state, *place->tree, place->position) : -1;
+    if (root < 0) continue;
+    const ProviderId node = place->tree->config(root).id;
+    if (FindNode(state, node)->retired) retired.insert(node);
   }
+  return retired;
+}
 
-  bool Any(const Tree& tree, int root) const {
-    for (const auto& [id, put] : after_) {
-      if (put != nullptr && Holds(*put->consumer, tree, root)) return true;
-    }
-    bool any = false;
-    for (int p = root; p < tree.shape->end_of[root] && !any; ++p) {
-      tree.consumers[p].ForEach([&](const ConsumerId& id, const auto&) {
-        any = !after_.contains(id);  // those of the command were looked at above
-        return !any;
-      });
-    }
-    return any;
+bool HoldsNothing(const State& state, const ProviderPlace& node) {
+  const Tree& tree = *node.tree;
+  for (int p = node.position; p < tree.shape->end_of[node.position]; ++p) {
+    if (!tree.consumers[p].empty()) return false;
   }
+  return FirstForeign(state, tree, node.position, false) < 0;
+}
 
- private:
-  static bool Holds(const Consumer& consumer, const Tree& tree, int root) {
-    return std::any_of(consumer.allocations.begin(), consumer.allocations.end(),
-                       [&](const Allocation& allocation) {
-                         const int p = tree.Find(allocation.provider);
-                         return p >= root && p < tree.shape->end_of[root];
-                       });
+// Makes the command that is to do `changes` remove the providers `going` as well; what else it
+// would do to them is left out. `state` is the one before it.
+void RemoveAlso(const State& state, absl::flat_hash_set<ProviderId> going, Changes& changes) {
+  for (const Change& change : changes) {
+    if (const auto* gone = std::get_if<ProviderRemoved>(&change)) going.insert(gone->id);
   }
-
-  absl::flat_hash_map<ConsumerId, const ConsumerPut*> after_;
-};
+  const auto is_moot = [&](const Change& change) {
+    const auto* put = std::get_if<ProviderPut>(&change);
+    const auto* used = std::get_if<ProviderUsed>(&change);
+    return (put != nullptr && going.contains(put->config->id)) ||
+           (used != nullptr && going.contains(used->id)) ||
+           std::holds_alternative<ProviderRemoved>(change);
+  };
+  changes.erase(std::remove_if(changes.begin(), changes.end(), is_moot), changes.end());
+  std::vector<std::pair<int, ProviderId>> from_below;
+  for (const ProviderId id : going) {
+    // What the command itself makes and takes away again is nowhere.
+    if (const auto place = state.FindProvider(id)) from_below.emplace_back(-place->position, id);
+  }
+  std::sort(from_below.begin(), from_below.end());
+  for (const auto& [_, id] : from_below) changes.push_back(ProviderRemoved{id});
+}
 
 }  // namespace
 
@@ -83,30 +92,23 @@ int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only
 
 void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released,
                      Changes& changes) {
-  absl::btree_set<ProviderId> retired;
-  for (const ProviderId id : released) {
-    const std::optional<ProviderPlace> place = state.FindProvider(id);
-    const int root = place ? OwningNode(state, *place->tree, place->position) : -1;
-    if (root < 0) continue;
-    const ProviderId node = place->tree->config(root).id;
-    if (FindNode(state, node)->retired) retired.insert(node);
-  }
+  const absl::btree_set<ProviderId> retired = RetiredOwners(state, released);
   if (retired.empty()) return;
-  Changes providers, nodes;
-  {
-    const HoldersAfter holders(changes);
-    for (const ProviderId node : retired) {
-      const std::optional<ProviderPlace> root = state.FindProvider(node);
-      const Tree& tree = *root->tree;
-      if (holders.Any(tree, root->position)) continue;
-      if (FirstForeign(state, tree, root->position, false) >= 0) continue;
-      for (int p = tree.shape->end_of[root->position] - 1; p >= root->position; --p) {
-        providers.push_back(ProviderRemoved{tree.config(p).id});
-      }
-      nodes.push_back(NodeRemoved{node});
+  State after = state;
+  after.Apply(changes);
+  absl::flat_hash_set<ProviderId> going;
+  Changes nodes;
+  for (const ProviderId node : retired) {
+    const std::optional<ProviderPlace> root = after.FindProvider(node);
+    if (!root || !HoldsNothing(after, *root)) continue;
+    const Tree& tree = *root->tree;
+    for (int p = root->position; p < tree.shape->end_of[root->position]; ++p) {
+      going.insert(tree.config(p).id);
     }
+    nodes.push_back(NodeRemoved{node});
   }
-  changes.insert(changes.end(), providers.begin(), providers.end());
+  if (nodes.empty()) return;
+  RemoveAlso(state, std::move(going), changes);
   changes.insert(changes.end(), nodes.begin(), nodes.end());
 }
 

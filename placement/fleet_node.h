@@ -46,7 +46,8 @@ int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only
 
 // Ends the retired nodes of which nobody holds anything any more once `changes`, those of a command
 // that released something of `released`, took effect: appends the removal of their providers and
-// records (T-40). A node stays while others' providers stand below it.
+// records (T-40). A node stays while others' providers stand below it. REQUIRES: `changes` are
+// complete but for that, and none of them is about a node.
 void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released, Changes& changes);
 
 // Position in `tree` of the closest node at or above `position`, or -1: the node that owns it.

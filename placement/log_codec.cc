@@ -36,6 +36,7 @@ void EncodeResult(const Result& result, pb::Answer* out) {
     message->set_generation(generation.value);
   }
   out->set_created(result.created);
+  for (const ConsumerId absent : result.absent) EncodeId(absent.uuid, out->add_absent());
   for (const OverCapacity& over : result.over_capacity) {
     pb::OverCapacity* message = out->add_over_capacity();
     message->set_resource_class(over.resource_class);
@@ -58,6 +59,7 @@ Result DecodeResult(const pb::Answer& in) {
                                   Generation{consumer.generation()});
   }
   result.created = in.created();
+  for (const pb::Id& absent : in.absent()) result.absent.push_back(ConsumerId{DecodeId(absent)});
   for (const pb::OverCapacity& over : in.over_capacity()) {
     result.over_capacity.push_back({ProviderId{DecodeId(over.provider())}, over.resource_class(),
                                     over.used(), over.capacity()});

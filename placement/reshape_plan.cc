@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "placement/fleet_node.h"
 #include "placement/guard.h"
 #include "placement/inventory_write.h"
 
@@ -142,6 +143,9 @@ Outcome ReshapePlan::MakeOutcome(const RuleContext& context) const {
   for (const ReshapedConfig* config : in_order) {
     if (config->after == nullptr) outcome.changes.push_back(ProviderRemoved{config->id});
   }
+  std::vector<ProviderId> released;
+  for (const auto& [row, _] : released_) released.push_back(row.first);
+  EndRetiredNodes(state_, released, outcome.changes);
   return outcome;
 }
 

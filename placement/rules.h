@@ -46,6 +46,7 @@ struct Result {
   std::vector<ProviderAnswer> providers;
   std::vector<std::pair<ConsumerId, Generation>> consumers;  // those that hold something afterwards
   bool created = false;  // EnsureClass, EnsureTrait, RegisterService: it was not there before
+  std::vector<ConsumerId> absent;           // ReleaseConsumers: those that held nothing
   std::vector<OverCapacity> over_capacity;  // inventory writes
   std::vector<std::string> unknown_traits;  // ApplyReport: names that it left out (T-213)
   std::vector<std::string> warnings;        // in words, e.g. an unallocatable inventory (P-18)

@@ -136,9 +136,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
   // Rows that are not adjusted are the unchanged ones.
   if (absl::Status status = plan.CheckUnits(true); !status.ok()) return status;
   if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
-  Outcome outcome;
-  plan.AppendTo(outcome, context, true);
-  return outcome;
+  return plan.MakeOutcome(context, true);
 }
 
 // Form; CONSUMER_GENERATION_CONFLICT naming all whose given generation is stale. Those that hold
@@ -147,12 +145,16 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
   std::vector<Holder> holders;
+  std::vector<ConsumerId> absent;
   std::vector<FaultItem> items;
   std::string message;
   for (size_t i = 0; i < command.consumers.size(); ++i) {
     const DeleteAllocations& release = command.consumers[i];
     ConsumerPtr consumer = state.FindConsumer(release.consumer);
-    if (!consumer) continue;
+    if (!consumer) {
+      absent.push_back(release.consumer);
+      continue;
+    }
     const std::optional<Generation> expected = release.expected_generation;
     if (expected && *expected != consumer->generation) {
       if (items.empty()) {
@@ -170,10 +172,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
   absl::Status status = RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT",
                                   std::move(message), items);
   if (!status.ok()) return status;
-  if (holders.empty()) return Outcome();
-  ClaimPlan plan(state, std::move(holders));
-  if (status = plan.FindProviders(); !status.ok()) return status;
-  return plan.MakeOutcome(context);
+  Outcome outcome;
+  if (!holders.empty()) {
+    ClaimPlan plan(state, std::move(holders));
+    if (status = plan.FindProviders(); !status.ok()) return status;
+    outcome = plan.MakeOutcome(context);
+  }
+  outcome.result.absent = std::move(absent);
+  return outcome;
 }
 
 }  // namespace berth::placement

@@ -67,7 +67,8 @@ absl::Status CheckForm(const UpdateService& command) {
   return form.status();
 }
 
-// Only what was disabled by itself is enabled by itself, and what is disabled stays as it is (T-297).
+// Only what was disabled by itself is enabled by itself, and what is disabled stays as it is
+// (T-297).
 bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command) {
   if (command.disabled.value_or(false)) return !service.disabled;
   return service.disabled && absl::StartsWith(service.disabled_reason, kAutomaticReason);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/allocation_form.h"
 #include "placement/final_forest.h"
+#include "placement/fleet_node.h"
 #include "placement/form.h"
 #include "placement/guard.h"
 #include "placement/inventory_write.h"
@@ -205,7 +206,7 @@ absl::Status TopologyPlan::CheckTraits() const {
 }
 
 absl::Status TopologyPlan::CheckRemoved() const {
-  Faults absent, stale, parents;
+  Faults absent, stale, parents, nodes;
   for (size_t i = 0; i < command_.removed.size(); ++i) {
     const ProviderRemoval& removal = command_.removed[i];
     const std::optional<ProviderPlace> place = state_.FindProvider(removal.provider);
@@ -220,10 +221,16 @@ absl::Status TopologyPlan::CheckRemoved() const {
       parents.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
                   absl::StrCat(Describe(place->config()), " would leave children behind"));
     }
+    if (FindNode(state_, removal.provider)) {
+      nodes.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
+                absl::StrCat(Describe(place->config()),
+                             " is a node's: `berth node delete` removes both"));
+    }
   }
   absl::Status status = absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND");
   if (status.ok()) status = stale.Refuse(Code::kAborted, "PROVIDER_GENERATION_CONFLICT");
   if (status.ok()) status = parents.Refuse(Code::kFailedPrecondition, "PROVIDER_HAS_CHILDREN");
+  if (status.ok()) status = nodes.Refuse(Code::kFailedPrecondition, "PROVIDER_IN_USE");
   return status;
 }
 

@@ -8,9 +8,11 @@
 #include "berth/placement/v1/ledger.pb.h"
 #include "services/wire_allocation.h"
 #include "services/wire_catalog.h"
+#include "services/wire_consumer.h"
 #include "services/wire_fleet.h"
 #include "services/wire_inventory.h"
 #include "services/wire_provider.h"
+#include "services/wire_reshape.h"
 
 namespace berth::services {
 namespace {
@@ -60,6 +62,7 @@ void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
 
 const std::map<std::string, Reply>& Replies() {
   static const auto* const replies = new std::map<std::string, Reply>{
+      {"AllocationService/AdjustAllocations", By(FillAdjustAllocations)},
       {"AllocationService/DeleteAllocations", Bare<pb::DeleteAllocationsResponse>},
       {"AllocationService/SetAllocations", By(FillSetAllocations)},
       {"AssociationService/ClearProviderTraits", By(FillClearTraits)},
@@ -70,6 +73,8 @@ const std::map<std::string, Reply>& Replies() {
       {"CatalogService/DeleteTrait", Bare<pb::DeleteTraitResponse>},
       {"CatalogService/EnsureClass", By(FillEnsureClass)},
       {"CatalogService/EnsureTrait", By(FillEnsureTrait)},
+      {"ConsumerService/ReleaseConsumers", By(FillReleaseConsumers)},
+      {"ConsumerService/SetLease", By(FillSetLease)},
       {"FleetService/DeleteNode", By(FillDeleteNode)},
       {"FleetService/DisableService", OfService<pb::DisableServiceResponse>},
       {"FleetService/EnableService", OfService<pb::EnableServiceResponse>},
@@ -84,6 +89,8 @@ const std::map<std::string, Reply>& Replies() {
       {"ProviderService/CreateProvider", By(FillCreateProvider)},
       {"ProviderService/DeleteProvider", Bare<pb::DeleteProviderResponse>},
       {"ProviderService/UpdateProvider", By(FillUpdateProvider)},
+      {"ReshapeService/ApplyTopology", By(FillApplyTopology)},
+      {"ReshapeService/Reshape", By(FillReshape)},
   };
   return *replies;
 }

@@ -94,10 +94,7 @@ class ConsumerService final : public pb::ConsumerService::CallbackService {
 
   Reactor* ReleaseConsumers(Context* context, const pb::ReleaseConsumersRequest* request,
                             pb::ReleaseConsumersResponse* response) override {
-    return edge_->Write(context, request, response, ReleaseConsumersCommand,
-                        [request](const WriteAnswer& answer, pb::ReleaseConsumersResponse* to) {
-                          FillReleaseConsumers(*request, answer, to);
-                        });
+    return edge_->Write(context, request, response, ReleaseConsumersCommand, FillReleaseConsumers);
   }
   Reactor* SetLease(Context* context, const pb::SetLeaseRequest* request,
                     pb::SetLeaseResponse* response) override {

@@ -1,7 +1,6 @@
 #include "services/report_session.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -13,6 +12,7 @@
 namespace berth::services {
 
 using placement::Decision;
+using placement::kAutomaticReason;
 using placement::MutexLock;
 using placement::ProviderId;
 using placement::State;
@@ -245,9 +245,7 @@ void ReportSession::HandleReadiness() {
   command.binary = key_.second;
   command.disabled = !readiness.ready();
   command.automatic = true;
-  if (!readiness.ready()) {
-    command.disabled_reason = placement::kAutomaticReason + readiness.reason();
-  }
+  if (!readiness.ready()) command.disabled_reason = kAutomaticReason + readiness.reason();
   Submit(std::move(command), [this](const Decision& decision) {
     if (!decision.status.ok()) {
       Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",

@@ -1,6 +1,6 @@
 #include "services/wire_consumer.h"
 
-#include <set>
+#include <algorithm>
 #include <variant>
 
 namespace berth::services {
@@ -31,17 +31,15 @@ absl::StatusOr<CommandBody> SetLeaseCommand(const pb::SetLeaseRequest& request) 
   return command;
 }
 
-void FillReleaseConsumers(const pb::ReleaseConsumersRequest& request, const WriteAnswer& answer,
-                          pb::ReleaseConsumersResponse* response) {
-  std::set<ConsumerId> released;
-  for (const placement::Change& change : *answer.decision.changes) {
-    const auto* removed = std::get_if<placement::ConsumerRemoved>(&change);
-    if (removed != nullptr) released.insert(removed->id);
-  }
-  response->set_released_count(static_cast<int32_t>(released.size()));
-  for (const pb::ConsumerRelease& wanted : request.consumers()) {
-    const auto id = ConsumerId::Parse(wanted.consumer_uuid());
-    if (id && !released.contains(*id)) response->add_absent_consumer_uuids(id->ToString());
+void FillReleaseConsumers(const WriteAnswer& answer, pb::ReleaseConsumersResponse* response) {
+  const placement::Changes& changes = *answer.decision.changes;
+  const auto is_release = [](const placement::Change& change) {
+    return std::holds_alternative<placement::ConsumerRemoved>(change);
+  };
+  response->set_released_count(
+      static_cast<int32_t>(std::count_if(changes.begin(), changes.end(), is_release)));
+  for (const ConsumerId absent : answer.decision.result.absent) {
+    response->add_absent_consumer_uuids(absent.ToString());
   }
 }
 

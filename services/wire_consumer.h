@@ -14,8 +14,7 @@ absl::StatusOr<placement::CommandBody> ReleaseConsumersCommand(
     const pb::ReleaseConsumersRequest& request);
 absl::StatusOr<placement::CommandBody> SetLeaseCommand(const pb::SetLeaseRequest& request);
 
-void FillReleaseConsumers(const pb::ReleaseConsumersRequest& request, const WriteAnswer& answer,
-                          pb::ReleaseConsumersResponse* response);
+void FillReleaseConsumers(const WriteAnswer& answer, pb::ReleaseConsumersResponse* response);
 void FillSetLease(const WriteAnswer& answer, pb::SetLeaseResponse* response);
 
 }  // namespace berth::services

@@ -56,6 +56,54 @@ TEST_F(RulesRetirement, WhatOneCommandMovesWithinTheNodeKeepsIt) {
   EXPECT_TRUE(Gone());  // T-40
 }
 
+// However the last allocation goes.
+TEST_F(RulesRetirement, EveryCommandThatReleasesEndsTheNode) {
+  for (const char* last :
+       {"release c1", "drop c1 nobody", "expire now", "adjust c1@ cn1{VCPU:-1} pf1{VCPU:-1}",
+        "claim c1 @ keep{VCPU:2}", "reshape keep@ VCPU:8 with c1 @ keep{VCPU:2}",
+        "reshape cn1@ VCPU:4 | pf1@ none with c1 @", "reshape cn1@ none with c1 @ keep{VCPU:2}",
+        "topology cn1@ {VCPU:4} | keep@ {VCPU:4} with c1 @", "topology -pf1@ with c1 @",
+        "topology -pf1@ | cn1@ {} with c1 @ keep{VCPU:2}"}) {
+    FleetWorld fleet;
+    fleet.Register("h1", 1, "machine-a");
+    ASSERT_EQ(fleet.Report("h1", 1, "cn1{VCPU:8}\n  pf1{VCPU:8}", 1), "OK");
+    fleet.world.Add("keep{VCPU:8}");
+    const auto run = [&](absl::string_view line) {
+      fleet.world.Must(ParseCommand(fleet.world, line));
+    };
+    run("claim c1 new cn1{VCPU:1} pf1{VCPU:1} keep{VCPU:1}");
+    run("lease c1 1");
+    run("claim c2 new cn1{VCPU:1}");
+    ASSERT_EQ(fleet.Answer(RetireNode{fleet.world.provider("cn1"), true}), "OK");
+    run("release c2");
+    ASSERT_TRUE(fleet.HasNode("cn1")) << last;  // T-40: c1 holds something
+    run(last);
+    EXPECT_FALSE(fleet.Has("cn1") || fleet.Has("pf1") || fleet.HasNode("cn1")) << last;  // T-40
+    EXPECT_TRUE(fleet.Has("keep")) << last;
+    // The name is free again.
+    EXPECT_EQ(fleet.Report("h1", 1, "cn1{VCPU:8}\n  pf1{VCPU:8}", 2), "OK") << last;
+  }
+}
+
+TEST_F(RulesRetirement, ATopologyThatPutsSomethingBelowTheNodeKeepsIt) {
+  Do("claim c1 new cn1{VCPU:1}");
+  ASSERT_EQ(Retire(), "OK");
+  Do("topology keep@ below cn1 with c1 @");
+  EXPECT_TRUE(Stands());  // T-202: what stands below it is not its own
+  EXPECT_TRUE(fleet_.Has("keep"));
+}
+
+TEST_F(RulesRetirement, WhatLeavesTheNodeInTheSameCommandStays) {
+  Do("claim c1 new cn1{VCPU:1}");
+  ASSERT_EQ(Retire(), "OK");
+  Do("topology pf1@ out | new1 below cn1 with c1 @");
+  EXPECT_TRUE(fleet_.Has("pf1"));
+  EXPECT_TRUE(fleet_.Has("new1"));
+  Do("claim c2 new cn1{VCPU:1}");
+  Do("topology -new1@ | -pf1@ with c2 @");
+  EXPECT_FALSE(fleet_.Has("cn1") || fleet_.Has("pf1") || fleet_.HasNode("cn1"));  // T-40
+}
+
 TEST_F(RulesRetirement, ANodeThatIsNotRetiredStays) {
   Do("claim c1 new cn1{VCPU:1}");
   Do("release c1");
@@ -78,6 +126,9 @@ TEST_F(RulesRetirement, TheRootOfANodeIsNotDeletedAsAProvider) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(RefusalOf(refused.status())->reason, "PROVIDER_IN_USE");
   EXPECT_EQ(RefusalOf(refused.status())->items.at(0).at("node"), node_.ToString());
+  const auto topology = fleet_.world.Do(ParseCommand(fleet_.world, "topology -cn1@"));
+  ASSERT_FALSE(topology.ok());
+  EXPECT_EQ(RefusalOf(topology.status())->reason, "PROVIDER_IN_USE");
   EXPECT_EQ(fleet_.Answer(DeleteNode{node_, false}), "OK");
   EXPECT_FALSE(fleet_.Has("cn1"));
 }
