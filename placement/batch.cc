@@ -7,6 +7,7 @@
 #include "placement/check.h"
 #include "placement/refusal.h"
 #include "placement/rules.h"
+#include "placement/scope.h"
 
 namespace berth::placement {
 namespace {
@@ -105,10 +106,13 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
   if (!pending->Begin()) return Verdict::kGone;
   if (applies) {
     ++accepted_;
+    ScopeMaker scope(*next_, *decision.changes);
     next_->Apply(*decision.changes);
     touched_.Add(*decision.changes);
     if (!decision.changes->empty() || remember) {
-      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes, {}});
+      Scope where = std::move(scope).Finish(*next_);
+      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes, {},
+                      where.empty() ? nullptr : std::make_shared<const Scope>(std::move(where))});
     }
   }
   if (!decision.replayed) tally_.Add(pending->command.body, decision.status);

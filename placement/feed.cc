@@ -9,6 +9,22 @@
 
 namespace berth::placement {
 
+FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands) {
+  // One for all: most are.
+  static const auto* const kEmpty =
+      new std::shared_ptr<const Scope>(std::make_shared<const Scope>());
+  auto batch = std::make_shared<FeedBatch>();
+  batch->revision = position.revision;
+  batch->ledger_time = position.ledger_time;
+  for (const LogCommand& command : commands) {
+    std::shared_ptr<const Scope> scope = command.scope != nullptr ? command.scope : *kEmpty;
+    std::vector<ProviderId> roots = RootsTouched(*command.changes, *scope);
+    batch->commands.push_back(
+        {command.actor, command.request_id, command.changes, std::move(scope), std::move(roots)});
+  }
+  return batch;
+}
+
 void Feed::Append(const FeedBatchPtr& batch) {
   {
     MutexLock lock(&mutex_);

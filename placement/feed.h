@@ -18,7 +18,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "placement/change.h"
+#include "placement/log_codec.h"
 #include "placement/mutex.h"
+#include "placement/scope.h"
 #include "placement/types.h"
 
 namespace berth::placement {
@@ -28,6 +30,7 @@ struct FeedCommand {
   std::string actor;
   std::string request_id;
   std::shared_ptr<const Changes> changes;
+  std::shared_ptr<const Scope> scope;
   std::vector<ProviderId> roots;  // of the trees it touched, before and after a move
 };
 struct FeedBatch {
@@ -36,6 +39,9 @@ struct FeedBatch {
   std::vector<FeedCommand> commands;
 };
 using FeedBatchPtr = std::shared_ptr<const FeedBatch>;
+
+// The batch that made the state at `position`.
+FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands);
 
 class Feed {
  public:

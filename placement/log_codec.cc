@@ -6,11 +6,16 @@
 
 #include "placement/check.h"
 #include "placement/log_change.h"
+#include "placement/log_scope.h"
 
 namespace berth::placement {
 namespace {
 
 namespace pb = ledger::v1;
+
+absl::Status UnknownKind() {
+  return absl::DataLossError("the log holds a kind of change that this release does not know");
+}
 
 template <typename Field>
 absl::StatusOr<std::shared_ptr<const Changes>> DecodeChanges(const Field& messages) {
@@ -18,7 +23,7 @@ absl::StatusOr<std::shared_ptr<const Changes>> DecodeChanges(const Field& messag
   changes->reserve(messages.size());
   for (const pb::Change& message : messages) {
     if (!DecodeChange(message, changes.get())) {
-      return absl::DataLossError("the log holds a kind of change that this release does not know");
+      return UnknownKind();
     }
   }
   return changes;
@@ -80,6 +85,7 @@ std::string EncodeBatch(const std::vector<LogCommand>& commands) {
     message->set_request_id(command.request_id);
     message->set_reason(command.reason);
     for (const Change& change : *command.changes) EncodeChange(change, message->add_changes());
+    if (command.scope != nullptr) EncodeScope(*command.scope, message->mutable_scope());
   }
   return batch->SerializeAsString();
 }
@@ -94,8 +100,13 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
   for (const pb::Command& message : batch->commands()) {
     auto changes = DecodeChanges(message.changes());
     if (!changes.ok()) return changes.status();
+    std::shared_ptr<Scope> scope;
+    if (message.has_scope()) {
+      scope = std::make_shared<Scope>();
+      if (!DecodeScope(message.scope(), scope.get())) return UnknownKind();
+    }
     commands.push_back(
-        {message.actor(), message.request_id(), *std::move(changes), message.reason()});
+        {message.actor(), message.request_id(), *std::move(changes), message.reason(), std::move(scope)});
   }
   return commands;
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "placement/change.h"
 #include "placement/decision.h"
+#include "placement/scope.h"
 
 namespace berth::placement {
 
@@ -22,6 +23,8 @@ struct LogCommand {
   std::string request_id;
   std::shared_ptr<const Changes> changes;
   std::string reason;  // in the author's words; empty: not said
+  // Null: an empty one.
+  std::shared_ptr<const Scope> scope = nullptr;
 };
 
 std::string EncodeBatch(const std::vector<LogCommand>& commands);

@@ -2,14 +2,13 @@
 
 #include <time.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "placement/check.h"
 #include "placement/command_queue.h"
+#include "placement/lost_revision.h"
 #include "placement/refusal.h"
 
 namespace berth::placement {
@@ -21,51 +20,6 @@ absl::Duration SystemBootClock() {
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
   return absl::DurationFromTimespec(now);
-}
-
-// Why `state` can never answer for `minimum`; OK where it does or may.
-absl::Status WhyNever(const State& state, Revision minimum) {
-  const Position& position = state.position();
-  if (minimum.epoch > position.revision.epoch) {
-    return Refuse(absl::StatusCode::kOutOfRange, "EPOCH_UNKNOWN",
-                  absl::StrCat("epoch ", minimum.epoch, " has not begun here"));
-  }
-  if (minimum.epoch < position.revision.epoch && minimum.number >= position.epoch_began_at) {
-    return Refuse(
-        absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
-        absl::StrCat("revision ", minimum.number, " of epoch ", minimum.epoch, " was lost: epoch ",
-                     position.revision.epoch, " began at ", position.epoch_began_at));
-  }
-  return absl::OkStatus();
-}
-
-struct TouchedProvider {
-  std::optional<ProviderId> operator()(const ProviderPut& put) const { return put.config->id; }
-  std::optional<ProviderId> operator()(const ProviderRemoved& removed) const { return removed.id; }
-  std::optional<ProviderId> operator()(const ProviderUsed& used) const { return used.id; }
-  std::optional<ProviderId> operator()(const NodePut& put) const { return put.node->id; }
-  std::optional<ProviderId> operator()(const NodeRemoved& removed) const { return removed.id; }
-  template <typename Other>
-  std::optional<ProviderId> operator()(const Other&) const {
-    return std::nullopt;
-  }
-};
-
-// The roots of the trees that `changes` touch, in the state before and in the one after.
-std::vector<ProviderId> RootsTouched(const Changes& changes, const State& before,
-                                     const State& after) {
-  std::vector<ProviderId> roots;
-  for (const Change& change : changes) {
-    const std::optional<ProviderId> provider = std::visit(TouchedProvider(), change);
-    if (!provider) continue;
-    for (const State* state : {&before, &after}) {
-      const std::optional<ProviderPlace> place = state->FindProvider(*provider);
-      if (place) roots.push_back(place->tree->root_id());
-    }
-  }
-  std::sort(roots.begin(), roots.end());
-  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
-  return roots;
 }
 
 absl::Status NotReached() {
@@ -113,7 +67,7 @@ void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
   {
     const MutexLock lock(&mutex_);
     const State& newest = *recent_.back();
-    const absl::Status never = WhyNever(newest, minimum);
+    const absl::Status never = CheckRevision(newest.position(), minimum);
     if (!never.ok()) {
       answer = never;
     } else if (newest.position().revision < minimum) {
@@ -178,15 +132,9 @@ bool Publisher::Publish(const State& base, StatePtr next, const std::vector<LogC
   }
   BERTH_CHECK(newest.revision.number + 1 == position.revision.number);
   BERTH_CHECK(newest.batch == base.position().batch);
-  auto batch = std::make_shared<FeedBatch>();
-  batch->revision = position.revision;
-  batch->ledger_time = position.ledger_time;
-  for (const LogCommand& command : commands) {
-    batch->commands.push_back({command.actor, command.request_id, command.changes,
-                               RootsTouched(*command.changes, base, *next)});
-  }
+  FeedBatchPtr batch = FeedBatchOf(position, commands);
   SetNewest(std::move(next), false);
-  feed_.Append(std::move(batch));
+  feed_.Append(batch);
   return true;
 }
 
@@ -208,7 +156,7 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
     }
   }
   TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
-    const absl::Status never = WhyNever(*state, waiter.minimum);
+    const absl::Status never = CheckRevision(state->position(), waiter.minimum);
     if (!never.ok()) return never;
     if (state->position().revision < waiter.minimum) return std::nullopt;
     return state;

@@ -19,6 +19,7 @@
 #include "services/placement_services.h"
 #include "services/report_sessions.h"
 #include "services/server.h"
+#include "services/watch_hub.h"
 #include "services/workers.h"
 
 namespace berth::services {
@@ -112,6 +113,7 @@ class PlacementProcess::Impl {
         options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
     sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(), url,
                                                 options.service_down_time);
+    watches = std::make_unique<WatchHub>(ledger.get(), workers.get(), url);
     edge = std::make_unique<Edge>(ledger.get(), workers.get(), &metrics,
                                   AccessLogOf(options.access_log));
     const placement::SearchBudget budget{options.candidates_max, options.search_steps_max};
@@ -129,7 +131,7 @@ class PlacementProcess::Impl {
     services.push_back(MakeHostService());
     services.push_back(MakeInstanceService());
     services.push_back(MakeReshapeService(edge.get()));
-    services.push_back(MakeWatchService());
+    services.push_back(MakeWatchService(watches.get()));
   }
 
   absl::Status StartServer() {
@@ -139,6 +141,7 @@ class PlacementProcess::Impl {
     BERTH_RETURN_IF_ERROR(started.status());
     server = *std::move(started);
     MeasurePlacement(ledger.get(), workers.get(), sessions.get(), &metrics);
+    metrics.AddSource([this](Samples* samples) { watches->Measure(samples); });
     if (!options.metrics_listen.empty()) {
       const auto address = metrics.Listen(options.metrics_listen);
       BERTH_RETURN_IF_ERROR(address.status());
@@ -155,6 +158,7 @@ class PlacementProcess::Impl {
     if (!serving.load(std::memory_order_acquire) || now < next_sessions) return kTimerStep;
     next_sessions = now + kSessionStep;
     sessions->Tick(now);
+    watches->Tick(now);
     ShowHealth();
     if (now < next_heartbeat) return kTimerStep;
     next_heartbeat = now + sessions->heartbeat_interval();
@@ -171,7 +175,8 @@ class PlacementProcess::Impl {
           "berth.placement.v1.AssociationService", "berth.placement.v1.CatalogService",
           "berth.placement.v1.AllocationService", "berth.placement.v1.UsageService",
           "berth.placement.v1.CandidateService", "berth.placement.v1.LedgerService",
-          "berth.placement.v1.FleetService", "berth.placement.v1.ReportService"}) {
+          "berth.placement.v1.FleetService", "berth.placement.v1.ReportService",
+          "berth.placement.v1.ConsumerService", "berth.placement.v1.WatchService"}) {
       server->health().Set(name, reads);
     }
     server->health().Set("writes", reads && ledger->health().writable);
@@ -186,6 +191,7 @@ class PlacementProcess::Impl {
   std::unique_ptr<Loop> follower;
   std::unique_ptr<Workers> workers;
   std::unique_ptr<ReportSessions> sessions;
+  std::unique_ptr<WatchHub> watches;
   std::unique_ptr<Edge> edge;
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<Server> server;
@@ -205,6 +211,7 @@ PlacementProcess::~PlacementProcess() {
   impl_->services.clear();
   impl_->workers.reset();  // what it has accepted may use everything below
   impl_->edge.reset();
+  impl_->watches.reset();
   impl_->sessions.reset();
   impl_->follower.reset();
 }
@@ -227,7 +234,10 @@ const std::vector<std::string>& PlacementProcess::addresses() const {
 }
 
 bool PlacementProcess::Drain() {
-  const bool all_done = impl_->server->Drain([this] { impl_->sessions->EndAll(); });
+  const bool all_done = impl_->server->Drain([this] {
+    impl_->sessions->EndAll();
+    impl_->watches->EndAll();
+  });
   impl_->sessions->RemoveHeartbeat();
   return all_done;
 }

@@ -18,6 +18,7 @@ namespace berth::services {
 
 class Edge;
 class ReportSessions;
+class WatchHub;
 
 std::unique_ptr<grpc::Service> MakeProviderService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeInventoryService(Edge* edge);
@@ -32,10 +33,10 @@ std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sess
 std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
+std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub);
 // Described, and answered with UNIMPLEMENTED by this release.
 std::unique_ptr<grpc::Service> MakeHostService();
 std::unique_ptr<grpc::Service> MakeInstanceService();
-std::unique_ptr<grpc::Service> MakeWatchService();
 
 }  // namespace berth::services
 

@@ -1,7 +1,6 @@
 // Services that are described, so that clients can be built on them, and answer UNIMPLEMENTED.
 #include "berth/placement/v1/host.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
-#include "berth/placement/v1/watch.grpc.pb.h"
 #include "services/placement_services.h"
 
 namespace berth::services {
@@ -13,9 +12,6 @@ std::unique_ptr<grpc::Service> MakeHostService() {
 }
 std::unique_ptr<grpc::Service> MakeInstanceService() {
   return std::make_unique<pb::InstanceService::CallbackService>();
-}
-std::unique_ptr<grpc::Service> MakeWatchService() {
-  return std::make_unique<pb::WatchService::CallbackService>();
 }
 
 }  // namespace berth::services

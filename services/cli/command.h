@@ -55,6 +55,8 @@ void AddReshapeCommands(CLI::App& app, Session& session);
 void AddNodeCommands(CLI::App& app, Session& session);
 void AddServiceCommands(CLI::App& app, Session& session);
 void AddLedgerCommands(CLI::App& app, Session& session);
+void AddConsumerCommands(CLI::App& app, Session& session);
+void AddWatchCommand(CLI::App& app, Session& session);
 void AddHealthCommand(CLI::App& app, Session& session);
 void AddReflectionCommands(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);

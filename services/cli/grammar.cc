@@ -157,6 +157,8 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddNodeCommands(app, session);
   AddServiceCommands(app, session);
   AddLedgerCommands(app, session);
+  AddConsumerCommands(app, session);
+  AddWatchCommand(app, session);
   AddHealthCommand(app, session);
   AddCompletionCommand(app, session);
   AddReflectionCommands(app, session);

@@ -55,7 +55,6 @@ const std::map<std::string, const char*> kUnimplemented = {
     {"InstanceService/UpdateMigration", "migration records"},
     {"LedgerService/ExportLedger", "export and import"},
     {"LedgerService/ImportLedger", "export and import"},
-    {"WatchService/Watch", "watch"},
 };
 
 // Every method of every service. Each file is named by one of its messages, which links it in.
@@ -83,6 +82,7 @@ TEST_F(CallsTest, EveryRpcIsAnsweredAndEveryErrorSaysWhy) {  // E-2, P-235
   size_t unimplemented = 0;
   for (const MethodDescriptor* method : AllMethods()) {
     const std::string name = absl::StrCat(method->service()->name(), "/", method->name());
+    if (name == "WatchService/Watch") continue;  // goes on until somebody ends it: watch_test.cc
     const std::unique_ptr<Message> request(prototypes.GetPrototype(method->input_type())->New());
     const std::unique_ptr<Message> response(prototypes.GetPrototype(method->output_type())->New());
     const grpc::Status status = Invoke(name, *request, response.get());

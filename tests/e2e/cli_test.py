@@ -227,6 +227,35 @@ class CommandLine(BerthCase):
         self.berth("reshape", str(path) + ".absent", code=3)
         self.berth("reshape", "-", code=2, text="{\"noSuchField\": 1}")
 
+    def test_consumers_are_listed_and_usages_summed_up(self):
+        self.host("summed", "VCPU=8")
+        self.berth("claim", "-r", "VCPU=3", "--provider", "summed", "--consumer", FIRST, "--project", "summers")
+        self.assertEqual(self.berth("consumer", "list", "--project", "summers", "-o", "name"), FIRST + "\n")
+        self.assertEqual(self.json("consumer", "list", "--tree", "summed", "--unleased")["consumers"][0]["uuid"], FIRST)
+        self.assertEqual(self.berth("consumer", "list", "--project", "summers", "--idle", "1h", "-o", "name"), "")
+        self.assertIn("INSTANCE", self.berth("consumer", "types"))
+        rows = self.json("usage", "--by", "project")["rows"]
+        self.assertEqual([row["resources"]["VCPU"]["used"] for row in rows if row["key"] == "summers"], ["3"])
+        rows = self.json("usage", "--class", "VCPU")["rows"]
+        self.assertEqual([row["resources"]["VCPU"]["free"] for row in rows if row["name"] == "summed"], ["5"])
+        self.berth("release", FIRST)
+
+    def test_changes_are_watched(self):
+        before = self.json("ledger", "revision")["revision"]
+        after = f"{before['epoch']}:{before['number']}"
+        uuid = self.host("watched", "VCPU=8")
+        wish = ("watch", "--after", after, "--tree", "watched", "--kind", "provider", "--revisions", "2")
+        told = [json.loads(line) for line in self.berth(*wish, "-o", "json").splitlines()]
+        self.assertEqual([change["present"]["provider"]["uuid"] for part in told for change in part["changes"]], [uuid, uuid])
+        self.assertEqual(int(told[-1]["changes"][-1]["present"]["provider"]["inventories"]["VCPU"]["total"]), 8)
+        lines = self.berth(*wish).splitlines()
+        self.assertEqual(lines[0].split(), ["REVISION", "TIME", "WHAT", "KIND", "KEY", "DETAILS"])
+        self.assertIn("watched", lines[1])
+        snapshot = self.berth("watch", "--snapshot", "--tree", "watched", "--kind", "usage", "--revisions", "1")
+        self.assertIn("VCPU 0", snapshot)
+        self.berth("watch", "--after", "9:1", code=2)
+        self.berth("watch", "--after", "1:x", code=2)
+
     def test_a_write_is_found_again_by_its_request_id(self):
         first = self.json("provider", "create", "once", "--request-id", "once-1")["provider"]["uuid"]
         again = self.json("provider", "create", "once", "--request-id", "once-1")["provider"]["uuid"]

@@ -9,6 +9,7 @@
 #include "services/cli/node_view.h"
 #include "services/cli/query_options.h"
 #include "services/cli/usage_view.h"
+#include "services/cli/watch_view.h"
 #include "tests/services/cli_golden.h"
 
 namespace berth::cli {
@@ -256,6 +257,52 @@ TEST(Screens, Usage) {
       })pb");
     return UsageTable(answer.inventories(), screen).Render(screen);
   });
+}
+
+TEST(Screens, Watch) {
+  const auto response = Parse<pb::WatchResponse>(R"pb(
+    revision { epoch: 1 number: 48231 }
+    complete: true
+    committed_at { seconds: 1763632672 nanos: 5 }
+    changes {
+      actor: "scheduler"
+      present {
+        consumer {
+          uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+          project_id: "team-a"
+          consumer_type: "INSTANCE"
+          allocations {
+            provider_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
+            resources { key: "VCPU" value: 4 }
+          }
+        }
+      }
+    }
+    changes {
+      present {
+        provider_usage {
+          provider_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
+          used { key: "VCPU" value: 4 }
+          used { key: "MEMORY_MB" value: 0 }
+        }
+      }
+    }
+    changes {
+      present {
+        provider {
+          uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
+          name: "dc1-h07"
+          generation: 7
+          inventories {
+            key: "VCPU"
+            value { total: 32 }
+          }
+        }
+      }
+    }
+    changes { removed { kind: ENTITY_KIND_TRAIT key: "CUSTOM_OLD" } }
+    changes { removed { kind: ENTITY_KIND_PROVIDER_USAGE key: "0b6d" } })pb");
+  ExpectGolden("watch.txt", WatchHeader() + WatchLines(response));
 }
 
 TEST(Query, GroupsAreReadWhole) {

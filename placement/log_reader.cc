@@ -1,0 +1,71 @@
+#include "placement/log_reader.h"
+
+#include "absl/strings/str_cat.h"
+#include "placement/log_codec.h"
+#include "placement/primary.h"
+#include "placement/refusal.h"
+#include "placement/rows.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status Compacted(Database& database, Revision revision) {
+  const absl::StatusOr<std::optional<Revision>> oldest = ReadOldestRevision(database);
+  if (!oldest.ok()) return oldest.status();
+  const Revision from = oldest->value_or(Revision());
+  return Refuse(
+      absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
+      absl::StrCat("the changes after revision ", revision.number,
+                   " are no longer kept; the oldest that can be had are those after ", from.number),
+      {{{"oldest_epoch", absl::StrCat(from.epoch)},
+        {"oldest_revision", absl::StrCat(from.number)}}});
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Database>> LogReader::Open() {
+  {
+    const MutexLock lock(&mutex_);
+    if (database_ && !database_->broken()) return database_;
+    database_.reset();
+  }
+  auto opened = ConnectToPrimary(database_url_, "berth-placement watch");
+  if (!opened.ok()) return opened.status();
+  const MutexLock lock(&mutex_);
+  database_ = *std::move(opened);
+  return database_;
+}
+
+void LogReader::Watch(absl::Duration limit) {
+  const MutexLock lock(&mutex_);
+  if (database_) database_->ShutIfSlow(limit);
+}
+
+absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, int batches_max) {
+  const MutexLock reading(&reading_);
+  const absl::StatusOr<std::shared_ptr<Database>> database = Open();
+  if (!database.ok()) return database.status();
+  const int own = revision.number > 0 ? 1 : 0;  // its row comes first
+  const absl::StatusOr<std::vector<LogRow>> rows =
+      ReadLog(**database, revision.number, batches_max + own);
+  if (!rows.ok()) return rows.status();
+  auto row = rows->begin();
+  if (revision.number > 0) {
+    // Its own row has to be there still: else those that followed it may be gone, too.
+    if (row == rows->end() || row->position.revision.number != revision.number) {
+      return Compacted(**database, revision);
+    }
+    ++row;
+  } else if (row != rows->end() && row->position.revision.number != 1) {
+    return Compacted(**database, revision);
+  }
+  std::vector<FeedBatchPtr> batches;
+  for (; row != rows->end(); ++row) {
+    absl::StatusOr<std::vector<LogCommand>> commands = DecodeBatch(row->payload);
+    if (!commands.ok()) return commands.status();
+    batches.push_back(FeedBatchOf(row->position, *commands));
+  }
+  return batches;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,290 @@
+#include "services/watch_hub.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "placement/lost_revision.h"
+
+namespace berth::services {
+
+using placement::FeedBatchPtr;
+using placement::MutexLock;
+using placement::Revision;
+
+namespace {
+
+constexpr int kBatchesAtOnce = 16;
+constexpr int kRounds = 16;  // of one piece of work; then the worker does first what waits
+constexpr absl::Duration kAwaitMax = absl::Seconds(10);
+constexpr absl::Duration kReadingMax = absl::Seconds(5);
+
+absl::Status Stopping() {
+  return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
+                           "placement is stopping: resume elsewhere");
+}
+
+}  // namespace
+
+WatchHub::WatchHub(placement::Ledger* ledger, Workers* workers, const std::string& database_url)
+    : ledger_(ledger), workers_(workers), log_(database_url) {
+  feed_handle_ = ledger->feed().Subscribe(std::nullopt, [this] { Wake(); });
+}
+
+WatchHub::~WatchHub() { ledger_->feed().Unsubscribe(feed_handle_); }
+
+void WatchHub::Open(const WatcherPtr& watcher, const pb::WatchRequest& request) {
+  {
+    MutexLock lock(&mutex_);
+    open_.insert(watcher);
+    if (ended_) return watcher->End(Stopping());
+  }
+  if (absl::Status text = CheckText(request); !text.ok()) return watcher->End(text);
+  const absl::StatusOr<placement::StatePtr> state = ledger_->Fresh();
+  if (!state.ok()) return watcher->End(state.status());
+  const absl::StatusOr<WatchFilter> filter = WatchFilter::Of(request, **state);
+  if (!filter.ok()) return watcher->End(filter.status());
+  if (request.has_after_revision()) {
+    return BeginAfter(watcher, *filter, RevisionOf(request.after_revision()));
+  }
+  std::unique_ptr<WatchSnapshot> snapshot;
+  if (request.has_snapshot()) snapshot = std::make_unique<WatchSnapshot>(*state, *filter);
+  watcher->Begin(*filter, (*state)->position().revision, std::move(snapshot));
+  Continue(watcher);
+}
+
+void WatchHub::BeginAfter(const WatcherPtr& watcher, const WatchFilter& filter, Revision revision) {
+  if (revision.epoch < 0 || revision.number < 0) {
+    return watcher->End(InvalidField("after_revision", "must not be negative"));
+  }
+  watcher->Begin(filter, revision, nullptr);
+  // It may have been told by a process that is ahead of this one.
+  ledger_->AwaitRevision(revision, absl::Now() + kAwaitMax,
+                         [this, watcher](const absl::StatusOr<placement::StatePtr>& state) {
+                           if (!state.ok()) return watcher->End(state.status());
+                           Continue(watcher);
+                         });
+}
+
+void WatchHub::Continue(const WatcherPtr& watcher) {
+  if (!watcher->IsHungry()) return;
+  {
+    MutexLock lock(&mutex_);
+    if (!working_.insert(watcher.get()).second) return;
+  }
+  if (workers_->Submit([this, watcher] { Work(watcher); })) return;
+  MutexLock lock(&mutex_);
+  working_.erase(watcher.get());  // the next tick tries again
+}
+
+void WatchHub::Closed(const WatcherPtr& watcher) {
+  watcher->Closed();
+  MutexLock lock(&mutex_);
+  Leave(watcher.get());
+  open_.erase(watcher);
+}
+
+void WatchHub::Work(const WatcherPtr& watcher) {
+  for (int round = 0; round < kRounds && WorkOnce(watcher); ++round) {
+  }
+  {
+    MutexLock lock(&mutex_);
+    working_.erase(watcher.get());
+  }
+  // What it sent in the meantime asked for nothing.
+  Continue(watcher);
+}
+
+// Whether there is more to do at once.
+bool WatchHub::WorkOnce(const WatcherPtr& watcher) {
+  if (!watcher->IsHungry() || watcher->TellSnapshot()) return false;
+  {
+    MutexLock lock(&mutex_);
+    if (ended_ || Join(watcher.get())) return false;
+  }
+  const absl::Status status = CatchUp(watcher.get());
+  if (!status.ok()) watcher->End(status);
+  return status.ok();
+}
+
+absl::Status WatchHub::CatchUp(Watcher* watcher) {
+  const Revision position = watcher->position();
+  BERTH_RETURN_IF_ERROR(placement::CheckRevision(ledger_->Newest()->position(), position));
+  auto batches = ledger_->feed().After(position, kBatchesAtOnce);
+  if (!batches.ok()) batches = log_.After(position, kBatchesAtOnce);
+  BERTH_RETURN_IF_ERROR(batches.status());
+  for (const FeedBatchPtr& batch : *batches) {
+    const absl::StatusOr<ToldRevisionPtr> told = Told(*batch);
+    BERTH_RETURN_IF_ERROR(told.status());
+    watcher->Tell(**told);
+  }
+  return absl::OkStatus();
+}
+
+// Whether `watcher` is one of those who are told as things happen, now.
+bool WatchHub::Join(Watcher* watcher) {
+  const Revision position = watcher->position();
+  if (live_.empty()) {
+    // Not from far back: nobody paces what is told as it happens.
+    const auto ahead = ledger_->feed().After(position, kBatchesAtOnce + 1);
+    if (!ahead.ok() || ahead->size() > kBatchesAtOnce) return false;
+    followed_ = position;
+  } else if (position < followed_) {
+    return false;
+  }
+  if (watcher->ended()) return true;
+  const WatchFilter& filter = watcher->filter();
+  live_.insert(watcher);
+  live_count_ = static_cast<int>(live_.size());
+  if (!filter.by_tree()) of_all_trees_.insert(watcher);
+  for (const auto root : filter.roots()) by_root_[root].insert(watcher);
+  // Trees named are the smaller set: who names some is found by them.
+  if (filter.roots().empty()) {
+    for (const auto aggregate : filter.aggregates()) by_aggregate_[aggregate].insert(watcher);
+  }
+  watcher->SetLive(true);
+  Wake();  // for what came since the look at its position
+  return true;
+}
+
+void WatchHub::Leave(Watcher* watcher) {
+  if (live_.erase(watcher) == 0) return;
+  live_count_ = static_cast<int>(live_.size());
+  of_all_trees_.erase(watcher);
+  const auto leave = [watcher](auto* by, const auto& keys) {
+    for (const auto& key : keys) {
+      const auto found = by->find(key);
+      if (found == by->end()) continue;
+      found->second.erase(watcher);
+      if (found->second.empty()) by->erase(found);
+    }
+  };
+  leave(&by_root_, watcher->filter().roots());
+  leave(&by_aggregate_, watcher->filter().aggregates());
+}
+
+// Called by whoever publishes: only sees to it that a worker looks.
+void WatchHub::Wake() {
+  if (live_count_ == 0 || following_.exchange(true)) return;
+  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // the next tick tries again
+}
+
+void WatchHub::FollowFeed() {
+  for (int round = 0; round < kRounds; ++round) {
+    if (FollowOnce()) continue;
+    following_ = false;
+    // What was appended between the look and this line woke nobody.
+    if (!FollowOnce() || following_.exchange(true)) return;
+  }
+  following_ = false;
+  Wake();  // the worker first does what waits
+}
+
+// Whether there was anything.
+bool WatchHub::FollowOnce() {
+  MutexLock follow(&follow_mutex_);
+  Revision from;
+  {
+    MutexLock lock(&mutex_);
+    if (live_.empty()) return false;
+    from = followed_;
+  }
+  const auto batches = ledger_->feed().After(from, kBatchesAtOnce);
+  if (!batches.ok()) {
+    SendBack();
+    return false;
+  }
+  for (const FeedBatchPtr& batch : *batches) {
+    const absl::StatusOr<ToldRevisionPtr> told = Told(*batch);
+    if (!told.ok()) {
+      SendBack();
+      return false;
+    }
+    MutexLock lock(&mutex_);
+    if (followed_ != from) return true;  // others have taken the places of all who were here
+    Dispatch(**told);
+    followed_ = from = batch->revision;
+  }
+  return !batches->empty();
+}
+
+// The feed has lost what they are to be told next, or began anew: each goes on by itself.
+void WatchHub::SendBack() {
+  std::vector<WatcherPtr> back;
+  {
+    MutexLock lock(&mutex_);
+    for (const WatcherPtr& watcher : open_) {
+      if (live_.contains(watcher.get())) back.push_back(watcher);
+    }
+    for (const WatcherPtr& watcher : back) {
+      watcher->SkipTo(followed_);
+      Leave(watcher.get());
+      watcher->SetLive(false);
+    }
+  }
+  for (const WatcherPtr& watcher : back) Continue(watcher);
+}
+
+void WatchHub::Dispatch(const ToldRevision& told) {
+  for (Watcher* const watcher : of_all_trees_) watcher->Tell(told);
+  if (by_root_.empty() && by_aggregate_.empty()) return;
+  Watchers concerned;
+  const auto add = [&concerned](const auto& by, const auto& key) {
+    const auto found = by.find(key);
+    if (found == by.end()) return;
+    concerned.insert(found->second.begin(), found->second.end());
+  };
+  for (const ToldChange& change : told.changes()) {
+    if (!change.in_trees) {  // filters by tree let it through
+      concerned = live_;
+      break;
+    }
+    for (const auto* places : {&change.before, &change.after}) {
+      for (const TreePlace& place : *places) {
+        add(by_root_, place.root);
+        for (const auto aggregate : place.aggregates) add(by_aggregate_, aggregate);
+      }
+    }
+  }
+  for (Watcher* const watcher : concerned) watcher->Tell(told);
+}
+
+absl::StatusOr<ToldRevisionPtr> WatchHub::Told(const placement::FeedBatch& batch) {
+  const placement::StatePtr newest = ledger_->Newest();
+  std::shared_ptr<const placement::Catalog> names;
+  {
+    MutexLock lock(&names_mutex_);
+    names_.Learn(newest->catalog());
+    for (const auto& command : batch.commands) names_.Learn(*command.changes);
+    names = names_.names();
+  }
+  return ToldRevision::Of(batch, *names);
+}
+
+void WatchHub::Tick(absl::Time now) {
+  log_.Watch(kReadingMax);
+  std::vector<WatcherPtr> open;
+  {
+    MutexLock lock(&mutex_);
+    open.assign(open_.begin(), open_.end());
+    for (const WatcherPtr& watcher : open) watcher->Beat(followed_, now);
+  }
+  for (const WatcherPtr& watcher : open) Continue(watcher);
+  Wake();
+}
+
+void WatchHub::EndAll() {
+  std::set<WatcherPtr> open;
+  {
+    MutexLock lock(&mutex_);
+    ended_ = true;
+    open = open_;
+  }
+  for (const WatcherPtr& watcher : open) watcher->End(Stopping());
+}
+
+void WatchHub::Measure(Samples* samples) const {
+  MutexLock lock(&mutex_);
+  samples->Gauge("watch_streams", "Watchers of this process.", static_cast<double>(open_.size()));
+}
+
+}  // namespace berth::services
