@@ -60,7 +60,8 @@ absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
 }
 
 // What the consumer ends up with, in the adjusted places at least 0: NEGATIVE_ALLOCATION naming all
-// of which more is taken than held. REQUIRES: all names are known.
+// of which more is taken than held; INVALID_FIELD where it would hold something of more providers
+// than any consumer may. REQUIRES: all names are known.
 absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& consumer,
                                           const AdjustAllocations& command) {
   const NameTable<ClassId>& classes = state.catalog().classes;
@@ -103,6 +104,13 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
     }
     wanted.allocations.back().amounts.push_back({classes.NameOf(key.second), amount});
   }
+  if (wanted.allocations.size() > kConsumerProvidersMax) {
+    Form form;
+    form.Fault("INVALID_FIELD", "adjustments",
+               absl::StrCat("must leave the consumer ", kConsumerProvidersMax,
+                            " providers at most, leaves ", wanted.allocations.size()));
+    return form.status();
+  }
   return wanted;
 }
 
@@ -117,8 +125,8 @@ absl::Status CheckForm(const ReleaseConsumers& command) {
 }  // namespace
 
 // Form; CONSUMER_NOT_FOUND; the generation, where one is given; PROVIDER_NOT_FOUND;
-// RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED;
-// CAPACITY_EXCEEDED. What is not adjusted stays as it is and is not looked at; providers where
+// RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION; INVALID_FIELD where it would hold something of too
+// many providers; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. What is not adjusted stays as it is and is not looked at; providers where
 // nothing changes keep their allocation generation.
 absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& command,
                                const RuleContext& context) {

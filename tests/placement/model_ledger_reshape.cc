@@ -118,6 +118,9 @@ std::string ModelLedger::Settle(const AdjustAllocations& command, Generation) {
   if (no_provider) return "PROVIDER_NOT_FOUND";
   if (no_class) return "RESOURCE_CLASS_NOT_FOUND";
   if (negative) return "NEGATIVE_ALLOCATION";
+  std::set<ProviderId> held;
+  for (const auto& [key, amount] : wanted.rows) held.insert(key.first);
+  if (held.size() > 256) return "INVALID_FIELD";
   if (no_inventory) return "NO_INVENTORY";
   if (bad_unit) return "UNIT_CONSTRAINT_VIOLATED";
   if (no_room) return "CAPACITY_EXCEEDED";

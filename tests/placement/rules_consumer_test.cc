@@ -56,6 +56,26 @@ TEST(RulesConsumer, AdjustForm) {
   EXPECT_EQ(reason(257), "INVALID_FIELD");
 }
 
+// No series of adjustments leaves a consumer more providers than one claim could give it.
+TEST(RulesConsumer, AdjustKeepsToTheProvidersOfOneConsumer) {
+  std::string fleet;
+  for (int i = 0; i < 258; ++i) absl::StrAppend(&fleet, "p", i, "{VCPU:8}\n");
+  World world(fleet);
+  RunScript(world, "claim c1 new p0{VCPU:1}    OK");
+  const auto adjust = [&](int begin, int end, Amount first) {
+    AdjustAllocations adjust{world.consumer("c1"), std::nullopt, {}};
+    if (first != 0) adjust.adjustments.push_back({world.provider("p0"), {{"VCPU", first}}});
+    for (int i = begin; i < end; ++i) {
+      adjust.adjustments.push_back({world.provider(absl::StrCat("p", i)), {{"VCPU", 1}}});
+    }
+    return world.Do(adjust).status();
+  };
+  EXPECT_EQ(adjust(1, 256, 0), absl::OkStatus());
+  EXPECT_EQ(RefusalOf(adjust(256, 257, 0))->reason, "INVALID_FIELD");
+  EXPECT_EQ(RefusalOf(adjust(256, 258, -1))->reason, "INVALID_FIELD");
+  EXPECT_EQ(adjust(256, 257, -1), absl::OkStatus());
+}
+
 // What is not adjusted stays, whatever became of its inventory; what ends at zero is not refused.
 TEST(RulesConsumer, AdjustLooksOnlyAtWhatItChanges) {
   World world("cn1{VCPU:8, DISK_GB:10, MEMORY_MB:64}\ncn2{VCPU:4}");
