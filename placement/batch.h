@@ -48,6 +48,8 @@ class Batch {
   int64_t row_count() const { return touched_.size(); }
   const BatchTally& tally() const { return tally_; }
   BatchId id() const { return id_; }
+  // The ledger time at which all of it is decided.
+  absl::Time now() const { return now_; }
   const StatePtr& base() const { return base_; }
   // Empty where it writes nothing.
   const std::vector<LogCommand>& log() const { return log_; }

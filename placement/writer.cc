@@ -25,7 +25,10 @@ Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue*
       queue_(queue),
       answerer_(answerer),
       condition_(condition),
-      pause_(kPauseMin) {}
+      clock_(options.wall_clock, [publisher] { return publisher->BootTime(); }),
+      pause_(kPauseMin) {
+  clock_.Now(publisher_->Newest()->position());
+}
 
 Writer::~Writer() { Stop(absl::InfinitePast()); }
 
@@ -151,7 +154,7 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   Step(LedgerStep::kLocked);
   if (!ReachHead(locked->head)) return PutBack(commands);
   const StatePtr base = publisher_->Newest();
-  auto batch = std::make_unique<Batch>(base, LedgerTime(base->position()), locked->requests);
+  auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
   if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
   if (!deciding_alone_) OfferExpiry(*batch);
   DecideAll(std::move(commands), *batch);
@@ -198,19 +201,6 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
     if (!step.ok()) Pause();
     return false;
   }
-}
-
-absl::Time Writer::LedgerTime(const Position& position) const {
-  absl::Duration passed;
-  if (OwnsTime(position)) {
-    passed = publisher_->BootTime() - own_batch_at_;
-  } else {
-    passed = options_.wall_clock() - position.ledger_time;
-    // An empty ledger has no time yet.
-    if (position.revision.number > 0) passed = std::min(passed, kLedgerTimeStepMax);
-  }
-  passed = std::max(passed, absl::ZeroDuration());
-  return absl::FromUnixMicros(absl::ToUnixMicros(position.ledger_time + passed));
 }
 
 void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
@@ -266,8 +256,6 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
   publisher_->Publish(*batch->base(), batch->next(), batch->log());
   publisher_->SetCommitting(BatchId());
   publisher_->SetFresh(began);
-  own_batch_ = batch->id();
-  own_batch_at_ = began;
   ++condition_->batches;
   found_.push_back(std::move(batch));
   for (const std::unique_ptr<Batch>& found : found_) {
@@ -290,7 +278,7 @@ void Writer::Count(const Batch& batch) {
 
 void Writer::RotateRequests() {
   const Position position = publisher_->Newest()->position();
-  const absl::Time now = LedgerTime(position);
+  const absl::Time now = clock_.Now(position);
   const int64_t hour = absl::ToUnixSeconds(now) / 3600;
   if (hour == rotated_hour_) return;
   // Once an hour; what it cannot do now it does the next time.

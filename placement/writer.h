@@ -21,6 +21,7 @@
 #include "placement/command_queue.h"
 #include "placement/condition.h"
 #include "placement/database.h"
+#include "placement/ledger_clock.h"
 #include "placement/ledger_options.h"
 #include "placement/mutex.h"
 #include "placement/publisher.h"
@@ -30,8 +31,6 @@ namespace berth::placement {
 
 // How long an idle writer sleeps before it looks after its connection and the hour.
 inline constexpr absl::Duration kIdleWaitMax = absl::Milliseconds(500);
-// After a start or after others wrote, ledger time follows the wall clock, this far at the most.
-inline constexpr absl::Duration kLedgerTimeStepMax = absl::Seconds(60);
 
 class Writer {
  public:
@@ -65,21 +64,22 @@ class Writer {
   void Write(std::unique_ptr<Batch> batch);
   void AnswerUnwritten(Batch& batch);
   void Count(const Batch& batch);
-  absl::Time LedgerTime(const Position& position) const;
   void RotateRequests();
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
 
   // writer_leases.cc
-  // Whether the position's ledger time is the one that this writer moved last.
-  bool OwnsTime(const Position& position) const;
-  // Whether a batch is wanted though no command waits: a lease is over, or ledger time stands still
-  // while somebody has one.
-  bool LeasesWantBatch() const;
+  // Whether a batch is wanted though no command waits: a lease is over, or somebody has one and the
+  // time is old.
+  bool LeasesWantBatch();
+  // Whether no row has told for long what time it is.
+  bool TimeIsOld(const Position& position);
   // How long it may sleep where nothing is to do.
-  absl::Duration IdleWait() const;
+  absl::Duration IdleWait();
   // Has what is due released before the batch's first command.
   void OfferExpiry(Batch& batch);
+  // Leases want no batch for a while: the database refused the last one.
+  void PutOffLeases();
 
   // writer_faults.cc
   void PutBack(const std::vector<PendingPtr>& commands);
@@ -119,8 +119,7 @@ class Writer {
       std::make_shared<std::atomic<int64_t>>(0);
   PendingPtr reloaded_for_;  // the tables were loaded because of it
   std::optional<absl::Duration> reloaded_at_;
-  BatchId own_batch_;  // the last one that this writer committed, and when
-  absl::Duration own_batch_at_;
+  LedgerClock clock_;
   int64_t rotated_hour_ = -1;
   absl::Duration pause_;  // before the next attempt, after a failure
   std::thread thread_;

@@ -64,6 +64,7 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
     Disconnect();
     return PutBack(commands);
   }
+  if (commands.empty() && !in_doubt_ && found_.empty()) PutOffLeases();
   const bool timed_out = SqlStateOf(status) == "55P03";
   const absl::Status ended = Call("ROLLBACK");
   if (timed_out && ended.ok()) {
@@ -84,6 +85,8 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
 void Writer::Refused(const absl::Status& status, Batch& batch) {
   if (!Call("ROLLBACK").ok()) Disconnect();
   const std::vector<PendingPtr> commands = batch.Commands();
+  const bool for_leases = commands.empty() && found_.empty();
+  if (for_leases) PutOffLeases();
   if (status.code() == absl::StatusCode::kAborted) {
     condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
     Refuse(commands, NotDone("the database does not take writes"));
@@ -93,7 +96,8 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   condition_->Tell(
       absl::StrCat("a batch of ", commands.size(),
                    " commands was refused and is decided again one by one: ", status.message()));
-  if (commands.empty()) condition_->writing_stopped = true;  // a row without content was refused
+  // A row without content was refused, and answers wait for it.
+  if (commands.empty() && !for_leases) condition_->writing_stopped = true;
   alone_.insert(alone_.end(), commands.begin(), commands.end());
 }
 

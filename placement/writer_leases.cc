@@ -11,41 +11,40 @@
 namespace berth::placement {
 namespace {
 
-// How long leases wait after the database refused to release them.
+// How long leases wait after the database refused what was written for them.
 constexpr absl::Duration kRefusedWait = absl::Seconds(10);
 
 }  // namespace
 
-bool Writer::OwnsTime(const Position& position) const {
-  return position.batch == own_batch_ && position.revision.number > 0;
-}
-
-bool Writer::LeasesWantBatch() const {
+bool Writer::LeasesWantBatch() {
   const StatePtr state = publisher_->Newest();
   const std::optional<absl::Time> end = state->first_lease_end();
   if (!end || absl::ToInt64Nanoseconds(publisher_->BootTime()) < *leases_wait_until_ns_) {
     return false;
   }
-  const Position& position = state->position();
-  if (*end <= LedgerTime(position)) return true;
-  // Whoever moved time last is gone: it would stop a step ahead of here.
-  return !OwnsTime(position) && options_.wall_clock() - position.ledger_time > kLedgerTimeStepMax;
+  return *end <= clock_.Now(state->position()) || TimeIsOld(state->position());
 }
 
-absl::Duration Writer::IdleWait() const {
+// Were every process to end now, the next start would make up for this much and no more.
+bool Writer::TimeIsOld(const Position& position) {
+  return clock_.Standing(position) >= kLedgerTimeStepMax;
+}
+
+absl::Duration Writer::IdleWait() {
   const StatePtr state = publisher_->Newest();
   const std::optional<absl::Time> end = state->first_lease_end();
   if (!end) return kIdleWaitMax;
   if (LeasesWantBatch()) return absl::ZeroDuration();
-  const absl::Duration left = *end - LedgerTime(state->position());
+  const absl::Duration left = *end - clock_.Now(state->position());
   if (left <= absl::ZeroDuration()) return kIdleWaitMax;  // releasing them failed
   return std::clamp(left, absl::Milliseconds(1), kIdleWaitMax);
 }
 
 void Writer::OfferExpiry(Batch& batch) {
   if (!LeasesWantBatch()) return;
-  if (*batch.base()->first_lease_end() > LedgerTime(batch.base()->position())) {
-    return batch.ForceRow();  // moves time
+  if (*batch.base()->first_lease_end() > batch.now()) {
+    if (TimeIsOld(batch.base()->position())) batch.ForceRow();
+    return;
   }
   auto expiry = std::make_shared<Pending>();
   expiry->command.actor = kLeaseActor;
@@ -56,6 +55,10 @@ void Writer::OfferExpiry(Batch& batch) {
     if (!decision.status.ok()) *wait = absl::ToInt64Nanoseconds(retry_at);
   };
   batch.Offer(expiry, options_.batch_rows_max, true);
+}
+
+void Writer::PutOffLeases() {
+  *leases_wait_until_ns_ = absl::ToInt64Nanoseconds(publisher_->BootTime() + kRefusedWait);
 }
 
 }  // namespace berth::placement
