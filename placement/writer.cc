@@ -129,6 +129,7 @@ absl::Status Writer::Call(const std::string& sql) { return connection_->Run(sql,
 
 std::vector<PendingPtr> Writer::NextCommands() {
   deciding_alone_ = false;
+  deciding_big_ = false;
   if (in_doubt_ || !found_.empty()) return {};
   if (!alone_.empty()) {
     deciding_alone_ = true;
@@ -137,7 +138,10 @@ std::vector<PendingPtr> Writer::NextCommands() {
     return one;
   }
   // A big one stands alone, and never twice in a row while others wait.
-  if (big_ && (!last_was_big_ || queue_->size() == 0)) return {std::exchange(big_, nullptr)};
+  if (big_ && (!last_was_big_ || queue_->size() == 0)) {
+    deciding_big_ = true;
+    return {std::exchange(big_, nullptr)};
+  }
   return queue_->Take(options_.batch_commands_max, big_ ? absl::ZeroDuration() : IdleWait());
 }
 
@@ -156,7 +160,8 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   const StatePtr base = publisher_->Newest();
   auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
   if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
-  if (!deciding_alone_) OfferExpiry(*batch);
+  expiry_made_way_ = deciding_big_ && !expiry_made_way_;
+  if (!deciding_alone_ && !expiry_made_way_) OfferExpiry(*batch);
   DecideAll(std::move(commands), *batch);
   last_was_big_ = batch->row_count() > options_.batch_rows_max;
   if (batch->writes()) return Write(std::move(batch));
@@ -221,6 +226,8 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
     Batch::Verdict verdict = Batch::Verdict::kFull;
     if (i == 0 || !full) {
       verdict = batch.Offer(pending, options_.batch_rows_max, !last_was_big_ || !others_wait);
+      // Only leases that are over came before it: so that they do not do so for ever, it comes alone.
+      if (i == 0 && verdict == Batch::Verdict::kFull) verdict = Batch::Verdict::kTooBig;
     }
     if (verdict == Batch::Verdict::kFull) {
       rest.insert(rest.end(), commands.begin() + static_cast<int64_t>(i), commands.end());

@@ -113,7 +113,9 @@ class Writer {
   std::deque<PendingPtr> alone_;               // each to be decided in a batch of its own
   PendingPtr big_;                             // touches more rows than a batch should
   bool last_was_big_ = false;
-  bool deciding_alone_ = false;  // the batch is for one command that another batch failed with
+  bool deciding_alone_ = false;   // the batch is for one command that another batch failed with
+  bool deciding_big_ = false;     // the batch is for what was in big_
+  bool expiry_made_way_ = false;  // leases waited because of a big one; never twice in a row
   // On the boot clock: leases wait until then, because releasing them failed.
   std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "placement/ledger.h"
 #include "placement/ledger_clock.h"
+#include "placement/log_codec.h"
+#include "placement/rows.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 
@@ -182,6 +185,57 @@ TEST(LedgerTime, ARowThatIsRefusedIsNotTriedAgainAtOnce) {
     EXPECT_TRUE(LedgerRunner::Eventually([&] {
       return TimeOf(runner) == before + absl::Seconds(70);
     })) << code;
+  }
+}
+
+// Whether leases were released in each batch after `revision`, in order.
+std::vector<bool> ReleasesAfter(const std::string& url, int64_t revision) {
+  std::vector<bool> releases;
+  const auto log = ReadLog(*ConnectOrDie(url), revision, 10'000);
+  EXPECT_TRUE(log.ok());
+  for (const LogRow& row : *log) {
+    if (row.position.revision.number == revision) continue;
+    const auto commands = DecodeBatch(row.payload);
+    EXPECT_TRUE(commands.ok());
+    bool any = false;
+    for (const LogCommand& command : *commands) any |= command.actor == kLeaseActor;
+    releases.push_back(any);
+  }
+  return releases;
+}
+
+// A lease ends before every batch, and yet a big command is decided, and leases end meanwhile.
+TEST(LedgerTime, LeasesAndBigCommandsMakeWayForEachOther) {
+  constexpr int kLeases = 60;
+  for (int size = 17; size <= 22; ++size) {
+    const std::string url = NewDatabase();
+    Clocks clocks;
+    std::atomic<bool> passes{false};
+    LedgerOptions options = clocks.OptionsFor(url);
+    options.batch_rows_max = 20;
+    options.at_step = [&](LedgerStep step) {
+      if (passes && step == LedgerStep::kBeforeLock) clocks.Pass(1);
+    };
+    LedgerRunner runner(options);
+    MakeProviders(runner, size, 800, 64);
+    for (int i = 1; i <= kLeases; ++i) runner.Must(Leased(i, absl::Seconds(i)));
+    std::vector<int> providers;
+    for (int i = 1; i <= size; ++i) providers.push_back(i);
+    const int64_t revision = runner.ledger().Newest()->position().revision.number;
+    passes = true;
+    std::vector<std::future<Decision>> bigs;
+    for (int i = 0; i < 3; ++i) {
+      bigs.push_back(runner.Begin(WithId(Claim(100 + i, providers, 1), "")));
+    }
+    for (std::future<Decision>& big : bigs) {
+      const Decision decision = big.get();
+      EXPECT_EQ(decision.status, absl::OkStatus());
+      EXPECT_LE(decision.revision.number, revision + 12) << size;
+    }
+    const std::vector<bool> releases = ReleasesAfter(url, revision);
+    for (size_t i = 1; i < releases.size(); ++i) {
+      EXPECT_TRUE(releases[i] || releases[i - 1]) << size << ": batch " << i;
+    }
   }
 }
 
