@@ -25,11 +25,18 @@ bool KeepsSome(const Holder& holder) {
   return holder.wanted != nullptr && !holder.wanted->allocations.empty();
 }
 
+bool StandsBefore(const TouchedProvider& touched, ProviderId id) { return touched.id < id; }
+
+Amount UsedAfterOf(const TouchedProvider& touched, size_t row) {
+  return touched.before[row] - touched.released[row] + touched.asked[row];
+}
+
 }  // namespace
 
 ClaimPlan::ClaimPlan(const State& state, std::vector<Holder> holders, const FinalConfigs* finals)
     : state_(state), finals_(finals), holders_(std::move(holders)) {
   for (size_t h = 0; h < holders_.size(); ++h) {
+    holders_[h].rows_begin = holders_[h].rows_end = static_cast<int>(rows_.size());
     if (holders_[h].wanted == nullptr) continue;
     const std::vector<ProviderAmounts>& groups = holders_[h].wanted->allocations;
     for (size_t g = 0; g < groups.size(); ++g) {
@@ -41,6 +48,7 @@ ClaimPlan::ClaimPlan(const State& state, std::vector<Holder> holders, const Fina
         rows_.push_back(row);
       }
     }
+    holders_[h].rows_end = static_cast<int>(rows_.size());
   }
 }
 
@@ -122,8 +130,7 @@ void ClaimPlan::CollectReleased() {
     if (!holder.before) continue;
     for (const Allocation& allocation : holder.before->allocations) {
       const auto touched =
-          std::lower_bound(touched_.begin(), touched_.end(), allocation.provider,
-                           [](const TouchedProvider& a, ProviderId id) { return a.id < id; });
+          std::lower_bound(touched_.begin(), touched_.end(), allocation.provider, StandsBefore);
       BERTH_CHECK(touched->tree != nullptr);
       if (touched->config == nullptr) continue;  // the command removes it
       const int inventory = touched->config->FindInventory(allocation.resource_class);
@@ -142,9 +149,7 @@ absl::Status ClaimPlan::FindProviders() {
   std::set<ProviderId> named;
   for (WantedRow& row : rows_) {
     const ProviderId id = holders_[row.holder].wanted->allocations[row.group].provider;
-    const auto touched =
-        std::lower_bound(touched_.begin(), touched_.end(), id,
-                         [](const TouchedProvider& a, ProviderId b) { return a.id < b; });
+    const auto touched = std::lower_bound(touched_.begin(), touched_.end(), id, StandsBefore);
     row.touched = static_cast<int>(touched - touched_.begin());
     if (touched->config != nullptr || !named.insert(id).second) continue;
     if (items.empty()) message = absl::StrCat("there is no provider ", id.ToString());
@@ -258,8 +263,7 @@ absl::Status ClaimPlan::CheckRoom() const {
                    items);
 }
 
-ConsumerPtr ClaimPlan::MakeConsumer(int h, const RuleContext& context) const {
-  const Holder& holder = holders_[h];
+ConsumerPtr ClaimPlan::MakeConsumer(const Holder& holder, const RuleContext& context) const {
   const ConsumerAllocations& wanted = *holder.wanted;
   Consumer consumer;
   consumer.id = holder.id;
@@ -278,8 +282,8 @@ ConsumerPtr ClaimPlan::MakeConsumer(int h, const RuleContext& context) const {
   } else if (wanted.lease) {
     consumer.lease_expires_at = LeaseEnd(context.now, *wanted.lease);
   }
-  for (const WantedRow& row : rows_) {
-    if (row.holder != h) continue;
+  for (int r = holder.rows_begin; r < holder.rows_end; ++r) {
+    const WantedRow& row = rows_[r];
     consumer.allocations.push_back(
         {touched_[row.touched].id, row.resource_class, static_cast<int32_t>(row.asked->amount)});
   }
@@ -307,9 +311,9 @@ void ClaimPlan::AppendTo(Outcome& outcome, const RuleContext& context, bool only
     if (holder.before && !KeepsSome(holder))
       changes.push_back(ConsumerRemoved{holder.id});  // P-125
   }
-  for (size_t h = 0; h < holders_.size(); ++h) {
-    if (!KeepsSome(holders_[h])) continue;
-    ConsumerPtr consumer = MakeConsumer(static_cast<int>(h), context);
+  for (const Holder& holder : holders_) {
+    if (!KeepsSome(holder)) continue;
+    ConsumerPtr consumer = MakeConsumer(holder, context);
     outcome.result.consumers.emplace_back(consumer->id, consumer->generation);
     changes.push_back(ConsumerPut{std::move(consumer)});
   }
@@ -324,8 +328,7 @@ void ClaimPlan::AppendTo(Outcome& outcome, const RuleContext& context, bool only
         touched.allocation_generation ? touched.allocation_generation->Next() : context.fresh;
     used.used.reserve(rows.size());
     for (size_t i = 0; i < rows.size(); ++i) {
-      used.used.push_back(
-          {rows[i].resource_class, touched.before[i] - touched.released[i] + touched.asked[i]});
+      used.used.push_back({rows[i].resource_class, UsedAfterOf(touched, i)});
     }
     changes.push_back(std::move(used));
   }

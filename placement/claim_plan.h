@@ -30,6 +30,8 @@ struct Holder {
   ConsumerPtr before;  // null: holds nothing
   const ConsumerAllocations* wanted = nullptr;
   bool keeps_lease = false;  // whatever `wanted` says of it
+  int rows_begin = 0;        // of its new rows among all; the plan finds them out
+  int rows_end = 0;
 };
 
 // A new row.
@@ -89,7 +91,7 @@ class ClaimPlan {
   void CollectTouched();
   void CollectReleased();
   void Settle(TouchedProvider& touched) const;
-  ConsumerPtr MakeConsumer(int holder, const RuleContext& context) const;
+  ConsumerPtr MakeConsumer(const Holder& holder, const RuleContext& context) const;
   std::string FieldOf(const WantedRow& row) const;
   FaultItem ItemOf(const WantedRow& row) const;
   std::string NameOf(const WantedRow& row) const;

@@ -1,5 +1,7 @@
 #include "placement/final_forest.h"
 
+#include <vector>
+
 namespace berth::placement {
 
 FinalForest::FinalForest(const State& state, const ApplyTopology& command) : state_(state) {
@@ -17,6 +19,7 @@ FinalForest::FinalForest(const State& state, const ApplyTopology& command) : sta
       names_.emplace(place->config().name, wanted.provider);
     }
   }
+  for (const ProviderTopology& wanted : command.providers) WalkUp(wanted.provider);
 }
 
 bool FinalForest::Knows(ProviderId id) const {
@@ -31,16 +34,29 @@ std::optional<ProviderId> FinalForest::ParentOf(ProviderId id) const {
   return place ? place->config().parent : std::nullopt;
 }
 
-std::optional<FinalForest::Way> FinalForest::WayUp(ProviderId id) const {
-  Way way{id, 0};
-  // What stands is no circle: one passes a listed provider each time around.
-  size_t listed = parents_.contains(id) ? 1 : 0;
-  while (const std::optional<ProviderId> parent = ParentOf(way.root)) {
-    way.root = *parent;
-    ++way.depth;
-    if (parents_.contains(*parent) && ++listed > parents_.size()) return std::nullopt;
+void FinalForest::WalkUp(ProviderId id) {
+  std::vector<ProviderId> passed;
+  std::optional<Way> found;
+  while (true) {
+    // It has no end as long as it is on the way, for who meets it again goes in a circle.
+    const auto [known, is_new] = ways_.try_emplace(id, std::nullopt);
+    if (!is_new) {
+      found = known->second;
+      break;
+    }
+    passed.push_back(id);
+    const std::optional<ProviderId> parent = ParentOf(id);
+    if (!parent) {
+      found = Way{id, -1};
+      break;
+    }
+    id = *parent;
   }
-  return way;
+  if (!found) return;
+  for (auto at = passed.rbegin(); at != passed.rend(); ++at) {
+    ++found->depth;
+    ways_[*at] = found;
+  }
 }
 
 std::optional<ProviderId> FinalForest::OtherHolder(absl::string_view name, ProviderId id) const {
@@ -56,8 +72,8 @@ std::optional<ProviderId> FinalForest::OtherHolder(absl::string_view name, Provi
 bool FinalForest::HasChildren(const ProviderPlace& place) const {
   if (parents_named_.contains(place.config().id)) return true;
   const TreeShape& shape = *place.tree->shape;
-  for (int at = place.position + 1; at < shape.end_of[place.position]; ++at) {
-    if (shape.parent_of[at] != place.position) continue;
+  // From child to child, past what stands below each.
+  for (int at = place.position + 1; at < shape.end_of[place.position]; at = shape.end_of[at]) {
     const ProviderId child = shape.configs[at]->id;
     if (!parents_.contains(child) && !removed_.contains(child)) return true;
   }

@@ -23,11 +23,11 @@ class FinalForest {
 
   // Whether there is such a provider, or will be; also one that goes.
   bool Knows(ProviderId id) const;
-  // Whether the way up from `id` comes back to where it was.
-  bool IsInLoop(ProviderId id) const { return !WayUp(id).has_value(); }
+  // Whether the way up from `id` comes back to where it was. REQUIRES, like the next two: listed.
+  bool IsInLoop(ProviderId id) const { return !ways_.at(id).has_value(); }
   // REQUIRES: the ways up end, at providers that are known.
-  ProviderId RootOf(ProviderId id) const { return WayUp(id)->root; }
-  int DepthOf(ProviderId id) const { return WayUp(id)->depth; }
+  ProviderId RootOf(ProviderId id) const { return ways_.at(id)->root; }
+  int DepthOf(ProviderId id) const { return ways_.at(id)->depth; }
   // The provider other than `id` that has `name` in the end.
   std::optional<ProviderId> OtherHolder(absl::string_view name, ProviderId id) const;
   // Whether anything stands below `place`'s provider in the end.
@@ -40,11 +40,13 @@ class FinalForest {
   };
 
   std::optional<ProviderId> ParentOf(ProviderId id) const;
-  // None: it has no end.
-  std::optional<Way> WayUp(ProviderId id) const;
+  // Finds the way up from `id` and from all that stand on it.
+  void WalkUp(ProviderId id);
 
   const State& state_;
   absl::flat_hash_map<ProviderId, std::optional<ProviderId>> parents_;  // of those listed
+  // Of those listed and all above them, each walked once. None: it has no end.
+  absl::flat_hash_map<ProviderId, std::optional<Way>> ways_;
   absl::flat_hash_set<ProviderId> parents_named_;  // some listed provider's parent in the end
   absl::flat_hash_set<ProviderId> removed_;
   std::multimap<std::string, ProviderId> names_;  // of those listed

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -68,10 +69,11 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
                                                    const std::vector<std::string>& names) {
   std::vector<TraitId> ids;
   std::vector<std::string> unknown;
+  absl::flat_hash_set<absl::string_view> named;  // of those
   for (const std::string& name : names) {
     if (const std::optional<TraitId> id = state.catalog().traits.Find(name)) {
       ids.push_back(*id);
-    } else if (std::find(unknown.begin(), unknown.end(), name) == unknown.end()) {
+    } else if (named.insert(name).second) {
       unknown.push_back(name);
     }
   }

@@ -23,6 +23,10 @@
 
 namespace berth::placement {
 
+// Of one request, in each list. A command holds the ledger's lock while it is decided, and a tree
+// is built anew for each provider that joins it.
+inline constexpr size_t kReshapedProvidersMax = 1000;
+
 // A provider of the request.
 struct ReshapedConfig {
   ProviderId id;

@@ -20,9 +20,8 @@ std::string FieldOf(size_t at) { return absl::StrCat("providers[", at, "]"); }
 // The form of the request, the rules within each inventory last (P-228).
 absl::Status CheckForm(const Reshape& command) {
   Form form;
-  if (command.providers.empty()) {
-    form.Fault(kInvalidField, "providers", "must name at least one");  // P-221
-  }
+  CountField(form, "providers", command.providers.size(), kReshapedProvidersMax);  // P-221
+  AtMostField(form, "consumers", command.consumers.size(), kConsumersMax);
   for (size_t i = 0; i < command.providers.size(); ++i) {
     const ReshapedProvider& provider = command.providers[i];
     const auto require = [&](const char* name, std::optional<Generation> expected) {

@@ -68,6 +68,9 @@ void ProviderFields(Form& form, size_t at, const ProviderTopology& wanted) {
 // The form of the request, the rules within each inventory last.
 absl::Status CheckForm(const ApplyTopology& command) {
   Form form;
+  AtMostField(form, "providers", command.providers.size(), kReshapedProvidersMax);
+  AtMostField(form, "removed_providers", command.removed.size(), kReshapedProvidersMax);
+  AtMostField(form, "consumers", command.consumers.size(), kConsumersMax);
   std::vector<ProviderId> named;
   for (size_t i = 0; i < command.providers.size(); ++i) {
     ProviderFields(form, i, command.providers[i]);

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "tests/placement/script.h"
@@ -58,6 +59,28 @@ TEST(RulesReshape, Form) {
     reshape numa1@ VCPU:8 with c1 new numa1{VCPU:1} & c1 new numa1{VCPU:1}  DUPLICATE_PARAMETER  # P-114
   )");
   EXPECT_EQ(RefusalOf(world.Do(Reshape{}).status())->reason, "INVALID_FIELD");  // P-221
+}
+
+// A command holds the ledger's lock while it is decided.
+TEST(RulesReshape, Limits) {
+  World world(kHost);
+  const auto refusal_of = [&world](int providers, int consumers) {
+    Reshape body;
+    for (int i = 0; i < providers; ++i) {
+      body.providers.push_back(
+          {world.provider(absl::StrCat("gone", i)), Generation{1}, Generation{1}, {}});
+    }
+    for (int i = 0; i < consumers; ++i) {
+      body.consumers.push_back(
+          {world.consumer(absl::StrCat("c", i)), std::nullopt, "p", "u", "T", {}});
+    }
+    const Refusal refusal = *RefusalOf(world.Do(body).status());
+    return absl::StrCat(refusal.reason, " ", refusal.items[0].at("field"));
+  };
+  EXPECT_EQ(refusal_of(0, 0), "INVALID_FIELD providers");  // P-221
+  EXPECT_EQ(refusal_of(1000, 1000), "PROVIDER_NOT_FOUND providers[0].provider_uuid");
+  EXPECT_EQ(refusal_of(1001, 1000), "INVALID_FIELD providers");
+  EXPECT_EQ(refusal_of(1000, 1001), "INVALID_FIELD consumers");
 }
 
 // A consumer can be listed, or stay; nothing in between is ever seen.

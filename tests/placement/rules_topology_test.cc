@@ -3,6 +3,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "tests/placement/script.h"
@@ -69,6 +70,46 @@ TEST(RulesTopology, Form) {
   )");
   RunScript(world, "topology cn2@ named " + long_name + "   INVALID_FIELD");
   EXPECT_TRUE(world.Must(ApplyTopology{}).changes.empty());
+}
+
+// A command holds the ledger's lock while it is decided: a chain is walked once, not once for each
+// provider on it.
+TEST(RulesTopology, Limits) {
+  World world(kHost);
+  const auto id = [&world](int i) { return world.provider(absl::StrCat("chain", i)); };
+  const auto chain = [&](int length) {
+    ApplyTopology body;
+    for (int i = length - 1; i >= 0; --i) {
+      ProviderTopology& provider = body.providers.emplace_back();
+      provider.provider = id(i);
+      provider.name = absl::StrCat("chain", i);
+      if (i > 0) provider.parent = id(i - 1);
+    }
+    return body;
+  };
+  const auto refusal_of = [&world](const ApplyTopology& body) {
+    const auto refusal = RefusalOf(world.Do(body).status());
+    return refusal ? absl::StrCat(refusal->reason, " ", refusal->items[0].at("field")) : "OK";
+  };
+  ApplyTopology circle = chain(1000);
+  circle.providers.back().parent = id(999);
+  EXPECT_EQ(refusal_of(circle), "PROVIDER_LOOP providers[0].parent_uuid");
+  EXPECT_EQ(refusal_of(chain(1001)), "INVALID_FIELD providers");
+  EXPECT_EQ(refusal_of(chain(1000)), "OK");
+  EXPECT_EQ(world.place("chain999").tree->root_id(), id(0));
+  EXPECT_EQ(world.place("chain999").position, 999);
+  ApplyTopology body;
+  for (int i = 0; i <= 1000; ++i) body.removed.push_back({id(i), std::nullopt});
+  for (int i = 0; i <= 1000; ++i) {
+    body.consumers.push_back(
+        {world.consumer(absl::StrCat("c", i)), std::nullopt, "p", "u", "T", {}});
+  }
+  EXPECT_EQ(refusal_of(body), "INVALID_FIELD removed_providers");
+  body.removed.pop_back();
+  EXPECT_EQ(refusal_of(body), "INVALID_FIELD consumers");
+  body.consumers.pop_back();
+  EXPECT_EQ(refusal_of(body), "OK");
+  EXPECT_FALSE(world.state().FindProvider(id(0)).has_value());
 }
 
 // What else would be many calls that can strand a host half-way.
