@@ -18,7 +18,8 @@ FeedBatchPtr Batch(int64_t number, std::vector<std::vector<ProviderId>> roots = 
   auto batch = std::make_shared<FeedBatch>();
   batch->revision = {epoch, number};
   for (std::vector<ProviderId>& of_command : roots) {
-    batch->commands.push_back({.actor = "", .request_id = "", .changes = nullptr, .scope = nullptr, .roots = {}});
+    batch->commands.push_back(
+        {.actor = "", .request_id = "", .changes = nullptr, .scope = nullptr, .roots = {}});
     batch->commands.back().roots = std::move(of_command);
   }
   return batch;

@@ -49,7 +49,7 @@ TEST(RulesRandom, AgreesWithTheModel) {
   std::map<std::string, int> met;
   for (int step = 1; step <= kSteps && !testing::Test::HasFailure(); ++step) {
     SCOPED_TRACE(testing::Message() << "BERTH_SEED=" << seed << " step " << step);
-    const Command command{"", "", "", bodies.Next(model)};
+    const Command command{"", "", "", {}, bodies.Next(model)};
     const RuleContext context{absl::UnixEpoch() + absl::Seconds(step), Generation{step}};
     const absl::StatusOr<Outcome> outcome = Decide(state, command, context);
     model.now = context.now;

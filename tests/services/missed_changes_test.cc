@@ -31,6 +31,7 @@ class MissedChangesTest : public ::testing::Test {
             {.actor = "tracker/h (unverified)",
              .request_id = "",
              .changes = std::make_shared<const placement::Changes>(std::move(changes)),
+             .scope = nullptr,
              .roots = {root}});
       }
       feed_.Append(batch);

@@ -181,7 +181,7 @@ TEST(WatchTold, EveryMirrorEqualsASnapshot) {  // R-12
       ScopeMaker maker(state, *changes);
       state.Apply(*changes);
       auto scope = std::make_shared<const Scope>(std::move(maker).Finish(state));
-      log.push_back({"somebody", "id", changes, scope});
+      log.push_back({"somebody", "id", changes, "", scope});
     }
     placement::Position position = state.position();
     position.revision = {1, position.revision.number + 1};
