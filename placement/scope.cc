@@ -233,6 +233,9 @@ std::vector<ProviderId> RootsTouched(const Changes& changes, const Scope& scope)
     if (const auto* put = std::get_if<ProviderPut>(&change)) add(put->config->id);
     if (const auto* removed = std::get_if<ProviderRemoved>(&change)) add(removed->id);
     if (const auto* used = std::get_if<ProviderUsed>(&change)) add(used->id);
+    if (const auto* consumer = std::get_if<ConsumerPut>(&change)) {
+      for (const Allocation& row : consumer->consumer->allocations) add(row.provider);
+    }
     if (const auto* node = std::get_if<NodePut>(&change)) add(node->node->id);
     if (const auto* node = std::get_if<NodeRemoved>(&change)) add(node->id);
   }

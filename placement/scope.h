@@ -78,7 +78,8 @@ class ScopeMaker {
   std::vector<TreePtr> trees_before_;  // of providers put or removed, and their parents; each once
 };
 
-// The roots of the trees that a command touched, before and after; rising.
+// The roots of the trees that a command touched, before and after, also by changing a consumer that
+// holds something of them; rising.
 std::vector<ProviderId> RootsTouched(const Changes& changes, const Scope& scope);
 
 }  // namespace berth::placement

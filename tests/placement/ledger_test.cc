@@ -201,6 +201,26 @@ TEST(Ledger, TheFeedHoldsEveryBatchOnce) {
   }
 }
 
+// What moves nothing of the providers still touches the trees that the consumer holds parts of.
+TEST(Ledger, TheFeedNamesTheTreesOfAConsumerThatChanges) {
+  LedgerRunner runner(OptionsFor(NewDatabase()));
+  MakeProviders(runner, 3, 8, 1024);
+  runner.Must(Claim(1, {1, 3}, 1));
+  const Revision from = runner.ledger().Newest()->position().revision;
+  runner.Must(SetLease{ConsumerNumber(1), std::nullopt, absl::Hours(1)});
+  AdjustAllocations adjust{ConsumerNumber(1), std::nullopt, {}};
+  adjust.adjustments.push_back({ProviderNumber(3), {{"VCPU", 1}}});
+  runner.Must(adjust);
+  const auto batches = runner.ledger().feed().After(from, 100);
+  ASSERT_TRUE(batches.ok()) << batches.status();
+  ASSERT_EQ(batches->size(), 2u);
+  for (const FeedBatchPtr& batch : *batches) {
+    ASSERT_EQ(batch->commands.size(), 1u);
+    EXPECT_EQ(batch->commands[0].roots,
+              (std::vector<ProviderId>{ProviderNumber(1), ProviderNumber(3)}));
+  }
+}
+
 TEST(Ledger, WhatMayNotBeginIsNotDone) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
   MakeProviders(runner, 1, 8, 1024);
