@@ -38,7 +38,7 @@ class WatcherTest : public ::testing::Test {
     const placement::Changes changes = {
         placement::ClassPut{placement::ClassId{1}, std::string(name_length, 'A')}};
     const auto batch = placement::FeedBatchOf(
-        position, {{"", "", std::make_shared<const placement::Changes>(changes), nullptr}});
+        position, {{"", "", std::make_shared<const placement::Changes>(changes), "", nullptr}});
     return *ToldRevision::Of(*batch, placement::Catalog());
   }
 

@@ -91,7 +91,6 @@ TEST(WireTest, FaultsOfAllocationsSayWhere) {
       {[](auto* c) { c->clear_expected(); }, "GENERATION_REQUIRED", "consumers[1].generation"},
       {[](auto* c) { c->mutable_allocations(0)->set_provider_uuid("x"); }, "INVALID_FIELD",
        "consumers[1].allocations[0].provider_uuid"},
-      {[](auto* c) { c->mutable_lease()->set_seconds(5); }, "NOT_OFFERED", "consumers[1].lease"},
       {[](auto* c) { c->add_mappings(); }, "INVALID_FIELD", "consumers[1].mappings[0]"},
       {[](auto* c) { c->add_mappings()->add_provider_uuids("x"); }, "INVALID_FIELD",
        "consumers[1].mappings[0].provider_uuids[0]"},
