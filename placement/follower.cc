@@ -56,6 +56,9 @@ absl::StatusOr<int> Follower::Follow() {
   switch (step->end) {
     case CaughtUp::kAll:
       publisher_->SetFresh(began);
+      // The state agrees with the database. Who found otherwise looked at a state that an operator
+      // has replaced meanwhile; where it is true again, the next look under the lock tells.
+      condition_->recovery_required = false;
       break;
     case CaughtUp::kSome:
     case CaughtUp::kCommitting:

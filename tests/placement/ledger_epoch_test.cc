@@ -89,7 +89,11 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   EXPECT_EQ(runner.ledger().Newest()->consumers().size(), 1);
 
   // nothing of the lost future is met again.
-  ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.Do(Claim(2, {1}, 1)).status.ok(); }));
+  absl::Status last;
+  ASSERT_TRUE(LedgerRunner::Eventually([&] {
+    last = runner.Do(Claim(2, {1}, 1)).status;
+    return last.ok();
+  })) << last;
   EXPECT_GT(runner.ledger().Newest()->FindConsumer(ConsumerNumber(2))->generation.value,
             lost.command_count);
   runner.ledger().AwaitRevision(lost.revision, absl::InfiniteFuture(), [](auto state) {
