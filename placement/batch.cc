@@ -111,7 +111,10 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
     touched_.Add(*decision.changes);
     if (!decision.changes->empty() || remember) {
       Scope where = std::move(scope).Finish(*next_);
-      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes, {},
+      log_.push_back({pending->command.actor,
+                      pending->command.request_id,
+                      decision.changes,
+                      {},
                       where.empty() ? nullptr : std::make_shared<const Scope>(std::move(where))});
     }
   }

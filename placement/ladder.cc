@@ -163,6 +163,7 @@ bool Ladder::IsEnough(const Need& need, const std::vector<int>& domain, const Ru
   if (domain.empty()) return false;  // P-194
   if (need.count == 1 || !IsAmount(rung)) return true;
   std::vector<Amount> parts;
+  parts.reserve(domain.size());
   for (int server : domain) parts.push_back(Gives(rung, standing.servers[server]));
   std::sort(parts.rbegin(), parts.rend());
   Amount sum = 0;

@@ -105,8 +105,8 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
       scope = std::make_shared<Scope>();
       if (!DecodeScope(message.scope(), scope.get())) return UnknownKind();
     }
-    commands.push_back(
-        {message.actor(), message.request_id(), *std::move(changes), message.reason(), std::move(scope)});
+    commands.push_back({message.actor(), message.request_id(), *std::move(changes),
+                        message.reason(), std::move(scope)});
   }
   return commands;
 }
