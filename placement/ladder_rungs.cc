@@ -13,6 +13,7 @@ namespace {
 std::vector<std::string> TextsOf(const std::vector<AggregateId>& aggregates,
                                  absl::string_view sign = "") {
   std::vector<std::string> texts;
+  texts.reserve(aggregates.size());
   for (AggregateId aggregate : aggregates) {
     texts.push_back(absl::StrCat(sign, aggregate.ToString()));
   }
@@ -66,6 +67,7 @@ Rung& Ladder::Add(ConstraintKind kind, int group) {
 
 std::vector<std::string> Ladder::TraitNames(const std::vector<TraitId>& traits) const {
   std::vector<std::string> names;
+  names.reserve(traits.size());
   for (TraitId trait : traits) names.push_back(state_.catalog().traits.NameOf(trait));
   return names;
 }
@@ -139,6 +141,7 @@ void Ladder::ListGroupRungs(int group) {
 
 std::vector<std::string> Ladder::SuffixesOf(const std::vector<int>& slots) const {
   std::vector<std::string> suffixes;
+  suffixes.reserve(slots.size());
   for (int slot : slots) suffixes.push_back(plan_.groups[plan_.slots[slot].group].suffix);
   return suffixes;
 }

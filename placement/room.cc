@@ -113,6 +113,7 @@ class RoomCount {
         shared.push_back({Changed(each->tree, overlay), each->position, each->id});
       }
       std::vector<const SharingProvider*> foreign;
+      foreign.reserve(shared.size());
       for (const SharingProvider& each : shared) foreign.push_back(&each);
       if (!search_.Begin(anchor, foreign) || !search_.Next()) break;
       const std::vector<Take> takes = TakesOf(plan_, search_);
