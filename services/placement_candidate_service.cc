@@ -52,23 +52,21 @@ class CandidateService final : public Service {
   }
   Reactor* Explain(Context* context, const pb::ExplainRequest* request,
                    pb::ExplainResponse* response) override {
-    return edge_->Read(
-        context, request, response, Cost::kHeavy,
-        [this](const State& state, const pb::ExplainRequest& asked, pb::ExplainResponse* answer) {
-          return Explain(state, asked, answer);
-        });
+    return edge_->Read(context, request, response, Cost::kHeavy,
+                       [this](const State& state, const pb::ExplainRequest& asked,
+                              pb::ExplainResponse* answer) { return Say(state, asked, answer); });
   }
   Reactor* GetCapacity(Context* context, const pb::GetCapacityRequest* request,
                        pb::GetCapacityResponse* response) override {
     return edge_->Read(
         context, request, response, Cost::kHeavy,
         [this](const State& state, const pb::GetCapacityRequest& asked,
-               pb::GetCapacityResponse* answer) { return GetCapacity(state, asked, answer); });
+               pb::GetCapacityResponse* answer) { return Count(state, asked, answer); });
   }
 
  private:
-  absl::Status Explain(const State& state, const pb::ExplainRequest& request,
-                       pb::ExplainResponse* response) const {
+  absl::Status Say(const State& state, const pb::ExplainRequest& request,
+                   pb::ExplainResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
     const auto limit =
         LimitOf("near_miss_limit", request.near_miss_limit(), kNearMisses, kNearMissesMax);
@@ -81,8 +79,8 @@ class CandidateService final : public Service {
     return absl::OkStatus();
   }
 
-  absl::Status GetCapacity(const State& state, const pb::GetCapacityRequest& request,
-                           pb::GetCapacityResponse* response) const {
+  absl::Status Count(const State& state, const pb::GetCapacityRequest& request,
+                     pb::GetCapacityResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
     const auto limit = LimitOf("root_limit", request.root_limit(), kRoots, kRootsMax);
     BERTH_RETURN_IF_ERROR(limit.status());
