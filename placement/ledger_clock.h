@@ -42,6 +42,7 @@ class LedgerClock {
   // It was `time_` when the boot clock stood at `time_at_`.
   absl::Time time_;
   absl::Duration time_at_;
+  absl::Time given_;  // what Now said last
 };
 
 }  // namespace berth::placement
