@@ -49,6 +49,7 @@ void WatchHub::Open(const WatcherPtr& watcher, const pb::WatchRequest& request) 
   std::unique_ptr<WatchSnapshot> snapshot;
   if (request.has_snapshot()) snapshot = std::make_unique<WatchSnapshot>(*state, *filter);
   watcher->Begin(*filter, (*state)->position().revision, std::move(snapshot));
+  watcher->Start();
   Continue(watcher);
 }
 
@@ -61,6 +62,7 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const WatchFilter& filter, 
   ledger_->AwaitRevision(revision, absl::Now() + kAwaitMax,
                          [this, watcher](const absl::StatusOr<placement::StatePtr>& state) {
                            if (!state.ok()) return watcher->End(state.status());
+                           watcher->Start();
                            Continue(watcher);
                          });
 }

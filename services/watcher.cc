@@ -19,6 +19,11 @@ void Watcher::Begin(const WatchFilter& filter, placement::Revision position,
   sent_at_ = absl::Now();
 }
 
+void Watcher::Start() {
+  MutexLock lock(&mutex_);
+  started_ = true;
+}
+
 placement::Revision Watcher::position() const {
   MutexLock lock(&mutex_);
   return position_;
@@ -36,7 +41,7 @@ void Watcher::SetLive(bool live) {
 
 bool Watcher::IsHungry() const {
   MutexLock lock(&mutex_);
-  return !live_ && !ended_ && !sending_since_;
+  return started_ && !live_ && !ended_ && !sending_since_;
 }
 
 bool Watcher::TellSnapshot() {

@@ -44,6 +44,8 @@ class Watcher {
   // is told.
   void Begin(const WatchFilter& filter, placement::Revision position,
              std::unique_ptr<WatchSnapshot> snapshot);
+  // From now on it may be told something: what it begins with is there. Before, it is not hungry.
+  void Start();
   // Valid after Begin.
   const WatchFilter& filter() const { return filter_; }
 
@@ -86,6 +88,7 @@ class Watcher {
   size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<absl::Time> sending_since_ ABSL_GUARDED_BY(mutex_);
   absl::Time sent_at_ ABSL_GUARDED_BY(mutex_);
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool live_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -44,6 +44,8 @@ class WatcherTest : public ::testing::Test {
 
   void Begin(int64_t number) {
     watcher_.Begin(WatchFilter(), {1, number}, nullptr);
+    EXPECT_FALSE(watcher_.IsHungry());  // what it begins with may not be there yet
+    watcher_.Start();
     watcher_.SetLive(true);
   }
   void LetGo() {
