@@ -10,15 +10,14 @@ namespace berth::placement {
 namespace {
 
 absl::Status Compacted(Database& database, Revision revision) {
-  const absl::StatusOr<std::optional<Revision>> oldest = ReadOldestRevision(database);
-  if (!oldest.ok()) return oldest.status();
-  const Revision from = oldest->value_or(Revision());
-  return Refuse(
-      absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
-      absl::StrCat("the changes after revision ", revision.number,
-                   " are no longer kept; the oldest that can be had are those after ", from.number),
-      {{{"oldest_epoch", absl::StrCat(from.epoch)},
-        {"oldest_revision", absl::StrCat(from.number)}}});
+  const absl::StatusOr<Revision> from = ReadHorizon(database);
+  if (!from.ok()) return from.status();
+  return Refuse(absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
+                absl::StrCat("the changes after revision ", revision.number,
+                             " are no longer kept; the oldest that can be had are those after ",
+                             from->number),
+                {{{"oldest_epoch", absl::StrCat(from->epoch)},
+                  {"oldest_revision", absl::StrCat(from->number)}}});
 }
 
 }  // namespace

@@ -71,8 +71,6 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database);
 // The revision after which the log is whole: {0, 0}, or that of its oldest row.
 absl::StatusOr<Revision> ReadHorizon(Database& database);
-// The revision of the oldest log row, or nothing.
-absl::StatusOr<std::optional<Revision>> ReadOldestRevision(Database& database);
 // Up to `rows_max` log rows from `number` on, rising; that of `number` itself without its payload.
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max);
 

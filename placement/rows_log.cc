@@ -98,15 +98,6 @@ absl::StatusOr<Revision> ReadHorizon(Database& database) {
   return Revision{rows.Int(0, 0), rows.Int(0, 1)};
 }
 
-absl::StatusOr<std::optional<Revision>> ReadOldestRevision(Database& database) {
-  QueryRows rows;
-  const absl::Status status =
-      database.Run("SELECT revision, epoch FROM log ORDER BY revision LIMIT 1", &rows);
-  if (!status.ok()) return status;
-  if (rows.size() == 0) return std::optional<Revision>();
-  return std::optional<Revision>(Revision{rows.Int(0, 1), rows.Int(0, 0)});
-}
-
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max) {
   QueryRows rows;
   const absl::Status status = database.Run(

@@ -29,12 +29,12 @@ INSERT INTO inventories (created_at, resource_provider_id, resource_class_id, to
                          step_size, allocation_ratio)
   SELECT now(), provider.id, class.id, CASE WHEN hot THEN 2147483647 ELSE given.total END,
          CASE WHEN hot THEN 0 ELSE given.reserved END, 1, 2147483647, 1, CASE WHEN hot THEN 1 ELSE given.ratio END
-  FROM (SELECT id, uuid LIKE '%%{hot}' AS hot FROM resource_providers) AS provider,
+  FROM (SELECT id, uuid LIKE '%{hot}' AS hot FROM resource_providers) AS provider,
        (VALUES ('VCPU', 64, 0, 16.0), ('MEMORY_MB', 262144, 512, 1.5), ('DISK_GB', 4096, 0, 1.0))
          AS given(name, total, reserved, ratio)
   JOIN resource_classes AS class USING (name);
 ANALYZE;
-""".replace("%%", "%")
+"""
 
 
 def is_there():

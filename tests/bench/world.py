@@ -63,8 +63,7 @@ class World:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def start(self):
-        """Starts placement and waits until it serves. Returns after how many seconds it did."""
-        begun = time.monotonic()
+        """Starts placement and waits until it serves."""
         address_file = self.directory / "address"
         address_file.unlink(missing_ok=True)
         with open(self.directory / "placement.log", "ab") as log:
@@ -80,7 +79,6 @@ class World:
         data = self.directory / "state/data"
         self.programs = pathlib.Path("/usr/lib/postgresql") / (data / "PG_VERSION").read_text().strip() / "bin"
         self.postmaster = int((data / "postmaster.pid").read_text().split()[0])
-        return time.monotonic() - begun
 
     def stop(self):
         self.placement.send_signal(signal.SIGTERM)
