@@ -71,6 +71,10 @@ AnchorScan::AnchorScan(const State& state, const SearchPlan& plan, const Sharing
     only_given_ = true;
     only_ = state.FindTree(*group.tree);
   }
+  if (plan.scope.only) {
+    only_given_ = true;
+    only_ = state.FindTree(*plan.scope.only);
+  }
   NeedAmounts(sharing);
   NeedMarks(sharing);
   BarMarks(sharing);
@@ -135,6 +139,18 @@ const TreePtr* AnchorScan::Next() {
       const size_t tree = at_++;
       if (may_fit_[tree]) return &chunk.trees[static_cast<int>(tree)];
     }
+  }
+  return nullptr;
+}
+
+const RootChunk* AnchorScan::NextChunk(RootSet& may_fit) {
+  if (plan_.hopeless) return nullptr;
+  const auto& chunks = state_.roots().chunks();
+  while (chunk_ < chunks.size()) {
+    const RootChunk& chunk = *chunks[chunk_++];
+    Sift(chunk);
+    may_fit = may_fit_;
+    if (may_fit.any()) return &chunk;
   }
   return nullptr;
 }

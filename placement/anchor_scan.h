@@ -19,6 +19,11 @@ class AnchorScan {
 
   // The next tree, or null at the end.
   const TreePtr* Next();
+  // The next chunk with trees that may fit, which `may_fit` then names, or null at the end.
+  // REQUIRES: the plan does not name its tree, and Next is not called.
+  const RootChunk* NextChunk(RootSet& may_fit);
+  // Whether the plan leaves one tree at the most.
+  bool names_one_tree() const { return only_given_; }
 
  private:
   // What of the plan a tree must meet by itself, since no sharing provider can.

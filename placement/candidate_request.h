@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "placement/candidate_order.h"
 #include "placement/types.h"
 
 namespace berth::placement {
@@ -42,6 +44,13 @@ struct CandidateRequest {
   bool exclude_stale_roots = false;
   bool collapse_equivalent = false;  // one candidate for equal allocations (P-201)
   std::optional<int64_t> limit;      // at least 1 (P-208)
+  CandidateOrder order;              // which come first
+};
+
+// Which roots a search may look under, beside what the request says.
+struct SearchScope {
+  std::optional<ProviderId> only;  // none: all
+  std::set<ProviderId> without;
 };
 
 }  // namespace berth::placement

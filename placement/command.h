@@ -15,7 +15,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "placement/candidate.h"
+#include "placement/candidate_request.h"
 #include "placement/fleet.h"
+#include "placement/tree.h"
 #include "placement/types.h"
 
 namespace berth::placement {
@@ -179,6 +182,34 @@ struct ApplyTopology {
   bool validate_only = false;
 };
 
+// --- claims that find their own place ---
+// A place that was found before the command's turn came, and the trees it was found in: the root's
+// and those of every provider that serves. As long as their configurations stand, only room can be
+// lacking.
+struct Choice {
+  Candidate candidate;
+  std::vector<TreePtr> trees;
+};
+struct ClaimMember {
+  ConsumerId consumer;
+  std::optional<Generation> expected_generation;  // none: new
+  std::string project;
+  std::string user;
+  std::string type;
+  std::optional<absl::Duration> lease = std::nullopt;  // none: holds until released
+  CandidateRequest query;                              // its limit and order are the command's
+};
+enum class MemberAffinity { kNone, kSameRoot, kDifferentRoots };
+struct PlaceClaims {
+  std::vector<ClaimMember> members;
+  bool one = false;  // a claim of one: faults do not say which member
+  MemberAffinity affinity = MemberAffinity::kNone;
+  CandidateOrder order;
+  // By member, best first; fewer where the search before the lock found no place for all.
+  std::vector<std::vector<Choice>> choices;
+  bool search_gave_up = false;  // it ran out of its budget
+};
+
 // --- fleet ---
 // A tracker said Hello: its service record is made or renewed (T-1, T-14).
 struct RegisterService {
@@ -260,9 +291,9 @@ using CommandBody =
                  UpdateInventory, DeleteInventory, SetProviderTraits, ClearProviderTraits,
                  SetProviderAggregates, CreateClass, DeleteClass, EnsureTrait, DeleteTrait,
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
-                 ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, RegisterService,
-                 MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode, SetFormat,
-                 FindRequest>;
+                 ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
+                 RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
+                 SetFormat, FindRequest>;
 
 // What was asked, in the words of the edge, kept with the answer under a request id: enough to make
 // the same reply from it again.

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "placement/check.h"
@@ -29,6 +30,49 @@ absl::StatusOr<std::shared_ptr<const Changes>> DecodeChanges(const Field& messag
   return changes;
 }
 
+template <typename Field>
+void AddProvider(ProviderId provider, Field* halves) {
+  halves->Add(provider.uuid.high);
+  halves->Add(provider.uuid.low);
+}
+
+template <typename Field>
+ProviderId ProviderAt(const Field& halves, int at) {
+  return ProviderId{Uuid{halves.Get(2 * at), halves.Get(2 * at + 1)}};
+}
+
+void EncodePlace(const Candidate& candidate, pb::Place* out) {
+  EncodeId(candidate.anchor.uuid, out->mutable_root());
+  for (const Allocation& allocation : candidate.allocations) {
+    AddProvider(allocation.provider, out->mutable_providers());
+    out->add_classes(static_cast<uint32_t>(allocation.resource_class));
+    out->add_amounts(allocation.amount);
+  }
+  for (const auto& [suffix, providers] : candidate.mappings) {
+    pb::PlacedGroup* group = out->add_groups();
+    group->set_suffix(suffix);
+    for (const ProviderId provider : providers) AddProvider(provider, group->mutable_providers());
+  }
+}
+
+Candidate DecodePlace(const pb::Place& in) {
+  Candidate candidate;
+  candidate.anchor = ProviderId{DecodeId(in.root())};
+  const int rows = std::min({in.providers_size() / 2, in.classes_size(), in.amounts_size()});
+  for (int i = 0; i < rows; ++i) {
+    candidate.allocations.push_back(
+        {ProviderAt(in.providers(), i), ClassId{in.classes(i)}, in.amounts(i)});
+  }
+  for (const pb::PlacedGroup& group : in.groups()) {
+    auto& [suffix, providers] =
+        candidate.mappings.emplace_back(group.suffix(), std::vector<ProviderId>());
+    for (int i = 0; i < group.providers_size() / 2; ++i) {
+      providers.push_back(ProviderAt(group.providers(), i));
+    }
+  }
+  return candidate;
+}
+
 void EncodeResult(const Result& result, pb::Answer* out) {
   for (const ProviderAnswer& provider : result.providers) {
     pb::ProviderAnswer* message = out->add_providers();
@@ -51,6 +95,8 @@ void EncodeResult(const Result& result, pb::Answer* out) {
   }
   for (const std::string& trait : result.unknown_traits) out->add_unknown_traits(trait);
   for (const std::string& warning : result.warnings) out->add_warnings(warning);
+  for (const Candidate& candidate : result.candidates) EncodePlace(candidate, out->add_places());
+  out->set_seed(result.seed);
 }
 
 Result DecodeResult(const pb::Answer& in) {
@@ -71,6 +117,8 @@ Result DecodeResult(const pb::Answer& in) {
   }
   result.unknown_traits.assign(in.unknown_traits().begin(), in.unknown_traits().end());
   result.warnings.assign(in.warnings().begin(), in.warnings().end());
+  for (const pb::Place& place : in.places()) result.candidates.push_back(DecodePlace(place));
+  result.seed = in.seed();
   return result;
 }
 

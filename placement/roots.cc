@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "placement/check.h"
 
 namespace berth::placement {
@@ -23,9 +24,26 @@ int32_t FreeOf(const InventoryRow& row, Amount used) {
   return static_cast<int32_t>(std::clamp<Amount>(free, 0, kAmountMax));
 }
 
+// What a tree has of a class. Sums in floating point, since capacities saturate.
+struct Sum {
+  double capacity = 0;
+  double free = 0;
+};
+
+int32_t ShareOf(const Sum& sum) {
+  if (sum.capacity <= 0) return 0;
+  return static_cast<int32_t>(sum.free / sum.capacity * kShareWhole);
+}
+
+void Add(const InventoryRow& row, Amount used, Sum& sum) {
+  sum.capacity += static_cast<double>(row.capacity);
+  sum.free += static_cast<double>(std::max<Amount>(row.capacity - used, 0));
+}
+
 // Writes the columns' entries of the tree at `at` anew.
 void RefreshColumns(RootChunk& chunk, int at) {
   for (RootChunk::Column& column : chunk.columns) column.free_max[at] = 0;
+  absl::InlinedVector<Sum, 8> sums(chunk.columns.size());  // parallel to the columns
   const Tree& tree = *chunk.trees[at];
   for (int position = 0; position < tree.size(); ++position) {
     auto column = chunk.columns.begin();
@@ -34,19 +52,24 @@ void RefreshColumns(RootChunk& chunk, int at) {
       const ClassId resource_class = rows[i].resource_class;
       while (column != chunk.columns.end() && column->resource_class < resource_class) ++column;
       if (column == chunk.columns.end() || column->resource_class != resource_class) {
-        column = chunk.columns.insert(column, RootChunk::Column{resource_class, {}});
+        sums.insert(sums.begin() + (column - chunk.columns.begin()), Sum());
+        column = chunk.columns.insert(column, RootChunk::Column{resource_class, {}, {}});
       }
+      const Amount used = tree.used_of(position, static_cast<int>(i));
       int32_t& entry = column->free_max[at];
-      entry = std::max(entry, FreeOf(rows[i], tree.used_of(position, static_cast<int>(i))));
+      entry = std::max(entry, FreeOf(rows[i], used));
+      Add(rows[i], used, sums[column - chunk.columns.begin()]);
     }
   }
+  for (size_t c = 0; c < sums.size(); ++c) chunk.columns[c].free_share[at] = ShareOf(sums[c]);
 }
 
 void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
   const int behind = chunk.trees.size() - at;
   for (RootChunk::Column& column : chunk.columns) {
-    int32_t* const entry = column.free_max.data() + at;
-    std::move_backward(entry, entry + behind, entry + behind + 1);
+    for (int32_t* const entry : {column.free_max.data() + at, column.free_share.data() + at}) {
+      std::move_backward(entry, entry + behind, entry + behind + 1);
+    }
   }
   chunk.ids.insert(chunk.ids.begin() + at, tree->root_id());
   chunk.marks.Own().Insert(at, *tree);
@@ -57,9 +80,10 @@ void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
 void EraseFrom(RootChunk& chunk, int at) {
   const int behind = chunk.trees.size() - at - 1;
   for (RootChunk::Column& column : chunk.columns) {
-    int32_t* const entry = column.free_max.data() + at;
-    std::move(entry + 1, entry + 1 + behind, entry);
-    column.free_max[at + behind] = 0;
+    for (int32_t* const entry : {column.free_max.data() + at, column.free_share.data() + at}) {
+      std::move(entry + 1, entry + 1 + behind, entry);
+      entry[behind] = 0;
+    }
   }
   chunk.ids.erase(chunk.ids.begin() + at);
   chunk.marks.Own().Erase(at);
@@ -67,6 +91,16 @@ void EraseFrom(RootChunk& chunk, int at) {
 }
 
 }  // namespace
+
+int32_t FreeShareOf(const Tree& tree, ClassId resource_class) {
+  Sum sum;
+  for (int position = 0; position < tree.size(); ++position) {
+    const int row = tree.config(position).FindInventory(resource_class);
+    if (row < 0) continue;
+    Add(tree.config(position).inventories[row], tree.used_of(position, row), sum);
+  }
+  return ShareOf(sum);
+}
 
 void RootChunk::Trees::Insert(int at, TreePtr tree) {
   BERTH_CHECK(size_ < kRootsMax);

@@ -3,8 +3,8 @@
 // A value with shared chunks: copying costs one pointer per chunk, changing a tree copies its chunk
 // once (a chunk that nobody else shares is changed in place). A chunk keeps, for each class that
 // any of its trees offers, the largest free amount that one provider of each tree has: an upper
-// bound that lets a search pass over a tree without looking at it; and which trees have a trait or
-// stand in an aggregate at all.
+// bound that lets a search pass over a tree without looking at it; what share of each tree is free,
+// which puts trees in order; and which trees have a trait or stand in an aggregate at all.
 #ifndef BERTH_PLACEMENT_ROOTS_H_
 #define BERTH_PLACEMENT_ROOTS_H_
 
@@ -20,6 +20,9 @@
 
 namespace berth::placement {
 
+// A share that is all of it; shares are whole numbers up to it.
+inline constexpr int32_t kShareWhole = 1 << 20;
+
 struct RootChunk {
   static constexpr int kRootsMax = kChunkRootsMax;
 
@@ -29,6 +32,8 @@ struct RootChunk {
   struct Column {
     ClassId resource_class{};
     std::array<int32_t, kRootsMax> free_max{};
+    // How much of all that each tree can give away of the class is free, in parts of kShareWhole.
+    std::array<int32_t, kRootsMax> free_share{};
   };
 
   // Trees by index. They stand in groups, so that a copy of the chunk counts up 16 groups and the
@@ -56,6 +61,9 @@ struct RootChunk {
   std::vector<Column> columns;  // rising by class
   Shared<RootMarks> marks = Shared<RootMarks>::Make();
 };
+
+// What the column of `resource_class` says of `tree`: how much of it is free.
+int32_t FreeShareOf(const Tree& tree, ClassId resource_class);
 
 class Roots {
  public:

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "placement/candidate.h"
 #include "placement/change.h"
 #include "placement/command.h"
 #include "placement/state.h"
@@ -45,6 +46,8 @@ struct ProviderAnswer {
 struct Result {
   std::vector<ProviderAnswer> providers;
   std::vector<std::pair<ConsumerId, Generation>> consumers;  // those that hold something afterwards
+  std::vector<Candidate> candidates;  // PlaceClaims: where, in the order of its members
+  uint64_t seed = 0;                  // PlaceClaims: what chance was drawn from; 0: nothing was
   bool created = false;  // EnsureClass, EnsureTrait, RegisterService: it was not there before
   std::vector<ConsumerId> absent;           // ReleaseConsumers: those that held nothing
   std::vector<OverCapacity> over_capacity;  // inventory writes
@@ -92,6 +95,8 @@ absl::StatusOr<Outcome> Decide(const State&, const ExpireLeases&, const RuleCont
 absl::StatusOr<Outcome> Decide(const State&, const Reshape&, const RuleContext&);
 // rules_topology.cc
 absl::StatusOr<Outcome> Decide(const State&, const ApplyTopology&, const RuleContext&);
+// rules_claim.cc
+absl::StatusOr<Outcome> Decide(const State&, const PlaceClaims&, const RuleContext&);
 // rules_fleet.cc
 absl::StatusOr<Outcome> Decide(const State&, const RegisterService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const MarkService&, const RuleContext&);

@@ -13,22 +13,31 @@
 #include "placement/anchor_search.h"
 #include "placement/constraint.h"
 #include "placement/refusal.h"
+#include "placement/root_ranking.h"
 #include "placement/search_plan.h"
 #include "placement/sharing.h"
 
 namespace berth::placement {
 namespace {
 
+// How many candidates of one anchor are compared for the traits that their providers have.
+constexpr int kCompared = 64;
+
 // One search on its way: visits the anchors in rounds, one candidate of each in every round
-// (P-209), until it has enough.
+// (P-209), until it has enough. In each round anchors stand by the order asked for, or by rising
+// root.
 class Search {
  public:
   Search(const State& state, const SearchPlan& plan, const SearchBudget& budget)
       : state_(state),
         plan_(plan),
+        steps_max_(budget.steps_max),
         steps_{budget.steps_max},
         sharing_(state),
         scan_(state, plan, sharing_) {}
+  // `scan_` refers to a part of this.
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
 
   // Collects candidates until there are `count`.
   void Run(int64_t count) {
@@ -40,61 +49,171 @@ class Search {
   bool HasAnother();
 
   bool spent() const { return steps_.spent(); }
+  int64_t steps_taken() const { return steps_max_ - steps_.left; }
   int64_t size() const { return static_cast<int64_t>(found_.candidates.size()); }
   SearchResult Take();
 
  private:
+  // A candidate that waits for its turn.
+  struct Ahead {
+    Candidate candidate;
+    std::vector<TreePtr> trees;
+    int64_t by_traits = 0;
+  };
+  // An anchor that is looked at, and those of its candidates that were compared, the best last.
+  struct Visit {
+    std::unique_ptr<AnchorSearch> anchor;
+    std::vector<Ahead> ahead;
+    bool ended = false;  // the anchor has no other candidates
+  };
+  // An anchor that has a candidate, with the score of the best of them.
+  struct Open {
+    RankedRoot rank;
+    Visit visit;
+  };
+
   // The first round: anchors as they come.
   void VisitNew(int64_t count);
+  // The first round where an order is given: an anchor's turn comes when no other can be better.
+  void VisitByRank(int64_t count);
+  void OpenNext(const RankedRoot& root);
+  void Compare(Visit& visit);
+  int64_t WorthByTraits(const AnchorSearch& anchor) const;
   // A further round, one anchor of it.
   void VisitAgain();
+  bool MayBeAnchor(const Tree& tree) const;
   // Whether records of the fleet let the tree of `root` serve anyone.
   bool IsInService(ProviderId root) const;
-  // Takes the next candidate of `anchor` that was not found yet; whether there was one.
-  bool TakeNext(AnchorSearch& anchor);
+  // Whether `tree` may serve as the anchor of `anchor`; it is then ready to be searched.
+  bool Begin(const TreePtr& tree, AnchorSearch& anchor);
+  // Takes the next candidate of `visit` that was not found yet; whether there was one.
+  bool TakeNext(Visit& visit);
   bool IsNew(const AnchorSearch& anchor, const Candidate& candidate);
   bool IsSharedOnly(const AnchorSearch& anchor) const;
   Candidate CandidateOf(const AnchorSearch& anchor) const;
-  void NoteTrees(const AnchorSearch& anchor);
+  void NoteTrees(const AnchorSearch& anchor, std::vector<TreePtr>& trees) const;
 
   const State& state_;
   const SearchPlan& plan_;
+  const int64_t steps_max_;
   StepBudget steps_;
   Sharing sharing_;
   AnchorScan scan_;
-  std::deque<std::unique_ptr<AnchorSearch>> waiting_;  // by rising root within each round
+  std::unique_ptr<RootRanking> ranking_;  // where an order is given
+  std::vector<Open> open_;                // a heap, the best on top
+  std::unique_ptr<AnchorSearch> spare_;   // to be used again
+  std::deque<Visit> waiting_;             // in their order within each round
   SearchResult found_;
   absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found again
 };
+
+bool Search::MayBeAnchor(const Tree& tree) const {
+  return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
+}
 
 bool Search::IsInService(ProviderId root) const {
   return NodeIsInService(state_, root) &&
          (!plan_.exclude_stale_roots || !NodeIsStale(state_, root));
 }
 
+bool Search::Begin(const TreePtr& tree, AnchorSearch& anchor) {
+  --steps_.left;
+  if (!MayBeAnchor(*tree)) return false;
+  std::vector<const SharingProvider*> foreign;
+  if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
+  if (!anchor.Begin(tree, foreign)) return false;
+  // Asked last, for a look-up costs more than all before: few roots come so far.
+  return state_.nodes().empty() || IsInService(tree->root_id());
+}
+
 void Search::VisitNew(int64_t count) {
-  const bool has_nodes = !state_.nodes().empty();
-  auto anchor = std::make_unique<AnchorSearch>(plan_, steps_);
+  if (plan_.order.given()) return VisitByRank(count);
+  Visit visit;
+  visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
   while (size() < count && !steps_.spent()) {
     const TreePtr* tree = scan_.Next();
     if (tree == nullptr) return;
-    --steps_.left;
-    if (!RootMatches(**tree, plan_.root)) continue;  // P-178
-    std::vector<const SharingProvider*> foreign;
-    if (!sharing_.empty()) foreign = sharing_.Reaching(**tree);
-    if (!anchor->Begin(*tree, foreign)) continue;
-    // Asked last, for a look-up costs more than all before: few roots come so far.
-    if (has_nodes && !IsInService((*tree)->root_id())) continue;
-    if (!TakeNext(*anchor) || anchor->is_single()) continue;
-    waiting_.push_back(std::move(anchor));
-    anchor = std::make_unique<AnchorSearch>(plan_, steps_);
+    if (!Begin(*tree, *visit.anchor)) continue;
+    visit.ended = false;
+    if (!TakeNext(visit) || visit.anchor->is_single()) continue;
+    waiting_.push_back(std::move(visit));
+    visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
   }
 }
 
+void Search::VisitByRank(int64_t count) {
+  const auto is_behind = [](const Open& a, const Open& b) { return IsBefore(b.rank, a.rank); };
+  if (!ranking_) ranking_ = std::make_unique<RootRanking>(state_, plan_, sharing_, count);
+  while (size() < count && !steps_.spent()) {
+    const RankedRoot* next = ranking_->Peek();
+    if (!open_.empty() && (next == nullptr || IsBefore(open_.front().rank, *next))) {
+      std::pop_heap(open_.begin(), open_.end(), is_behind);
+      Visit visit = std::move(open_.back().visit);
+      open_.pop_back();
+      if (TakeNext(visit) && !visit.anchor->is_single()) {
+        waiting_.push_back(std::move(visit));
+      } else {
+        spare_ = std::move(visit.anchor);
+      }
+      continue;
+    }
+    if (next == nullptr) return;
+    const size_t before = open_.size();
+    OpenNext(*next);
+    if (open_.size() > before) std::push_heap(open_.begin(), open_.end(), is_behind);
+    ranking_->Pop();
+  }
+}
+
+void Search::OpenNext(const RankedRoot& root) {
+  Visit visit;
+  visit.anchor = spare_ ? std::move(spare_) : std::make_unique<AnchorSearch>(plan_, steps_);
+  if (!Begin(*root.tree, *visit.anchor)) {
+    spare_ = std::move(visit.anchor);
+    return;
+  }
+  RankedRoot rank = root;
+  if (!plan_.order.traits.empty()) {
+    Compare(visit);
+    if (visit.ahead.empty()) return;
+    rank.score = root.by_root + visit.ahead.back().by_traits;
+  }
+  open_.push_back({rank, std::move(visit)});
+}
+
+// Finds the anchor's first candidates and puts those first whose providers have the better traits.
+void Search::Compare(Visit& visit) {
+  AnchorSearch& anchor = *visit.anchor;
+  while (static_cast<int>(visit.ahead.size()) < kCompared) {
+    visit.ended = !anchor.Next();
+    if (visit.ended) break;
+    Ahead ahead{CandidateOf(anchor), {}, WorthByTraits(anchor)};
+    if (!IsNew(anchor, ahead.candidate)) continue;
+    NoteTrees(anchor, ahead.trees);
+    visit.ahead.push_back(std::move(ahead));
+  }
+  std::reverse(visit.ahead.begin(), visit.ahead.end());
+  std::stable_sort(visit.ahead.begin(), visit.ahead.end(),
+                   [](const Ahead& a, const Ahead& b) { return a.by_traits < b.by_traits; });
+}
+
+int64_t Search::WorthByTraits(const AnchorSearch& anchor) const {
+  int64_t worth = 0;
+  for (const TraitWeight& weighted : plan_.order.traits) {
+    for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
+      const Server* server = anchor.chosen(slot);
+      if (server == nullptr || !server->config().HasTrait(weighted.trait)) continue;
+      worth += weighted.weight * kShareWhole;
+      break;
+    }
+  }
+  return worth;
+}
+
 void Search::VisitAgain() {
-  std::unique_ptr<AnchorSearch> anchor = std::move(waiting_.front());
+  Visit visit = std::move(waiting_.front());
   waiting_.pop_front();
-  if (TakeNext(*anchor)) waiting_.push_back(std::move(anchor));
+  if (TakeNext(visit)) waiting_.push_back(std::move(visit));
 }
 
 bool Search::HasAnother() {
@@ -107,11 +226,21 @@ bool Search::HasAnother() {
   return true;
 }
 
-bool Search::TakeNext(AnchorSearch& anchor) {
-  while (anchor.Next()) {
+bool Search::TakeNext(Visit& visit) {
+  if (!visit.ahead.empty()) {
+    Ahead& ahead = visit.ahead.back();
+    found_.trees.insert(found_.trees.end(), ahead.trees.begin(), ahead.trees.end());
+    found_.candidates.push_back(std::move(ahead.candidate));
+    visit.ahead.pop_back();
+    return true;
+  }
+  AnchorSearch& anchor = *visit.anchor;
+  while (!visit.ended) {
+    visit.ended = !anchor.Next();
+    if (visit.ended) break;
     Candidate candidate = CandidateOf(anchor);
     if (!IsNew(anchor, candidate)) continue;
-    NoteTrees(anchor);
+    NoteTrees(anchor, found_.trees);
     found_.candidates.push_back(std::move(candidate));
     return true;
   }
@@ -188,11 +317,11 @@ Candidate Search::CandidateOf(const AnchorSearch& anchor) const {
   return candidate;
 }
 
-void Search::NoteTrees(const AnchorSearch& anchor) {
+void Search::NoteTrees(const AnchorSearch& anchor, std::vector<TreePtr>& trees) const {
   for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
     if (anchor.chosen(slot) == nullptr) continue;
     const TreePtr& tree = *anchor.chosen(slot)->tree;
-    if (found_.trees.empty() || !(found_.trees.back() == tree)) found_.trees.push_back(tree);
+    if (trees.empty() || !(trees.back() == tree)) trees.push_back(tree);
   }
 }
 
@@ -211,9 +340,10 @@ SearchResult Search::Take() {
 }  // namespace
 
 absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
-                                            const SearchBudget& budget) {
+                                            const SearchBudget& budget, const SearchScope& scope) {
   absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
   if (!plan.ok()) return plan.status();
+  plan->scope = scope;
   const int64_t cap = std::max<int64_t>(budget.candidates_max, 1);
   const int64_t limit = request.limit.value_or(std::numeric_limits<int64_t>::max());
   Search search(state, *plan, budget);
@@ -227,6 +357,7 @@ absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateR
   }
   SearchResult result = search.Take();
   result.truncated = cut || spent;
+  result.steps = search.steps_taken();
   return result;
 }
 

@@ -11,31 +11,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "placement/candidate.h"
 #include "placement/candidate_request.h"
 #include "placement/search_budget.h"
 #include "placement/state.h"
 
 namespace berth::placement {
 
-struct Candidate {
-  ProviderId anchor;
-  std::vector<Allocation> allocations;  // summed, rising by (provider, class) (P-202)
-  std::vector<std::pair<std::string, std::vector<ProviderId>>>
-      mappings;  // suffix -> providers, in group order
-};
-
 struct SearchResult {
   std::vector<Candidate> candidates;  // anchors rising, round-robin (P-209)
   std::vector<TreePtr>
       trees;  // of the summaries: every tree with a mapped provider, rising by root (P-205)
   bool truncated = false;  // the cap or the budget cut the result (P-213)
+  int64_t steps = 0;       // of the budget, that it took
 };
 
 // Fails, in the order of P-175, with INVALID_ARGUMENT for a malformed request, NOT_FOUND for
 // unknown classes and traits (all of them named), DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED when
 // the budget ended before anything was found.
 absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
-                                            const SearchBudget& budget);
+                                            const SearchBudget& budget,
+                                            const SearchScope& scope = {});
 
 }  // namespace berth::placement
 

@@ -15,8 +15,9 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kSuffixLengthMax = 64;
-constexpr int kSuffixedMax = 64;  // groups
-constexpr int kSpreadMax = 16;    // providers
+constexpr int kSuffixedMax = 64;     // groups
+constexpr int kSpreadMax = 16;       // providers
+constexpr size_t kWeightsMax = 256;  // more could not be added up
 
 bool IsSuffix(absl::string_view text) {
   return text.size() <= kSuffixLengthMax && std::all_of(text.begin(), text.end(), [](char c) {
@@ -53,6 +54,20 @@ void CheckAggregateTerms(Form& form, const std::string& field,
   }
 }
 
+// Every weight is from `least` to kWeightMax.
+void CheckWeights(Form& form, const std::string& field, const std::vector<NamedWeight>& weights,
+                  double least) {
+  if (weights.size() > kWeightsMax) {
+    form.Fault(kInvalidField, field, absl::StrCat("must not give more than ", kWeightsMax));
+  }
+  for (const NamedWeight& each : weights) {
+    form.UpperName(field, each.name);
+    if (each.weight >= least && each.weight <= kWeightMax) continue;  // not so for a NaN
+    form.Fault(kInvalidField, field,
+               absl::StrCat("must give ", each.name, " a weight from ", least, " to ", kWeightMax));
+  }
+}
+
 absl::Status CheckOuterForm(const CandidateRequest& request) {
   Form form;
   if (request.limit && *request.limit < 1) {
@@ -75,6 +90,8 @@ absl::Status CheckOuterForm(const CandidateRequest& request) {
   CheckTraitTerms(form, "root_required", request.root_required);
   for (const std::string& trait : request.root_forbidden) form.UpperName("root_forbidden", trait);
   CheckAggregateTerms(form, "root_member_of", request.root_member_of);
+  CheckWeights(form, "order.class_weights", request.order.class_weights, 0);
+  CheckWeights(form, "order.trait_weights", request.order.trait_weights, -kWeightMax);
   return form.status();
 }
 

@@ -1,6 +1,7 @@
 #include "placement/search_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -218,6 +219,35 @@ void FindTwins(SearchPlan& plan) {
   }
 }
 
+int64_t WholeWeight(double weight) {
+  return std::llround(weight * static_cast<double>(kWeightOne));
+}
+
+// REQUIRES: plan.classes stands.
+PlannedOrder PlanOrder(const State& state, const CandidateOrder& order, const SearchPlan& plan,
+                       Names& names) {
+  PlannedOrder planned;
+  planned.strategy = order.strategy;
+  planned.seed = order.seed;
+  for (const NamedWeight& weighted : order.class_weights) {
+    planned.shares.push_back({names.Class(weighted.name), WholeWeight(weighted.weight)});
+  }
+  if (order.class_weights.empty()) {
+    for (const ClassId each : plan.classes) planned.shares.push_back({each, kWeightOne});
+  }
+  const bool by_shares = order.strategy == Strategy::kSpread || order.strategy == Strategy::kPack;
+  if (!by_shares) planned.shares.clear();
+  if (order.strategy == Strategy::kPack) {
+    for (ClassWeight& share : planned.shares) share.weight = -share.weight;
+  }
+  for (const NamedWeight& weighted : order.trait_weights) {
+    const std::optional<TraitId> trait = state.catalog().traits.Find(weighted.name);
+    const int64_t weight = WholeWeight(weighted.weight);
+    if (trait && weight != 0) planned.traits.push_back({*trait, weight});
+  }
+  return planned;
+}
+
 }  // namespace
 
 bool PlannedGroup::AsksLike(const PlannedGroup& other) const {
@@ -243,8 +273,9 @@ absl::StatusOr<SearchPlan> PlanSearch(const State& state, const CandidateRequest
   plan.root.forbidden_aggregates = request.root_forbidden_aggregates;
   plan.exclude_stale_roots = request.exclude_stale_roots;
   plan.collapse_equivalent = request.collapse_equivalent;
-  if (absl::Status status = names.status(); !status.ok()) return status;
   ListClasses(amounts, plan);
+  plan.order = PlanOrder(state, request.order, plan, names);
+  if (absl::Status status = names.status(); !status.ok()) return status;
   LayOutSlots(state, request, amounts, plan);
   LayOutSets(request, plan);
   if (plan.collapse_equivalent) FindTwins(plan);

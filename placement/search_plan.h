@@ -53,6 +53,25 @@ struct PlannedGroup {
   bool AsksLike(const PlannedGroup& other) const;
 };
 
+// Weights are whole numbers, kWeightOne being 1.
+inline constexpr int64_t kWeightOne = 1 << 20;
+struct ClassWeight {
+  ClassId resource_class{};
+  int64_t weight = 0;  // negative where less is better
+};
+struct TraitWeight {
+  TraitId trait{};
+  int64_t weight = 0;
+};
+// The order of a request, ready to be added up.
+struct PlannedOrder {
+  Strategy strategy = Strategy::kFirst;
+  std::vector<ClassWeight> shares;
+  std::vector<TraitWeight> traits;  // none of weight 0
+  uint64_t seed = 0;
+  bool given() const { return strategy != Strategy::kFirst || !traits.empty(); }
+};
+
 struct SearchPlan {
   std::vector<PlannedGroup> groups;
   std::vector<Slot> slots;       // by group, then by class; those of spreads last
@@ -73,6 +92,8 @@ struct SearchPlan {
   // Whether amounts of several slots on one provider add up (P-197). False only in a plan that
   // leaves this out to tell what stands in the way.
   bool amounts_add_up = true;
+  PlannedOrder order;
+  SearchScope scope;
   // One choice can spoil another: two slots ask for one class, or must be apart or together.
   bool slots_interact = false;
   // Nothing can match, whatever the anchor: a tree that is not there, a trait that nobody has.

@@ -60,11 +60,14 @@ CandidateWriter::CandidateWriter(const placement::State& state,
       result_(result),
       writer_(kBytesOfAnEntry * (result.candidates.size() + result.trees.size())) {}
 
-WireBytes CandidateWriter::Write(bool with_summaries) {
+WireBytes CandidateWriter::Write(bool with_summaries, uint64_t seed) {
   Revision();
   for (const placement::Candidate& candidate : result_.candidates) Candidate(candidate);
   if (with_summaries) Summaries();
   if (result_.truncated) writer_.Number(pb::FindCandidatesResponse::kTruncatedFieldNumber, 1);
+  if (seed != 0) {
+    writer_.Number(pb::FindCandidatesResponse::kSeedFieldNumber, static_cast<int64_t>(seed));
+  }
   return writer_.Release();
 }
 

@@ -21,8 +21,8 @@ class CandidateWriter {
   // `state` and `result` must outlive the writer.
   CandidateWriter(const placement::State& state, const placement::SearchResult& result);
 
-  // The answer, with summaries or without.
-  WireBytes Write(bool with_summaries);
+  // The answer, with summaries or without. `seed`: what chance was drawn from; 0: nothing was.
+  WireBytes Write(bool with_summaries, uint64_t seed = 0);
 
  private:
   void Revision();

@@ -1,12 +1,14 @@
 #include "berth/placement/v1/candidate.grpc.pb.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "placement/claim_search.h"
 #include "placement/explain.h"
 #include "placement/room.h"
 #include "services/call.h"
 #include "services/candidate_writer.h"
 #include "services/placement_services.h"
 #include "services/wire_candidate.h"
+#include "services/wire_claim.h"
 #include "services/wire_explanation.h"
 
 namespace berth::services {
@@ -64,6 +66,15 @@ class CandidateService final : public Service {
                pb::GetCapacityResponse* answer) { return Count(state, asked, answer); });
   }
 
+  Reactor* Claim(Context* context, const pb::ClaimRequest* request,
+                 pb::ClaimResponse* response) override {
+    return SearchAndWrite(context, request, response, ClaimCommand, FillClaim);
+  }
+  Reactor* ClaimMany(Context* context, const pb::ClaimManyRequest* request,
+                     pb::ClaimManyResponse* response) override {
+    return SearchAndWrite(context, request, response, ClaimManyCommand, FillClaimMany);
+  }
+
  private:
   absl::Status Say(const State& state, const pb::ExplainRequest& request,
                    pb::ExplainResponse* response) const {
@@ -92,13 +103,39 @@ class CandidateService final : public Service {
     return absl::OkStatus();
   }
 
+  // A write whose places a worker looks for first; what becomes of them is the ledger's to say.
+  template <typename Request, typename Response>
+  Reactor* SearchAndWrite(Context* context, const Request* request, Response* response,
+                          absl::StatusOr<placement::CommandBody> (*convert)(const Request&),
+                          void (*fill)(const WriteAnswer&, Response*)) {
+    UnaryCall* const call = edge_->Begin(context, request);
+    auto made = edge_->CommandFor(*request, [&] { return convert(*request); });
+    if (!made.ok()) {
+      call->End(made.status());
+      return call;
+    }
+    auto command = std::make_shared<placement::Command>(*std::move(made));
+    edge_->OnWorker(call, [this, call, command, response, fill] {
+      auto& claims = std::get<placement::PlaceClaims>(command->body);
+      const placement::StatePtr state = edge_->ledger()->Newest();
+      const absl::Status status = placement::FindChoices(*state, budget_, &claims);
+      if (!status.ok()) return call->End(status);
+      edge_->Submit(std::move(*command), call, [response, fill](const WriteAnswer& answer) {
+        SetRevision(answer.decision.revision, response->mutable_revision());
+        fill(answer, response);
+      });
+    });
+    return call;
+  }
+
   absl::Status Find(const State& state, const pb::FindCandidatesRequest& request,
                     grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);
     BERTH_RETURN_IF_ERROR(wanted.status());
     const auto found = placement::FindCandidates(state, *wanted, budget_);
     BERTH_RETURN_IF_ERROR(found.status());
-    WireBytes written = CandidateWriter(state, *found).Write(!request.omit_summaries());
+    WireBytes written =
+        CandidateWriter(state, *found).Write(!request.omit_summaries(), wanted->order.seed);
     const size_t size = written.size;
     // gRPC sends the very bytes, and frees them.
     const grpc::Slice slice(written.data.release(), size,

@@ -1,5 +1,6 @@
 #include "services/wire_candidate.h"
 
+#include <random>
 #include <utility>
 
 #include "services/wire_provider.h"
@@ -7,6 +8,7 @@
 namespace berth::services {
 
 using placement::AggregateId;
+using placement::CandidateOrder;
 using placement::CandidateRequest;
 using placement::ProviderId;
 
@@ -73,6 +75,12 @@ placement::GroupPolicy PolicyOf(pb::GroupPolicy policy) {
   }
 }
 
+// Never 0, which says that nothing was left to chance.
+uint64_t NewSeed() {
+  static thread_local std::mt19937_64 random{std::random_device{}()};
+  return std::max<uint64_t>(random(), 1);
+}
+
 }  // namespace
 
 absl::StatusOr<CandidateRequest> CandidateQueryOf(const std::string& field,
@@ -93,13 +101,43 @@ absl::StatusOr<CandidateRequest> CandidateQueryOf(const std::string& field,
   return to;
 }
 
+absl::StatusOr<CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& from) {
+  CandidateOrder order;
+  switch (from.strategy()) {
+    case pb::STRATEGY_UNSPECIFIED:
+    case pb::STRATEGY_FIRST:
+      break;
+    case pb::STRATEGY_SPREAD:
+      order.strategy = placement::Strategy::kSpread;
+      break;
+    case pb::STRATEGY_PACK:
+      order.strategy = placement::Strategy::kPack;
+      break;
+    case pb::STRATEGY_RANDOM:
+      order.strategy = placement::Strategy::kRandom;
+      order.seed = from.has_seed() ? from.seed() : NewSeed();
+      break;
+    default:
+      return InvalidField("order.strategy", "is none that there is");
+  }
+  for (const auto* entry : SortedEntries(from.class_weights())) {
+    order.class_weights.push_back({entry->first, entry->second});
+  }
+  for (const auto* entry : SortedEntries(from.trait_weights())) {
+    order.trait_weights.push_back({entry->first, entry->second});
+  }
+  return order;
+}
+
 absl::StatusOr<CandidateRequest> CandidateRequestOf(const pb::FindCandidatesRequest& request) {
   if (!request.has_query()) return InvalidField("query", "is required");
   absl::StatusOr<CandidateRequest> to = CandidateQueryOf("query", request.query());
   BERTH_RETURN_IF_ERROR(to.status());
+  absl::StatusOr<CandidateOrder> order = CandidateOrderOf(request.order());
+  BERTH_RETURN_IF_ERROR(order.status());
+  to->order = *std::move(order);
   if (request.has_limit()) to->limit = request.limit();
   to->collapse_equivalent = request.collapse_equivalent();
-  if (request.has_order()) return NotOffered("order");
   return to;
 }
 

@@ -13,9 +13,11 @@ namespace berth::services {
 
 absl::StatusOr<placement::CandidateRequest> CandidateRequestOf(
     const pb::FindCandidatesRequest& request);
-// What shall fit; `field` names the query.
+// What shall fit, without an order; `field` names the query.
 absl::StatusOr<placement::CandidateRequest> CandidateQueryOf(const std::string& field,
                                                              const pb::CandidateQuery& query);
+// With a seed where chance decides: the caller's, else a new one.
+absl::StatusOr<placement::CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& order);
 
 }  // namespace berth::services
 

@@ -20,6 +20,7 @@ constexpr int kNearMisses = 5;
 
 struct CandidateArguments {
   QueryOptions query;
+  OrderOptions order;
   int limit = kLimit;
   bool explain = false;
 };
@@ -39,10 +40,14 @@ absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
   if (!query.ok()) return query.status();
   pb::FindCandidatesRequest request;
   *request.mutable_query() = *query;
+  const auto order = OrderOf(arguments.order);
+  if (!order.ok()) return order.status();
+  *request.mutable_order() = *order;
   request.set_limit(arguments.limit);
   pb::FindCandidatesResponse answer;
   const absl::Status called = session.Call(request, &answer);
   if (!called.ok()) return called;
+  if (answer.seed() != 0) session.Say(absl::StrCat("drawn from --seed ", answer.seed()));
   if (answer.truncated()) session.Say("the search was cut short: there may be more");
   std::vector<std::string> roots;
   for (const pb::Candidate& candidate : answer.candidates()) {
@@ -67,6 +72,7 @@ void AddCandidateCommand(CLI::App& app, Session& session) {
   command->group("Find and claim");
   CandidateArguments& arguments = Does(command, session, Candidates);
   AddQueryOptions(command, &arguments.query);
+  AddOrderOptions(command, &arguments.order);
   command->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
   command->add_flag("--explain", arguments.explain, "Say why these and no others");
 }

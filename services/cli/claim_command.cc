@@ -6,23 +6,23 @@
 #include "absl/time/time.h"
 #include "berth/placement/v1/allocation.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
+#include "berth/placement/v1/provider.pb.h"
 #include "services/cli/amounts.h"
 #include "services/cli/candidate_view.h"
 #include "services/cli/command.h"
 #include "services/cli/failure.h"
 #include "services/cli/provider_names.h"
 #include "services/cli/query_options.h"
+#include "services/cli/retry.h"
 
 namespace berth::cli {
 namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kSearchesMax = 5;
-constexpr int kCandidatesTried = 10;
-
 struct ClaimArguments {
   QueryOptions query;
+  OrderOptions order;
   std::string consumer, provider, lease;
   std::string project = "default";
   std::string user = "berth";
@@ -77,38 +77,55 @@ absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
   return absl::OkStatus();
 }
 
-// Whether another candidate may do where this one was refused.
-bool TriesNext(const absl::Status& status) {
-  const std::string reason = ReasonOf(status);
-  return reason == "CAPACITY_EXCEEDED" || reason == "NO_INVENTORY" ||
-         reason == "UNIT_CONSTRAINT_VIOLATED" || reason == "PROVIDER_NOT_FOUND";
+// One step: the server finds the place and takes it. A write whose answer was lost, or that was not
+// begun, is sent again under its id.
+absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
+                      const pb::ConsumerAllocations& claimant, pb::GetAllocationsResponse* taken) {
+  pb::ClaimRequest request;
+  pb::ClaimConsumer* consumer = request.mutable_consumer();
+  consumer->set_consumer_uuid(claimant.consumer_uuid());
+  if (claimant.has_generation()) {
+    consumer->set_generation(claimant.generation());
+  } else {
+    consumer->mutable_new_consumer();
+  }
+  consumer->set_project_id(claimant.project_id());
+  consumer->set_user_id(claimant.user_id());
+  consumer->set_consumer_type(claimant.consumer_type());
+  if (claimant.has_lease()) *consumer->mutable_lease() = claimant.lease();
+  const auto query = QueryOf(session, arguments.query);
+  if (!query.ok()) return query.status();
+  *request.mutable_query() = *query;
+  const auto order = OrderOf(arguments.order);
+  if (!order.ok()) return order.status();
+  *request.mutable_order() = *order;
+  pb::ClaimResponse answer;
+  const absl::Status called = WhileOpen([&] { return session.Call(request, &answer); });
+  if (!called.ok()) return called;
+  if (answer.seed() != 0) session.Say(absl::StrCat("drawn from --seed ", answer.seed()));
+  *taken->mutable_revision() = answer.revision();
+  pb::Consumer* holder = taken->mutable_consumer();
+  holder->set_uuid(claimant.consumer_uuid());
+  holder->set_generation(answer.generation());
+  holder->set_project_id(claimant.project_id());
+  holder->set_user_id(claimant.user_id());
+  holder->set_consumer_type(claimant.consumer_type());
+  *holder->mutable_allocations() = answer.candidate().allocations();
+  return absl::OkStatus();
 }
 
-// The first candidate that is still free when its turn comes, over a few searches.
-absl::Status TakeFirst(Session& session, const pb::CandidateQuery& query,
-                       pb::ConsumerAllocations claimant, pb::GetAllocationsResponse* taken,
-                       NamesByUuid* names) {
-  absl::Status refused;
-  for (int search = 0; search < kSearchesMax; ++search) {
-    pb::FindCandidatesRequest request;
-    *request.mutable_query() = query;
-    request.set_limit(kCandidatesTried);
-    pb::FindCandidatesResponse found;
-    const absl::Status called = session.Call(request, &found);
-    if (!called.ok()) return called;
-    if (found.candidates().empty()) {
-      return Refused(absl::StatusCode::kFailedPrecondition, kNothingFits,
-                     "no host has room for this");
-    }
-    *names = NamesOf(found.summaries());
-    for (const pb::Candidate& candidate : found.candidates()) {
-      *claimant.mutable_allocations() = candidate.allocations();
-      *claimant.mutable_mappings() = candidate.mappings();
-      refused = Take(session, claimant, taken);
-      if (refused.ok() || !TriesNext(refused)) return refused;
-    }
+// The names of the providers in `consumer`'s allocations, for people; what is gone is left out.
+NamesByUuid NamesIn(Session& session, const pb::Consumer& consumer) {
+  NamesByUuid names;
+  if (session.settings.format != Format::kTable) return names;
+  for (const pb::ProviderAllocation& allocation : consumer.allocations()) {
+    pb::GetProviderRequest request;
+    request.set_provider_uuid(allocation.provider_uuid());
+    pb::GetProviderResponse answer;
+    if (!session.Call(request, &answer).ok()) continue;
+    names[allocation.provider_uuid()] = answer.provider().name();
   }
-  return refused;
+  return names;
 }
 
 absl::Status TakeFrom(Session& session, const ClaimArguments& arguments,
@@ -137,10 +154,9 @@ absl::Status Claim(Session& session, const ClaimArguments& arguments) {
     const absl::Status took = TakeFrom(session, arguments, *claimant, &taken, &names);
     if (!took.ok()) return took;
   } else {
-    const auto query = QueryOf(session, arguments.query);
-    if (!query.ok()) return query.status();
-    const absl::Status took = TakeFirst(session, *query, *claimant, &taken, &names);
+    const absl::Status took = TakeBest(session, arguments, *claimant, &taken);
     if (!took.ok()) return took;
+    names = NamesIn(session, taken.consumer());
   }
   return session.Print(taken, ClaimPage(taken.consumer(), names, session.screen),
                        {taken.consumer().uuid()});
@@ -160,12 +176,13 @@ absl::Status Release(Session& session, const ReleaseArguments& arguments) {
 }  // namespace
 
 void AddClaimCommands(CLI::App& app, Session& session) {
-  CLI::App* claim = AddVerb(app, "claim", "Take room for a consumer, where it first fits",
-                            "berth claim --resources VCPU=4,MEMORY_MB=8Gi --project team-a\n"
+  CLI::App* claim = AddVerb(app, "claim", "Find room for a consumer and take it, in one step",
+                            "berth claim --resources VCPU=4,MEMORY_MB=8Gi --order spread\n"
                             "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)");
   claim->group("Find and claim");
   ClaimArguments& claiming = Does(claim, session, Claim);
   AddQueryOptions(claim, &claiming.query);
+  AddOrderOptions(claim, &claiming.order);
   claim->add_option("--provider", claiming.provider, "Take it there, whatever else would fit");
   claim->add_option("--consumer", claiming.consumer, "Who takes it: a uuid; none: a random one");
   claim->add_option("--project", claiming.project, "Who pays")->capture_default_str();

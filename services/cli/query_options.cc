@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/cli/amounts.h"
@@ -20,6 +21,20 @@ constexpr char kGroupForm[] =
 
 absl::Status Wrong(const std::string& text) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is wrong: ", kGroupForm));
+}
+
+absl::Status ReadWeights(const std::vector<std::string>& texts,
+                         google::protobuf::Map<std::string, double>* weights) {
+  for (const std::string& text : Listed(texts)) {
+    const std::vector<std::string> pair = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    double weight = 0;
+    if (pair.size() != 2 || !absl::SimpleAtod(pair[1], &weight)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", text, "' is wrong: a weight looks like VCPU=0.5"));
+    }
+    (*weights)[pair[0]] = weight;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadFilter(const std::string& text, pb::RequestGroup* group) {
@@ -105,6 +120,31 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
                       "Suffixes, with commas, of groups none of which is served under another");
   AddList(command, "--max-providers", &options->max_providers,
           "Classes whose amount several providers may share: VCPU=2");
+}
+
+void AddOrderOptions(CLI::App* command, OrderOptions* options) {
+  command
+      ->add_option("--order", options->strategy,
+                   "Which hosts come first: by uuid, most free, least free, by chance")
+      ->check(CLI::IsMember({"first", "spread", "pack", "random"}));
+  AddList(command, "--class-weight", &options->class_weights,
+          "How much a class counts for spread and pack: VCPU=2,MEMORY_MB=1");
+  AddList(command, "--trait-weight", &options->trait_weights,
+          "How much a trait counts in favour, or against: CUSTOM_FAST=0.5,CUSTOM_OLD=-1");
+  command->add_option("--seed", options->seed, "Chance draws from this, to have an answer again");
+}
+
+absl::StatusOr<pb::CandidateOrder> OrderOf(const OrderOptions& options) {
+  pb::CandidateOrder order;
+  if (options.strategy == "first") order.set_strategy(pb::STRATEGY_FIRST);
+  if (options.strategy == "spread") order.set_strategy(pb::STRATEGY_SPREAD);
+  if (options.strategy == "pack") order.set_strategy(pb::STRATEGY_PACK);
+  if (options.strategy == "random") order.set_strategy(pb::STRATEGY_RANDOM);
+  absl::Status read = ReadWeights(options.class_weights, order.mutable_class_weights());
+  if (read.ok()) read = ReadWeights(options.trait_weights, order.mutable_trait_weights());
+  if (!read.ok()) return read;
+  if (options.seed) order.set_seed(*options.seed);
+  return order;
 }
 
 absl::StatusOr<pb::RequestGroup> ParseGroup(const std::string& text) {

@@ -1,7 +1,9 @@
-// The query of candidates and claims, from the options that both commands have.
+// The query and the order of candidates and claims, from the options that both commands have.
 #ifndef BERTH_SERVICES_CLI_QUERY_OPTIONS_H_
 #define BERTH_SERVICES_CLI_QUERY_OPTIONS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,18 @@ struct QueryOptions {
   bool exclude_stale = false;
   bool ignore_unknown_forbidden = false;
 };
+
+// Which places come first.
+struct OrderOptions {
+  std::string strategy;
+  std::vector<std::string> class_weights, trait_weights;
+  std::optional<uint64_t> seed;
+};
+
+void AddOrderOptions(CLI::App* command, OrderOptions* options);
+
+// The order; empty where no option says one. kInvalidArgument for weights that do not read.
+absl::StatusOr<placement::v1::CandidateOrder> OrderOf(const OrderOptions& options);
 
 // Adds the options to `command`; what they say goes to `options`, which must live as long.
 void AddQueryOptions(CLI::App* command, QueryOptions* options);

@@ -40,6 +40,7 @@ struct Settings {
   int groups = 6;
   int64_t count = 0;  // 0: as many as the time allows
   bool hot = false;
+  bool spread = false;
   size_t request_bytes = 0;
   size_t answer_bytes = 0;
 };
@@ -170,6 +171,13 @@ int Claim(const Settings& settings) {
   return Tell(RunLoop(loop));
 }
 
+int ClaimSearch(const Settings& settings) {
+  ClaimSearchRequests requests(settings.spread);
+  LoopOptions loop = LoopOf(settings, absl::StrCat(kService, "CandidateService/Claim"));
+  loop.request = [&](int64_t) { return requests.Next(); };
+  return Tell(RunLoop(loop));
+}
+
 int FindCandidates(const Settings& settings) {
   const std::string request = CandidatesRequest(settings.limit);
   size_t answer_bytes = 0;
@@ -252,12 +260,14 @@ int Main(int argc, char** argv) {
     command->add_option("--groups", settings.groups);
     command->add_option("--count", settings.count);
     command->add_flag("--hot", settings.hot);
+    command->add_flag("--spread", settings.spread);
     command->add_option("--request-bytes", settings.request_bytes);
     command->add_option("--answer-bytes", settings.answer_bytes);
   };
   add("load-hosts", "Creates the hosts", LoadHosts);
   add("load-devices", "Creates the host with devices", LoadDevices);
   add("claim", "Claims on random hosts, or on the hot one", Claim);
+  add("claim-search", "Claims wherever placement finds room", ClaimSearch);
   add("candidates", "Searches candidates", FindCandidates);
   add("devices", "Searches ways to take several devices of one host", FindDevices);
   add("register", "Registers new hosts", Register);

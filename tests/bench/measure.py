@@ -68,6 +68,9 @@ def measure_rounds(world, peer, echo, sizes, figures, options):
             figures.keep(f"claims.{in_flight}", world.load("claim", *at, *hosts, *seconds, in_flight))
             figures.keep(f"pgbench.{connections}", world.pgbench("claim.sql", connections, options.seconds))
         figures.keep("pgbench_in_steps.16", world.pgbench("claim_in_steps.sql", 16, options.seconds))
+        figures.keep(f"claim_search.{IN_FLIGHT[-1]}", world.load("claim-search", *at, *seconds, IN_FLIGHT[-1]))
+        figures.keep(f"claim_search_spread.{IN_FLIGHT[-1]}",
+                     world.load("claim-search", "--spread", *at, *seconds, IN_FLIGHT[-1]))
         for in_flight in (64, 512):
             figures.keep(f"hot_claims.{in_flight}", world.load("claim", "--hot", *at, *hosts, *seconds, in_flight))
         for in_flight in (1, 10):

@@ -39,6 +39,13 @@ std::string DeviceUuid(int device) {
   return absl::StrFormat("11111111-0000-4000-8000-%012d", device);
 }
 
+std::string RandomConsumer(std::mt19937_64& random) {
+  const uint64_t high = random();
+  const uint64_t low = random();
+  return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", high >> 32, (high >> 16) & 0xffff,
+                         high & 0xfff, low >> 52, low & 0xffffffffffff);
+}
+
 }  // namespace
 
 std::string HostUuid(int64_t number) {
@@ -128,14 +135,30 @@ std::string ClaimRequests::Next() {
 }
 
 std::string ClaimRequests::NextOn(int64_t number) {
-  const uint64_t high = random_();
-  const uint64_t low = random_();
-  const std::string consumer =
-      absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", high >> 32, (high >> 16) & 0xffff,
-                      high & 0xfff, low >> 52, low & 0xffffffffffff);
+  const std::string consumer = RandomConsumer(random_);
   const std::string host = HostUuid(number);
   bytes_.replace(consumer_at_, consumer.size(), consumer);
   bytes_.replace(host_at_, host.size(), host);
+  return bytes_;
+}
+
+ClaimSearchRequests::ClaimSearchRequests(bool spread) {
+  pb::ClaimRequest request;
+  pb::ClaimConsumer* consumer = request.mutable_consumer();
+  consumer->set_consumer_uuid(kAnyConsumer);
+  consumer->mutable_new_consumer();
+  consumer->set_project_id("bench");
+  consumer->set_user_id("bench");
+  consumer->set_consumer_type("INSTANCE");
+  AddAmounts(request.mutable_query()->add_groups()->mutable_resources());
+  if (spread) request.mutable_order()->set_strategy(pb::STRATEGY_SPREAD);
+  bytes_ = request.SerializeAsString();
+  consumer_at_ = bytes_.find(kAnyConsumer);
+}
+
+std::string ClaimSearchRequests::Next() {
+  const std::string consumer = RandomConsumer(random_);
+  bytes_.replace(consumer_at_, consumer.size(), consumer);
   return bytes_;
 }
 

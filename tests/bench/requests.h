@@ -50,6 +50,19 @@ class ClaimRequests {
   std::mt19937_64 random_{std::random_device{}()};
 };
 
+// The same claims, each leaving it to placement where: the first host that has room, or the one where
+// most is free.
+class ClaimSearchRequests {
+ public:
+  explicit ClaimSearchRequests(bool spread);
+  std::string Next();
+
+ private:
+  std::string bytes_;
+  size_t consumer_at_ = 0;
+  std::mt19937_64 random_{std::random_device{}()};
+};
+
 // Up to `limit` places for such a claim, with summaries.
 std::string CandidatesRequest(int limit);
 inline constexpr int kDeviceCandidates = 10;

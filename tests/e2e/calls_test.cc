@@ -36,8 +36,6 @@ using ::google::protobuf::MethodDescriptor;
 
 // What this release describes and does not do, and why.
 const std::map<std::string, const char*> kUnimplemented = {
-    {"CandidateService/Claim", "claims in one step come with strategies"},
-    {"CandidateService/ClaimMany", "comes with Claim"},
     {"FleetService/DeleteService", "needs instances and migrations to look at"},
     {"FleetService/CreateNode", "a node's record is made by its first report"},
     {"FleetService/GetNodeStatistics", "comes with the host API"},

@@ -149,6 +149,33 @@ class CommandLine(BerthCase):
         self.berth("class", "create", "CUSTOM_MARK_CLASS", code=4)
         self.berth("class", "delete", "CUSTOM_MARK_CLASS")
 
+    def test_a_claim_goes_where_the_order_says(self):
+        self.berth("trait", "create", "CUSTOM_ORDER")
+        hosts = {self.host(name): name for name in ("order-a", "order-b")}
+        for name in hosts.values():
+            self.berth("trait", "add", name, "CUSTOM_ORDER")
+        wish = ("-r", "VCPU=2", "--required", "CUSTOM_ORDER")
+
+        def root(*order):
+            return self.json("candidates", *wish, *order)["candidates"][0]["rootUuid"]
+
+        def claim(consumer, *order):
+            taken = self.json("claim", *wish, "--consumer", consumer, *order)["consumer"]
+            return taken["allocations"][0]["providerUuid"]
+
+        first = claim(FIRST, "--order", "spread")
+        self.assertEqual(root("--order", "pack"), first)
+        self.assertNotEqual(root("--order", "spread"), first)
+        self.assertNotEqual(claim(SECOND, "--order", "spread"), first)
+        self.assertEqual(root("--order", "random", "--seed", "7"), root("--order", "random", "--seed", "7"))
+        self.berth("trait", "create", "CUSTOM_ORDER_FAST")
+        self.berth("trait", "add", hosts[first], "CUSTOM_ORDER_FAST")
+        self.assertEqual(root("--trait-weight", "CUSTOM_ORDER_FAST=1"), first)
+        self.assertNotEqual(root("--trait-weight", "CUSTOM_ORDER_FAST=-1"), first)
+        self.berth("candidates", *wish, "--class-weight", "VCPU", code=2)
+        self.berth("release", FIRST)
+        self.berth("release", SECOND)
+
     def test_a_claim_is_found_taken_shown_and_released(self):
         self.berth("trait", "create", "CUSTOM_CLAIMS")
         uuid = self.host("claims")

@@ -48,6 +48,19 @@ int64_t FreeMax(const Tree& tree, ClassId resource_class) {
   return std::min(most, kAmountMax);
 }
 
+int32_t FreeShare(const Tree& tree, ClassId resource_class) {
+  double capacity = 0;
+  double free = 0;
+  for (int position = 0; position < tree.size(); ++position) {
+    const int row = tree.config(position).FindInventory(resource_class);
+    if (row < 0) continue;
+    const Amount offered = tree.config(position).inventories[row].capacity;
+    capacity += static_cast<double>(offered);
+    free += std::max(0.0, static_cast<double>(offered - tree.used_of(position, row)));
+  }
+  return capacity > 0 ? static_cast<int32_t>(free / capacity * kShareWhole) : 0;
+}
+
 using Model = std::map<ProviderId, TreePtr>;
 
 void ExpectSame(const Roots& roots, const Model& model) {
@@ -66,11 +79,16 @@ void ExpectSame(const Roots& roots, const Model& model) {
                          [&](const auto& entry) { return entry.resource_class == resource_class; });
         ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free_max[at],
                   FreeMax(*expected->second, resource_class));
+        ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free_share[at],
+                  FreeShare(*expected->second, resource_class));
+        ASSERT_EQ(FreeShareOf(*expected->second, resource_class),
+                  FreeShare(*expected->second, resource_class));
       }
     }
     for (const RootChunk::Column& column : chunk->columns) {
       for (int at = chunk->trees.size(); at < RootChunk::kRootsMax; ++at) {
         ASSERT_EQ(column.free_max[at], 0);
+        ASSERT_EQ(column.free_share[at], 0);
       }
     }
   }

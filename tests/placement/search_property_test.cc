@@ -69,6 +69,44 @@ void ExpectExact(const World& world, const CandidateRequest& request, const std:
   if (testing::Test::HasFailure()) ADD_FAILURE() << notation;
 }
 
+CandidateOrder RandomOrder(Dice& dice) {
+  CandidateOrder order;
+  order.strategy = static_cast<Strategy>(dice.Roll(4));
+  order.seed = static_cast<uint64_t>(dice.Roll(1000));
+  if (dice.Chance(30)) order.class_weights.push_back({dice.Pick(Classes()), 1.0 * dice.Roll(9)});
+  while (dice.Chance(40)) {
+    order.trait_weights.push_back({dice.Pick(Traits()), dice.Roll(40) / 8.0 - 2.5});
+  }
+  return order;
+}
+
+// In another order they are the same candidates, and a limit leaves the first of them.
+void ExpectOrdered(Dice& dice, const World& world, CandidateRequest request) {
+  const auto plain = FindCandidates(world.state(), request, SearchBudget{});
+  request.order = RandomOrder(dice);
+  const auto ordered = FindCandidates(world.state(), request, SearchBudget{});
+  ASSERT_EQ(plain.status(), ordered.status());
+  if (!plain.ok()) return;
+  const auto texts = [&](const SearchResult& result) {
+    std::vector<std::string> all;
+    for (const Candidate& each : result.candidates) {
+      all.push_back(ToString(world.state(), Plain(world.state(), each)));
+    }
+    return all;
+  };
+  std::vector<std::string> expected = texts(*plain);
+  std::vector<std::string> found = texts(*ordered);
+  if (!found.empty()) {
+    const int limit = 1 + dice.Roll(static_cast<int>(found.size()));
+    request.limit = limit;
+    const auto limited = FindCandidates(world.state(), request, SearchBudget{});
+    EXPECT_EQ(texts(*limited), std::vector<std::string>(found.begin(), found.begin() + limit));
+  }
+  std::sort(expected.begin(), expected.end());
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(expected, found);
+}
+
 struct Kind {
   bool sharing = false;
   bool suffixed = false;
@@ -89,6 +127,7 @@ TEST_P(SearchProperty, EqualsTryingEverything) {
     for (int i = 0; i < 3; ++i) {
       const CandidateRequest request = RandomRequest(dice, random, GetParam().suffixed);
       ExpectExact(world, request, random.notation);
+      ExpectOrdered(dice, world, request);
       const auto result = FindCandidates(world.state(), request, SearchBudget{});
       if (!result.ok() || result->candidates.empty()) continue;
       ++found;

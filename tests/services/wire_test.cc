@@ -150,6 +150,28 @@ TEST(WireTest, EveryPartOfAQueryArrives) {
   EXPECT_TRUE(to->collapse_equivalent);
 }
 
+TEST(WireTest, OrdersComeAcross) {
+  pb::CandidateOrder from;
+  EXPECT_FALSE(CandidateOrderOf(from)->given());
+  from.set_strategy(pb::STRATEGY_PACK);
+  (*from.mutable_class_weights())["VCPU"] = 2;
+  (*from.mutable_trait_weights())["CUSTOM_A"] = -1;
+  from.set_seed(7);
+  absl::StatusOr<placement::CandidateOrder> order = CandidateOrderOf(from);
+  ASSERT_TRUE(order.ok());
+  EXPECT_EQ(order->strategy, placement::Strategy::kPack);
+  EXPECT_EQ(order->class_weights[0].name, "VCPU");
+  EXPECT_EQ(order->class_weights[0].weight, 2);
+  EXPECT_EQ(order->trait_weights[0].weight, -1);
+  EXPECT_EQ(order->seed, 0u);  // nothing is left to chance
+  from.set_strategy(pb::STRATEGY_RANDOM);
+  EXPECT_EQ(CandidateOrderOf(from)->seed, 7u);
+  from.clear_seed();
+  EXPECT_NE(CandidateOrderOf(from)->seed, 0u);
+  from.set_strategy(static_cast<pb::Strategy>(99));
+  EXPECT_EQ(FieldOf(CandidateOrderOf(from).status()), "order.strategy");
+}
+
 TEST(WireTest, NulIsRefusedWhereverItStands) {
   const std::string nul("a\0b", 3);
   pb::SetAllocationsRequest request;

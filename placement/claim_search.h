@@ -1,0 +1,85 @@
+// ClaimSearch: finds a place for each member of a PlaceClaims, one after the other, each over what
+// those before it left.
+//
+// The same search runs twice: on a worker, over a published state, where it finds several choices a
+// member; and under the ledger's lock, over the batch, where it takes the best choice that still
+// fits and looks further only where none does. What the members hold already counts as free. Pure:
+// same state and command, same places. Used by one thread, for one command; the state and the
+// command must outlive it.
+#ifndef BERTH_PLACEMENT_CLAIM_SEARCH_H_
+#define BERTH_PLACEMENT_CLAIM_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "placement/command.h"
+#include "placement/search.h"
+#include "placement/search_plan.h"
+#include "placement/state.h"
+
+namespace berth::placement {
+
+// How many choices the search before the lock hands over.
+inline constexpr int kChoicesOfOne = 16;
+inline constexpr int kChoicesOfMany = 4;  // for each of several members
+
+class ClaimSearch {
+ public:
+  // `choices_max`: how many choices each member is to get.
+  ClaimSearch(const State& state, const PlaceClaims& claims, int choices_max, int64_t steps_max);
+
+  // One candidate for each member, in their order. Fails with FAILED_PRECONDITION / NO_CANDIDATE
+  // naming the consumer that finds no room, or DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED; like
+  // FindCandidates where a query is malformed or names what is not known. Called once.
+  absl::StatusOr<std::vector<Candidate>> Place();
+
+  // What Place found for each member, best first: those after the first were not taken. Fewer lists
+  // than members where Place failed.
+  std::vector<std::vector<Choice>> TakeFound() { return std::move(found_); }
+
+ private:
+  absl::Status PlaceEach(std::optional<ProviderId> under, std::vector<Candidate>& placed);
+  // All members under one root, those tried first that the first member prefers.
+  absl::Status PlaceUnderOneRoot(std::vector<Candidate>& placed);
+  bool TryUnder(ProviderId root, absl::Status& failed, std::vector<Candidate>& placed);
+  // Necessary for all members to fit into the tree of `root`.
+  bool CouldHoldAll(ProviderId root) const;
+
+  // The best choice of the member that stands as it stood and fits; null where there is none.
+  const Choice* StandingChoice(int member, const SearchScope& scope) const;
+  bool Stands(int member, const Choice& choice, const SearchScope& scope) const;
+  PlannedOrder OrderOf(int member) const;
+  // What the choice is worth by `order` as it stands now.
+  int64_t WorthOf(const Choice& choice, const PlannedOrder& order) const;
+  absl::StatusOr<SearchResult> Find(int member, const SearchScope& scope, int64_t limit);
+  absl::Status Refused(int member, const absl::Status& status) const;
+
+  // Lets the working state release what the members hold.
+  void GiveBack();
+  // Lets the working state hold what the member takes.
+  void Take(int member, const Candidate& candidate);
+  const State& now() const { return changed_ ? *changed_ : state_; }
+
+  const State& state_;
+  const PlaceClaims& claims_;
+  const int choices_max_;
+  int64_t steps_left_;
+  std::optional<State> changed_;  // the working state, where it differs
+  std::vector<std::vector<Choice>> found_;
+};
+
+// Finds choices for `claims` over `state`, on a worker; what comes of it is settled by the rule.
+// Fails only where a query is malformed.
+absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims);
+
+// The write that lets the member hold `candidate`.
+ConsumerAllocations AllocationsOf(const Catalog& catalog, const ClaimMember& member,
+                                  const Candidate& candidate);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_CLAIM_SEARCH_H_

@@ -1,0 +1,120 @@
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/catalog.h"
+#include "placement/claim_plan.h"
+#include "placement/claim_search.h"
+#include "placement/form.h"
+#include "placement/lease.h"
+#include "placement/rules.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr size_t kMembersMax = 256;
+constexpr int64_t kOwnerMax = 255;  // of project and user
+// The search under the lock keeps everybody waiting: a few milliseconds at the most.
+constexpr int64_t kStepsUnderLockMax = 200'000;
+
+std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view field) {
+  if (command.one) return absl::StrCat("consumer.", field);
+  return absl::StrCat("members[", member, "].consumer.", field);
+}
+
+absl::Status CheckForm(const PlaceClaims& command) {
+  Form form;
+  if (command.members.empty() || command.members.size() > kMembersMax) {
+    form.Fault(kInvalidField, "members",
+               absl::StrCat("must be 1 to ", kMembersMax, ", are ", command.members.size()));
+  }
+  std::set<ConsumerId> seen;
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    const ClaimMember& member = command.members[m];
+    form.Length(FieldOf(command, m, "project_id"), member.project, 1, kOwnerMax);
+    form.Length(FieldOf(command, m, "user_id"), member.user, 1, kOwnerMax);
+    form.UpperName(FieldOf(command, m, "consumer_type"), member.type);
+    if (member.lease) LeaseField(form, FieldOf(command, m, "lease"), *member.lease);
+    if (seen.insert(member.consumer).second) continue;
+    form.Fault(kDuplicateParameter, FieldOf(command, m, "consumer_uuid"),
+               absl::StrCat("repeats ", member.consumer.ToString()),
+               {{"consumer", member.consumer.ToString()}});
+  }
+  return form.status();
+}
+
+// Form and names of the queries; those for which places were found have both.
+absl::Status CheckQueries(const State& state, const PlaceClaims& command) {
+  for (size_t m = command.choices.size(); m < command.members.size(); ++m) {
+    CandidateRequest request = command.members[m].query;
+    request.order = command.order;
+    const absl::Status status = PlanSearch(state, request).status();
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
+  std::vector<FaultItem> items;
+  std::string message;
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    const ClaimMember& member = command.members[m];
+    const ConsumerPtr before = state.FindConsumer(member.consumer);
+    const std::optional<Generation> actual =
+        before ? std::optional(before->generation) : std::nullopt;
+    if (actual == member.expected_generation) continue;
+    const std::string consumer = member.consumer.ToString();
+    const std::string expected =
+        member.expected_generation ? absl::StrCat(member.expected_generation->value) : "new";
+    if (items.empty()) {
+      message = absl::StrCat(
+          "consumer ", consumer,
+          actual ? absl::StrCat(" is at generation ", actual->value) : " holds nothing", ", not ",
+          expected, ": read it again and decide again");
+    }
+    items.push_back({{"consumer", consumer},
+                     {"field", FieldOf(command, m, "generation")},
+                     {"expected_generation", expected},
+                     {"actual_generation", actual ? absl::StrCat(actual->value) : "none"}});
+  }
+  if (items.empty()) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", message, items);
+}
+
+}  // namespace
+
+// Form; then, query by query, what P-175 says; CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE;
+// SEARCH_BUDGET_EXCEEDED. Lets every member hold what was found for it, all or none.
+absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  if (absl::Status status = CheckQueries(state, command); !status.ok()) return status;
+  if (absl::Status status = CheckConsumers(state, command); !status.ok()) return status;
+  // A query that was too much for a worker is too much for everybody who waits.
+  ClaimSearch search(state, command, 1, command.search_gave_up ? 0 : kStepsUnderLockMax);
+  absl::StatusOr<std::vector<Candidate>> placed = search.Place();
+  if (!placed.ok()) return placed.status();
+  std::vector<ConsumerAllocations> wanted;
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    wanted.push_back(AllocationsOf(state.catalog(), command.members[m], (*placed)[m]));
+  }
+  std::vector<Holder> holders;
+  for (const ConsumerAllocations& each : wanted) {
+    holders.push_back({each.consumer, state.FindConsumer(each.consumer), &each});
+  }
+  // The search and this are two sides of one truth (P-203): it asks nothing that was not found.
+  ClaimPlan plan(state, std::move(holders));
+  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
+  if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckUnits(false); !status.ok()) return status;
+  if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
+  Outcome outcome = plan.MakeOutcome(context);
+  outcome.result.candidates = *std::move(placed);
+  if (command.order.strategy == Strategy::kRandom) outcome.result.seed = command.order.seed;
+  return outcome;
+}
+
+}  // namespace berth::placement
