@@ -97,14 +97,18 @@ absl::StatusOr<placement::Command> Edge::CommandFor(
 }
 
 void Edge::Submit(placement::Command command, UnaryCall* call,
-                  std::function<void(const WriteAnswer&)> fill) {
+                  std::function<void(const WriteAnswer&)> fill,
+                  std::function<bool(const absl::Status&)> refused) {
   placement::Ledger* const ledger = ledger_;
   ledger_->Submit(std::move(command), call->deadline(), call->cancelled(),
-                  [ledger, call, fill = std::move(fill)](const placement::Decision& decision) {
+                  [ledger, call, fill = std::move(fill),
+                   refused = std::move(refused)](const placement::Decision& decision) {
                     if (decision.status.ok()) {
                       placement::StatePtr state = ledger->Recent(decision.revision);
                       if (state == nullptr) state = ledger->Newest();
                       fill(WriteAnswer{decision, *state, state->catalog()});
+                    } else if (refused && refused(decision.status)) {
+                      return;
                     }
                     call->End(decision.status);
                   });

@@ -137,9 +137,11 @@ class Edge {
     return call;
   }
 
-  // Queues `command` and ends `call` with its decision, after `fill` for a success.
+  // Queues `command` and ends `call` with its decision, after `fill` for a success. A refusal goes
+  // to `refused` first, where given: true says that it ends the call itself.
   void Submit(placement::Command command, UnaryCall* call,
-              std::function<void(const WriteAnswer&)> fill);
+              std::function<void(const WriteAnswer&)> fill,
+              std::function<bool(const absl::Status&)> refused = nullptr);
   // Runs `answer` once there is a state of at least `minimum` (null: any), and ends `call`.
   void WithState(UnaryCall* call, const google::protobuf::Message& request,
                  const pb::Revision* minimum, Cost cost,

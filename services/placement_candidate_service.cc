@@ -7,6 +7,7 @@
 #include "services/call.h"
 #include "services/candidate_writer.h"
 #include "services/placement_services.h"
+#include "services/status.h"
 #include "services/wire_candidate.h"
 #include "services/wire_claim.h"
 #include "services/wire_explanation.h"
@@ -115,17 +116,42 @@ class CandidateService final : public Service {
       return call;
     }
     auto command = std::make_shared<placement::Command>(*std::move(made));
-    edge_->OnWorker(call, [this, call, command, response, fill] {
+    edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
       auto& claims = std::get<placement::PlaceClaims>(command->body);
       const placement::StatePtr state = edge_->ledger()->Newest();
       const absl::Status status = placement::FindChoices(*state, budget_, &claims);
       if (!status.ok()) return call->End(status);
-      edge_->Submit(std::move(*command), call, [response, fill](const WriteAnswer& answer) {
-        SetRevision(answer.decision.revision, response->mutable_revision());
-        fill(answer, response);
-      });
+      edge_->Submit(
+          std::move(*command), call,
+          [response, fill](const WriteAnswer& answer) {
+            SetRevision(answer.decision.revision, response->mutable_revision());
+            fill(answer, response);
+          },
+          [this, call, request, convert](const absl::Status& refused) {
+            return ExplainRefusal(call, refused, convert(*request));
+          });
     });
     return call;
+  }
+
+  // Ends `call` from a worker, with the reasons why nothing fits; false where nobody has the time,
+  // or the refusal is another one. Who is refused is the member that has no place.
+  bool ExplainRefusal(UnaryCall* call, const absl::Status& refused,
+                      const absl::StatusOr<placement::CommandBody>& body) const {
+    const auto refusal = placement::RefusalOf(refused);
+    if (!body.ok() || !refusal || refusal->reason != "NO_CANDIDATE") return false;
+    for (const placement::ClaimMember& member : std::get<placement::PlaceClaims>(*body).members) {
+      if (refusal->items.at(0).at("consumer") != member.consumer.ToString()) continue;
+      return edge_->workers()->Submit([this, call, refused, query = member.query] {
+        const placement::StatePtr state = edge_->ledger()->Newest();
+        const auto said = placement::Explain(*state, query, kNearMisses, budget_);
+        if (!said.ok()) return call->End(refused);
+        pb::Explanation explanation;
+        SetExplanation(*said, &explanation);
+        call->End(WithDetail(refused, explanation));
+      });
+    }
+    return false;
   }
 
   absl::Status Find(const State& state, const pb::FindCandidatesRequest& request,

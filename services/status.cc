@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "google/rpc/error_details.pb.h"
@@ -27,6 +29,7 @@ constexpr PublicWords kPublicWords[] = {
      "the deadline passed before the outcome was known: ask GetRequest what became of it"},
     {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
 };
+constexpr char kTypeUrl[] = "type.googleapis.com/";
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
                                    "something went wrong here: the server's log says what"};
 
@@ -37,7 +40,26 @@ const PublicWords& WordsFor(absl::StatusCode code) {
   return kInternal;
 }
 
+// The details of `status`, from `refusal` and from WithDetail.
+google::rpc::Status WithFurther(const absl::Status& status, const grpc::Status& wire) {
+  google::rpc::Status details;
+  details.ParseFromString(wire.error_details());
+  status.ForEachPayload([&details](absl::string_view url, const absl::Cord& bytes) {
+    if (!absl::StartsWith(url, kTypeUrl)) return;
+    google::protobuf::Any* any = details.add_details();
+    any->set_type_url(std::string(url));
+    any->set_value(std::string(bytes));
+  });
+  return details;
+}
+
 }  // namespace
+
+absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail) {
+  status.SetPayload(absl::StrCat(kTypeUrl, std::string(detail.GetDescriptor()->full_name())),
+                    absl::Cord(detail.SerializeAsString()));
+  return status;
+}
 
 grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::string_view domain,
                         const placement::Refusal& refusal) {
@@ -63,7 +85,11 @@ grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::
 grpc::Status PlacementStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const std::optional<placement::Refusal> refusal = placement::RefusalOf(status);
-  if (refusal) return WireStatus(status.code(), status.message(), kPlacementDomain, *refusal);
+  if (refusal) {
+    const grpc::Status wire =
+        WireStatus(status.code(), status.message(), kPlacementDomain, *refusal);
+    return {wire.error_code(), wire.error_message(), WithFurther(status, wire).SerializeAsString()};
+  }
   const PublicWords& words = WordsFor(status.code());
   if (words.code != absl::StatusCode::kCancelled) {
     Log(LogLevel::kWarning, "a call failed for a reason that is not the caller's",

@@ -12,6 +12,9 @@
 #include "absl/strings/string_view.h"
 #include "placement/refusal.h"
 
+namespace google::protobuf {
+class Message;
+}  // namespace google::protobuf
 namespace grpc {
 class Status;
 }  // namespace grpc
@@ -24,8 +27,12 @@ inline constexpr char kPlacementDomain[] = "berth.placement";
 grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::string_view domain,
                         const placement::Refusal& refusal);
 
+// `status` with `detail` for its google.rpc.Status, behind what the refusal says itself.
+absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail);
+
 // What a client of placement is told of `status`:
-//   a refusal (placement/refusal.h)   its own code, words, reason and items
+//   a refusal (placement/refusal.h)   its own code, words, reason and items, then the messages that
+//                                     WithDetail added
 //   kUnavailable without one          UNAVAILABLE / STORE_UNAVAILABLE: nothing was done
 //   kDeadlineExceeded without one     DEADLINE_EXCEEDED / OUTCOME_UNKNOWN: ask GetRequest
 //   kCancelled without one            CANCELLED / CANCELLED

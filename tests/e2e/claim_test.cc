@@ -124,6 +124,13 @@ TEST(E2eClaim, FindsAndTakes) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(InfoOf(status).reason(), "NO_CANDIDATE");
   EXPECT_EQ(InfoOf(status).metadata().at("consumer"), too_much.consumer().consumer_uuid());
+  google::rpc::Status details;
+  details.ParseFromString(status.error_details());
+  pb::Explanation explanation;
+  ASSERT_EQ(details.details_size(), 2);
+  ASSERT_TRUE(details.details(1).UnpackTo(&explanation));
+  EXPECT_EQ(explanation.root_count(), 2);
+  EXPECT_EQ(explanation.fitting_root_count(), 0);
   pb::ClaimRequest malformed = ClaimOf(0);
   status = Claim(*stub, malformed, &again);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
