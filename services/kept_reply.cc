@@ -8,6 +8,7 @@
 #include "berth/placement/v1/ledger.pb.h"
 #include "services/wire_allocation.h"
 #include "services/wire_catalog.h"
+#include "services/wire_claim.h"
 #include "services/wire_consumer.h"
 #include "services/wire_fleet.h"
 #include "services/wire_inventory.h"
@@ -68,6 +69,8 @@ const std::map<std::string, Reply>& Replies() {
       {"AssociationService/ClearProviderTraits", By(FillClearTraits)},
       {"AssociationService/SetProviderAggregates", By(FillSetAggregates)},
       {"AssociationService/SetProviderTraits", By(FillSetTraits)},
+      {"CandidateService/Claim", By(FillClaim)},
+      {"CandidateService/ClaimMany", By(FillClaimMany)},
       {"CatalogService/CreateClass", Bare<pb::CreateClassResponse>},
       {"CatalogService/DeleteClass", Bare<pb::DeleteClassResponse>},
       {"CatalogService/DeleteTrait", Bare<pb::DeleteTraitResponse>},
