@@ -62,22 +62,23 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
   for (size_t m = 0; m < command.members.size(); ++m) {
     const ClaimMember& member = command.members[m];
     const ConsumerPtr before = state.FindConsumer(member.consumer);
-    const std::optional<Generation> actual =
-        before ? std::optional(before->generation) : std::nullopt;
-    if (actual == member.expected_generation) continue;
+    if (before == nullptr ? !member.expected_generation
+                          : before->generation == member.expected_generation) {
+      continue;
+    }
     const std::string consumer = member.consumer.ToString();
+    const std::string actual = before ? absl::StrCat(before->generation.value) : "none";
     const std::string expected =
         member.expected_generation ? absl::StrCat(member.expected_generation->value) : "new";
     if (items.empty()) {
-      message = absl::StrCat(
-          "consumer ", consumer,
-          actual ? absl::StrCat(" is at generation ", actual->value) : " holds nothing", ", not ",
-          expected, ": read it again and decide again");
+      message = absl::StrCat("consumer ", consumer,
+                             before ? absl::StrCat(" is at generation ", actual) : " holds nothing",
+                             ", not ", expected, ": read it again and decide again");
     }
     items.push_back({{"consumer", consumer},
                      {"field", FieldOf(command, m, "generation")},
                      {"expected_generation", expected},
-                     {"actual_generation", actual ? absl::StrCat(actual->value) : "none"}});
+                     {"actual_generation", actual}});
   }
   if (items.empty()) return absl::OkStatus();
   return Refuse(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", message, items);
