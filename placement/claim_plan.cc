@@ -334,6 +334,12 @@ void ClaimPlan::AppendTo(Outcome& outcome, const RuleContext& context, bool only
   }
 }
 
+std::optional<Amount> ClaimPlan::UsedAfter(ProviderId id, int row) const {
+  const auto touched = std::lower_bound(touched_.begin(), touched_.end(), id, StandsBefore);
+  if (touched == touched_.end() || touched->id != id) return std::nullopt;
+  return UsedAfterOf(*touched, row);
+}
+
 std::string ClaimPlan::FieldOf(const WantedRow& row) const {
   return absl::StrCat("consumers[", row.holder, "].allocations[", row.group, "].resources");
 }

@@ -86,6 +86,9 @@ class ClaimPlan {
   Outcome MakeOutcome(const RuleContext& context, bool only_changed = false) const;
   // The write alone, behind what `outcome` has already.
   void AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const;
+  // How much of inventory `row` of `id`'s final configuration is used in the end. None: no row of
+  // that provider comes or goes. REQUIRES: every stage passed.
+  std::optional<Amount> UsedAfter(ProviderId id, int row) const;
 
  private:
   void CollectTouched();

@@ -125,11 +125,33 @@ absl::Status ReshapePlan::CheckConsumers(std::vector<FaultItem> unknown_classes,
   return claims_->CheckRoom();
 }
 
+// What `config` is afterwards, what of it is used beyond its capacity (P-227) and what is odd.
+void ReshapePlan::Tell(const ReshapedConfig& config, Result& result) const {
+  result.providers.push_back({config.after, config.root});
+  const std::vector<InventoryRow>& rows = config.after->inventories;
+  for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
+    Amount used = 0;
+    if (const std::optional<Amount> moved = claims_->UsedAfter(config.id, row)) {
+      used = *moved;
+    } else if (config.before) {
+      const int at = config.before->config().FindInventory(rows[row].resource_class);
+      if (at >= 0) used = config.before->used(at);
+    }
+    if (used <= rows[row].capacity) continue;
+    result.over_capacity.push_back({config.id,
+                                    state_.catalog().classes.NameOf(rows[row].resource_class), used,
+                                    rows[row].capacity});
+  }
+  for (const std::string& warning : UnallocatableOf(state_, rows)) {
+    result.warnings.push_back(absl::StrCat(Describe(*config.after), ": ", warning));
+  }
+}
+
 Outcome ReshapePlan::MakeOutcome(const RuleContext& context) const {
   Outcome outcome;
   std::vector<const ReshapedConfig*> in_order;
   for (const ReshapedConfig& config : configs_) {
-    if (config.after != nullptr) outcome.result.providers.push_back({config.after, config.root});
+    if (config.after != nullptr) Tell(config, outcome.result);
     in_order.push_back(&config);
   }
   std::stable_sort(

@@ -68,6 +68,7 @@ class ReshapePlan {
  private:
   Amount Remaining(const ReshapedConfig& config, int row) const;
   absl::Status CheckNoneInUseGoes() const;
+  void Tell(const ReshapedConfig& config, Result& result) const;
 
   const State& state_;
   const std::vector<ReshapedConfig> configs_;

@@ -50,7 +50,7 @@ struct Result {
   uint64_t seed = 0;                  // PlaceClaims: what chance was drawn from; 0: nothing was
   bool created = false;  // EnsureClass, EnsureTrait, RegisterService: it was not there before
   std::vector<ConsumerId> absent;           // ReleaseConsumers: those that held nothing
-  std::vector<OverCapacity> over_capacity;  // inventory writes
+  std::vector<OverCapacity> over_capacity;  // of the providers, one after another
   std::vector<std::string> unknown_traits;  // ApplyReport: names that it left out (T-213)
   std::vector<std::string> warnings;        // in words, e.g. an unallocatable inventory (P-18)
 };

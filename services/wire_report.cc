@@ -1,6 +1,6 @@
 #include "services/wire_report.h"
 
-#include <map>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -180,6 +180,19 @@ void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to) {
   to->set_retired(node.retired);
 }
 
+void FillOvercommits(const std::vector<placement::OverCapacity>& classes,
+                     google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>* to) {
+  for (auto first = classes.begin(); first != classes.end();) {
+    const auto last = std::find_if(first, classes.end(), [&](const placement::OverCapacity& over) {
+      return over.provider != first->provider;
+    });
+    pb::ProviderOvercommit* provider = to->Add();
+    provider->set_provider_uuid(first->provider.ToString());
+    FillOvercommitted({first, last}, provider->mutable_classes());
+    first = last;
+  }
+}
+
 void FillAck(const State& state, const pb::Report& report, const placement::Decision& decision,
              pb::Ack* to) {
   to->set_node_uuid(report.node_uuid());
@@ -188,15 +201,7 @@ void FillAck(const State& state, const pb::Report& report, const placement::Deci
     FillGenerations(state, *provider.config, to->add_generations());
   }
   for (const std::string& trait : decision.result.unknown_traits) to->add_unknown_traits(trait);
-  std::map<ProviderId, std::vector<placement::OverCapacity>> over;
-  for (const placement::OverCapacity& one : decision.result.over_capacity) {
-    over[one.provider].push_back(one);
-  }
-  for (const auto& [provider, classes] : over) {
-    pb::ProviderOvercommit* overcommit = to->add_overcommitted();
-    overcommit->set_provider_uuid(provider.ToString());
-    FillOvercommitted(classes, overcommit->mutable_classes());
-  }
+  FillOvercommits(decision.result.over_capacity, to->mutable_overcommitted());
   for (const std::string& warning : decision.result.warnings) to->add_warnings(warning);
 }
 

@@ -6,6 +6,7 @@
 #include "services/wire_allocation.h"
 #include "services/wire_inventory.h"
 #include "services/wire_provider.h"
+#include "services/wire_report.h"
 
 namespace berth::services {
 
@@ -33,6 +34,9 @@ void FillReshaped(const WriteAnswer& answer, Response* response) {
   for (const auto& [consumer, generation] : answer.decision.result.consumers) {
     (*response->mutable_consumer_generations())[consumer.ToString()] = generation.value;
   }
+  const placement::Result& result = answer.decision.result;
+  FillOvercommits(result.over_capacity, response->mutable_overcommitted());
+  for (const std::string& warning : result.warnings) response->add_warnings(warning);
 }
 
 absl::StatusOr<placement::ProviderTopology> TopologyOf(const std::string& field,

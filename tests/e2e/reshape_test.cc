@@ -84,6 +84,43 @@ TEST_F(ReshapeTest, MovesInventoryUnderAnInstance) {
   EXPECT_TRUE(checked.clean()) << checked.ShortDebugString();
 }
 
+TEST_F(ReshapeTest, SaysWhatIsOverCapacityAndSaysItAgain) {
+  const auto [host, generation] = NewHost();
+  pb::SetAllocationsResponse claimed;
+  Do("AllocationService/SetAllocations", ClaimOf(host, 2), &claimed);
+  pb::ReshapeRequest reshape;
+  reshape.set_request_id(Random());
+  AddProvider(host, 1, &reshape);
+  pb::ReshapeResponse done;
+  Do("ReshapeService/Reshape", reshape, &done);
+  ASSERT_EQ(done.overcommitted_size(), 1);  // P-227, P-89
+  EXPECT_EQ(done.overcommitted(0).provider_uuid(), host);
+  EXPECT_EQ(done.overcommitted(0).classes(0).resource_class(), "VCPU");
+  EXPECT_EQ(done.overcommitted(0).classes(0).used(), 2);
+  EXPECT_EQ(done.overcommitted(0).classes(0).capacity(), 1);
+  pb::ReshapeResponse again;
+  Do("ReshapeService/Reshape", reshape, &again);
+  EXPECT_EQ(again.SerializeAsString(), done.SerializeAsString());
+
+  pb::ApplyTopologyRequest apply;
+  pb::ProviderTopology* provider = apply.add_providers();
+  provider->set_provider_uuid(host);
+  provider->set_expected_generation(done.providers(0).generation());
+  provider->set_expected_allocation_generation(Read(host).allocation_generation());
+  (*provider->mutable_inventories()->mutable_inventories())["VCPU"].set_total(2);
+  apply.set_validate_only(true);
+  pb::ApplyTopologyResponse applied;
+  Do("ReshapeService/ApplyTopology", apply, &applied);
+  EXPECT_EQ(applied.overcommitted_size(), 0);
+  apply.clear_providers();
+  provider = apply.add_providers();
+  provider->set_provider_uuid(host);
+  provider->set_expected_generation(done.providers(0).generation());
+  Do("ReshapeService/ApplyTopology", apply, &applied);
+  ASSERT_EQ(applied.overcommitted_size(), 1);  // P-89
+  EXPECT_EQ(applied.overcommitted(0).classes(0).used(), 2);
+}
+
 TEST_F(ReshapeTest, AllocationsAreAdjusted) {
   const auto [host, generation] = NewHost();
   pb::SetAllocationsRequest claim = ClaimOf(host, 2);

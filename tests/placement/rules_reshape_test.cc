@@ -115,6 +115,39 @@ TEST(RulesReshape, NoWorseIsEnough) {
   EXPECT_TRUE(world.Do(body).ok());  // P-134
 }
 
+// With the use after the command, of the providers that are listed.
+TEST(RulesReshape, SaysWhatIsOverCapacity) {
+  World world("cn1{VCPU:8 used 6, DISK_GB:9 used 9, MEMORY_MB:9 used 2}\ncn2{VCPU:4}");
+  const auto told = [&world](const char* words) {
+    std::string text;
+    for (const OverCapacity& over : world.Must(ParseCommand(world, words)).result.over_capacity) {
+      absl::StrAppend(&text, over.provider == world.provider("cn1") ? "cn1 " : "cn2 ",
+                      over.resource_class, " ", over.used, "/", over.capacity, "; ");
+    }
+    return text;
+  };
+  EXPECT_EQ(told("reshape cn1@ VCPU:6, DISK_GB:9, MEMORY_MB:9"), "");
+  EXPECT_EQ(told("reshape cn2@ VCPU:5 | cn1@ VCPU:4, DISK_GB:9, MEMORY_MB:1"),
+            "cn1 VCPU 6/4; cn1 MEMORY_MB 2/1; ");  // P-227, P-89
+  EXPECT_EQ(told("reshape cn1@ VCPU:4 max 8, DISK_GB:8, MEMORY_MB:2 "
+                 "with held-by-cn1 @ cn1{VCPU:5, DISK_GB:8, MEMORY_MB:2}"),
+            "cn1 VCPU 5/4; ");                 // P-89: what is used afterwards
+  EXPECT_EQ(told("reshape cn2@ VCPU:4"), "");  // cn1 is not listed
+  EXPECT_EQ(told("topology cn1@ named other | cn2@ {VCPU:4}"), "cn1 VCPU 5/4; ");
+  EXPECT_EQ(told("topology cn1@ named cn1 with held-by-cn1 @ cn2{VCPU:4}"), "");
+  EXPECT_EQ(told("topology cn2@ {VCPU:3, DISK_GB:1} | -cn1"), "cn2 VCPU 4/3; ");  // P-227
+}
+
+TEST(RulesReshape, SaysWhatCannotBeAllocated) {
+  World world("cn1{VCPU:8}");
+  const Outcome outcome =
+      world.Must(ParseCommand(world, "reshape cn1@ VCPU:8 min 4 max 2, DISK_GB:1"));
+  ASSERT_EQ(outcome.result.warnings.size(), 1u);  // P-18
+  EXPECT_EQ(outcome.result.warnings[0],
+            absl::StrCat("provider cn1 (", world.provider("cn1").ToString(),
+                         "): nothing of VCPU can be allocated: min_unit 4 is above max_unit 2"));
+}
+
 TEST(RulesReshape, ConsumersComeAndGo) {
   World world(kHost);
   RunScript(world, R"(

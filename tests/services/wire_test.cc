@@ -11,6 +11,7 @@
 #include "services/wire_inventory.h"
 #include "services/wire_provider.h"
 #include "services/wire_report.h"
+#include "services/wire_reshape.h"
 
 namespace berth::services {
 namespace {
@@ -244,6 +245,37 @@ TEST(PageTest, TokensAreBoundToListAndFilters) {
     classes.set_page_token(nonsense);
     EXPECT_EQ(ReasonOf(Page::Of(classes).status()), "PAGE_TOKEN_MISMATCH");
   }
+}
+
+TEST(WireTest, WhatIsOverCapacityIsToldByProvider) {  // P-89
+  const placement::ProviderId a = *placement::ProviderId::Parse(kUuid);
+  const placement::ProviderId b{placement::Uuid::Random()};
+  const placement::State state;
+  placement::Decision decision;
+  decision.result.over_capacity = {{b, "VCPU", 5, 4}, {b, "DISK_GB", 3, 2}, {a, "VCPU", 2, 1}};
+  decision.result.warnings = {"odd"};
+  pb::Report report;
+  report.set_node_uuid(kUuid);
+  pb::Ack ack;
+  FillAck(state, report, decision, &ack);
+  pb::ReshapeResponse reshaped;
+  FillReshape({decision, state, state.catalog()}, &reshaped);
+  pb::ApplyTopologyResponse applied;
+  FillApplyTopology({decision, state, state.catalog()}, &applied);
+  for (const auto& told :
+       {ack.overcommitted(), reshaped.overcommitted(), applied.overcommitted()}) {
+    ASSERT_EQ(told.size(), 2);
+    EXPECT_EQ(told[0].provider_uuid(), b.ToString());
+    ASSERT_EQ(told[0].classes_size(), 2);
+    EXPECT_EQ(told[0].classes(1).resource_class(), "DISK_GB");
+    EXPECT_EQ(told[0].classes(1).used(), 3);
+    EXPECT_EQ(told[0].classes(1).capacity(), 2);
+    EXPECT_EQ(told[1].provider_uuid(), kUuid);
+    EXPECT_EQ(told[1].classes_size(), 1);
+  }
+  EXPECT_EQ(ack.warnings(0), "odd");
+  EXPECT_EQ(reshaped.warnings(0), "odd");
+  EXPECT_EQ(applied.warnings(0), "odd");
 }
 
 TEST(PageTest, SizesAreBounded) {
