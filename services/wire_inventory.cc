@@ -1,5 +1,6 @@
 #include "services/wire_inventory.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth::services {
@@ -175,6 +176,19 @@ void FillOvercommitted(const std::vector<placement::OverCapacity>& classes,
     one->set_resource_class(over.resource_class);
     one->set_used(over.used);
     one->set_capacity(over.capacity);
+  }
+}
+
+void FillOvercommits(const std::vector<placement::OverCapacity>& classes,
+                     google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>* to) {
+  for (auto first = classes.begin(); first != classes.end();) {
+    const auto last = std::find_if(first, classes.end(), [&](const placement::OverCapacity& over) {
+      return over.provider != first->provider;
+    });
+    pb::ProviderOvercommit* provider = to->Add();
+    provider->set_provider_uuid(first->provider.ToString());
+    FillOvercommitted({first, last}, provider->mutable_classes());
+    first = last;
   }
 }
 

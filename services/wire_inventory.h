@@ -2,8 +2,11 @@
 #ifndef BERTH_SERVICES_WIRE_INVENTORY_H_
 #define BERTH_SERVICES_WIRE_INVENTORY_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/inventory.pb.h"
+#include "berth/placement/v1/report.pb.h"
 #include "berth/placement/v1/usage.pb.h"
 #include "placement/command.h"
 #include "services/wire_form.h"
@@ -48,6 +51,9 @@ void FillUsed(const placement::Catalog& catalog, const placement::ProviderPlace&
 
 void FillOvercommitted(const std::vector<placement::OverCapacity>& classes,
                        google::protobuf::RepeatedPtrField<pb::OvercommittedClass>* to);
+// What is over capacity, told by provider. REQUIRES: a provider's classes stand together.
+void FillOvercommits(const std::vector<placement::OverCapacity>& classes,
+                     google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>* to);
 
 }  // namespace berth::services
 

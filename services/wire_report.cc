@@ -1,6 +1,5 @@
 #include "services/wire_report.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -178,19 +177,6 @@ void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to) {
   to->set_node_name(node.name);
   to->set_host(node.host);
   to->set_retired(node.retired);
-}
-
-void FillOvercommits(const std::vector<placement::OverCapacity>& classes,
-                     google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>* to) {
-  for (auto first = classes.begin(); first != classes.end();) {
-    const auto last = std::find_if(first, classes.end(), [&](const placement::OverCapacity& over) {
-      return over.provider != first->provider;
-    });
-    pb::ProviderOvercommit* provider = to->Add();
-    provider->set_provider_uuid(first->provider.ToString());
-    FillOvercommitted({first, last}, provider->mutable_classes());
-    first = last;
-  }
 }
 
 void FillAck(const State& state, const pb::Report& report, const placement::Decision& decision,

@@ -40,10 +40,6 @@ bool IsKnown(const placement::State& state, const placement::NodeRecord& node,
 
 void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to);
 
-// What is over capacity, told by provider. REQUIRES: a provider's classes stand together.
-void FillOvercommits(const std::vector<placement::OverCapacity>& classes,
-                     google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>* to);
-
 void FillAck(const placement::State& state, const pb::Report& report,
              const placement::Decision& decision, pb::Ack* to);
 void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,

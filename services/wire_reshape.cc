@@ -6,7 +6,6 @@
 #include "services/wire_allocation.h"
 #include "services/wire_inventory.h"
 #include "services/wire_provider.h"
-#include "services/wire_report.h"
 
 namespace berth::services {
 

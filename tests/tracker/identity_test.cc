@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tracker/state_directory.h"
 #include "tracker/uuid.h"
@@ -42,7 +43,7 @@ TEST_F(IdentityFile, IsSearchedInOrder) {  // T-15, T-16
   const std::string missing = root_ + "/none";
   const std::string empty = Directory("empty");
   EXPECT_EQ(*FindIdentity({missing, empty}), std::nullopt);
-  const std::string first = With("a", std::string("  ") + kUuid + "\n");
+  const std::string first = With("a", absl::StrCat("  ", kUuid, "\n"));
   const std::string second = With("b", kUuid);
   const NodeIdentity identity = **FindIdentity({missing, first, second});
   EXPECT_EQ(identity.uuid, kUuid);
@@ -63,7 +64,7 @@ TEST_F(IdentityFile, IsRefusedWhenUnclear) {  // T-16
     EXPECT_NE(bad.message().find("/c/compute_id"), std::string::npos);
   }
   // T-15: no more than 40 characters are read.
-  EXPECT_FALSE(FindIdentity({With("d", std::string(10, ' ') + kUuid)}).ok());
+  EXPECT_FALSE(FindIdentity({With("d", absl::StrCat(std::string(10, ' '), kUuid))}).ok());
 }
 
 TEST_F(IdentityFile, IsMadeOnceAndKept) {  // T-17

@@ -6,10 +6,12 @@
 #include <random>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
+
 namespace berth::tracker {
 
 std::string TestDataPath(const std::string& name) {
-  return std::string(BERTH_TRACKER_TEST_DATA) + "/" + name;
+  return absl::StrCat(BERTH_TRACKER_TEST_DATA, "/", name);
 }
 
 std::string TestData(const std::string& name) {
