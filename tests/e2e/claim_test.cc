@@ -192,8 +192,9 @@ TEST(E2eClaim, TwoProcessesFillTheLastHosts) {
         request.mutable_order()->set_strategy(pb::STRATEGY_SPREAD);
         pb::ClaimResponse response;
         const grpc::Status status = Claim(*stub, request, &response);
-        if (!status.ok())
+        if (!status.ok()) {
           EXPECT_EQ(InfoOf(status).reason(), "NO_CANDIDATE") << status.error_message();
+        }
         ++(status.ok() ? taken : refused);
       }
     });
