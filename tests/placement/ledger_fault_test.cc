@@ -14,6 +14,7 @@
 #include "placement/ledger.h"
 #include "placement/refusal.h"
 #include "tests/placement/cutting_proxy.h"
+#include "tests/placement/gate.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 
@@ -34,42 +35,6 @@ std::string SocketDirectoryOf(const std::string& url) {
   const size_t begin = url.find("host=") + 5;
   return url.substr(begin, url.find('&', begin) - begin);
 }
-
-// A gate in the writer's way, closed for one step at a time.
-class Gate {
- public:
-  void Close(LedgerStep step) {
-    const MutexLock lock(&mutex_);
-    step_ = step;
-    closed_ = true;
-    waiting_ = false;
-  }
-  void Open() {
-    const MutexLock lock(&mutex_);
-    closed_ = false;
-    changed_.SignalAll();
-  }
-  void Pass(LedgerStep step) {
-    const MutexLock lock(&mutex_);
-    while (closed_ && step == step_) {
-      waiting_ = true;
-      changed_.SignalAll();
-      changed_.Wait(&mutex_);
-    }
-  }
-  // Until the writer stands at the gate.
-  void AwaitWriter() {
-    const MutexLock lock(&mutex_);
-    while (!waiting_) changed_.Wait(&mutex_);
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  LedgerStep step_ ABSL_GUARDED_BY(mutex_) = LedgerStep::kBeforeLock;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;
-};
 
 LedgerOptions GatedOptions(const std::string& url, Gate& gate) {
   LedgerOptions options = OptionsFor(url);
