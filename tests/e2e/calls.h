@@ -48,6 +48,18 @@ inline std::string ReasonOf(const grpc::Status& status) {
 
 inline std::string Random() { return placement::Uuid::Random().ToString(); }
 
+inline grpc::Status InvokeOn(const std::shared_ptr<grpc::Channel>& channel,
+                             const std::string& method, const Message& request, Message* response,
+                             absl::Duration timeout = absl::Seconds(30)) {
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  const std::string path = "/berth.placement.v1." + method;
+  const grpc::internal::RpcMethod rpc(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
+  return grpc::internal::BlockingUnaryCall<Message, Message, google::protobuf::MessageLite,
+                                           google::protobuf::MessageLite>(
+      channel.get(), rpc, &context, request, response);
+}
+
 class CallsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -63,13 +75,7 @@ class CallsTest : public ::testing::Test {
 
   static grpc::Status Invoke(const std::string& method, const Message& request, Message* response,
                              absl::Duration timeout = absl::Seconds(30)) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
-    const std::string path = "/berth.placement.v1." + method;
-    const grpc::internal::RpcMethod rpc(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
-    return grpc::internal::BlockingUnaryCall<Message, Message, google::protobuf::MessageLite,
-                                             google::protobuf::MessageLite>(
-        channel_.get(), rpc, &context, request, response);
+    return InvokeOn(channel_, method, request, response, timeout);
   }
   // The same for a call that has to succeed.
   static void Do(const std::string& method, const Message& request, Message* response) {
