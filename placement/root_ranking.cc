@@ -9,6 +9,13 @@ constexpr size_t kKeptMin = 16;
 constexpr size_t kKeptMax = 4096;
 constexpr size_t kGrowth = 4;  // of what is kept, from one scan to the next
 
+// What scoring a chunk takes, measured in steps of a search: by itself, for a weighted class, for a
+// weighted trait, and for a draw of each of its roots.
+constexpr int64_t kStepsOfChunk = 4;
+constexpr int64_t kStepsOfShare = 2;
+constexpr int64_t kStepsOfTrait = 8;
+constexpr int64_t kStepsOfDraw = 16;
+
 // A number that looks random, of the root and the seed alone (the finalizer of splitmix64).
 uint64_t Mix(uint64_t value) {
   value += 0x9e3779b97f4a7c15;
@@ -26,8 +33,9 @@ int64_t ChanceOf(ProviderId root, uint64_t seed) {
 }  // namespace
 
 RootRanking::RootRanking(const State& state, const SearchPlan& plan, const Sharing& sharing,
-                         int64_t wanted)
+                         StepBudget& budget, int64_t wanted)
     : plan_(plan),
+      budget_(budget),
       has_sharing_(!sharing.empty()),
       from_start_(state, plan, sharing),
       kept_max_(std::clamp(static_cast<size_t>(wanted), kKeptMin, kKeptMax)) {
@@ -62,11 +70,28 @@ void RootRanking::Refill() {
     }
     return;
   }
+  ScoreAll();
+  // What a cut scan came to are not the best.
+  if (budget_.spent()) kept_.clear();
+  std::sort_heap(kept_.begin(), kept_.end(), IsBefore);
+}
+
+int64_t RootRanking::StepsOfChunk() const {
+  const PlannedOrder& order = plan_.order;
+  return kStepsOfChunk + kStepsOfShare * static_cast<int64_t>(order.shares.size()) +
+         kStepsOfTrait * static_cast<int64_t>(order.traits.size()) +
+         (order.strategy == Strategy::kRandom ? kStepsOfDraw : 0);
+}
+
+void RootRanking::ScoreAll() {
   AnchorScan scan = from_start_;
   RootSet may_fit;
   Scores by_root;
   Scores scores;
-  while (const RootChunk* chunk = scan.NextChunk(may_fit)) {
+  while (!budget_.spent()) {
+    const RootChunk* chunk = scan.NextChunk(may_fit);
+    if (chunk == nullptr) return;
+    budget_.left -= StepsOfChunk();
     by_root.fill(0);
     if (plan_.order.strategy == Strategy::kRandom) {
       ScoreByChance(*chunk, by_root);
@@ -79,7 +104,6 @@ void RootRanking::Refill() {
       if (may_fit[i]) Offer({scores[i], by_root[i], chunk->ids[i], &chunk->trees[i]});
     }
   }
-  std::sort_heap(kept_.begin(), kept_.end(), IsBefore);
 }
 
 void RootRanking::Offer(const RankedRoot& root) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "placement/anchor_scan.h"
+#include "placement/anchor_search.h"
 #include "placement/search_plan.h"
 #include "placement/sharing.h"
 #include "placement/state.h"
@@ -36,10 +37,12 @@ inline bool IsBefore(const RankedRoot& a, const RankedRoot& b) {
 
 class RootRanking {
  public:
-  // `wanted`: how many roots will be asked for, as far as is known.
-  RootRanking(const State& state, const SearchPlan& plan, const Sharing& sharing, int64_t wanted);
+  // `wanted`: how many roots will be asked for, as far as is known. `budget`, which must outlive
+  // this, pays for scans.
+  RootRanking(const State& state, const SearchPlan& plan, const Sharing& sharing,
+              StepBudget& budget, int64_t wanted);
 
-  // The next root, or null at the end; stands until Pop.
+  // The next root, or null at the end, or where the budget is spent; stands until Pop.
   const RankedRoot* Peek();
   void Pop() { ++at_; }
 
@@ -48,6 +51,9 @@ class RootRanking {
 
   // Finds the best roots behind the last one that was told.
   void Refill();
+  void ScoreAll();
+  // What a chunk costs in steps.
+  int64_t StepsOfChunk() const;
   void Offer(const RankedRoot& root);
   void ScoreByShares(const RootChunk& chunk, Scores& scores) const;
   void ScoreByChance(const RootChunk& chunk, Scores& scores) const;
@@ -55,6 +61,7 @@ class RootRanking {
   void AddTraits(const RootChunk& chunk, Scores& scores) const;
 
   const SearchPlan& plan_;
+  StepBudget& budget_;
   const bool has_sharing_;
   std::vector<char> shared_traits_;  // by weighted trait: whether a sharing provider has it
   AnchorScan from_start_;            // copied for each scan of many roots

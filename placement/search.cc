@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "placement/anchor_scan.h"
 #include "placement/anchor_search.h"
 #include "placement/constraint.h"
+#include "placement/open_roots.h"
 #include "placement/refusal.h"
 #include "placement/root_ranking.h"
 #include "placement/search_plan.h"
@@ -42,7 +44,7 @@ class Search {
   // Collects candidates until there are `count`.
   void Run(int64_t count) {
     VisitNew(count);
-    while (!waiting_.empty() && !steps_.spent() && size() < count) VisitAgain();
+    while (!waiting_.empty() && size() < count) VisitAgain();
   }
   // Whether there is one candidate more than those found; a spent budget says yes. Nothing can be
   // collected afterwards.
@@ -54,29 +56,11 @@ class Search {
   SearchResult Take();
 
  private:
-  // A candidate that waits for its turn.
-  struct Ahead {
-    Candidate candidate;
-    std::vector<TreePtr> trees;
-    int64_t by_traits = 0;
-  };
-  // An anchor that is looked at, and those of its candidates that were compared, the best last.
-  struct Visit {
-    std::unique_ptr<AnchorSearch> anchor;
-    std::vector<Ahead> ahead;
-    bool ended = false;  // the anchor has no other candidates
-  };
-  // An anchor that has a candidate, with the score of the best of them.
-  struct Open {
-    RankedRoot rank;
-    Visit visit;
-  };
-
   // The first round: anchors as they come.
   void VisitNew(int64_t count);
   // The first round where an order is given: an anchor's turn comes when no other can be better.
   void VisitByRank(int64_t count);
-  void OpenNext(const RankedRoot& root);
+  void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);
   int64_t WorthByTraits(const AnchorSearch& anchor) const;
   // A further round, one anchor of it.
@@ -88,6 +72,10 @@ class Search {
   bool Begin(const TreePtr& tree, AnchorSearch& anchor);
   // Takes the next candidate of `visit` that was not found yet; whether there was one.
   bool TakeNext(Visit& visit);
+  // Whether there can be another one, and it is wanted.
+  bool HasMore(const Visit& visit) const {
+    return !plan_.each_root_once && !visit.anchor->is_single();
+  }
   bool IsNew(const AnchorSearch& anchor, const Candidate& candidate);
   bool IsSharedOnly(const AnchorSearch& anchor) const;
   Candidate CandidateOf(const AnchorSearch& anchor) const;
@@ -100,7 +88,7 @@ class Search {
   Sharing sharing_;
   AnchorScan scan_;
   std::unique_ptr<RootRanking> ranking_;  // where an order is given
-  std::vector<Open> open_;                // a heap, the best on top
+  OpenRoots open_;                        // likewise
   std::unique_ptr<AnchorSearch> spare_;   // to be used again
   std::deque<Visit> waiting_;             // in their order within each round
   SearchResult found_;
@@ -135,22 +123,20 @@ void Search::VisitNew(int64_t count) {
     if (tree == nullptr) return;
     if (!Begin(*tree, *visit.anchor)) continue;
     visit.ended = false;
-    if (!TakeNext(visit) || visit.anchor->is_single()) continue;
+    if (!TakeNext(visit) || !HasMore(visit)) continue;
     waiting_.push_back(std::move(visit));
     visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
   }
 }
 
 void Search::VisitByRank(int64_t count) {
-  const auto is_behind = [](const Open& a, const Open& b) { return IsBefore(b.rank, a.rank); };
-  if (!ranking_) ranking_ = std::make_unique<RootRanking>(state_, plan_, sharing_, count);
-  while (size() < count && !steps_.spent()) {
-    const RankedRoot* next = ranking_->Peek();
-    if (!open_.empty() && (next == nullptr || IsBefore(open_.front().rank, *next))) {
-      std::pop_heap(open_.begin(), open_.end(), is_behind);
-      Visit visit = std::move(open_.back().visit);
-      open_.pop_back();
-      if (TakeNext(visit) && !visit.anchor->is_single()) {
+  if (!ranking_) ranking_ = std::make_unique<RootRanking>(state_, plan_, sharing_, steps_, count);
+  while (size() < count) {
+    // Once the budget is spent no other root is looked at: those that were come as they stand.
+    const RankedRoot* next = steps_.spent() ? nullptr : ranking_->Peek();
+    if (!open_.empty() && (next == nullptr || IsBefore(open_.best(), *next))) {
+      Visit visit = open_.PopBest();
+      if (TakeNext(visit) && HasMore(visit)) {
         waiting_.push_back(std::move(visit));
       } else {
         spare_ = std::move(visit.anchor);
@@ -158,14 +144,12 @@ void Search::VisitByRank(int64_t count) {
       continue;
     }
     if (next == nullptr) return;
-    const size_t before = open_.size();
-    OpenNext(*next);
-    if (open_.size() > before) std::push_heap(open_.begin(), open_.end(), is_behind);
+    OpenNext(*next, count + 1 - size());  // one more tells whether there are more
     ranking_->Pop();
   }
 }
 
-void Search::OpenNext(const RankedRoot& root) {
+void Search::OpenNext(const RankedRoot& root, int64_t wanted) {
   Visit visit;
   visit.anchor = spare_ ? std::move(spare_) : std::make_unique<AnchorSearch>(plan_, steps_);
   if (!Begin(*root.tree, *visit.anchor)) {
@@ -175,10 +159,13 @@ void Search::OpenNext(const RankedRoot& root) {
   RankedRoot rank = root;
   if (!plan_.order.traits.empty()) {
     Compare(visit);
-    if (visit.ahead.empty()) return;
+    if (visit.ahead.empty()) {
+      spare_ = std::move(visit.anchor);
+      return;
+    }
     rank.score = root.by_root + visit.ahead.back().by_traits;
   }
-  open_.push_back({rank, std::move(visit)});
+  open_.Push(rank, std::move(visit), wanted);
 }
 
 // Finds the anchor's first candidates and puts those first whose providers have the better traits.
@@ -235,7 +222,7 @@ bool Search::TakeNext(Visit& visit) {
     return true;
   }
   AnchorSearch& anchor = *visit.anchor;
-  while (!visit.ended) {
+  while (!visit.ended && !steps_.spent()) {
     visit.ended = !anchor.Next();
     if (visit.ended) break;
     Candidate candidate = CandidateOf(anchor);
@@ -250,6 +237,7 @@ bool Search::TakeNext(Visit& visit) {
 // The anchor is no part of a candidate (P-200): one that only sharing providers serve may come up
 // under several. No other can, since a provider that does not share has one root.
 bool Search::IsNew(const AnchorSearch& anchor, const Candidate& candidate) {
+  if (plan_.each_root_once) return true;
   if (!plan_.collapse_equivalent && !IsSharedOnly(anchor)) return true;
   std::string key;
   const auto append = [&key](const auto& value) {
@@ -337,16 +325,12 @@ SearchResult Search::Take() {
   return std::move(found_);
 }
 
-}  // namespace
-
-absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
-                                            const SearchBudget& budget, const SearchScope& scope) {
-  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
-  if (!plan.ok()) return plan.status();
-  plan->scope = scope;
+absl::StatusOr<SearchResult> RunPlan(const State& state, const SearchPlan& plan,
+                                     std::optional<int64_t> limit_asked,
+                                     const SearchBudget& budget) {
   const int64_t cap = std::max<int64_t>(budget.candidates_max, 1);
-  const int64_t limit = request.limit.value_or(std::numeric_limits<int64_t>::max());
-  Search search(state, *plan, budget);
+  const int64_t limit = limit_asked.value_or(std::numeric_limits<int64_t>::max());
+  Search search(state, plan, budget);
   search.Run(std::min(limit, cap));
   const bool cut = search.size() == cap && cap < limit && search.HasAnother();  // P-213
   const bool spent = search.spent() && search.size() < std::min(limit, cap);    // P-215
@@ -359,6 +343,24 @@ absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateR
   result.truncated = cut || spent;
   result.steps = search.steps_taken();
   return result;
+}
+
+}  // namespace
+
+absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
+                                            const SearchBudget& budget, const SearchScope& scope) {
+  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
+  if (!plan.ok()) return plan.status();
+  plan->scope = scope;
+  return RunPlan(state, *plan, request.limit, budget);
+}
+
+absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
+                                       const SearchBudget& budget) {
+  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
+  if (!plan.ok()) return plan.status();
+  plan->each_root_once = true;
+  return RunPlan(state, *plan, request.limit, budget);
 }
 
 }  // namespace berth::placement

@@ -33,6 +33,11 @@ absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateR
                                             const SearchBudget& budget,
                                             const SearchScope& scope = {});
 
+// The roots that have a candidate, each with its first one, though other roots may have the same:
+// those that the order prefers first, `request.limit` of them at most. Fails alike.
+absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
+                                       const SearchBudget& budget);
+
 }  // namespace berth::placement
 
 #endif  // BERTH_PLACEMENT_SEARCH_H_

@@ -89,6 +89,7 @@ struct SearchPlan {
   // Of the ways to swap the two only that with rising providers is of use.
   std::vector<int> twin_of;
   bool collapse_equivalent = false;  // P-201
+  bool each_root_once = false;       // roots are asked for: one candidate of each that has any
   // Whether amounts of several slots on one provider add up (P-197). False only in a plan that
   // leaves this out to tell what stands in the way.
   bool amounts_add_up = true;

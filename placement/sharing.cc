@@ -15,6 +15,7 @@ Sharing::Sharing(const State& state) : trait_(state.catalog().traits.Find(kShari
   if (!trait_ || state.providers_with(*trait_) == 0) return;
   for (const auto& chunk : state.roots().chunks()) {
     const RootSet& holders = chunk->marks->traits.Find(*trait_);
+    if (holders.none()) continue;
     for (int at = 0; at < chunk->trees.size(); ++at) {
       if (!holders[at]) continue;
       const TreePtr& tree = chunk->trees[at];

@@ -156,12 +156,63 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWhole) {
   }
 }
 
+// Many roots wait for their turn, since any other may still be better; what cannot be wanted of them
+// is dropped meanwhile.
+TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
+  std::string notation;
+  for (int i = 0; i < 400; ++i) {
+    absl::StrAppend(&notation, "h", i, "\n");
+    for (int c = 0; c <= i % 4; ++c) {
+      absl::StrAppend(&notation, "  c", i, "x", c, (i * 7 + c * 3) % 5 < 2 ? "[CUSTOM_OLD]" : "",
+                      (i + c) % 3 == 0 ? "[CUSTOM_FAST]" : "", "{VCPU:4}\n");
+    }
+  }
+  World world(notation);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  request.order.trait_weights = {{"CUSTOM_OLD", -1}, {"CUSTOM_FAST", 0.25}};
+  const Names all = NamesOf(world.state(), Find(world.state(), request));
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 1000u);
+  for (const int limit : {1, 2, 16, 100, 399, 401, 700, 1000}) {
+    request.limit = limit;
+    EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+              Names(all.begin(), all.begin() + limit));
+    SearchBudget capped;
+    capped.candidates_max = limit;
+    request.limit.reset();
+    const SearchResult found = Find(world.state(), request, capped);
+    EXPECT_EQ(NamesOf(world.state(), found), Names(all.begin(), all.begin() + limit));
+    EXPECT_EQ(found.truncated, limit < 1000);
+  }
+}
+
+// Where all roots could be better than they are, all of them are looked at before the first has its
+// turn. A budget that ends meanwhile leaves what was found (P-215).
+TEST(SearchOrder, ASpentBudgetKeepsWhatItFound) {
+  std::string notation;
+  for (int i = 0; i < 300; ++i) {
+    absl::StrAppend(&notation, "h", i, "\n  c", i, "[CUSTOM_OLD]{VCPU:4}\n");
+  }
+  World world(notation);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1 limit 5");
+  request.order.trait_weights = {{"CUSTOM_OLD", -1}};
+  SearchBudget budget;
+  budget.steps_max = 200;
+  const SearchResult found = Find(world.state(), request, budget);
+  EXPECT_EQ(NamesOf(world.state(), found), (Names{"c0", "c1", "c2", "c3", "c4"}));
+  request.limit = 250;
+  const SearchResult most = Find(world.state(), request, budget);
+  EXPECT_GT(most.candidates.size(), 10u);
+  EXPECT_LT(most.candidates.size(), 250u);
+  EXPECT_TRUE(most.truncated);
+}
+
 TEST(SearchOrder, LooksOnlyAtTheBest) {
   World world = Hosts(1000);
   CandidateRequest request = ParseRequest(world, "r VCPU:1 limit 10");
   request.order.strategy = Strategy::kSpread;
   SearchBudget budget;
-  budget.steps_max = 10 * 3 + 1;  // for each of 10 hosts: itself, a test and a choice
+  // For each of 10 hosts: itself, a test and a choice; for each of 4 chunks what its scores take.
+  budget.steps_max = 10 * 3 + 4 * 6 + 1;
   EXPECT_EQ(Find(world.state(), request, budget).candidates.size(), 10u);
 }
 
