@@ -8,8 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/check.h"
+#include "placement/choice.h"
+#include "placement/claim_form.h"
 #include "placement/claim_plan.h"
-#include "placement/constraint.h"
 #include "placement/refusal.h"
 #include "placement/search_plan.h"
 #include "placement/sharing.h"
@@ -22,40 +23,28 @@ namespace {
 constexpr int64_t kRootsAtFirst = 16;
 constexpr int64_t kRootsGrowth = 16;
 
-// The trees that `candidate` stands on.
-std::vector<TreePtr> TreesOf(const State& state, const Candidate& candidate) {
-  std::vector<TreePtr> trees = {state.FindTree(candidate.anchor)};
-  const auto add = [&](ProviderId provider) {
-    for (const TreePtr& tree : trees) {
-      if (tree->Find(provider) >= 0) return;
-    }
-    trees.push_back(state.FindProvider(provider)->tree);
-  };
-  for (const auto& [suffix, providers] : candidate.mappings) {
-    for (const ProviderId provider : providers) add(provider);
+// What is done once for a query, for a claim and for a tree that is tried, measured in steps of a
+// search: whoever waits for the steps waits for that, too.
+constexpr int64_t kStepsOfQuery = 100;
+constexpr int64_t kStepsOfClaim = 100;
+constexpr int64_t kStepsOfTree = 4;
+
+// Grows with the work of making a plan of `request`.
+int64_t StepsOfPlan(const CandidateRequest& request) {
+  size_t names = request.groups.size() + request.root_required.size() +
+                 request.root_forbidden.size() + request.same_subtree.size() +
+                 request.isolate.size() + request.separate_subtrees.size() +
+                 request.order.class_weights.size() + request.order.trait_weights.size();
+  for (const RequestGroup& group : request.groups) {
+    names += group.resources.size() + group.required.size() + group.forbidden.size() +
+             group.member_of.size();
   }
-  return trees;
+  return kStepsOfQuery + 4 * static_cast<int64_t>(names);
 }
 
-bool HasRoom(const std::vector<TreePtr>& trees, const Allocation& wanted) {
-  for (const TreePtr& tree : trees) {
-    const int position = tree->Find(wanted.provider);
-    if (position >= 0) return CanTake(*tree, position, {wanted.resource_class, wanted.amount});
-  }
-  return false;
-}
-
-// Whether a provider that serves has `trait`.
-bool ServesWith(const Choice& choice, TraitId trait) {
-  for (const auto& [suffix, providers] : choice.candidate.mappings) {
-    for (const ProviderId provider : providers) {
-      for (const TreePtr& tree : choice.trees) {
-        const int position = tree->Find(provider);
-        if (position >= 0 && tree->config(position).HasTrait(trait)) return true;
-      }
-    }
-  }
-  return false;
+// Of work that looks at every chunk of roots, however little at each.
+int64_t StepsOfChunks(const State& state) {
+  return static_cast<int64_t>(state.roots().chunks().size());
 }
 
 // What is free of a class in all of `tree`.
@@ -69,8 +58,6 @@ Amount FreeIn(const Tree& tree, ClassId resource_class) {
   }
   return free;
 }
-
-bool AnySharing(const State& state) { return !Sharing(state).empty(); }
 
 }  // namespace
 
@@ -100,19 +87,33 @@ ClaimSearch::ClaimSearch(const State& state, const PlaceClaims& claims, int choi
 absl::StatusOr<std::vector<Candidate>> ClaimSearch::Place() {
   GiveBack();
   std::vector<Candidate> placed;
-  const absl::Status status = claims_.affinity == MemberAffinity::kSameRoot
-                                  ? PlaceUnderOneRoot(placed)
-                                  : PlaceEach(std::nullopt, placed);
+  const std::optional<State> before = changed_;
+  absl::Status status = PlaceAll(placed);
+  if (took_choice_ && !status.ok() && steps_left_ > 0) {
+    // Another choice for one may leave room for the next: choices refuse nothing.
+    changed_ = before;
+    use_choices_ = false;
+    status = PlaceAll(placed);
+  }
   if (!status.ok()) return status;
+  BERTH_CHECK(placed.size() == claims_.members.size());
   return placed;
+}
+
+absl::Status ClaimSearch::PlaceAll(std::vector<Candidate>& placed) {
+  if (claims_.affinity == MemberAffinity::kSameRoot) return PlaceUnderOneRoot(placed);
+  return PlaceEach(std::nullopt, placed);
 }
 
 absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
                                     std::vector<Candidate>& placed) {
+  placed.clear();
+  found_.clear();
   SearchScope scope;
   scope.only = under;
   for (int member = 0; member < static_cast<int>(claims_.members.size()); ++member) {
     if (const Choice* choice = StandingChoice(member, scope)) {
+      took_choice_ = true;
       placed.push_back(choice->candidate);
       found_.push_back({*choice});
     } else {
@@ -120,8 +121,7 @@ absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
       if (!found.ok()) return found.status();
       std::vector<Choice>& choices = found_.emplace_back();
       for (Candidate& candidate : found->candidates) {
-        std::vector<TreePtr> trees = TreesOf(now(), candidate);
-        choices.push_back({std::move(candidate), std::move(trees)});
+        choices.push_back(ChoiceOf(now(), std::move(candidate)));
       }
       placed.push_back(choices.front().candidate);
     }
@@ -133,72 +133,85 @@ absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
   return absl::OkStatus();
 }
 
-bool ClaimSearch::TryUnder(ProviderId root, absl::Status& failed, std::vector<Candidate>& placed) {
-  if (!CouldHoldAll(root)) return false;
-  std::optional<State> before = changed_;
-  placed.clear();
-  found_.clear();
-  const absl::Status status = PlaceEach(root, placed);
-  if (status.ok()) return true;
-  failed = status;
-  changed_ = std::move(before);
-  return false;
-}
-
 absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
+  SumWanted();
   std::set<ProviderId> tried;
-  absl::Status failed;
-  if (!claims_.choices.empty() && !claims_.choices[0].empty()) {
+  if (use_choices_ && !claims_.choices.empty() && !claims_.choices[0].empty()) {
     const ProviderId chosen = claims_.choices[0][0].candidate.anchor;
-    if (TryUnder(chosen, failed, placed)) return absl::OkStatus();
+    if (TryUnder(chosen, placed)) return absl::OkStatus();
     tried.insert(chosen);
   }
   for (int64_t limit = kRootsAtFirst;; limit *= kRootsGrowth) {
-    const absl::StatusOr<SearchResult> found = Find(0, SearchScope(), limit);
+    const absl::StatusOr<SearchResult> found = FindRootsOf(0, limit);
     if (!found.ok()) return found.status();
-    std::set<ProviderId> roots;
     for (const Candidate& candidate : found->candidates) {
-      if (!roots.insert(candidate.anchor).second) break;  // the second round: all roots were there
       if (!tried.insert(candidate.anchor).second) continue;
-      if (TryUnder(candidate.anchor, failed, placed)) return absl::OkStatus();
-      if (steps_left_ <= 0) return failed;
+      if (TryUnder(candidate.anchor, placed)) return absl::OkStatus();
+      if (steps_left_ <= 0) return GaveUp(0);
     }
-    if (static_cast<int64_t>(roots.size()) < limit) break;
+    // What a cut search did not come to may have room.
+    if (found->truncated) return GaveUp(0);
+    if (static_cast<int64_t>(found->candidates.size()) < limit) break;
   }
   return Refused(0, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
                            "no root has room for all members together"));
 }
 
-bool ClaimSearch::CouldHoldAll(ProviderId root) const {
-  const TreePtr tree = now().FindTree(root);
-  if (!tree) return false;
-  if (AnySharing(now())) return true;
-  std::map<std::string, Amount> wanted;
+void ClaimSearch::SumWanted() {
+  wanted_.clear();
+  std::map<ClassId, Amount> sums;
   for (const ClaimMember& member : claims_.members) {
+    steps_left_ -= StepsOfPlan(member.query);
     for (const RequestGroup& group : member.query.groups) {
       for (const NamedAmount& amount : group.resources) {
-        wanted[amount.resource_class] += amount.amount;
+        const auto id = now().catalog().classes.Find(amount.resource_class);
+        if (id) sums[*id] += amount.amount;
       }
     }
   }
-  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
-    const std::optional<ClassId> id = now().catalog().classes.Find(entry.first);
-    return !id || FreeIn(*tree, *id) >= entry.second;
+  const Sharing sharing(now());
+  for (const SharingProvider& provider : sharing.providers()) {
+    for (const InventoryRow& row : provider.tree->config(provider.position).inventories) {
+      sums.erase(row.resource_class);
+    }
+  }
+  for (const auto& [id, amount] : sums) wanted_.push_back({id, amount});
+}
+
+bool ClaimSearch::TryUnder(ProviderId root, std::vector<Candidate>& placed) {
+  if (!CouldHoldAll(root)) return false;
+  steps_left_ -= StepsOfChunks(state_);  // of copying a state
+  std::optional<State> before = changed_;
+  if (PlaceEach(root, placed).ok()) return true;
+  changed_ = std::move(before);
+  return false;
+}
+
+bool ClaimSearch::CouldHoldAll(ProviderId root) {
+  const TreePtr tree = now().FindTree(root);
+  if (!tree) return false;
+  steps_left_ -= kStepsOfTree + tree->size() * static_cast<int64_t>(wanted_.size());
+  return std::all_of(wanted_.begin(), wanted_.end(), [&tree](const ClassAmount& wanted) {
+    return FreeIn(*tree, wanted.resource_class) >= wanted.amount;
   });
 }
 
-const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) const {
-  if (member >= static_cast<int>(claims_.choices.size())) return nullptr;
+const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) {
+  if (!use_choices_ || member >= static_cast<int>(claims_.choices.size())) return nullptr;
   const Strategy strategy = claims_.order.strategy;
   const bool by_shares = strategy == Strategy::kSpread || strategy == Strategy::kPack;
   std::optional<PlannedOrder> order;
   const Choice* best = nullptr;
   int64_t best_worth = 0;
   for (const Choice& choice : claims_.choices[member]) {
-    if (!Stands(member, choice, scope)) continue;
-    if (!by_shares) return &choice;
+    steps_left_ -= kStepsOfTree * static_cast<int64_t>(choice.trees.size());
+    if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;
+    // One that fits is better than none that is compared.
+    if (!by_shares || steps_left_ <= 0) return best == nullptr ? &choice : best;
     if (!order) order = OrderOf(member);
-    const int64_t worth = WorthOf(choice, *order);
+    const auto weights = static_cast<int64_t>(order->shares.size() + order->traits.size());
+    steps_left_ -= weights * choice.trees.front()->size();
+    const int64_t worth = WorthOf(now(), choice, *order);
     if (best == nullptr || worth > best_worth) {
       best = &choice;
       best_worth = worth;
@@ -207,55 +220,43 @@ const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) 
   return best;
 }
 
-PlannedOrder ClaimSearch::OrderOf(int member) const {
-  CandidateRequest request = claims_.members[member].query;
-  request.order = claims_.order;
+PlannedOrder ClaimSearch::OrderOf(int member) {
+  const CandidateRequest request = RequestOf(member);
+  steps_left_ -= StepsOfPlan(request);
   const absl::StatusOr<SearchPlan> plan = PlanSearch(now(), request);
   return plan.ok() ? plan->order : PlannedOrder();
 }
 
-bool ClaimSearch::Stands(int member, const Choice& choice, const SearchScope& scope) const {
-  if (scope.only && choice.candidate.anchor != *scope.only) return false;
-  if (scope.without.contains(choice.candidate.anchor)) return false;
-  if (claims_.members[member].query.exclude_stale_roots &&
-      NodeIsStale(now(), choice.candidate.anchor)) {
-    return false;
-  }
-  std::vector<TreePtr> trees;
-  for (const TreePtr& then : choice.trees) {
-    TreePtr tree = now().FindTree(then->root_id());
-    if (!tree || tree->shape != then->shape || !NodeIsInService(now(), then->root_id())) {
-      return false;
-    }
-    trees.push_back(std::move(tree));
-  }
-  return std::all_of(choice.candidate.allocations.begin(), choice.candidate.allocations.end(),
-                     [&trees](const Allocation& wanted) { return HasRoom(trees, wanted); });
-}
-
-int64_t ClaimSearch::WorthOf(const Choice& choice, const PlannedOrder& order) const {
-  int64_t worth = 0;
-  const TreePtr anchor = now().FindTree(choice.candidate.anchor);
-  for (const ClassWeight& weighted : order.shares) {
-    worth += FreeShareOf(*anchor, weighted.resource_class) * weighted.weight;
-  }
-  for (const TraitWeight& weighted : order.traits) {
-    if (ServesWith(choice, weighted.trait)) worth += weighted.weight * kShareWhole;
-  }
-  return worth;
-}
-
-absl::StatusOr<SearchResult> ClaimSearch::Find(int member, const SearchScope& scope,
-                                               int64_t limit) {
+CandidateRequest ClaimSearch::RequestOf(int member) const {
   CandidateRequest request = claims_.members[member].query;
   request.order = claims_.order;
   // Members of one command draw for themselves.
   request.order.seed += static_cast<uint64_t>(member);
+  return request;
+}
+
+absl::StatusOr<SearchResult> ClaimSearch::Find(int member, const SearchScope& scope,
+                                               int64_t limit) {
+  return Pay(member, limit, [&](const CandidateRequest& request, const SearchBudget& budget) {
+    return FindCandidates(now(), request, budget, scope);
+  });
+}
+
+absl::StatusOr<SearchResult> ClaimSearch::FindRootsOf(int member, int64_t limit) {
+  return Pay(member, limit, [&](const CandidateRequest& request, const SearchBudget& budget) {
+    return FindRoots(now(), request, budget);
+  });
+}
+
+absl::StatusOr<SearchResult> ClaimSearch::Pay(int member, int64_t limit, SearchFor search) {
+  CandidateRequest request = RequestOf(member);
   request.limit = limit;
+  steps_left_ -= StepsOfPlan(request) + StepsOfChunks(state_);
+  if (steps_left_ <= 0) return GaveUp(member);
   SearchBudget budget;
   budget.candidates_max = std::numeric_limits<int64_t>::max();
-  budget.steps_max = std::max<int64_t>(steps_left_, 0);
-  absl::StatusOr<SearchResult> found = FindCandidates(now(), request, budget, scope);
+  budget.steps_max = steps_left_;
+  absl::StatusOr<SearchResult> found = search(request, budget);
   if (!found.ok()) {
     if (absl::IsDeadlineExceeded(found.status())) steps_left_ = 0;
     return Refused(member, found.status());
@@ -266,12 +267,17 @@ absl::StatusOr<SearchResult> ClaimSearch::Find(int member, const SearchScope& sc
                                 "nothing has room for this"));
 }
 
+absl::Status ClaimSearch::GaveUp(int member) const {
+  return Refused(member, Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
+                                "the work budget ended"));
+}
+
 // Names the consumer where the search itself is the refusal.
 absl::Status ClaimSearch::Refused(int member, const absl::Status& status) const {
   const std::optional<Refusal> refusal = RefusalOf(status);
   BERTH_CHECK(refusal);
   if (refusal->reason != "NO_CANDIDATE" && refusal->reason != "SEARCH_BUDGET_EXCEEDED") {
-    return status;
+    return OfMember(claims_, static_cast<size_t>(member), status);
   }
   const std::string consumer = claims_.members[member].consumer.ToString();
   const std::string why = absl::IsDeadlineExceeded(status) ? "the search for a place was given up"
@@ -295,6 +301,7 @@ void ClaimSearch::GiveBack() {
 }
 
 void ClaimSearch::Take(int member, const Candidate& candidate) {
+  steps_left_ -= kStepsOfClaim;
   const ConsumerAllocations wanted =
       AllocationsOf(now().catalog(), claims_.members[member], candidate);
   ClaimPlan plan(now(), {Holder{wanted.consumer, nullptr, &wanted}});
@@ -306,10 +313,13 @@ void ClaimSearch::Take(int member, const Candidate& candidate) {
 }
 
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims) {
-  for (const ClaimMember& member : claims->members) {
-    CandidateRequest request = member.query;
+  // A search lets each member hold its place: none may stand there twice.
+  if (absl::Status status = CheckForm(*claims); !status.ok()) return status;
+  for (size_t m = 0; m < claims->members.size(); ++m) {
+    CandidateRequest request = claims->members[m].query;
     request.order = claims->order;
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+    const absl::Status status = CheckRequest(request);
+    if (!status.ok()) return OfMember(*claims, m, status);
   }
   const int choices_max = claims->members.size() == 1 ? kChoicesOfOne : kChoicesOfMany;
   ClaimSearch search(state, *claims, choices_max, budget.steps_max);

@@ -11,9 +11,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "placement/command.h"
@@ -29,7 +29,8 @@ inline constexpr int kChoicesOfMany = 4;  // for each of several members
 
 class ClaimSearch {
  public:
-  // `choices_max`: how many choices each member is to get.
+  // `choices_max`: how many choices each member is to get. `steps_max` bounds all that is done for
+  // the command, whatever its size: what is no step of a search counts as so many.
   ClaimSearch(const State& state, const PlaceClaims& claims, int choices_max, int64_t steps_max);
 
   // One candidate for each member, in their order. Fails with FAILED_PRECONDITION / NO_CANDIDATE
@@ -42,21 +43,30 @@ class ClaimSearch {
   std::vector<std::vector<Choice>> TakeFound() { return std::move(found_); }
 
  private:
+  using SearchFor =
+      absl::FunctionRef<absl::StatusOr<SearchResult>(const CandidateRequest&, const SearchBudget&)>;
+
+  absl::Status PlaceAll(std::vector<Candidate>& placed);
   absl::Status PlaceEach(std::optional<ProviderId> under, std::vector<Candidate>& placed);
   // All members under one root, those tried first that the first member prefers.
   absl::Status PlaceUnderOneRoot(std::vector<Candidate>& placed);
-  bool TryUnder(ProviderId root, absl::Status& failed, std::vector<Candidate>& placed);
+  // Finds out what the members want together of classes that no sharing provider offers.
+  void SumWanted();
+  bool TryUnder(ProviderId root, std::vector<Candidate>& placed);
   // Necessary for all members to fit into the tree of `root`.
-  bool CouldHoldAll(ProviderId root) const;
+  bool CouldHoldAll(ProviderId root);
 
   // The best choice of the member that stands as it stood and fits; null where there is none.
-  const Choice* StandingChoice(int member, const SearchScope& scope) const;
-  bool Stands(int member, const Choice& choice, const SearchScope& scope) const;
-  PlannedOrder OrderOf(int member) const;
-  // What the choice is worth by `order` as it stands now.
-  int64_t WorthOf(const Choice& choice, const PlannedOrder& order) const;
+  const Choice* StandingChoice(int member, const SearchScope& scope);
+  PlannedOrder OrderOf(int member);
+  CandidateRequest RequestOf(int member) const;
   absl::StatusOr<SearchResult> Find(int member, const SearchScope& scope, int64_t limit);
+  absl::StatusOr<SearchResult> FindRootsOf(int member, int64_t limit);
+  // Does `search` for what the member asks, within what is left, and takes off what it took.
+  absl::StatusOr<SearchResult> Pay(int member, int64_t limit, SearchFor search);
   absl::Status Refused(int member, const absl::Status& status) const;
+  // That the search ended before it came to all.
+  absl::Status GaveUp(int member) const;
 
   // Lets the working state release what the members hold.
   void GiveBack();
@@ -68,12 +78,15 @@ class ClaimSearch {
   const PlaceClaims& claims_;
   const int choices_max_;
   int64_t steps_left_;
-  std::optional<State> changed_;  // the working state, where it differs
+  bool use_choices_ = true;
+  bool took_choice_ = false;
+  std::vector<ClassAmount> wanted_;  // by all members, where they must stand under one root
+  std::optional<State> changed_;     // the working state, where it differs
   std::vector<std::vector<Choice>> found_;
 };
 
 // Finds choices for `claims` over `state`, on a worker; what comes of it is settled by the rule.
-// Fails only where a query is malformed.
+// Fails only where the command or a query is malformed.
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims);
 
 // The write that lets the member hold `candidate`.

@@ -1,49 +1,19 @@
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "placement/catalog.h"
+#include "placement/claim_form.h"
 #include "placement/claim_plan.h"
 #include "placement/claim_search.h"
-#include "placement/form.h"
-#include "placement/lease.h"
 #include "placement/rules.h"
 
 namespace berth::placement {
 namespace {
 
-constexpr size_t kMembersMax = 256;
-constexpr int64_t kOwnerMax = 255;  // of project and user
 // The search under the lock keeps everybody waiting: a few milliseconds at the most.
 constexpr int64_t kStepsUnderLockMax = 200'000;
-
-std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view field) {
-  if (command.one) return absl::StrCat("consumer.", field);
-  return absl::StrCat("members[", member, "].consumer.", field);
-}
-
-absl::Status CheckForm(const PlaceClaims& command) {
-  Form form;
-  if (command.members.empty() || command.members.size() > kMembersMax) {
-    form.Fault(kInvalidField, "members",
-               absl::StrCat("must be 1 to ", kMembersMax, ", are ", command.members.size()));
-  }
-  std::set<ConsumerId> seen;
-  for (size_t m = 0; m < command.members.size(); ++m) {
-    const ClaimMember& member = command.members[m];
-    form.Length(FieldOf(command, m, "project_id"), member.project, 1, kOwnerMax);
-    form.Length(FieldOf(command, m, "user_id"), member.user, 1, kOwnerMax);
-    form.UpperName(FieldOf(command, m, "consumer_type"), member.type);
-    if (member.lease) LeaseField(form, FieldOf(command, m, "lease"), *member.lease);
-    if (seen.insert(member.consumer).second) continue;
-    form.Fault(kDuplicateParameter, FieldOf(command, m, "consumer_uuid"),
-               absl::StrCat("repeats ", member.consumer.ToString()),
-               {{"consumer", member.consumer.ToString()}});
-  }
-  return form.status();
-}
 
 // Form and names of the queries; those for which places were found have both.
 absl::Status CheckQueries(const State& state, const PlaceClaims& command) {
@@ -51,7 +21,7 @@ absl::Status CheckQueries(const State& state, const PlaceClaims& command) {
     CandidateRequest request = command.members[m].query;
     request.order = command.order;
     const absl::Status status = PlanSearch(state, request).status();
-    if (!status.ok()) return status;
+    if (!status.ok()) return OfMember(command, m, status);
   }
   return absl::OkStatus();
 }

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "placement/claim_search.h"
 #include "placement/refusal.h"
-#include "tests/placement/request_notation.h"
+#include "tests/placement/claim_notation.h"
 #include "tests/placement/seed.h"
 #include "tests/placement/world.h"
 
@@ -17,46 +17,6 @@ namespace berth::placement {
 namespace {
 
 using Names = std::vector<std::string>;
-
-ClaimMember Member(World& world, absl::string_view consumer, absl::string_view query) {
-  ClaimMember member;
-  member.consumer = world.consumer(consumer);
-  member.expected_generation = world.consumer_generation(consumer);
-  member.project = "project";
-  member.user = "user";
-  member.type = "INSTANCE";
-  member.query = ParseRequest(world, query);
-  return member;
-}
-
-// One claim for each of `consumers`, all of the same query.
-PlaceClaims Claims(World& world, const Names& consumers, absl::string_view query,
-                   Strategy strategy = Strategy::kFirst,
-                   MemberAffinity affinity = MemberAffinity::kNone) {
-  PlaceClaims claims;
-  for (const std::string& name : consumers) claims.members.push_back(Member(world, name, query));
-  claims.order.strategy = strategy;
-  claims.affinity = affinity;
-  return claims;
-}
-
-// The command as it comes to the ledger: with choices found in the world as it is.
-PlaceClaims Chosen(const World& world, PlaceClaims claims) {
-  EXPECT_TRUE(FindChoices(world.state(), {}, &claims).ok());
-  return claims;
-}
-
-// The roots that the claims found, or the reason why there are none.
-Names RootsOf(const World& world, const absl::StatusOr<Outcome>& outcome) {
-  if (!outcome.ok()) return {RefusalOf(outcome.status())->reason};
-  Names names;
-  for (const Candidate& candidate : outcome->result.candidates) {
-    names.push_back(world.state().FindProvider(candidate.anchor)->config().name);
-  }
-  return names;
-}
-
-Names Place(World& world, const PlaceClaims& claims) { return RootsOf(world, world.Do(claims)); }
 
 constexpr char kThree[] = R"(
   a{VCPU:4, MEMORY_MB:64}
@@ -130,8 +90,14 @@ TEST(RulesClaim, Refusals) {  // in the order that the protocol documents
   world.Must(SetAllocations{{world.Claim("holder", "a{VCPU:1}")}, false});
   PlaceClaims good = Claims(world, {"c1"}, "r VCPU:1");
   const auto reason = [&](const PlaceClaims& claims) {
-    const absl::Status status = world.Do(claims).status();
-    return status.ok() ? "" : RefusalOf(status)->reason;
+    const std::string refused = ReasonOf(world.Do(claims).status());
+    // A search before the lock refuses nothing else, and survives the rest.
+    PlaceClaims searched = claims;
+    const absl::Status found = FindChoices(world.state(), {}, &searched);
+    if (!found.ok()) {
+      EXPECT_EQ(ReasonOf(found), refused);
+    }
+    return refused;
   };
   PlaceClaims claims = Claims(world, {"c1"}, "r VCPU:99");
   claims.search_gave_up = true;
@@ -160,6 +126,46 @@ TEST(RulesClaim, Refusals) {  // in the order that the protocol documents
   EXPECT_EQ(reason(Claims(world, Names(257, "c1"), "r VCPU:1")), "INVALID_FIELD");
   EXPECT_EQ(world.state().consumers().size(), 1);  // nothing of it was done
   EXPECT_EQ(reason(good), "");
+}
+
+// A search that let one consumer hold two places would end the process.
+TEST(RulesClaim, NoConsumerTwice) {
+  World world(kThree);
+  world.Must(SetAllocations{{world.Claim("holder", "a{VCPU:1}")}, false});
+  for (const Names& names :
+       {Names{"holder", "holder"}, Names{"c1", "c1"}, Names{"c1", "c1", "c2"}}) {
+    PlaceClaims claims = Claims(world, names, "r VCPU:1");
+    EXPECT_EQ(ReasonOf(FindChoices(world.state(), {}, &claims)), "DUPLICATE_PARAMETER");
+    EXPECT_EQ(Place(world, claims), Names{"DUPLICATE_PARAMETER"});
+  }
+}
+
+// Which member a fault lies in, and where in the request.
+TEST(RulesClaim, FaultsOfQueriesNameTheirConsumer) {
+  World world(kThree);
+  const auto fault_of = [&](const char* query, bool one, bool searched) {
+    PlaceClaims claims = Claims(world, {"c1", "c2"}, "r VCPU:1");
+    if (one) claims.members.erase(claims.members.begin());
+    claims.one = one;
+    claims.members.back().query = ParseRequest(world, query);
+    return searched ? FindChoices(world.state(), {}, &claims) : world.Do(claims).status();
+  };
+  for (const bool searched : {false, true}) {
+    absl::Status fault = fault_of("r VCPU:0", false, searched);
+    EXPECT_EQ(RefusalOf(fault)->items[0].at("consumer"), world.consumer("c2").ToString());
+    EXPECT_EQ(RefusalOf(fault)->items[0].at("field"), "members[1].query.groups[0].resources");
+    EXPECT_EQ(fault.message().substr(0, 31), "members[1].query.groups[0].reso");
+    fault = fault_of("r VCPU:0", true, searched);
+    EXPECT_EQ(RefusalOf(fault)->items[0].at("field"), "query.groups[0].resources");
+  }
+  const absl::Status fault = fault_of("r CUSTOM_NONE:1", false, false);
+  EXPECT_EQ(ReasonOf(fault), "RESOURCE_CLASS_NOT_FOUND");
+  EXPECT_EQ(RefusalOf(fault)->items[0].at("consumer"), world.consumer("c2").ToString());
+  PlaceClaims claims = Claims(world, {"c1"}, "r VCPU:1");
+  claims.order.trait_weights = {{"lower", 1}};
+  const absl::Status order = FindChoices(world.state(), {}, &claims);
+  EXPECT_EQ(RefusalOf(order)->items[0].at("field"), "order.trait_weights");
+  EXPECT_FALSE(RefusalOf(order)->items[0].contains("consumer"));
 }
 
 TEST(RulesClaim, NobodyCollidesOverTheSameChoices) {
