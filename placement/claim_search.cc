@@ -25,9 +25,10 @@ constexpr int64_t kRootsGrowth = 16;
 
 // What is done once for a query, for a claim and for a tree that is tried, measured in steps of a
 // search: whoever waits for the steps waits for that, too.
-constexpr int64_t kStepsOfQuery = 100;
-constexpr int64_t kStepsOfClaim = 100;
+constexpr int64_t kStepsOfQuery = 20;
+constexpr int64_t kStepsOfClaim = 20;
 constexpr int64_t kStepsOfTree = 4;
+constexpr int64_t kChunksOfStep = 16;
 
 // Grows with the work of making a plan of `request`.
 int64_t StepsOfPlan(const CandidateRequest& request) {
@@ -39,12 +40,12 @@ int64_t StepsOfPlan(const CandidateRequest& request) {
     names += group.resources.size() + group.required.size() + group.forbidden.size() +
              group.member_of.size();
   }
-  return kStepsOfQuery + 4 * static_cast<int64_t>(names);
+  return kStepsOfQuery + static_cast<int64_t>(names);
 }
 
 // Of work that looks at every chunk of roots, however little at each.
 int64_t StepsOfChunks(const State& state) {
-  return static_cast<int64_t>(state.roots().chunks().size());
+  return 1 + static_cast<int64_t>(state.roots().chunks().size()) / kChunksOfStep;
 }
 
 // What is free of a class in all of `tree`.

@@ -11,10 +11,10 @@ constexpr size_t kGrowth = 4;  // of what is kept, from one scan to the next
 
 // What scoring a chunk takes, measured in steps of a search: by itself, for a weighted class, for a
 // weighted trait, and for a draw of each of its roots.
-constexpr int64_t kStepsOfChunk = 4;
+constexpr int64_t kStepsOfChunk = 12;
 constexpr int64_t kStepsOfShare = 2;
-constexpr int64_t kStepsOfTrait = 8;
-constexpr int64_t kStepsOfDraw = 16;
+constexpr int64_t kStepsOfTrait = 6;
+constexpr int64_t kStepsOfDraw = 4;
 
 // A number that looks random, of the root and the seed alone (the finalizer of splitmix64).
 uint64_t Mix(uint64_t value) {

@@ -12,8 +12,9 @@
 namespace berth::placement {
 namespace {
 
-// The search under the lock keeps everybody waiting: a few milliseconds at the most.
-constexpr int64_t kStepsUnderLockMax = 200'000;
+// The search under the lock keeps everybody waiting: some milliseconds at the most, also where
+// 100,000 roots are put in order.
+constexpr int64_t kStepsUnderLockMax = 50'000;
 
 // Form and names of the queries; those for which places were found have both.
 absl::Status CheckQueries(const State& state, const PlaceClaims& command) {

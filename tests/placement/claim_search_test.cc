@@ -80,7 +80,7 @@ TEST(ClaimSearch, TheBudgetPaysForEveryHostThatIsTried) {
       Claims(world, {"c1", "c2"}, "r VCPU:2", Strategy::kFirst, MemberAffinity::kSameRoot);
   claims.members.push_back(Member(world, "c3", "r VCPU:2"));
   EXPECT_EQ(RootsIn(world, claims, 5'000'000), Names{"NO_CANDIDATE"});
-  EXPECT_EQ(RootsIn(world, claims, 100'000), Names{"SEARCH_BUDGET_EXCEEDED"});
+  EXPECT_EQ(RootsIn(world, claims, 20'000), Names{"SEARCH_BUDGET_EXCEEDED"});
   // What the lock allows is less than what a worker does.
   for (int i = 400; i < 1000; ++i) {
     world.Add(absl::StrCat("h", i, "\n  x", i, "{VCPU:3}\n  y", i, "{VCPU:3}\n"));
@@ -100,7 +100,7 @@ TEST(ClaimSearch, TheBudgetPaysForTheOrder) {
   for (int i = 0; i < 200; ++i) {
     claims.order.trait_weights.push_back({absl::StrCat("CUSTOM_T", i), 1});
   }
-  EXPECT_EQ(RootsIn(world, claims, 5'000), Names{"SEARCH_BUDGET_EXCEEDED"});
+  EXPECT_EQ(RootsIn(world, claims, 4'000), Names{"SEARCH_BUDGET_EXCEEDED"});
   EXPECT_EQ(RootsIn(world, claims, 50'000), Names{"h0"});
 }
 
@@ -127,7 +127,7 @@ TEST(ClaimSearch, SharingDoesNotMakeEveryRootWorthTrying) {
   World world(notation + "last{VCPU:8}(agg1)\n");
   const PlaceClaims claims = Claims(world, {"c1", "c2"}, "r VCPU:3,DISK_GB:1", Strategy::kFirst,
                                     MemberAffinity::kSameRoot);
-  EXPECT_EQ(RootsIn(world, claims, 20'000), (Names{"last", "last"}));
+  EXPECT_EQ(RootsIn(world, claims, 10'000), (Names{"last", "last"}));
 }
 
 TEST(ClaimSearch, MembersDrawForThemselves) {

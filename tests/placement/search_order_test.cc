@@ -212,7 +212,7 @@ TEST(SearchOrder, LooksOnlyAtTheBest) {
   request.order.strategy = Strategy::kSpread;
   SearchBudget budget;
   // For each of 10 hosts: itself, a test and a choice; for each of 4 chunks what its scores take.
-  budget.steps_max = 10 * 3 + 4 * 6 + 1;
+  budget.steps_max = 10 * 3 + 4 * 14 + 1;
   EXPECT_EQ(Find(world.state(), request, budget).candidates.size(), 10u);
 }
 
