@@ -10,6 +10,7 @@ namespace berth::placement {
 namespace {
 
 bool IsClaim(const CommandBody& body) {
+  if (std::holds_alternative<PlaceClaims>(body)) return true;
   const auto* set = std::get_if<SetAllocations>(&body);
   return set != nullptr &&
          std::any_of(set->consumers.begin(), set->consumers.end(),
@@ -27,7 +28,8 @@ void BatchTally::Add(const CommandBody& body, const absl::Status& status) {
   ++refusals;
   const std::optional<Refusal> refusal = RefusalOf(status);
   const std::string reason = refusal ? refusal->reason : "";
-  if (claim) ++(reason == "CAPACITY_EXCEEDED" ? claims_without_room : claims_refused);
+  const bool no_room = reason == "CAPACITY_EXCEEDED" || reason == "NO_CANDIDATE";
+  if (claim) ++(no_room ? claims_without_room : claims_refused);
   provider_conflicts += reason == "PROVIDER_GENERATION_CONFLICT" ? 1 : 0;
   consumer_conflicts += reason == "CONSUMER_GENERATION_CONFLICT" ? 1 : 0;
 }

@@ -11,7 +11,7 @@ namespace berth::placement {
 
 struct BatchTally {
   int64_t refusals = 0;
-  // Writes of allocations after which somebody holds something, by result.
+  // Writes after which somebody holds something, by result; without room: no place was found, too.
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
   // Refusals because the author knew an older generation, by whose it was.
   int64_t provider_conflicts = 0, consumer_conflicts = 0;

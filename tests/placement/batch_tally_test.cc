@@ -22,14 +22,17 @@ TEST(BatchTally, CountsClaimsByResultAndConflictsByKind) {
   tally.Add(claim, Refused("NO_INVENTORY"));
   tally.Add(release, absl::OkStatus());
   tally.Add(release, Refused("CONSUMER_GENERATION_CONFLICT"));
+  tally.Add(PlaceClaims(), absl::OkStatus());
+  tally.Add(PlaceClaims(), Refused("NO_CANDIDATE"));
+  tally.Add(PlaceClaims(), Refused("SEARCH_BUDGET_EXCEEDED"));
   tally.Add(SetInventories(), Refused("PROVIDER_GENERATION_CONFLICT"));
   tally.Add(SetInventories(), absl::InternalError("a status without a reason"));
-  EXPECT_EQ(tally.claims_done, 1);
-  EXPECT_EQ(tally.claims_without_room, 1);
-  EXPECT_EQ(tally.claims_refused, 2);
+  EXPECT_EQ(tally.claims_done, 2);
+  EXPECT_EQ(tally.claims_without_room, 2);
+  EXPECT_EQ(tally.claims_refused, 3);
   EXPECT_EQ(tally.consumer_conflicts, 2);
   EXPECT_EQ(tally.provider_conflicts, 1);
-  EXPECT_EQ(tally.refusals, 6);
+  EXPECT_EQ(tally.refusals, 8);
 }
 
 }  // namespace
