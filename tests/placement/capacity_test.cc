@@ -34,6 +34,24 @@ TEST(Capacity, TruncatesTheDoubleProduct) {
   }
 }
 
+// A sum is at most the product where it is at most the product without its fraction.
+TEST(Capacity, TheFractionMakesNoDifference) {
+  for (const double ratio : {0.1, 0.29, 0.5, 0.999, 1.0, 1.5, 16.0, 1.0 / 3}) {
+    for (Amount total = 1; total <= 100; ++total) {
+      Inventory inventory{.total = total};
+      inventory.allocation_ratio = ratio;
+      const double product = static_cast<double>(total) * ratio;
+      for (const Amount sum : {Amount{0}, static_cast<Amount>(product), total}) {
+        for (const Amount around : {sum, sum + 1}) {
+          EXPECT_EQ(RoomAllows(CapacityOf(inventory), 0, around),
+                    static_cast<double>(around) <= product)  // P-28
+              << around << " of " << total << " x " << ratio;
+        }
+      }
+    }
+  }
+}
+
 TEST(Capacity, FitsWithinUnitsAndRoom) {
   struct Case {
     Amount min_unit, max_unit, step_size, capacity, used, amount;

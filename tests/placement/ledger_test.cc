@@ -55,7 +55,7 @@ TEST(Ledger, ARefusalLeavesNoTrace) {
   EXPECT_EQ(QueryOne(*ConnectOrDie(url), "SELECT count(*) FROM consumer"), "0");
 }
 
-// P-147: of two writes with one generation exactly one succeeds.
+// Of two writes with one generation exactly one succeeds.
 TEST(Ledger, OneGenerationServesOneWrite) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
   MakeProviders(runner, 1, 100, 1024);
@@ -72,11 +72,11 @@ TEST(Ledger, OneGenerationServesOneWrite) {
       succeeded += decision.status.ok() ? 1 : 0;
       EXPECT_EQ(ReasonOf(decision), decision.status.ok() ? "OK" : "PROVIDER_GENERATION_CONFLICT");
     }
-    EXPECT_EQ(succeeded, 1);
+    EXPECT_EQ(succeeded, 1);  // P-147
   }
 }
 
-// P-153: N claims of 1 on a capacity of N succeed, the others are refused for room.
+// N claims of 1 on a capacity of N succeed, the others are refused for room.
 TEST(Ledger, ExactlyTheCapacityIsGivenAway) {
   const std::string url = NewDatabase();
   LedgerRunner runner(OptionsFor(url));
@@ -90,8 +90,8 @@ TEST(Ledger, ExactlyTheCapacityIsGivenAway) {
     succeeded += decision.status.ok() ? 1 : 0;
     refused += ReasonOf(decision) == "CAPACITY_EXCEEDED" ? 1 : 0;
   }
-  EXPECT_EQ(succeeded, 50);
-  EXPECT_EQ(refused, 20);
+  EXPECT_EQ(succeeded, 50);  // P-153
+  EXPECT_EQ(refused, 20);    // P-153
   ExpectCleanSelfCheck(runner, url);
 }
 

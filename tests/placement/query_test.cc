@@ -128,6 +128,9 @@ TEST(Query, ListsWhatPassesAllFilters) {
     EXPECT_EQ(Numbers(*page), c.expected) << c.what;
     EXPECT_FALSE(page->more) << c.what;
   }
+  // p2 stands below p1, which is a member.
+  const auto members = ListProviders(state, WITH(f.member_of = {{A(1)}}; f.in_tree = P(2)), {}, 9);
+  EXPECT_EQ(Numbers(*members), "1");  // P-105
 }
 
 TEST(Query, RefusesWhatIsMalformedOrUnknown) {

@@ -260,6 +260,21 @@ TEST(RulesAllocation, CountersThatMove) {
   EXPECT_EQ(moves("claim c4 new"), "000");                                 // P-138
 }
 
+// A consumer's number is moved by its own writes alone, whoever else comes to its providers.
+TEST(RulesAllocation, NeighboursDoNotDisturb) {
+  World world("cn1{VCPU:8}");
+  world.Must(ParseCommand(world, "claim c1 new cn1{VCPU:1}"));
+  const CommandBody planned = ParseCommand(world, "claim c1 @ cn1{VCPU:2}");
+  RunScript(world, R"(
+    claim c2 new cn1{VCPU:1}             OK
+    inventories cn1@ VCPU:9              OK
+    aggregates cn1@ a                    OK
+  )");
+  EXPECT_TRUE(world.Do(planned).ok());  // P-26
+  EXPECT_EQ(RefusalOf(world.Do(planned).status())->reason,
+            "CONSUMER_GENERATION_CONFLICT");  // P-26
+}
+
 TEST(RulesAllocation, OwnersChange) {
   World world("cn1{VCPU:8}");
   RunScript(world, R"(
@@ -292,10 +307,10 @@ TEST(RulesAllocation, Empty) {
     release c1                                     CONSUMER_NOT_FOUND             # P-139
     release c1@stale                               CONSUMER_NOT_FOUND             # P-139
     claim c1 new cn1{VCPU:2}                       OK
-    release c1@stale                               CONSUMER_GENERATION_CONFLICT   # P-139
-    release c1@                                    OK                             # P-139
+    release c1@stale                               CONSUMER_GENERATION_CONFLICT   # P-139, T-222
+    release c1@                                    OK                             # P-139, T-222
     claim c1 new cn1{VCPU:2}                       OK
-    release c1                                     OK                             # P-139
+    release c1                                     OK                             # P-139, T-222
   )");
   EXPECT_FALSE(world.consumer_generation("c1"));  // P-125
   EXPECT_EQ(world.used("cn1", "VCPU"), 0);        // P-140
@@ -315,13 +330,13 @@ TEST(RulesAllocation, Patterns) {
   World world("src{VCPU:8 used 4}\ndst{VCPU:8}");
   RunScript(world, R"(
     claim i1 new src{VCPU:4}                            OK
-    claim i1 @ & m1 new src{VCPU:4}                     OK                  # P-142: just full
+    claim i1 @ & m1 new src{VCPU:4}                     OK                  # P-142, T-221: just full
     claim i1 new dst{VCPU:4}                            OK                  # P-143
     claim i1 @ & m1 @ & x new dst{VCPU:1}               OK
     claim x @ & i1 new src{VCPU:4}                      OK
     claim i1 @ & m1 new src{VCPU:4}                     OK
     claim i1 new dst{VCPU:4}                            OK
-    claim i1 @ src{VCPU:4} & m1 @                       OK                  # P-143: the way back
+    claim i1 @ src{VCPU:4} & m1 @                       OK                  # P-143, T-221: the way back
     claim i1 @ src{VCPU:5}                              CAPACITY_EXCEEDED   # P-144: bigger
     claim i1 @ src{VCPU:3}                              OK                  # P-144: smaller
     claim a new dst{VCPU:4} & b new dst{VCPU:5}         CAPACITY_EXCEEDED   # P-145

@@ -81,6 +81,15 @@ TEST(RulesInventory, ConflictNamesBothGenerations) {
   EXPECT_EQ(refusal->items[0].at("actual_generation"), std::to_string(actual.value));
 }
 
+TEST(RulesInventory, GenerationsAreComparedForEqualityOnly) {
+  World world("cn1{VCPU:8}");
+  const int64_t actual = world.generation("cn1").value;
+  for (const int64_t expected : {actual - 1, actual + 1, int64_t{0}, int64_t{-1}}) {
+    const auto outcome = world.Do(SetInventories{world.provider("cn1"), Generation{expected}, {}});
+    EXPECT_EQ(outcome.status().code(), absl::StatusCode::kAborted) << expected;  // P-94, P-95
+  }
+}
+
 TEST(RulesInventory, InUseNamesAllClasses) {
   World world("cn1{VCPU:8 used 2, DISK_GB:10 used 1, MEMORY_MB:64}");
   const auto outcome = world.Do(SetInventories{world.provider("cn1"), world.generation("cn1"), {}});

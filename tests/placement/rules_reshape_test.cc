@@ -195,6 +195,18 @@ TEST(RulesReshape, ThePresentStateIsLegal) {
   EXPECT_EQ(world.generation("cn1"), generation.Next());  // P-233
 }
 
+TEST(RulesReshape, NothingButInventoriesIsReshaped) {
+  World world("cn1{VCPU:8}\n  numa0[CUSTOM_A,HW_NUMA_ROOT](agg1,agg2)");
+  const ProviderConfig before = world.place("numa0").config();
+  world.Must(ParseCommand(world, "reshape cn1@ none | numa0@ VCPU:8"));
+  const ProviderConfig& after = world.place("numa0").config();
+  EXPECT_EQ(after.inventories.size(), 1u);
+  EXPECT_EQ(after.name, before.name);              // P-234
+  EXPECT_EQ(after.parent, before.parent);          // P-234
+  EXPECT_EQ(after.traits, before.traits);          // P-234
+  EXPECT_EQ(after.aggregates, before.aggregates);  // P-234
+}
+
 TEST(RulesReshape, AnyWriteInBetweenIsNoticed) {
   World world(kHost);
   const CommandBody planned =

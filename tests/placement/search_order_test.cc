@@ -147,7 +147,7 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWhole) {
     request.order.strategy = strategy;
     request.limit.reset();
     const Names all = NamesOf(world.state(), Find(world.state(), request));
-    EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 300u);
+    EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 300u);  // P-210
     for (const int limit : {1, 2, 16, 17, 80, 299, 300, 1000}) {
       request.limit = limit;
       EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
@@ -226,7 +226,7 @@ TEST(SearchOrder, ChanceIsFairAndComesFromTheSeed) {
     ASSERT_EQ(names, NamesOf(world.state(), Find(world.state(), request)));
     ++first[names[0]];
   }
-  for (const auto& [name, times] : first) EXPECT_NEAR(times, 500, 120) << name;
+  for (const auto& [name, times] : first) EXPECT_NEAR(times, 500, 120) << name;  // P-210
   EXPECT_EQ(first.size(), 8u);
 }
 

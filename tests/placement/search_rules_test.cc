@@ -87,7 +87,7 @@ TEST(SearchRules, SuffixedGroups) {
       {"host\n  n1{VCPU:4}\n  n2{MEMORY_MB:8}", "r VCPU:1,MEMORY_MB:1", {"n1+n2"}},
       {"host[CUSTOM_A]\n  n1{VCPU:4}", "r.1 VCPU:1 q.1 CUSTOM_A", {}},       // P-180
       {"host[CUSTOM_A]\n  n1{VCPU:4}", "r.1 VCPU:1 q.1 !CUSTOM_A", {"n1"}},  // P-180
-      {"host(A)\n  n1{VCPU:4}", "r.1 VCPU:1 m.1 A", {}},                     // P-181
+      {"host(A)\n  n1{VCPU:4}", "r.1 VCPU:1 m.1 A", {}},                     // P-105, P-181
       {"host(A)\n  n1{VCPU:4}", "r.1 VCPU:1 m.1 !A", {"n1"}},                // P-181
       {"cn{VCPU:4, DISK_GB:8}(A)\npool" SHARES "{DISK_GB:8}(A)",
        "r VCPU:1; r.1 DISK_GB:1 t.1 pool",
@@ -108,11 +108,11 @@ TEST(SearchRules, UnsuffixedGroup) {
       {"host[CUSTOM_A]\n  n1{VCPU:4}", "r VCPU:1 q CUSTOM_A", {}},  // P-186
       {"cn[CUSTOM_SSD]{VCPU:4}(A)\npool" SHARES "{DISK_GB:8}(A)",
        "r VCPU:1,DISK_GB:1 q CUSTOM_SSD",
-       {"cn+pool"}},                                                                    // P-187
-      {"host[CUSTOM_A]\n  n1{VCPU:4}", "r VCPU:1 q !CUSTOM_A", {"n1"}},                 // P-188
-      {"host\n  n1[CUSTOM_A]{VCPU:4}", "r VCPU:1 q !CUSTOM_A", {}},                     // P-188
-      {"host(A)\n  n1{VCPU:4}", "r VCPU:1 m A", {"n1"}},                                // P-189
-      {"host(A)\n  n1{VCPU:4}(B)", "r VCPU:1 m A m B", {}},                             // P-189
+       {"cn+pool"}},                                                     // P-187
+      {"host[CUSTOM_A]\n  n1{VCPU:4}", "r VCPU:1 q !CUSTOM_A", {"n1"}},  // P-188
+      {"host\n  n1[CUSTOM_A]{VCPU:4}", "r VCPU:1 q !CUSTOM_A", {}},      // P-188
+      {"host(A)\n  n1{VCPU:4}", "r VCPU:1 m A", {"n1"}},                 // P-105, P-189
+      {"host(A)\n  n1{VCPU:4}(B)", "r VCPU:1 m A m B", {}},              // P-189
       {"cn{VCPU:4}(A,B)\npool" SHARES "{DISK_GB:8}(A)", "r VCPU:1,DISK_GB:1 m B", {}},  // P-189
       {"host\n  n1{VCPU:4}\n  n2(A)", "r VCPU:1 m A", {}},                              // P-190
       {"host\n  n1{VCPU:4}(A)", "r VCPU:1 m A", {"n1"}},                                // P-190

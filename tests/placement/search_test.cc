@@ -68,7 +68,7 @@ TEST(Search, LimitCutsTheSameOrder) {
     const Names expected(all.begin(), all.begin() + std::min(limit, 4));
     EXPECT_EQ(NamesOf(world.state(), found), expected);   // P-208
     EXPECT_FALSE(found.truncated) << limit;               // P-213: the caller's own limit
-    EXPECT_EQ(found.trees.size(), limit == 1 ? 1u : 2u);  // P-208: summaries shrink too
+    EXPECT_EQ(found.trees.size(), limit == 1 ? 1u : 2u);  // P-208, P-220: summaries shrink too
   }
 }
 

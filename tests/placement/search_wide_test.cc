@@ -65,6 +65,28 @@ TEST(SearchWide, Counts) {
   }
 }
 
+// Of a product only what is asked for is made.
+TEST(SearchWide, CombinationsAreMadeOneByOne) {
+  std::string notation = "host(A)\n";
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&notation, "  c", i, "{VCPU:8, MEMORY_MB:8, CUSTOM_VF:8}\n");
+  }
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&notation, "p", i, "[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:8}(A)\n");
+  }
+  World world(notation);
+  SearchBudget budget;
+  budget.steps_max = 2000;
+  const auto ask = [&](const std::string& text) {
+    const auto found = FindCandidates(world.state(), ParseRequest(world, text), budget);
+    EXPECT_TRUE(found.ok()) << text << ": " << found.status();
+    return found.ok() ? found->candidates.size() : 0;
+  };
+  EXPECT_EQ(ask("r VCPU:1,MEMORY_MB:1,DISK_GB:1 limit 10"), 10u);   // P-217: of 8000
+  EXPECT_EQ(ask(absl::StrCat(Groups(8), "; none limit 10")), 10u);  // P-218: of 20^8
+  EXPECT_EQ(ask(absl::StrCat(Groups(8), "; iso limit 10")), 10u);   // P-218
+}
+
 // A group on a parent takes all below it: as many subtrees as there are leaves, and no more.
 TEST(SearchWide, SeparateSubtreesAreCountedByLeaves) {
   std::string notation = "host{CUSTOM_VF:8}\n";

@@ -117,6 +117,26 @@ TEST(Conventions, AnExpectedGenerationCanBeAbsent) {
   }
 }
 
+TEST(Conventions, WhatIsNotOffered) {
+  std::set<std::string> calls;
+  const pb::ServiceDescriptor* catalog =
+      placement::v1::CreateClassRequest::descriptor()->file()->service(0);
+  for (int i = 0; i < catalog->method_count(); ++i) calls.insert(catalog->method(i)->name());
+  EXPECT_EQ(calls, (std::set<std::string>{"CreateClass", "EnsureClass", "GetClass", "ListClasses",
+                                          "DeleteClass", "EnsureTrait", "GetTrait", "ListTraits",
+                                          "DeleteTrait"}));  // P-39: nobody renames a class
+  const auto fields_of = [](const pb::Descriptor* message) {
+    std::set<std::string> names;
+    for (int i = 0; i < message->field_count(); ++i) names.insert(message->field(i)->name());
+    return names;
+  };
+  EXPECT_EQ(fields_of(placement::v1::DeleteProviderRequest::descriptor()),
+            (std::set<std::string>{"request_id", "provider_uuid"}));  // P-63: no generation
+  EXPECT_EQ(fields_of(placement::v1::ProviderInventories::descriptor()),
+            (std::set<std::string>{"provider_uuid", "expected_generation",
+                                   "expected_allocation_generation", "inventories"}));  // P-234
+}
+
 TEST(Conventions, TheExpectationOfAConsumerCannotBeForgotten) {
   for (const pb::Descriptor* message : {placement::v1::ConsumerAllocations::descriptor(),
                                         placement::v1::ClaimConsumer::descriptor()}) {
