@@ -123,27 +123,27 @@ absl::Status ReportPlan::CheckNames() {
   DecideRemovals();
   std::vector<FaultItem> items;
   std::string message;
-  const auto fault = [&](ProviderId holder, size_t at, absl::string_view name) {
+  const auto fault = [&](ProviderId holder, ProviderId claimant, std::string field,
+                         absl::string_view name) {
     if (items.empty()) {
       message = absl::StrCat("the name ", name, " is that of ", holder.ToString(), ", not of ",
-                             report_.providers[at].id.ToString());
+                             claimant.ToString());
     }
-    items.push_back(
-        {{"provider", holder.ToString()}, {"field", absl::StrCat("providers[", at, "].name")}});
+    items.push_back({{"provider", holder.ToString()}, {"field", std::move(field)}});
   };
   for (size_t i = 0; i < report_.providers.size(); ++i) {
     const ReportedProvider& provider = report_.providers[i];
     const std::optional<ProviderId> holder = NameHolder(state_, provider.name, provider.id);
     // Only the end counts: a holder that goes, or that has another name afterwards, is no clash.
     if (holder && !IsGoing(*holder) && !entry_of_.contains(*holder)) {
-      fault(*holder, i, provider.name);
+      fault(*holder, provider.id, absl::StrCat("providers[", i, "].name"), provider.name);
     }
   }
   // Nodes are looked through only where a (host, name) appears: a node is new, renamed or moved.
   if (node_ == nullptr || node_->name != report_.node_name || node_->host != report_.host) {
     state_.nodes().ForEach([&](const ProviderId& id, const NodeRecordPtr& other) {
       if (id != report_.node && other->host == report_.host && other->name == report_.node_name) {
-        fault(id, 0, report_.node_name);
+        fault(id, report_.node, "node_name", report_.node_name);
       }
     });
   }

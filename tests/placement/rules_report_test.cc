@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "tests/placement/fleet_world.h"
@@ -205,6 +206,22 @@ TEST_F(RulesReport, RootOfAnotherUuidKeepsItsName) {
   const auto refusal = RefusalOf(fleet_.world.Do(report).status());
   EXPECT_EQ(refusal->items.at(0).at("provider"), fleet_.world.provider("cn1").ToString());
   EXPECT_EQ(fleet_.Report("h1", 1, "cn1", 1), "OK");  // T-22: a root that nobody owns is adopted
+}
+
+// Nodes of one host have names of their own, whatever else the report says or does not.
+TEST_F(RulesReport, NodeOfAnotherUuidKeepsItsName) {
+  ASSERT_EQ(fleet_.Report("h1", 1, "cn1", 1), "OK");
+  ASSERT_EQ(fleet_.Report("h1", 1, "cn2", 1), "OK");
+  ApplyReport report =
+      FleetWorld::Delta(fleet_.MakeReport("h1", 1, "cn2", 2), fleet_.world.provider("cn2"), "cn1");
+  report.providers.clear();
+  ASSERT_EQ(fleet_.Send(report), "DUPLICATE_PROVIDER");  // T-12
+  const absl::Status refused = fleet_.world.Do(report).status();
+  const auto refusal = RefusalOf(refused);
+  ASSERT_EQ(refusal->items.size(), 1u);
+  EXPECT_EQ(refusal->items[0].at("provider"), fleet_.world.provider("cn1").ToString());
+  EXPECT_EQ(refusal->items[0].at("field"), "node_name");
+  EXPECT_TRUE(absl::StrContains(refused.message(), fleet_.world.provider("cn2").ToString()));
 }
 
 TEST_F(RulesReport, ReHoming) {
