@@ -80,6 +80,7 @@ struct ModelLedger {
   std::string Settle(const ReleaseConsumers& command, Generation fresh);
   std::string Settle(const SetLease& command, Generation fresh);
   std::string Settle(const ExpireLeases& command, Generation fresh);
+  std::string Settle(const PlaceClaims& command, Generation fresh);
   std::string Settle(const Reshape& command, Generation fresh);
   std::string Settle(const ApplyTopology& command, Generation fresh);
 
@@ -97,6 +98,13 @@ struct ModelLedger {
   std::string NameRefusal(const std::vector<ConsumerAllocations>& wanted) const;
   std::string RowRefusal(const std::vector<ConsumerAllocations>& wanted) const;
   void Replace(const std::vector<ConsumerAllocations>& wanted, Generation fresh);
+  // Of claims that find their own place: what is wrong with the queries, one after the other.
+  std::string QueryRefusal(const PlaceClaims& command) const;
+  // Finds `wanted` their places, each over what those before it took; whether all have one.
+  bool PlaceEach(const PlaceClaims& command, std::optional<ProviderId> only,
+                 std::vector<ConsumerAllocations>& wanted) const;
+  bool HasRoomFor(const ClaimMember& member, ProviderId id,
+                  const std::vector<ConsumerAllocations>& wanted) const;
   // How much of the class is held by consumers that are not `wanted`.
   Amount HeldByOthers(ProviderId provider, const std::string& resource_class,
                       const std::vector<ConsumerAllocations>& wanted) const;

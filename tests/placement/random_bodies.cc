@@ -308,8 +308,31 @@ CommandBody RandomBodies::ReshapeCommand(const ModelLedger& model) {
   return reshape;
 }
 
+CommandBody RandomBodies::PlaceCommand(const ModelLedger& model) {
+  PlaceClaims place;
+  place.affinity = static_cast<MemberAffinity>(Below(3));
+  for (int count = 1 + Below(OneIn(2) ? 3 : 1); count > 0; --count) {
+    ClaimMember& member = place.members.emplace_back();
+    member.consumer = Consumer();
+    member.expected_generation = Expected(model, member.consumer);
+    member.project = absl::StrCat("project", Below(3));
+    member.user = OneIn(60) ? "" : "user";
+    member.type = "INSTANCE";
+    if (OneIn(5)) member.lease = SomeLease();
+    RequestGroup& group = member.query.groups.emplace_back();
+    group.resources.push_back({Pick(Classes()), SomeAmount()});
+    if (OneIn(6)) {
+      group.required.push_back({Pick(Traits())});
+    } else if (OneIn(6)) {
+      group.forbidden.push_back(Pick(Traits()));
+    }
+  }
+  place.one = place.members.size() == 1 && OneIn(2);
+  return place;
+}
+
 CommandBody RandomBodies::Next(const ModelLedger& model) {
-  const int kind = Below(20);
+  const int kind = Below(22);
   if (kind < 4) return ProviderCommand(model);
   if (kind < 8) return InventoryCommand(model);
   if (kind < 10) return AssociationCommand(model);
@@ -317,6 +340,7 @@ CommandBody RandomBodies::Next(const ModelLedger& model) {
   if (kind < 12) return AdjustCommand(model);
   if (kind < 13) return ReshapeCommand(model);
   if (kind < 15) return TopologyCommand(model);
+  if (kind < 17) return PlaceCommand(model);
   if (OneIn(8)) return LeaseCommand(model);
   if (OneIn(10)) return ReleaseCommand(model);
   return AllocationCommand(model);

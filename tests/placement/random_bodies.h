@@ -41,6 +41,7 @@ class RandomBodies {
   CommandBody AssociationCommand(const ModelLedger& model);
   CommandBody CatalogCommand();
   CommandBody AllocationCommand(const ModelLedger& model);
+  CommandBody PlaceCommand(const ModelLedger& model);
   CommandBody AdjustCommand(const ModelLedger& model);
   CommandBody ReleaseCommand(const ModelLedger& model);
   CommandBody LeaseCommand(const ModelLedger& model);
