@@ -35,7 +35,7 @@ const Words& AllWords() {
     for (const char* name : {"cn1", "pf1", "pf2", "cn2", "shr", "new1", "new2"}) {
       words->ids.push_back(world.provider(name).ToString());
     }
-    for (const char* name : {"held1", "held2", "held3", "new1", "new2"}) {
+    for (const char* name : {"held1", "held2", "held3", "new1", "new2", "new3", "new4"}) {
       words->ids.push_back(world.consumer(name).ToString());
     }
     for (const char* name : {"agg1", "agg2"}) {
@@ -220,6 +220,14 @@ class Mutation {
   std::mt19937& random_;
 };
 
+void SetClaimant(const std::string& id, placement::v1::ClaimConsumer* consumer) {
+  consumer->set_consumer_uuid(id);
+  consumer->mutable_new_consumer();
+  consumer->set_project_id("fuzz");
+  consumer->set_user_id("fuzz");
+  consumer->set_consumer_type("INSTANCE");
+}
+
 }  // namespace
 
 Script ValidScript() {
@@ -242,6 +250,16 @@ Script ValidScript() {
   auto* allocation = claim->add_allocations();
   allocation->set_provider_uuid(ids[0]);
   (*allocation->mutable_resources())["VCPU"] = 2;
+  auto* place = script.add_steps()->mutable_claim();
+  SetClaimant(ids[11], place->mutable_consumer());
+  (*place->mutable_query()->add_groups()->mutable_resources())["VCPU"] = 1;
+  auto* places = script.add_steps()->mutable_claim_many();
+  places->set_affinity(placement::v1::MEMBER_AFFINITY_DIFFERENT_ROOTS);
+  for (const std::string& id : {ids[12], ids[13]}) {
+    auto* member = places->add_members();
+    SetClaimant(id, member->mutable_consumer());
+    (*member->mutable_query()->add_groups()->mutable_resources())["VCPU"] = 1;
+  }
   script.add_steps()->mutable_ensure_trait()->set_name("CUSTOM_A");
   script.add_steps()->mutable_delete_allocations()->set_consumer_uuid(ids[10]);
   auto* child = script.add_steps()->mutable_create_provider();

@@ -5,15 +5,18 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
+#include "placement/claim_search.h"
 #include "placement/refusal.h"
 #include "placement/search.h"
 #include "services/candidate_writer.h"
 #include "services/wire_allocation.h"
 #include "services/wire_candidate.h"
 #include "services/wire_catalog.h"
+#include "services/wire_claim.h"
 #include "services/wire_consumer.h"
 #include "services/wire_fleet.h"
 #include "services/wire_form.h"
@@ -94,6 +97,10 @@ std::optional<absl::StatusOr<CommandBody>> CommandOf(const State& state, const S
       return ReleaseConsumersCommand(step.release_consumers());
     case Step::kSetLease:
       return SetLeaseCommand(step.set_lease());
+    case Step::kClaim:
+      return ClaimCommand(step.claim());
+    case Step::kClaimMany:
+      return ClaimManyCommand(step.claim_many());
     case Step::kExpireLeases:
       return placement::ExpireLeases{};
     default:
@@ -123,7 +130,18 @@ class Runner {
     auto command = CommandOf(world_.state(), step);
     if (!command) return;
     if (!command->ok()) return Refused(command->status());
+    auto* const claims = std::get_if<placement::PlaceClaims>(&**command);
+    if (claims != nullptr && !Choose(*claims)) return;
     Decide(**std::move(command));
+  }
+
+  // As a worker does it before the command is queued; every other time for nothing, so that the
+  // rule must search.
+  bool Choose(placement::PlaceClaims& claims) {
+    const absl::Status found = placement::FindChoices(world_.state(), kSearchBudget, &claims);
+    if (!found.ok()) Refused(found);
+    if (outcome_.applied % 2 == 1) claims.choices.clear();
+    return found.ok();
   }
 
   bool Decide(CommandBody body) {

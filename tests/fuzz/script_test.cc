@@ -16,7 +16,7 @@ constexpr int kMutationsMax = 60;
 TEST(Script, TheValidOneIsGranted) {
   const ScriptOutcome outcome = RunScript(ValidScript());
   EXPECT_EQ(outcome.refused, 0);
-  EXPECT_GE(outcome.applied, 4);
+  EXPECT_GE(outcome.applied, 6);
   EXPECT_GE(outcome.candidates, 3);
 }
 
