@@ -5,6 +5,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "services/cli/failure.h"
 
 namespace berth::cli {
@@ -23,18 +25,23 @@ absl::Status OnFreshGeneration(Once once) {
   return status;
 }
 
+// How long to wait after `status`, that of an attempt counted from 0: as long as the server says,
+// else longer each time; 2 s at the most.
+absl::Duration PauseAfter(const absl::Status& status, int attempt);
+
 // Makes a write, which keeps its request id, until it is settled, kAttemptsMax times at most:
-// repeated under one id it takes effect once.
-template <typename Write>
-absl::Status WhileOpen(Write write) {
+// repeated under one id it takes effect once. `pause` waits between attempts.
+template <typename Write, typename Pause = void (*)(absl::Duration)>
+absl::Status WhileOpen(Write write, Pause pause = absl::SleepFor) {
   absl::Status status;
-  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+  for (int attempt = 0;; ++attempt) {
     status = write();
     const std::string reason = status.ok() ? "" : ReasonOf(status);
     const bool not_begun = absl::IsUnavailable(status) && reason != kUnreachable;
     if (!not_begun && reason != "OUTCOME_UNKNOWN") return status;
+    if (attempt + 1 == kAttemptsMax) return status;
+    pause(PauseAfter(status, attempt));
   }
-  return status;
 }
 
 }  // namespace berth::cli
