@@ -23,7 +23,7 @@ constexpr int kMessageBytesMax = 64 << 20;
 
 using Reader = grpc::ClientAsyncResponseReader<grpc::ByteBuffer>;
 
-// The place of one call in flight, used again for the next.
+// The place of one operation in flight, used again for the next.
 struct Slot {
   grpc::GenericStub* stub = nullptr;
   int64_t number = 0;
@@ -31,7 +31,7 @@ struct Slot {
   std::unique_ptr<Reader> reader;
   grpc::ByteBuffer reply;
   grpc::Status status;
-  absl::Time begun;
+  absl::Time begun;  // or when it was due
 };
 
 class Loop {
@@ -50,56 +50,91 @@ class Loop {
 
   LoopResult Run() {
     begun_ = absl::Now();
-    for (Slot& slot : slots_) Start(slot);
-    while (in_flight_ > 0) {
+    for (Slot& slot : slots_) idle_.push_back(&slot);
+    StartIdle();
+    while (in_flight_ > 0 || MayStart()) {
       void* tag = nullptr;
       bool ok = false;
-      queue_.Next(&tag, &ok);
-      --in_flight_;
-      Slot& slot = *static_cast<Slot*>(tag);
-      End(slot);
-      Start(slot);
+      if (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(NextDue())) !=
+          grpc::CompletionQueue::TIMEOUT) {
+        --in_flight_;
+        Slot& slot = *static_cast<Slot*>(tag);
+        if (!GoOn(slot)) idle_.push_back(&slot);
+      }
+      StartIdle();
     }
     queue_.Shutdown();
     return Summary();
   }
 
  private:
-  void Start(Slot& slot) {
-    const absl::Time now = absl::Now();
-    if (started_ >= options_.calls_max || now - begun_ >= options_.duration) return;
-    slot.number = started_++;
-    const grpc::Slice slice(options_.request(slot.number));
+  bool MayStart() const {
+    return started_ < options_.calls_max && absl::Now() - begun_ < options_.duration;
+  }
+  // When the next operation is due; never where nothing but the end of others begins one.
+  absl::Time NextDue() const {
+    if (options_.rate <= 0 || idle_.empty() || !MayStart()) return absl::InfiniteFuture();
+    return Due(started_);
+  }
+  absl::Time Due(int64_t number) const {
+    return begun_ + absl::Seconds(static_cast<double>(number) / options_.rate);
+  }
+
+  void StartIdle() {
+    while (!idle_.empty() && MayStart()) {
+      const absl::Time now = absl::Now();
+      if (options_.rate > 0 && Due(started_) > now) return;
+      Slot& slot = *idle_.back();
+      idle_.pop_back();
+      slot.number = started_++;
+      slot.begun = options_.rate > 0 ? Due(slot.number) : now;
+      Call(slot, options_.method, options_.request(slot.number));
+    }
+  }
+
+  void Call(Slot& slot, const std::string& method, const std::string& bytes) {
+    const grpc::Slice slice(bytes);
     const grpc::ByteBuffer request(&slice, 1);
     slot.context.emplace();
-    slot.context->set_deadline(absl::ToChronoTime(now + kCallLimit));
+    slot.context->set_deadline(absl::ToChronoTime(absl::Now() + kCallLimit));
     slot.reply.Clear();
-    slot.begun = now;
-    slot.reader = slot.stub->PrepareUnaryCall(&*slot.context, options_.method, request, &queue_);
+    slot.reader = slot.stub->PrepareUnaryCall(&*slot.context, method, request, &queue_);
     slot.reader->StartCall();
     slot.reader->Finish(&slot.reply, &slot.status, &slot);
     ++in_flight_;
   }
 
-  bool IsRight(const Slot& slot) const {
-    if (!options_.is_right) return true;
-    grpc::Slice slice;
-    if (!slot.reply.TrySingleSlice(&slice).ok() && !slot.reply.DumpToSingleSlice(&slice).ok()) {
-      return false;
+  // Judges the answer that is there. Whether the operation has begun a further call.
+  bool GoOn(Slot& slot) {
+    const absl::Time now = absl::Now();
+    grpc::Slice reply;
+    const bool is_looked_at = options_.next || (options_.is_right && slot.status.ok() &&
+                                                slot.number % options_.looked_at_each == 0);
+    if (is_looked_at && slot.reply.Valid() && !slot.reply.TrySingleSlice(&reply).ok()) {
+      slot.reply.DumpToSingleSlice(&reply);
     }
-    const auto* bytes = reinterpret_cast<const char*>(slice.begin());
-    return options_.is_right(slot.number, absl::string_view(bytes, slice.size()));
+    const absl::string_view bytes(reinterpret_cast<const char*>(reply.begin()), reply.size());
+    if (options_.next) {
+      absl::StatusOr<std::optional<NextCall>> next = options_.next(slot.number, slot.status, bytes);
+      if (next.ok() && next->has_value()) {
+        Call(slot, (*next)->method, (*next)->request);
+        return true;
+      }
+      End(slot, now, next.status());
+    } else if (!slot.status.ok()) {
+      End(slot, now,
+          absl::UnknownError(
+              absl::StrCat("code ", slot.status.error_code(), ": ", slot.status.error_message())));
+    } else {
+      const bool right = !is_looked_at || options_.is_right(slot.number, bytes);
+      End(slot, now, right ? absl::OkStatus() : absl::InternalError("a wrong answer"));
+    }
+    return false;
   }
 
-  void End(const Slot& slot) {
-    const absl::Time now = absl::Now();
-    const bool right = slot.status.ok() && IsRight(slot);
-    if (!right) {
-      if (result_.failed++ == 0) {
-        result_.first_failure = slot.status.ok() ? "a wrong answer"
-                                                 : absl::StrCat("code ", slot.status.error_code(),
-                                                                ": ", slot.status.error_message());
-      }
+  void End(const Slot& slot, absl::Time now, const absl::Status& status) {
+    if (!status.ok()) {
+      if (result_.failed++ == 0) result_.first_failure = std::string(status.message());
       return;
     }
     ++result_.done;
@@ -122,6 +157,7 @@ class Loop {
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   grpc::CompletionQueue queue_;
   std::vector<Slot> slots_;
+  std::vector<Slot*> idle_;
   int in_flight_ = 0;
   int64_t started_ = 0;
   absl::Time begun_;

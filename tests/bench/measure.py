@@ -23,6 +23,7 @@ from world import Echo, World, say
 
 HOSTS = 10_000
 MANY_HOSTS = 100_000
+TREES = 1_000
 LIMIT = 100
 WIDE_LIMIT = 1000
 IN_FLIGHT = (1, 16, 64, 256, 512)
@@ -30,6 +31,11 @@ CONNECTIONS = (2, 4, 8, 16, 32)
 OPENSTACK_CLAIM_CONNECTIONS, OPENSTACK_SEARCH_CONNECTIONS = 8, 4
 OPENSTACK_SEARCH_SECONDS = 12  # one search takes seconds
 REGISTERED, OPENSTACK_REGISTERED = 5_000, 200
+BULK = 64  # claims of one message
+WATCHERS = 1_000
+SCHEDULERS = 32
+# Measurements whose every operation leaves a consumer.
+CLAIMING = ("claims", "hot_claims", "bulk_claims", "claims_at_half", "watched_claims")
 # The long haul: so many claims onto so many hosts, told in so many steps.
 HAUL_CLAIMS, HAUL_HOSTS, HAUL_STEP = 2_000_000, 6_100, 100_000
 # Beyond these the service is not fit for use.
@@ -68,9 +74,11 @@ def measure_rounds(world, peer, echo, sizes, figures, options):
             figures.keep(f"claims.{in_flight}", world.load("claim", *at, *hosts, *seconds, in_flight))
             figures.keep(f"pgbench.{connections}", world.pgbench("claim.sql", connections, options.seconds))
         figures.keep("pgbench_in_steps.16", world.pgbench("claim_in_steps.sql", 16, options.seconds))
-        figures.keep(f"claim_search.{IN_FLIGHT[-1]}", world.load("claim-search", *at, *seconds, IN_FLIGHT[-1]))
-        figures.keep(f"claim_search_spread.{IN_FLIGHT[-1]}",
-                     world.load("claim-search", "--spread", *at, *seconds, IN_FLIGHT[-1]))
+        figures.keep("bulk_claims.8", world.load("claim", "--consumers", BULK, *at, *hosts, *seconds, 8))
+        figures.keep("pairs.64", world.load("claim-release", *at, *hosts, *seconds, 64))
+        for watchers in (0, WATCHERS):
+            figures.keep(f"watched_claims.{watchers}", world.loads(
+                [*at, *hosts, "--seconds", options.seconds, "claims", "--watchers", watchers], program="berth-watch-bench"))
         for in_flight in (64, 512):
             figures.keep(f"hot_claims.{in_flight}", world.load("claim", "--hot", *at, *hosts, *seconds, in_flight))
         for in_flight in (1, 10):
@@ -95,7 +103,7 @@ def measure_peer_once(world, peer, figures):
 
 def check(world, figures):
     """Every OK is in the tables, and placement finds no difference between these, the log and its memory."""
-    claimed = figures.total("claims", "hot_claims")
+    claimed = figures.total(*CLAIMING)
     consumers = int(world.sql("berth", "SELECT count(*) FROM consumer"))
     if claimed != consumers:
         sys.exit(f"{claimed} claims were answered OK, {consumers} consumers are in the table")
@@ -125,9 +133,72 @@ def measure(options, figures):
             else:
                 say("OpenStack Placement is not installed (deploy/install-packages bench): left out")
                 measure_rounds(world, None, echo, sizes, figures, options)
-        figures.keep("register.64", world.load("register", "--address", world.address, "--count", REGISTERED, "--in-flight", 64))
+        measure_at_half(world, figures, options)
+        register = ["register", "--address", world.address, "--count", REGISTERED, "--in-flight"]
+        figures.keep("register_in_four_calls.64", world.load(*register, 64))
+        figures.keep("register.64", world.load(*register, 64, "--in-one-call"))
         claimed = check(world, figures)
     return sizes, machine, claimed
+
+
+def measure_at_half(world, figures, options):
+    """How long claims take when half as many come as could."""
+    rate = figures.median(figures.best("claims")) / 2
+    figures.keep("claims_at_half.256", world.load("claim", "--address", world.address, "--hosts", HOSTS, "--rate", rate,
+                                                  "--seconds", 2 * options.seconds, "--in-flight", 256))
+
+
+def measure_choice(options, figures):
+    """Claims that find their own place: they fill the first hosts, where others could then not claim."""
+    with World(options.build) as world:
+        say("claims that find their own place")
+        world.load("load-hosts", "--address", world.address, "--hosts", HOSTS)
+        for kind, how in (("claim_search", []), ("claim_search_spread", ["--spread"])):
+            figures.keep(f"{kind}.{IN_FLIGHT[-1]}", world.load("claim-search", *how, "--address", world.address, "--seconds",
+                                                               options.seconds, "--in-flight", IN_FLIGHT[-1]))
+        world.load("self-check", "--address", world.address)
+
+
+def measure_trees(options, figures):
+    """Trees of seven providers: searches of three groups, claims on three providers."""
+    with World(options.build) as world:
+        say(f"loading {TREES} trees of seven providers")
+        at, seconds = ["--address", world.address, "--hosts", TREES], ["--seconds", options.seconds, "--in-flight"]
+        world.load("load-trees", *at)
+        for limit, name in ((0, "all"), (5, "5")):
+            search = ["candidates", "--nested", *at, "--limit", limit, *seconds]
+            world.load(*search, 1)
+            for in_flight in (1, 10):
+                figures.keep(f"tree_candidates_{name}.{in_flight}", world.load(*search, in_flight))
+        figures.keep("tree_claims.64", world.load("claim", "--nested", *at, *seconds, 64))
+        world.load("self-check", "--address", world.address)
+
+
+def measure_processes(options, figures):
+    """Schedulers on hosts that are more than half full, through one placement process and through two on one database."""
+    with World(options.build) as world:
+        say(f"loading {HOSTS} hosts, more than half full")
+        world.load("load-busy-hosts", "--address", world.address, "--hosts", HOSTS)
+
+        # No longer: the hosts would be full.
+        seconds = min(options.seconds, 3)
+
+        def through(processes, workload, in_flight):
+            return world.loads(*([workload, "--address", process.address, "--hosts", HOSTS, "--seconds", seconds,
+                                  "--in-flight", in_flight // len(processes)] for process in processes))
+
+        figures.keep("schedule.1", through([world], "schedule", SCHEDULERS))
+        with world.replica() as replica:
+            say("two placement processes")
+            figures.keep("schedule.2", through([world, replica], "schedule", SCHEDULERS))
+            for _ in range(options.rounds):
+                figures.keep("pairs_through.1", through([world], "claim-release", 64))
+                figures.keep("pairs_through.2", through([world, replica], "claim-release", 64))
+            told = world.loads(["--address", world.address, "--hosts", HOSTS, "--seconds", 2 * options.seconds, "elsewhere",
+                                "--elsewhere", replica.address, "--pause-ms", 20], program="berth-watch-bench")
+            for process in (world, replica):
+                world.load("self-check", "--address", process.address)
+        return {"staleness_p50_ms": round(told["median_ms"], 2), "staleness_p99_ms": round(told["p99_ms"], 2)}
 
 
 def measure_search(options):
@@ -148,9 +219,13 @@ def measure_start(options, figures):
         world.start()
         world.load("candidates", "--address", world.address, "--limit", LIMIT, "--count", 1)
         started = time.monotonic() - begun
+        search = ["candidates", "--address", world.address, "--hosts", MANY_HOSTS, "--seconds", options.seconds, "--limit"]
         for limit in (LIMIT, 5):
-            figures.keep(f"candidates_100k_limit_{limit}.1", world.load(
-                "candidates", "--address", world.address, "--limit", limit, "--seconds", options.seconds))
+            figures.keep(f"candidates_100k_limit_{limit}.1", world.load(*search, limit))
+        figures.keep("no_room_100k.1", world.load(*search, LIMIT, "--none"))
+        figures.keep("candidates_100k_limit_100.10", world.load(*search, LIMIT, "--in-flight", 10))
+        rate = figures.median("candidates_100k_limit_100.10") / 2
+        figures.keep("candidates_100k_at_half.10", world.load(*search, LIMIT, "--in-flight", 10, "--rate", rate))
         return {"load_100k_s": round(started, 2), "resident_100k_gib": round(world.resident_bytes() / 2**30, 3)}
 
 
@@ -185,12 +260,23 @@ def ratios(figures):
     def ratio(ours, theirs, key="per_second", digits=3):
         return round(figures.median(ours, key) / figures.median(theirs, key), digits)
 
+    def conflict_rate(name):
+        return round(figures.median(name, "conflicts") / figures.median(name, "tries"), 4)
+
     claims, limit = figures.best("claims"), figures.best("pgbench")
     found = {
         "claims_vs_pgbench": ratio(claims, limit),
         "hot_claims_vs_random": ratio(figures.best("hot_claims"), claims),
         "candidates_10k_median_vs_echo": ratio("candidates.1", "echo.1", "median_us"),
         "wide_6_of_8_ms": round(figures.median("devices.1", "median_us") / 1000, 3),
+        "claims_at_half_p99_ms": round(figures.median("claims_at_half.256", "p99_us") / 1000, 2),
+        "bulk_claims_vs_claims": ratio("bulk_claims.8", claims),
+        "watchers_cost": round(1 - figures.median(f"watched_claims.{WATCHERS}") / figures.median("watched_claims.0"), 3),
+        "two_processes_vs_one": ratio("pairs_through.2", "pairs_through.1"),
+        "conflict_rate": conflict_rate("schedule.1"),
+        "conflict_rate_two_processes": conflict_rate("schedule.2"),
+        "no_room_100k_us": round(figures.median("no_room_100k.1", "median_us")),
+        "candidates_100k_at_half_p99_ms": round(figures.median("candidates_100k_at_half.10", "p99_us") / 1000, 2),
         "claims_best": claims,
         "pgbench_best": limit,
     }
@@ -200,6 +286,7 @@ def ratios(figures):
             "hot_claims_vs_openstack": ratio(figures.best("hot_claims"), figures.best("openstack_hot_claims"), digits=1),
             "candidates_10k_vs_openstack": ratio(
                 "candidates_wide_limit.4", f"openstack_candidates.{OPENSTACK_SEARCH_CONNECTIONS}", digits=1),
+            "bulk_claims_vs_openstack": ratio("bulk_claims.8", figures.best("openstack_claims"), digits=1),
             "register_vs_openstack": ratio("register.64", "openstack_register.8", digits=1),
         }
     return found
@@ -216,9 +303,11 @@ def main():
     begun = time.monotonic()
     figures = Figures()
     sizes, machine, claimed = measure(options, figures)
+    measure_choice(options, figures)
+    measure_trees(options, figures)
+    summary = measure_processes(options, figures) | measure_start(options, figures)
     search = measure_search(options)
-    summary = ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
-    summary |= measure_start(options, figures)
+    summary |= ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
     if options.full:
         summary |= measure_haul(options)
     summary |= {"claims_checked": claimed, "sizes": sizes, "machine": machine, "figures": figures.found}

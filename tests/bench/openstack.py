@@ -6,12 +6,11 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
 
-from world import HERE, children_of, cpu_seconds
+from world import HERE, Started, children_of, cpu_seconds, end
 
 PROGRAMS = ("placement-manage", "uwsgi", "wrk")
 HEADERS = {"x-auth-token": "admin", "OpenStack-API-Version": "placement 1.38", "Content-Type": "application/json"}
@@ -41,7 +40,7 @@ def is_there():
     return all(shutil.which(program) for program in PROGRAMS)
 
 
-class OpenStack:
+class OpenStack(Started):
     """Its server over `world`'s PostgreSQL, with the same hosts in a database of its own."""
 
     def __init__(self, world, hosts):
@@ -50,23 +49,6 @@ class OpenStack:
         self.directory = world.directory / "openstack"
         self.server = None
         self.address = None
-
-    def __enter__(self):
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        if self.server is not None:
-            self.server.send_signal(signal.SIGTERM)
-            try:
-                self.server.wait(20)
-            except subprocess.TimeoutExpired:
-                self.server.kill()
-                self.server.wait()
 
     def start(self):
         self.directory.mkdir()
@@ -83,14 +65,18 @@ class OpenStack:
                  shutil.which("placement-api"), "--processes", str(PROCESSES), "--threads", str(THREADS), "--master",
                  "--die-on-term", "--disable-logging"],
                 env={**os.environ, "OS_PLACEMENT_CONFIG_DIR": str(self.directory)}, stdout=log, stderr=log)
-        end = time.monotonic() + START_LIMIT_SECONDS
+        last = time.monotonic() + START_LIMIT_SECONDS
         while "spawned uWSGI worker" not in log_path.read_text(errors="replace"):
-            if self.server.poll() is not None or time.monotonic() > end:
+            if self.server.poll() is not None or time.monotonic() > last:
                 sys.exit("OpenStack Placement does not start:\n" + log_path.read_text(errors="replace"))
             time.sleep(0.1)
         self.address = re.search(r"bound to TCP address (\S+)", log_path.read_text(errors="replace"))[1]
         self.call("GET", "/resource_classes")  # it writes the standard names at its first start
         self.world.sql("openstack", LOAD.format(hosts=self.hosts, hot=HOT_HOST))
+
+    def stop(self):
+        if self.server is not None:
+            end(self.server, 20)
 
     def call(self, method, path, body=None, connection=None):
         connection = connection or http.client.HTTPConnection(self.address, timeout=120)

@@ -1,42 +1,36 @@
 #include "tests/bench/requests.h"
 
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "berth/placement/v1/allocation.pb.h"
 #include "berth/placement/v1/association.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
-#include "berth/placement/v1/catalog.pb.h"
 #include "berth/placement/v1/inventory.pb.h"
 #include "berth/placement/v1/provider.pb.h"
+#include "tests/bench/topology.h"
 
 namespace berth::bench {
 namespace {
 
 namespace pb = berth::placement::v1;
 
-constexpr char kDeviceClass[] = "CUSTOM_BENCH_DEVICE";
 // Stands where a consumer's uuid will be.
 constexpr char kAnyConsumer[] = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
 
 template <typename Map>
-void AddAmounts(Map* amounts) {
-  (*amounts)["VCPU"] = 1;
-  (*amounts)["MEMORY_MB"] = 256;
-  (*amounts)["DISK_GB"] = 1;
+void AddAmounts(const Amounts& amounts, Map* to) {
+  (*to)["VCPU"] = amounts.vcpu;
+  (*to)["MEMORY_MB"] = amounts.memory_mb;
+  (*to)["DISK_GB"] = amounts.disk_gb;
 }
 
-pb::Inventory InventoryOf(int64_t total, int64_t reserved, double ratio) {
-  pb::Inventory inventory;
-  inventory.set_total(total);
-  inventory.set_reserved(reserved);
-  inventory.set_allocation_ratio(ratio);
-  return inventory;
-}
-
-std::string DeviceUuid(int device) {
-  return absl::StrFormat("11111111-0000-4000-8000-%012d", device);
+// Where `text` stands in `bytes`.
+std::vector<size_t> PlacesOf(const std::string& text, const std::string& bytes) {
+  std::vector<size_t> places;
+  for (size_t at = bytes.find(text); at != std::string::npos; at = bytes.find(text, at + 1)) {
+    places.push_back(at);
+  }
+  return places;
 }
 
 std::string RandomConsumer(std::mt19937_64& random) {
@@ -52,10 +46,12 @@ std::string HostUuid(int64_t number) {
   return absl::StrFormat("00000000-0000-4000-8000-%012d", number);
 }
 
+std::string HostName(int64_t number) { return absl::StrFormat("host-%05d", number); }
+
 std::string CreateHostRequest(int64_t number) {
   pb::CreateProviderRequest request;
   request.set_uuid(HostUuid(number));
-  request.set_name(absl::StrFormat("host-%05d", number));
+  request.set_name(HostName(number));
   return request.SerializeAsString();
 }
 
@@ -63,16 +59,7 @@ std::string HostInventoriesRequest(int64_t number, int64_t generation) {
   pb::SetInventoriesRequest request;
   request.set_provider_uuid(HostUuid(number));
   request.set_expected_generation(generation);
-  auto& inventories = *request.mutable_inventories();
-  if (number == kHotHost) {
-    for (const char* name : {"VCPU", "MEMORY_MB", "DISK_GB"}) {
-      inventories[name] = InventoryOf(std::numeric_limits<int32_t>::max(), 0, 1);
-    }
-    return request.SerializeAsString();
-  }
-  inventories["VCPU"] = InventoryOf(64, 0, 16);
-  inventories["MEMORY_MB"] = InventoryOf(262144, 512, 1.5);
-  inventories["DISK_GB"] = InventoryOf(4096, 0, 1);
+  FillHostInventories(number, request.mutable_inventories());
   return request.SerializeAsString();
 }
 
@@ -80,7 +67,7 @@ std::string HostTraitsRequest(int64_t number, int64_t generation) {
   pb::SetProviderTraitsRequest request;
   request.set_provider_uuid(HostUuid(number));
   request.set_expected_generation(generation);
-  request.add_traits("HW_CPU_X86_AVX2");
+  request.add_traits(kHostTrait);
   return request.SerializeAsString();
 }
 
@@ -88,58 +75,106 @@ std::string HostAggregatesRequest(int64_t number, int64_t generation) {
   pb::SetProviderAggregatesRequest request;
   request.set_provider_uuid(HostUuid(number));
   request.set_expected_generation(generation);
-  request.add_aggregate_uuids("aaaaaaaa-0000-4000-8000-000000000001");
+  request.add_aggregate_uuids(kHostAggregate);
   return request.SerializeAsString();
 }
 
-std::string DeviceClassRequest() {
-  pb::EnsureClassRequest request;
-  request.set_name(kDeviceClass);
+ClaimRequests::ClaimRequests(int64_t host_count, int consumers, const Amounts& amounts)
+    : host_count_(host_count) {
+  pb::SetAllocationsRequest request;
+  for (int i = 0; i < consumers; ++i) {
+    pb::ConsumerAllocations* consumer = request.add_consumers();
+    consumer->set_consumer_uuid(kAnyConsumer);
+    consumer->mutable_new_consumer();
+    consumer->set_project_id("bench");
+    consumer->set_user_id("bench");
+    consumer->set_consumer_type("INSTANCE");
+    pb::ProviderAllocation* allocation = consumer->add_allocations();
+    allocation->set_provider_uuid(HostUuid(0));
+    AddAmounts(amounts, allocation->mutable_resources());
+  }
+  bytes_ = request.SerializeAsString();
+  consumers_at_ = PlacesOf(kAnyConsumer, bytes_);
+  hosts_at_ = PlacesOf(HostUuid(0), bytes_);
+}
+
+std::string ClaimRequests::Next() {
+  std::vector<int64_t> hosts;
+  for (size_t i = 0; i < consumers_at_.size(); ++i) {
+    hosts.push_back(static_cast<int64_t>(random_() % static_cast<uint64_t>(host_count_)));
+  }
+  return NextOn(hosts);
+}
+
+std::string ClaimRequests::NextOn(absl::Span<const int64_t> hosts) {
+  for (size_t i = 0; i < consumers_at_.size(); ++i) Put(i, HostUuid(hosts[i]));
+  return bytes_;
+}
+
+std::string ClaimRequests::NextOn(const std::string& host) {
+  for (size_t i = 0; i < consumers_at_.size(); ++i) Put(i, host);
+  return bytes_;
+}
+
+void ClaimRequests::Put(size_t at, const std::string& host) {
+  consumer_ = RandomConsumer(random_);
+  bytes_.replace(consumers_at_[at], consumer_.size(), consumer_);
+  bytes_.replace(hosts_at_[at], host.size(), host);
+}
+
+std::string ReleaseRequest(const std::string& consumer) {
+  pb::DeleteAllocationsRequest request;
+  request.set_consumer_uuid(consumer);
   return request.SerializeAsString();
 }
 
-std::string CreateDeviceRequest(int device) {
-  pb::CreateProviderRequest request;
-  request.set_uuid(DeviceUuid(device));
-  request.set_name(absl::StrCat("device-", device));
-  if (device > 0) request.set_parent_uuid(DeviceUuid(0));
-  return request.SerializeAsString();
-}
+TreeClaimRequests::TreeClaimRequests(int64_t tree_count) : tree_count_(tree_count) {}
 
-std::string DeviceInventoriesRequest(int device, int64_t generation) {
-  pb::SetInventoriesRequest request;
-  request.set_provider_uuid(DeviceUuid(device));
-  request.set_expected_generation(generation);
-  if (device > 0) (*request.mutable_inventories())[kDeviceClass] = InventoryOf(1, 0, 1);
-  return request.SerializeAsString();
-}
-
-ClaimRequests::ClaimRequests(int64_t host_count) : host_count_(host_count) {
+std::string TreeClaimRequests::Next() {
+  const int64_t tree = next_++ % tree_count_;
   pb::SetAllocationsRequest request;
   pb::ConsumerAllocations* consumer = request.add_consumers();
-  consumer->set_consumer_uuid(kAnyConsumer);
+  consumer->set_consumer_uuid(RandomConsumer(random_));
   consumer->mutable_new_consumer();
   consumer->set_project_id("bench");
   consumer->set_user_id("bench");
   consumer->set_consumer_type("INSTANCE");
-  pb::ProviderAllocation* allocation = consumer->add_allocations();
-  allocation->set_provider_uuid(HostUuid(0));
-  AddAmounts(allocation->mutable_resources());
-  bytes_ = request.SerializeAsString();
-  consumer_at_ = bytes_.find(kAnyConsumer);
-  host_at_ = bytes_.find(HostUuid(0));
+  const auto add = [&](TreePart part) -> auto& {
+    pb::ProviderAllocation* allocation = consumer->add_allocations();
+    allocation->set_provider_uuid(TreePartUuid(tree, part));
+    return *allocation->mutable_resources();
+  };
+  add(TreePart::kHost)["DISK_GB"] = 10;
+  auto& numa = add(TreePart::kNuma1);
+  numa["VCPU"] = 1;
+  numa["MEMORY_MB"] = 256;
+  add(TreePart::kFpga1)["FPGA"] = 1;
+  return request.SerializeAsString();
 }
 
-std::string ClaimRequests::Next() {
-  return NextOn(static_cast<int64_t>(random_() % static_cast<uint64_t>(host_count_)));
-}
-
-std::string ClaimRequests::NextOn(int64_t number) {
-  const std::string consumer = RandomConsumer(random_);
-  const std::string host = HostUuid(number);
-  bytes_.replace(consumer_at_, consumer.size(), consumer);
-  bytes_.replace(host_at_, host.size(), host);
-  return bytes_;
+std::string TreeCandidatesRequest(int limit) {
+  pb::FindCandidatesRequest request;
+  if (limit > 0) request.set_limit(limit);
+  pb::CandidateQuery& query = *request.mutable_query();
+  const auto require = [](const char* trait, pb::RequestGroup* of) {
+    of->add_required_traits()->add_any_of(trait);
+  };
+  pb::RequestGroup* host = query.add_groups();
+  (*host->mutable_resources())["DISK_GB"] = 10;
+  require(kTreeRootTrait, host);
+  pb::RequestGroup* compute = query.add_groups();
+  compute->set_suffix("_COMPUTE");
+  (*compute->mutable_resources())["VCPU"] = 1;
+  (*compute->mutable_resources())["MEMORY_MB"] = 256;
+  require(kTreeTrait, compute);
+  pb::RequestGroup* accelerator = query.add_groups();
+  accelerator->set_suffix("_FPGA");
+  (*accelerator->mutable_resources())["FPGA"] = 1;
+  query.set_group_policy(pb::GROUP_POLICY_NONE);
+  pb::SuffixSet* together = query.add_same_subtree();
+  together->add_suffixes("_COMPUTE");
+  together->add_suffixes("_FPGA");
+  return request.SerializeAsString();
 }
 
 ClaimSearchRequests::ClaimSearchRequests(bool spread) {
@@ -150,7 +185,7 @@ ClaimSearchRequests::ClaimSearchRequests(bool spread) {
   consumer->set_project_id("bench");
   consumer->set_user_id("bench");
   consumer->set_consumer_type("INSTANCE");
-  AddAmounts(request.mutable_query()->add_groups()->mutable_resources());
+  AddAmounts(Amounts(), request.mutable_query()->add_groups()->mutable_resources());
   if (spread) request.mutable_order()->set_strategy(pb::STRATEGY_SPREAD);
   bytes_ = request.SerializeAsString();
   consumer_at_ = bytes_.find(kAnyConsumer);
@@ -162,10 +197,19 @@ std::string ClaimSearchRequests::Next() {
   return bytes_;
 }
 
-std::string CandidatesRequest(int limit) {
+std::string CandidatesRequest(int limit, const Amounts& amounts) {
+  pb::FindCandidatesRequest request;
+  if (limit > 0) request.set_limit(limit);
+  AddAmounts(amounts, request.mutable_query()->add_groups()->mutable_resources());
+  return request.SerializeAsString();
+}
+
+std::string RandomCandidatesRequest(int limit, const Amounts& amounts) {
   pb::FindCandidatesRequest request;
   request.set_limit(limit);
-  AddAmounts(request.mutable_query()->add_groups()->mutable_resources());
+  request.set_omit_summaries(true);
+  request.mutable_order()->set_strategy(pb::STRATEGY_RANDOM);
+  AddAmounts(amounts, request.mutable_query()->add_groups()->mutable_resources());
   return request.SerializeAsString();
 }
 

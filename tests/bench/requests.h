@@ -6,51 +6,84 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
+
+#include "absl/types/span.h"
 
 namespace berth::bench {
 
 // Hosts are known by their number, 0 first. The number is the end of the uuid, in decimal digits,
 // so that SQL can make it as well.
 std::string HostUuid(int64_t number);
+std::string HostName(int64_t number);
 
 std::string CreateHostRequest(int64_t number);
-// 64 VCPU at ratio 16, 256 GiB of memory of which 512 MiB are reserved, 4 TiB of disk: room for
-// more than a thousand claims. The hot host has a million times as much.
+// The inventories of topology.h.
 std::string HostInventoriesRequest(int64_t number, int64_t generation);
 
 std::string HostTraitsRequest(int64_t number, int64_t generation);
 std::string HostAggregatesRequest(int64_t number, int64_t generation);
-// The first number of hosts that a bench registers.
+// The first number of hosts that a bench registers, in four calls and in one.
 inline constexpr int64_t kNewHosts = 500'000'000;
+inline constexpr int64_t kOtherNewHosts = 600'000'000;
 // A host that no bench fills, with the same three classes.
 inline constexpr int64_t kHotHost = 999'999'999;
 
-// A host of another kind, with devices below it, each a provider with one unit. Number 0 is the
-// host itself, which has nothing to give.
-inline constexpr int kDeviceCount = 8;
-std::string DeviceClassRequest();
-std::string CreateDeviceRequest(int device);
-std::string DeviceInventoriesRequest(int device, int64_t generation);
+// What a claim takes of a host.
+struct Amounts {
+  int64_t vcpu = 1;
+  int64_t memory_mb = 256;
+  int64_t disk_gb = 1;
+};
 
-// Claims of 1 VCPU, 256 MiB and 1 GiB by a consumer that was never there, each on one host.
-// Serialized once; the uuids are written over.
+// One that hosts have few places for; see topology.h.
+inline constexpr Amounts kBusyClaim{.vcpu = 8, .memory_mb = 32'768, .disk_gb = 400};
+
+// Claims by consumers that were never there, each on one host. Serialized once; the uuids are
+// written over.
 class ClaimRequests {
  public:
-  explicit ClaimRequests(int64_t host_count);
-  // On a host taken at random.
+  // `consumers`: claims of one message, one or all of which take effect.
+  explicit ClaimRequests(int64_t host_count, int consumers = 1, const Amounts& amounts = Amounts());
+  // On hosts taken at random.
   std::string Next();
-  // On the host of that number.
-  std::string NextOn(int64_t host);
+  // Each on the host of that number. REQUIRES: one for each consumer.
+  std::string NextOn(absl::Span<const int64_t> hosts);
+  // All on the host of that uuid.
+  std::string NextOn(const std::string& host);
+  // The last consumer that claimed.
+  const std::string& consumer() const { return consumer_; }
 
  private:
+  // Writes a new consumer and a host into the claim at `at`.
+  void Put(size_t at, const std::string& host);
+
   const int64_t host_count_;
   std::string bytes_;
-  size_t consumer_at_ = 0;
-  size_t host_at_ = 0;
+  std::vector<size_t> consumers_at_;
+  std::vector<size_t> hosts_at_;
+  std::string consumer_;
   std::mt19937_64 random_{std::random_device{}()};
 };
 
-// The same claims, each leaving it to placement where: the first host that has room, or the one where
+std::string ReleaseRequest(const std::string& consumer);
+
+// Claims on three providers of a tree of topology.h, one tree after the other.
+class TreeClaimRequests {
+ public:
+  explicit TreeClaimRequests(int64_t tree_count);
+  std::string Next();
+
+ private:
+  const int64_t tree_count_;
+  int64_t next_ = 0;
+  std::mt19937_64 random_{std::random_device{}()};
+};
+// Where such a claim could go; there are kTreeCandidates ways in each tree. 0: no limit.
+std::string TreeCandidatesRequest(int limit);
+inline constexpr int kTreeCandidates = 2;
+
+// The same claims as on hosts, each leaving it to placement where: the first host that has room, or the one where
 // most is free.
 class ClaimSearchRequests {
  public:
@@ -64,7 +97,13 @@ class ClaimSearchRequests {
 };
 
 // Up to `limit` places for such a claim, with summaries.
-std::string CandidatesRequest(int limit);
+std::string CandidatesRequest(int limit, const Amounts& amounts = Amounts());
+// The same in any order, without summaries.
+std::string RandomCandidatesRequest(int limit, const Amounts& amounts);
+
+// Places that no host has room for.
+inline constexpr Amounts kTooMuch{.vcpu = 100'000, .memory_mb = 256, .disk_gb = 1};
+
 inline constexpr int kDeviceCandidates = 10;
 // kDeviceCandidates ways to take `groups` devices of one host, each from another provider.
 std::string DevicesRequest(int groups);

@@ -6,6 +6,15 @@ import statistics
 LINES = (
     ("claims", "claims through gRPC, {} in flight", "per_second", "/s"),
     ("hot_claims", "claims on one host, {} in flight", "per_second", "/s"),
+    ("claims_at_half", "claims at half the best rate, {} at most in flight", "p99_us", "us"),
+    ("bulk_claims", "claims, 64 in a message, {} messages in flight", "per_second", "/s"),
+    ("pairs", "claims that are released at once, {} in flight", "per_second", "/s"),
+    ("tree_claims", "claims of three providers of a tree, {} in flight", "per_second", "/s"),
+    ("watched_claims", "claims through gRPC, while {} watch a host each", "per_second", "/s"),
+    ("claim_search", "claims that find their own place, {} in flight", "per_second", "/s"),
+    ("claim_search_spread", "the same where most is free, {} in flight", "per_second", "/s"),
+    ("schedule", "ten places found, one claimed, {} placement processes", "per_second", "/s"),
+    ("pairs_through", "claimed and released, {} placement processes", "per_second", "/s"),
     ("pgbench", "pgbench, one claim each, one statement, {} connections", "per_second", "/s"),
     ("pgbench_in_steps", "pgbench, one claim each, lock, read, write, {} conn.", "per_second", "/s"),
     ("openstack_claims", "OpenStack Placement, claims, {} connections", "per_second", "/s"),
@@ -14,15 +23,29 @@ LINES = (
     ("echo", "echo of the same sizes, {} in flight", "median_us", "us"),
     ("candidates_wide_limit", "candidates, limit 1000, {} in flight", "per_second", "/s"),
     ("openstack_candidates", "OpenStack Placement, limit 1000, {} connections", "per_second", "/s"),
+    ("tree_candidates_all", "2,000 candidates of 1,000 trees, {} in flight", "per_second", "/s"),
+    ("tree_candidates_5", "5 candidates of 1,000 trees, {} in flight", "median_us", "us"),
     ("devices", "6 of 8 devices of one host, {} in flight", "median_us", "us"),
-    ("register", "hosts registered, {} in flight", "per_second", "/s"),
+    ("register", "hosts registered, one call each, {} in flight", "per_second", "/s"),
+    ("register_in_four_calls", "hosts registered, four calls each, {} in flight", "per_second", "/s"),
     ("openstack_register", "OpenStack Placement, hosts registered, {} conn.", "per_second", "/s"),
     ("candidates_100k_limit_100", "candidates of 100,000 hosts, limit 100, {} in flight", "median_us", "us"),
     ("candidates_100k_limit_5", "candidates of 100,000 hosts, limit 5, {} in flight", "median_us", "us"),
+    ("candidates_100k_at_half", "the same at half the best rate, limit 100, {} at most", "p99_us", "us"),
+    ("no_room_100k", "no room in 100,000 hosts, {} in flight", "median_us", "us"),
 )
 RATIOS = (
     ("claims_vs_pgbench", "claims : pgbench, each at its best"),
     ("claims_vs_openstack", "claims : OpenStack Placement"),
+    ("bulk_claims_vs_claims", "claims, 64 in a message : claims"),
+    ("bulk_claims_vs_openstack", "claims, 64 in a message : OpenStack Placement"),
+    ("claims_at_half_p99_ms", "claims at half the best rate, 99 of 100 within, ms"),
+    ("watchers_cost", "share of claims that 1,000 watchers cost"),
+    ("conflict_rate", "share of claims by 32 schedulers that came too late"),
+    ("conflict_rate_two_processes", "the same through two placement processes"),
+    ("two_processes_vs_one", "writes through two placement processes : one"),
+    ("staleness_p50_ms", "a claim is seen by another process after, ms"),
+    ("staleness_p99_ms", "99 of 100 of them, ms"),
     ("hot_claims_vs_random", "claims on one host : on random hosts"),
     ("hot_claims_vs_openstack", "claims on one host : OpenStack Placement"),
     ("candidates_10k_median_vs_echo", "candidates : echo, medians of 1 in flight"),
@@ -30,6 +53,8 @@ RATIOS = (
     ("wide_6_of_8_ms", "6 of 8 devices, ms"),
     ("register_vs_openstack", "hosts registered : OpenStack Placement"),
     ("search_100k_us", "search of 100,000 hosts, limit 100, in memory, us"),
+    ("no_room_100k_us", "no room in 100,000 hosts, through gRPC, us"),
+    ("candidates_100k_at_half_p99_ms", "candidates of these at half the best rate, 99 of 100, ms"),
     ("load_100k_s", "start with 100,000 hosts until the first answer, s"),
     ("resident_100k_gib", "memory with 100,000 hosts, GiB"),
     ("haul_last_vs_first", "the last 100,000 of 2,000,000 claims : the first"),
@@ -55,4 +80,4 @@ def show(found, sizes, summary):
     print(f"{'which its client decodes in':<58} {sizes['decode_us']:>10,.0f} us")
     for name, what in RATIOS:
         if name in summary:
-            print(f"{what:<58} {summary[name]:>10,.2f}")
+            print(f"{what:<58} {summary[name]:>10,.{2 if abs(summary[name]) >= 0.1 else 4}f}")

@@ -26,7 +26,6 @@ namespace pb = berth::placement::v1;
 constexpr char kClaimMethod[] = "/berth.placement.v1.AllocationService/SetAllocations";
 constexpr int kConnectionsMax = 4;
 constexpr absl::Duration kWarmUp = absl::Milliseconds(300);
-constexpr int kPauseMaxMs = 500;
 constexpr std::chrono::seconds kToldWithin(10);
 
 struct Settings {
@@ -37,6 +36,7 @@ struct Settings {
   int64_t watchers_of_all = 0;
   int in_flight = 64;
   double seconds = 2;
+  int pause_ms = 500;
 };
 
 LoopOptions Claiming(const Settings& settings, ClaimRequests* claims) {
@@ -98,7 +98,7 @@ int Elsewhere(const Settings& settings) {
   std::vector<double> took_ms;
   const absl::Time end = absl::Now() + absl::Seconds(settings.seconds);
   while (absl::Now() < end) {
-    absl::SleepFor(absl::Milliseconds(random() % kPauseMaxMs));
+    absl::SleepFor(absl::Milliseconds(random() % settings.pause_ms));
     LoopOptions loop = Claiming(settings, &claims);
     loop.in_flight = loop.connections = 1;
     loop.calls_max = 1;
@@ -121,6 +121,7 @@ int Elsewhere(const Settings& settings) {
   const nlohmann::json all = {{"done", took_ms.size()},
                               {"median_ms", took_ms[took_ms.size() / 2]},
                               {"p90_ms", took_ms[took_ms.size() * 9 / 10]},
+                              {"p99_ms", took_ms[took_ms.size() * 99 / 100]},
                               {"most_ms", took_ms.back()}};
   std::printf("%s\n", all.dump().c_str());
   return 0;
@@ -140,6 +141,7 @@ int Main(int argc, char** argv) {
   claims->add_option("--in-flight", settings.in_flight);
   CLI::App* elsewhere = app.add_subcommand("elsewhere", "Claims here, watches another process");
   elsewhere->add_option("--elsewhere", settings.elsewhere)->required();
+  elsewhere->add_option("--pause-ms", settings.pause_ms, "At most, between claims");
   CLI11_PARSE(app, argc, argv);
   return elsewhere->parsed() ? Elsewhere(settings) : Claims(settings);
 }

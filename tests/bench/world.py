@@ -38,16 +38,18 @@ def children_of(pid):
     return found
 
 
-class World:
-    """A placement process with its private PostgreSQL, where other databases may stand beside its own."""
+def end(process, seconds):
+    """Asks `process` to end, and makes it."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
-    def __init__(self, build):
-        self.build = pathlib.Path(build).resolve()
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
-        self.directory.chmod(0o755)
-        self.placement = None
-        self.programs = None
-        self.address = None
+
+class Started:
+    """What start() starts and stop() stops, also where starting fails half-way."""
 
     def __enter__(self):
         try:
@@ -58,40 +60,70 @@ class World:
         return self
 
     def __exit__(self, *_):
-        if self.placement is not None:
-            self.stop()
+        self.stop()
+
+
+class Placement(Started):
+    """A placement process that keeps its files in `directory` under `name`."""
+
+    def __init__(self, build, directory, name, *arguments):
+        self.build = pathlib.Path(build).resolve()
+        self.directory = directory
+        self.name = name
+        self.arguments = arguments
+        self.process = None
+        self.address = None
+
+    def start(self):
+        """Starts it and waits until it serves."""
+        address_file, log_file = self.directory / f"{self.name}.address", self.directory / f"{self.name}.log"
+        address_file.unlink(missing_ok=True)
+        with open(log_file, "ab") as log:
+            self.process = subprocess.Popen(
+                [self.build / "services/berth-placement", "--listen=127.0.0.1:0", f"--address-file={address_file}",
+                 "--metrics-listen=127.0.0.1:0", *self.arguments], stdout=log, stderr=log)
+        last = time.monotonic() + START_LIMIT_SECONDS
+        while not address_file.exists():
+            if self.process.poll() is not None or time.monotonic() > last:
+                sys.exit("placement does not start:\n" + log_file.read_text())
+            time.sleep(0.02)
+        self.address = address_file.read_text().split()[0]
+
+    def stop(self):
+        if self.process is not None:
+            end(self.process, 40)
+        self.process = None
+
+    def resident_bytes(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return 1024 * int(status.split("VmRSS:")[1].split()[0])
+
+
+class World(Placement):
+    """A placement process with its private PostgreSQL, where other databases may stand beside its own."""
+
+    def __init__(self, build):
+        directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
+        directory.chmod(0o755)
+        super().__init__(build, directory, "placement", f"--state-dir={directory}/state")
+        self.programs = None
+        self.replicas = []
+
+    def __exit__(self, *_):
+        super().__exit__()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def start(self):
-        """Starts placement and waits until it serves."""
-        address_file = self.directory / "address"
-        address_file.unlink(missing_ok=True)
-        with open(self.directory / "placement.log", "ab") as log:
-            self.placement = subprocess.Popen(
-                [self.build / "services/berth-placement", "--listen=127.0.0.1:0", f"--address-file={address_file}",
-                 f"--state-dir={self.directory}/state", "--metrics-listen=127.0.0.1:0"], stdout=log, stderr=log)
-        end = time.monotonic() + START_LIMIT_SECONDS
-        while not address_file.exists():
-            if self.placement.poll() is not None or time.monotonic() > end:
-                sys.exit("placement does not start:\n" + (self.directory / "placement.log").read_text())
-            time.sleep(0.02)
-        self.address = address_file.read_text().split()[0]
+        super().start()
         data = self.directory / "state/data"
         self.programs = pathlib.Path("/usr/lib/postgresql") / (data / "PG_VERSION").read_text().strip() / "bin"
         self.postmaster = int((data / "postmaster.pid").read_text().split()[0])
 
-    def stop(self):
-        self.placement.send_signal(signal.SIGTERM)
-        try:
-            self.placement.wait(40)
-        except subprocess.TimeoutExpired:
-            self.placement.kill()
-            self.placement.wait()
-        self.placement = None
-
-    def resident_bytes(self):
-        status = pathlib.Path(f"/proc/{self.placement.pid}/status").read_text()
-        return 1024 * int(status.split("VmRSS:")[1].split()[0])
+    def replica(self):
+        """Another placement process on the same database."""
+        self.replicas.append(Placement(self.build, self.directory, f"replica-{len(self.replicas)}",
+                                       f"--database={self.url('berth')}"))
+        return self.replicas[-1]
 
     def url(self, database):
         return f"postgresql:///{database}?host={self.directory}/state/run&user=berth"
@@ -116,51 +148,65 @@ class World:
         self.sql("postgres", "CHECKPOINT")
 
     def cpu(self):
-        return {"placement": cpu_seconds(self.placement.pid),
+        processes = [each.process for each in (self, *self.replicas) if each.process is not None]
+        return {"placement": sum(cpu_seconds(process.pid) for process in processes),
                 "postgresql": cpu_seconds(self.postmaster, True) + sum(map(cpu_seconds, children_of(self.postmaster)))}
 
-    def measured(self, command, read):
-        """What `read` makes of the output of `command`, with the CPU time that each party used for one operation."""
+    def measured(self, commands, read):
+        """What `read` makes of the outputs of `commands`, with the CPU time that each party used for one operation."""
         before = self.cpu()
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        output = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            sys.exit(f"{' '.join(map(str, command))} failed:\n{output}")
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+        outputs, client = [], 0.0
+        for process in processes:
+            outputs.append(process.stdout.read())
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            client += usage.ru_utime + usage.ru_stime
+        for process, output in zip(processes, outputs):
+            if process.returncode != 0:
+                sys.exit(f"{' '.join(map(str, process.args))} failed:\n{output}")
         after = self.cpu()
-        figures = read(output)
-        used = {who: after[who] - before[who] for who in after}
-        used["client"] = usage.ru_utime + usage.ru_stime
+        figures = read(outputs)
+        used = {who: after[who] - before[who] for who in after} | {"client": client}
         figures["cpu_us"] = {who: round(1e6 * seconds / figures["done"], 1) for who, seconds in used.items()}
         return figures
 
     def load(self, *arguments):
-        return self.measured([self.build / "tests/bench/berth-bench", *map(str, arguments)],
-                             lambda output: json.loads(output.splitlines()[-1]))
+        return self.loads(arguments)
+
+    def loads(self, *loads, program="berth-bench"):
+        """Several loads at the same time, as one."""
+        def read(outputs):
+            told = [json.loads(output.splitlines()[-1]) for output in outputs]
+            summed = {"done", "per_second", "conflicts", "tries"} & told[0].keys()
+            return told[0] | {key: sum(each[key] for each in told) for key in summed}
+        program = self.build / "tests/bench" / program
+        return self.measured([[program, *map(str, arguments)] for arguments in loads], read)
 
     def pgbench(self, script, connections, seconds):
-        def read(output):
+        def read(outputs):
+            output = outputs[0]
             values = dict(line.split(" = ") for line in output.splitlines() if " = " in line)
             done = output.split("number of transactions actually processed: ")[1].split()[0]
             return {"per_second": float(next(v for k, v in values.items() if k == "tps").split()[0]),
                     "median_us": 1000 * float(values["latency average"].split()[0]), "done": int(done)}
-        return self.measured([self.programs / "pgbench", "-n", "-M", "prepared", "-c", str(connections), "-j",
+        return self.measured([[self.programs / "pgbench", "-n", "-M", "prepared", "-c", str(connections), "-j",
                               str(min(connections, os.cpu_count())), "-T", str(seconds), "-f", HERE / script,
-                              self.url("alone")], read)
+                               self.url("alone")]], read)
 
 
-class Echo:
+class Echo(Started):
     """A bare gRPC server in a process of its own, answering with so many bytes."""
 
     def __init__(self, build, answer_bytes):
-        self.process = subprocess.Popen([pathlib.Path(build) / "tests/bench/berth-bench", "serve-echo", "--answer-bytes",
-                                         str(answer_bytes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.command = [pathlib.Path(build) / "tests/bench/berth-bench", "serve-echo", "--answer-bytes", str(answer_bytes)]
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait(20)
+    def stop(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait(20)
