@@ -241,8 +241,9 @@ TEST_F(RulesReport, SequencesAreOfOneProcess) {
   ASSERT_EQ(fleet_.last.result.providers.size(), 1u);
   EXPECT_EQ(fleet_.last.result.providers[0].config->generation, fleet_.world.generation("cn1"));
   fleet_.Register("h1", 3, "machine-a");
-  EXPECT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:6}", 8), "TRACKER_FENCED");  // T-14, R-14
-  ASSERT_EQ(fleet_.Report("h1", 3, "cn1{VCPU:6}", 1), "OK");              // T-226: it begins anew
+  EXPECT_EQ(fleet_.Report("h1", 1, "cn1{VCPU:6}", 8),
+            "TRACKER_FENCED");                                // T-14, T-373, T-397, R-14
+  ASSERT_EQ(fleet_.Report("h1", 3, "cn1{VCPU:6}", 1), "OK");  // T-226: it begins anew
   EXPECT_EQ(fleet_.node("cn1").report_sequence, 1);
 }
 
@@ -289,7 +290,7 @@ TEST_F(RulesReport, Deltas) {
   report = delta("b", 3);
   report.removed = {fleet.world.provider("aa"), fleet.world.provider("a"),
                     fleet.world.provider("gone")};
-  ASSERT_EQ(fleet.Send(report), "OK");
+  ASSERT_EQ(fleet.Send(report), "OK");  // T-198: what is gone already too
   EXPECT_FALSE(fleet.Has("a"));
   EXPECT_EQ(fleet.node("cn1").reported.size(), 2u);
 }
@@ -303,7 +304,7 @@ TEST_F(RulesReport, DeltasRemoveTheirOwnOnly) {
   ApplyReport report =
       FleetWorld::Delta(fleet.MakeReport("h1", 1, "a", 2), fleet.world.provider("cn1"), "cn1");
   report.removed = {fleet.world.provider("other")};
-  EXPECT_EQ(fleet.Send(report), "POLICY_DENIED");
+  EXPECT_EQ(fleet.Send(report), "POLICY_DENIED");  // T-370
   report.removed = {fleet.world.provider("cn1")};
   EXPECT_EQ(fleet.Send(report), "INVALID_FIELD");
   report.removed = {fleet.world.provider("a")};

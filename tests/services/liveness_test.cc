@@ -61,7 +61,7 @@ TEST(LivenessTest, ABeatTurnsItUpAgain) {
   liveness.Hear(kKey, kOne, 7, At(0));
   const State down = Recorded(kOne, false);
   EXPECT_THAT(UpsOf(TurnsOf(liveness, down, At(1))), ElementsAre(true));
-  EXPECT_EQ(liveness.Find(kKey)->count, 7);
+  EXPECT_EQ(liveness.Find(kKey)->count, 7);  // T-288
 }
 
 TEST(LivenessTest, ReassertsWhatAnotherProcessTookBack) {
@@ -122,8 +122,8 @@ TEST(SnapshotSlotsTest, GivesTurnsInOrder) {  // T-230
   EXPECT_EQ(slots.waiting(), 2);
   EXPECT_THAT(slots.Due(At(1)), IsEmpty());
   slots.Release(Node(1));
-  EXPECT_THAT(slots.Due(At(1)), ElementsAre(Node(3)));
-  slots.Release(Node(4));  // went away while it waited
+  EXPECT_THAT(slots.Due(At(1)), ElementsAre(Node(3)));  // T-366
+  slots.Release(Node(4));                               // went away while it waited
   EXPECT_THAT(slots.Due(At(31)), IsEmpty());
   EXPECT_EQ(slots.in_use(), 0);  // 2 and 3 let their time pass
 }

@@ -117,7 +117,7 @@ TEST_F(TrackerHostTest, AuditsEveryNodeBeforeItHasStarted) {  // T-29, T-30
   AddNode("n2", "test:///default");
   ASSERT_TRUE(Start().ok());
   for (const auto& runner : host_->runners()) {
-    EXPECT_EQ(runner->passes(), 1);
+    EXPECT_EQ(runner->passes(), 1);  // T-6, T-30
     EXPECT_EQ(runner->results().at("complete"), 1);
     EXPECT_NE(runner->node()->view().audit, nullptr);
   }
@@ -355,10 +355,10 @@ TEST_F(TrackerHostTest, ItsServiceAnswersForItsNodes) {
   };
   pb::ListNodesResponse list;
   ASSERT_TRUE(call(&pb::TrackerService::Stub::ListNodes, pb::ListNodesRequest(), &list).ok());
-  ASSERT_EQ(list.nodes_size(), 2);
+  ASSERT_EQ(list.nodes_size(), 2);  // T-6
   EXPECT_EQ(list.nodes(0).name(), "n1");
   EXPECT_TRUE(list.nodes(0).connected());
-  EXPECT_FALSE(list.placement_connected());
+  EXPECT_FALSE(list.placement_connected());  // T-199
   EXPECT_NE(list.placement_error(), "");
 
   pb::GetNodeViewRequest view;

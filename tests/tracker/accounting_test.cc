@@ -55,7 +55,7 @@ TEST(Accounting, CountsDedicatedCpusTogetherWithShared) {  // T-110
   records.allocations = {Holds("a", {{"VCPU", 2}, {"PCPU", 3}})};
   const Accounting account = Account(OrdinaryFacts(), NodeConfiguration(), &records, {});
   EXPECT_EQ(account.allocated.vcpus, 5);
-  EXPECT_EQ(account.pcpus_used, 3);
+  EXPECT_EQ(account.pcpus_used, 3);  // T-110, T-353
 }
 
 TEST(Accounting, TakesNothingButTotalsFromWhatWasObserved) {
@@ -65,6 +65,23 @@ TEST(Accounting, TakesNothingButTotalsFromWhatWasObserved) {
   busy.local_disk_used_gib = 2000;
   const Accounting account = Account(busy, NodeConfiguration(), nullptr, {});
   EXPECT_EQ(account.used(), (Amounts{0, 512, 0}));  // T-51, T-105
+}
+
+TEST(Accounting, BeginsWithTheReserveAndKnowsNoRatio) {
+  NodeConfiguration node;
+  node.reserved_host_cpus = 2;
+  node.reserved_host_memory_mib = 700;
+  node.reserved_host_disk_mib = 2048;
+  node.cpu_allocation_ratio = 16.0;
+  node.ram_allocation_ratio = 1.5;
+  Records records;
+  const Accounting empty = Account(OrdinaryFacts(), node, &records, {});
+  EXPECT_EQ(empty.used(), (Amounts{2, 700, 2048}));  // T-106
+  EXPECT_EQ(empty.free().vcpus, 48 - 2);             // T-106, T-109
+  records.allocations = {Holds("a", {{"VCPU", 100}})};
+  const Accounting full = Account(OrdinaryFacts(), node, &records, {});
+  EXPECT_EQ(full.used().vcpus, 102);       // T-109: more than there is
+  EXPECT_EQ(full.free().vcpus, 48 - 102);  // T-109
 }
 
 TEST(Accounting, KeepsSmallPartsOfDisk) {  // T-108

@@ -126,7 +126,7 @@ TEST(Audit, OfAnUnchangedWorldTellsTheSame) {  // T-393
   const Audit first = node.Pass(10);
   node.records.tree = Applied(first.report);
   for (int pass = 2; pass < 12; ++pass) {
-    node.facts.uptime = std::to_string(pass);  // T-54, T-94
+    node.facts.uptime = std::to_string(pass);  // T-54, T-94, T-367
     node.facts.memory_used_mib = 4096 + pass;
     node.facts.local_disk_used_gib = 12 + pass;
     const Audit again = node.Pass(pass * 10);

@@ -70,14 +70,14 @@ TEST_F(TestDriver, IsObserved) {
   EXPECT_EQ(facts.pci_devices[1].parent_address, "0000:3b:00.0");
   EXPECT_GT(*facts.local_disk_gib, 0);
   EXPECT_FALSE(facts.uptime.empty());
-  EXPECT_EQ(facts.hypervisor_hostname, *observer.NodeName());
+  EXPECT_EQ(facts.hypervisor_hostname, *observer.NodeName());  // T-3
 }
 
 TEST_F(TestDriver, ReadsLastingThingsOncePerConnection) {  // T-71, T-216
   Hypervisor hypervisor({FileUri()}, &pool_, inbox_.listener());
   Observer observer = MakeObserver(&hypervisor);
   for (int pass = 0; pass < 3; ++pass) ASSERT_TRUE(observer.Observe(absl::UnixEpoch()).ok());
-  EXPECT_EQ(hypervisor.call_counts()["virConnectGetCapabilities"], 1);
+  EXPECT_EQ(hypervisor.call_counts()["virConnectGetCapabilities"], 1);     // T-95
   EXPECT_EQ(hypervisor.call_counts()["virConnectGetHostname"], 1);         // T-21
   EXPECT_EQ(hypervisor.call_counts()["virConnectListAllNodeDevices"], 3);  // T-96
 }

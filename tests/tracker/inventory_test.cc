@@ -1,6 +1,8 @@
 // The root's inventory.
 #include "tracker/inventory.h"
 
+#include <algorithm>
+
 #include "gtest/gtest.h"
 #include "tests/tracker/node_fixture.h"
 
@@ -34,6 +36,36 @@ TEST(Inventory, LeavesOutEmptyClasses) {  // T-200
   const Inventories all = Describe(facts, NodeConfiguration());
   EXPECT_EQ(all.count("VCPU") + all.count("DISK_GB"), 0u);
   EXPECT_EQ(all.count("PCPU"), 1u);
+}
+
+TEST(Inventory, HugePagesStayInTheMemory) {
+  NodeConfiguration node;
+  const Inventories without = Describe(OrdinaryFacts(), node);
+  node.reserved_huge_pages = {{0, 2048, 1000}};
+  EXPECT_EQ(Describe(OrdinaryFacts(), node), without);  // T-81
+}
+
+// What placement takes at all, whatever the host and its settings say.
+TEST(Inventory, IsAlwaysLawful) {
+  for (const int64_t count : {0, 1, 48}) {
+    for (const int64_t reserved : {0, 1, 512, 400000}) {
+      Facts facts = OrdinaryFacts();
+      facts.vcpus = count;
+      facts.local_disk_gib = count;
+      NodeConfiguration node;
+      node.reserved_host_cpus = reserved;
+      node.reserved_host_memory_mib = reserved;
+      node.reserved_host_disk_mib = reserved;
+      for (const auto& [name, row] : Describe(facts, node, {reserved, reserved, reserved})) {
+        EXPECT_GE(row.total, 1) << name;                              // T-185
+        EXPECT_GE(row.reserved, 0) << name;                           // T-185
+        EXPECT_LE(row.reserved, row.total) << name;                   // T-185
+        EXPECT_GE(std::min(row.min_unit, row.step_size), 1) << name;  // T-185
+        EXPECT_GE(row.max_unit, 1) << name;                           // T-185
+        EXPECT_GT(row.allocation_ratio, 0) << name;                   // T-185
+      }
+    }
+  }
 }
 
 TEST(Inventory, LeavesDiskToASharingProvider) {  // T-203

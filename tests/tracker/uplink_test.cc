@@ -44,7 +44,7 @@ TEST_F(UplinkTest, SaysHelloAndSendsASnapshot) {  // T-226
   EXPECT_EQ(report.facts().supported_instances_size(),
             static_cast<int>(facts.supported_instances.size()));
   EXPECT_EQ(report.facts().host_ip(), "127.0.0.1");  // T-69
-  EXPECT_EQ(report.observation().vcpus_used(), 3);
+  EXPECT_EQ(report.observation().vcpus_used(), 3);   // T-352: beside what is promised
   EXPECT_EQ(report.facts().pci_devices_size(), 2);
   // Running ones that nobody claims; they keep nobody from starting.
   EXPECT_EQ(report.orphans().orphans_size(), 2);  // T-20 c as decided
@@ -72,7 +72,7 @@ TEST_F(UplinkTest, SendsNothingInTenPassesOverAnUnchangedHost) {  // T-227, T-39
   }
   const int64_t beats = uplink->status().heartbeats;
   ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
-  EXPECT_EQ(placement.reports().size(), 2u);
+  EXPECT_EQ(placement.reports().size(), 2u);  // T-227, T-365
   EXPECT_EQ(node_->view().reports_sent, 2);
 }
 
@@ -89,7 +89,7 @@ TEST_F(UplinkTest, SendsDeltasOnTheGenerationsItWasTold) {
   EXPECT_EQ(delta.sequence(), 2);
   EXPECT_FALSE(delta.has_facts());
   ASSERT_EQ(delta.providers_size(), 1);
-  EXPECT_EQ(delta.providers(0).base_generation(), 10);
+  EXPECT_EQ(delta.providers(0).base_generation(), 10);  // T-187
   EXPECT_EQ(delta.providers(0).inventories().at("MEMORY_MB").reserved(), 512 + 2048 + 4096);
 }
 
@@ -121,7 +121,7 @@ TEST_F(UplinkTest, GivesUpAfterFourConflictsUntilTheNextPass) {  // T-229
   ASSERT_TRUE(placement.WaitForReports(4));
   const int64_t beats = uplink->status().heartbeats;
   ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
-  EXPECT_EQ(placement.reports().size(), 4u);
+  EXPECT_EQ(placement.reports().size(), 4u);  // T-192, T-229
   Pass();
   uplink->Notify();
   EXPECT_TRUE(placement.WaitForReports(5));  // T-55
