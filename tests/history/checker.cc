@@ -1,0 +1,258 @@
+#include "tests/history/checker.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/history/effect.h"
+#include "tests/history/real_time.h"
+#include "tests/history/replay.h"
+
+namespace berth::history {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const History& history)
+      : history_(history), replay_(history, &findings_), timeline_(replay_.timeline()) {}
+
+  Findings Run() {
+    replay_.Run();
+    const RealTime real_time(history_, replay_);
+    for (uint16_t c = 0; c < history_.clients.size(); ++c) {
+      for (uint32_t n = 0; n < history_.clients[c].operations.size(); ++n) {
+        const Place place = {c, n};
+        CheckOrder(place, real_time.Of(place));
+        if (IsRead(replay_.At(place).kind)) CheckRead(place, real_time.Of(place));
+        if (replay_.At(place).outcome == Outcome::kRefused) {
+          CheckRefusal(place, real_time.Of(place));
+        }
+      }
+    }
+    for (const WatchLog& watch : history_.watches) CheckWatch(watch);
+    CheckEnd();
+    return std::move(findings_);
+  }
+
+ private:
+  void Add(int rule, const char* words, const Place& place, uint32_t step) {
+    findings_.Add(
+        rule, absl::StrCat(words, ":\n  ", replay_.Describe(place), replay_.Window(step, place)));
+  }
+
+  void CheckOrder(const Place& place, const Bounds& bounds);
+  void CheckRead(const Place& place, const Bounds& bounds);
+  bool Shows(const Place& place, uint32_t at) const;
+  void CheckRefusal(const Place& place, const Bounds& bounds);
+  std::set<uint32_t> StepsToTry(const Place& place, const Bounds& bounds) const;
+  void AddProviderSteps(uint16_t provider, const Bounds& bounds, std::set<uint32_t>* steps) const;
+  uint64_t DigestOf(uint32_t first, uint32_t end) const;
+  void CheckWatch(const WatchLog& watch);
+  void CheckEnd();
+  void CheckConsumersAtEnd(uint32_t end);
+
+  const History& history_;
+  Findings findings_;
+  Replay replay_;
+  const Timeline& timeline_;
+};
+
+void Checker::CheckOrder(const Place& place, const Bounds& bounds) {
+  const uint32_t step = replay_.StepOf(place);
+  if (step == 0 || step > bounds.first) return;
+  const Step& later = history_.story.steps[bounds.first - 1];
+  const std::string words =
+      absl::StrCat("stands in the ledger before step ", bounds.first, " (client ", later.client,
+                   " #", later.number, "), which was known before it began");
+  Add(6, words.c_str(), place, step);
+}
+
+void Checker::CheckRead(const Place& place, const Bounds& bounds) {
+  const Operation& operation = replay_.At(place);
+  if (operation.outcome != Outcome::kDone || replay_.IsLost(operation)) return;
+  const auto& rows = history_.story.revisions;
+  const auto row =
+      std::lower_bound(rows.begin(), rows.end(), operation.revision,
+                       [](const RevisionRow& at, int64_t wanted) { return at.revision < wanted; });
+  const bool there =
+      row != rows.end() && row->revision == operation.revision && row->epoch == operation.epoch;
+  if (!there && operation.revision != history_.begin.revision) {
+    return Add(4, "is of a revision that the ledger does not have", place, 0);
+  }
+  const uint32_t at = replay_.EndOf(operation.revision);
+  if (operation.revision < operation.minimum) return Add(4, "is older than asked for", place, at);
+  if (at < bounds.process) {
+    return Add(4, "is older than what its process had told before", place, bounds.process);
+  }
+  if (at < bounds.settled) {
+    return Add(4, "is older than a state may be", place, bounds.settled);
+  }
+  if (at > bounds.last) return Add(4, "shows what began after it had ended", place, at);
+  if (!Shows(place, at)) Add(4, "shows what was not so at its revision", place, at);
+}
+
+// Whether what was read is how things stood after step `at`.
+bool Checker::Shows(const Place& place, uint32_t at) const {
+  const Operation& operation = replay_.At(place);
+  const ClientLog& log = history_.clients[place.client];
+  if (operation.kind == Kind::kReadInventory) {
+    ProviderState shown;
+    shown.generation = operation.generation;
+    shown.allocation_generation = operation.allocation_generation;
+    for (uint16_t c = 0; c < kClasses && 2 * c + 1 < operation.rows; ++c) {
+      shown.used[c] = log.rows[operation.first_row + 2 * c].amount;
+      shown.capacity[c] = log.rows[operation.first_row + 2 * c + 1].amount;
+    }
+    return shown == timeline_.ProviderAt(operation.provider, at);
+  }
+  const Part& shown = log.parts[operation.first_part];
+  const ConsumerPoint* point = timeline_.ConsumerAt(shown.consumer, at);
+  if (point == nullptr) return shown.generation == 0;
+  const std::vector<Row> rows = timeline_.RowsOf(*point);
+  return point->generation == shown.generation &&
+         std::equal(rows.begin(), rows.end(), log.rows.begin() + shown.first_row,
+                    log.rows.begin() + shown.first_row + shown.rows);
+}
+
+// A refusal was right at some moment between its call and its answer.
+void Checker::CheckRefusal(const Place& place, const Bounds& bounds) {
+  const Operation& operation = replay_.At(place);
+  if (operation.begin_ns < history_.epoch_began_ns || operation.kind == Kind::kRepeat) return;
+  if (operation.reason == Reason::kOther) {
+    return Add(5, "was refused for no lawful reason", place, bounds.last);
+  }
+  const ClientLog& log = history_.clients[place.client];
+  for (const uint32_t step : StepsToTry(place, bounds)) {
+    const Effect effect = EffectOf(timeline_, step, log, operation);
+    if (effect.reason != operation.reason) continue;
+    const bool named = effect.there.empty() ||
+                       std::find(effect.there.begin(), effect.there.end(), operation.generation) !=
+                           effect.there.end();
+    if (named) return;
+  }
+  Add(5, "was refused for what was at no moment so", place, bounds.last);
+}
+
+void Checker::AddProviderSteps(uint16_t provider, const Bounds& bounds,
+                               std::set<uint32_t>* steps) const {
+  const auto [first, last] = timeline_.PointsWithin(provider, bounds.first, bounds.last);
+  for (size_t p = first; p < last; ++p) {
+    steps->insert(std::max(bounds.first, timeline_.points(provider)[p].step));
+  }
+}
+
+// Where anything that the operation is about changed.
+std::set<uint32_t> Checker::StepsToTry(const Place& place, const Bounds& bounds) const {
+  const Operation& operation = replay_.At(place);
+  const ClientLog& log = history_.clients[place.client];
+  std::set<uint32_t> steps = {bounds.first};
+  if (operation.kind == Kind::kInventory) AddProviderSteps(operation.provider, bounds, &steps);
+  if (operation.kind == Kind::kClaim) {
+    for (uint16_t p = 0; p < timeline_.providers(); ++p) AddProviderSteps(p, bounds, &steps);
+  }
+  for (uint16_t p = 0; p < operation.parts; ++p) {
+    const Part& part = log.parts[operation.first_part + p];
+    for (uint32_t r = part.first_row; r < part.first_row + part.rows; ++r) {
+      if (log.rows[r].provider == kUnplaced) continue;
+      AddProviderSteps(log.rows[r].provider, bounds, &steps);
+    }
+    for (const uint32_t step : timeline_.ConsumerSteps(part.consumer, bounds.first, bounds.last)) {
+      steps.insert(step);
+    }
+  }
+  return steps;
+}
+
+// Of what the steps from `first` up to `end` changed; 0: nothing.
+uint64_t Checker::DigestOf(uint32_t first, uint32_t end) const {
+  const Story& story = history_.story;
+  uint64_t digest = 0;
+  for (uint32_t s = first; s < end; ++s) {
+    const Step& step = story.steps[s];
+    for (uint32_t p = step.first_part; p < step.first_part + step.parts; ++p) {
+      digest = FoldConsumer(digest, story.parts[p].consumer, story.parts[p].generation);
+      for (uint32_t r = 0; r < story.parts[p].rows; ++r) {
+        digest = FoldRow(digest, story.rows[story.parts[p].first_row + r]);
+      }
+    }
+    for (uint32_t u = 0; u < step.uses; ++u) {
+      digest = FoldUse(digest, story.uses[step.first_use + u]);
+    }
+    for (uint32_t c = 0; c < step.configs; ++c) {
+      digest = FoldConfig(digest, story.configs[step.first_config + c]);
+    }
+  }
+  return digest;
+}
+
+// Each revision once, in order, from where it began to where it ended, and as it was.
+void Checker::CheckWatch(const WatchLog& watch) {
+  auto told = watch.told.begin();
+  uint32_t first = 0;
+  for (const RevisionRow& row : history_.story.revisions) {
+    const uint64_t digest = row.steps_end == first ? 0 : DigestOf(first, row.steps_end);
+    first = row.steps_end;
+    if (row.revision <= watch.after || row.revision > watch.until || digest == 0) continue;
+    const bool same =
+        told != watch.told.end() && told->revision == row.revision && told->digest == digest;
+    if (!same) {
+      const std::string instead =
+          told == watch.told.end() ? "nothing" : absl::StrCat("revision ", told->revision);
+      findings_.Add(
+          8, absl::StrCat(
+                 "the watcher that began after revision ", watch.after, " was told ", instead,
+                 told != watch.told.end() && told->revision == row.revision ? " otherwise" : "",
+                 " where revision ", row.revision, " comes next"));
+      return;
+    }
+    ++told;
+  }
+  if (told != watch.told.end()) {
+    findings_.Add(8, absl::StrCat("a watcher was told of revision ", told->revision,
+                                  ", which the ledger does not have there"));
+  }
+}
+
+void Checker::CheckEnd() {
+  const auto end = static_cast<uint32_t>(history_.story.steps.size());
+  for (uint16_t p = 0; p < timeline_.providers() && p < history_.end.providers.size(); ++p) {
+    if (history_.end.providers[p] == timeline_.ProviderAt(p, end)) continue;
+    findings_.Add(9, absl::StrCat("in the end provider ", p, " is not as the ledger tells"));
+  }
+  CheckConsumersAtEnd(end);
+  std::vector<Amounts> used(history_.end.providers.size());
+  for (const ConsumerState& consumer : history_.end.consumers) {
+    for (const Row& row : consumer.rows) used[row.provider][row.resource_class] += row.amount;
+  }
+  for (size_t p = 0; p < used.size(); ++p) {
+    if (used[p] == history_.end.providers[p].used) continue;
+    findings_.Add(9, absl::StrCat("in the end what is used of provider ", p,
+                                  " is not the sum of what is held"));
+  }
+}
+
+void Checker::CheckConsumersAtEnd(uint32_t end) {
+  const int64_t present = timeline_.CountHolders();
+  bool same = present == static_cast<int64_t>(history_.end.consumers.size());
+  for (const ConsumerState& held : history_.end.consumers) {
+    const ConsumerPoint* point = timeline_.ConsumerAt(held.consumer, end);
+    if (point != nullptr && point->generation == held.generation &&
+        timeline_.RowsOf(*point) == held.rows) {
+      continue;
+    }
+    same = false;
+    findings_.Add(9, absl::StrCat("in the end consumer ", absl::Hex(held.consumer),
+                                  " is not as the ledger tells"));
+  }
+  if (!same) {
+    findings_.Add(9, absl::StrCat("in the end ", history_.end.consumers.size(),
+                                  " consumers hold something, by the ledger ", present));
+  }
+}
+
+}  // namespace
+
+Findings Check(const History& history) { return Checker(history).Run(); }
+
+}  // namespace berth::history

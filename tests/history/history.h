@@ -1,0 +1,224 @@
+// History: what many clients did and were told, and what a ledger says of it, in records that are
+// small enough for millions.
+//
+// Values; one writer each, read by everybody once it is done. Times are nanoseconds of the monotonic
+// clock of the machine that all clients run on.
+#ifndef BERTH_TESTS_HISTORY_HISTORY_H_
+#define BERTH_TESTS_HISTORY_HISTORY_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace berth::history {
+
+// Resource classes that a history is about: VCPU and MEMORY_MB.
+inline constexpr int kClasses = 2;
+using Amounts = std::array<int64_t, kClasses>;
+
+inline constexpr int64_t kNew = 0;   // expected: the consumer holds nothing
+inline constexpr int64_t kAny = -1;  // expected: not compared
+
+// The client that wrote a command of the ledger; none: it carried no request id of a client.
+inline constexpr int kNobody = -1;
+
+enum class Kind : uint8_t {
+  kSet,            // SetAllocations
+  kRelease,        // DeleteAllocations
+  kAdjust,         // AdjustAllocations: rows are what is added
+  kClaim,          // Claim, or ClaimMany with several parts: rows are amounts until placed
+  kInventory,      // SetInventories: rows are totals
+  kRepeat,         // a call that was answered, sent once more
+  kReadInventory,  // GetInventories: two rows a class, used and capacity
+  kReadConsumer    // GetAllocations
+};
+
+enum class Outcome : uint8_t {
+  kDone,     // answered, or found done by request id
+  kRefused,  // answered: not done, because of what the ledger holds
+  kAway,     // answered: not done, because of the service's own state
+  kAbsent,   // no answer; by request id found not done
+  kUnknown   // no answer, and nobody to ask
+};
+
+enum class Reason : uint8_t {
+  kNone,
+  kNoRoom,
+  kNoCandidate,
+  kConsumerConflict,
+  kProviderConflict,
+  kConsumerNotFound,
+  kNegative,
+  kOther  // none that a client of this history can be given
+};
+
+// An amount of one class of one provider.
+struct Row {
+  uint16_t provider = 0;
+  uint8_t resource_class = 0;
+  int32_t amount = 0;
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+// One consumer of an operation, or of what the ledger says a command did.
+struct Part {
+  uint64_t consumer = 0;
+  int64_t expected = kNew;
+  int64_t generation = 0;  // afterwards; 0: it holds nothing, or nobody said
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+};
+
+struct Operation {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  int64_t revision = 0;  // of the answer
+  int64_t minimum = 0;   // of a read: the revision that was asked for at the least
+  // Of a write of inventories, and of a read; of a refusal, what it named as there.
+  int64_t expected = 0;
+  int64_t generation = 0;
+  int64_t allocation_generation = 0;
+  uint32_t number = 0;  // with the client: the request id
+  uint32_t first_part = 0;
+  uint32_t first_row = 0;  // of an inventory
+  uint16_t parts = 0;
+  uint16_t rows = 0;
+  uint16_t client = 0;
+  uint16_t process = 0;  // the start of a placement process that answered
+  uint16_t provider = 0;
+  uint8_t epoch = 0;
+  Kind kind = Kind::kSet;
+  Outcome outcome = Outcome::kUnknown;
+  Reason reason = Reason::kNone;
+  bool with_id = true;
+};
+
+inline bool IsRead(Kind kind) {
+  return kind == Kind::kReadInventory || kind == Kind::kReadConsumer;
+}
+
+// What one client did, in its order. Deques: growing moves nothing.
+struct ClientLog {
+  std::deque<Operation> operations;
+  std::deque<Part> parts;
+  std::deque<Row> rows;
+};
+
+// A provider as a command left it.
+struct UseAfter {
+  uint16_t provider = 0;
+  int64_t allocation_generation = 0;
+  Amounts used{};
+};
+struct ConfigAfter {
+  uint16_t provider = 0;
+  int64_t generation = 0;
+  Amounts capacity{};
+};
+
+// One command that took effect, as the ledger's log tells it.
+struct Step {
+  int64_t revision = 0;
+  int32_t client = kNobody;
+  uint32_t number = 0;
+  uint32_t first_part = 0, parts = 0;
+  uint32_t first_use = 0, uses = 0;
+  uint32_t first_config = 0, configs = 0;
+};
+
+// One row of the log.
+struct RevisionRow {
+  int64_t revision = 0;
+  int64_t epoch = 0;
+  int64_t command_count = 0;  // with this row
+  uint32_t steps_end = 0;     // steps up to here belong to it and to those before
+};
+
+// What the ledger says: its log in order, from the state that a history begins with.
+struct Story {
+  std::deque<RevisionRow> revisions;
+  std::deque<Step> steps;
+  std::deque<Part> parts;
+  std::deque<Row> rows;
+  std::deque<UseAfter> uses;
+  std::deque<ConfigAfter> configs;
+  // Where the chain of batches does not hold, in words.
+  std::vector<std::string> breaks;
+};
+
+// The whole of a provider, and of a consumer.
+struct ProviderState {
+  int64_t generation = 0;
+  int64_t allocation_generation = 0;
+  Amounts capacity{};
+  Amounts used{};
+  friend bool operator==(const ProviderState&, const ProviderState&) = default;
+};
+struct ConsumerState {
+  uint64_t consumer = 0;
+  int64_t generation = 0;
+  std::vector<Row> rows;  // by rising provider, then class
+};
+
+// What the tables hold.
+struct Dump {
+  int64_t revision = 0;
+  int64_t command_count = 0;
+  std::vector<ProviderState> providers;
+  std::vector<ConsumerState> consumers;
+};
+
+// What a watcher was told of one revision: a digest of its changes in order.
+struct ToldRow {
+  int64_t revision = 0;
+  uint64_t digest = 0;
+};
+struct WatchLog {
+  int64_t after = 0;  // where it began
+  int64_t until = 0;  // the last revision that it knows to be complete
+  std::deque<ToldRow> told;
+};
+
+struct History {
+  Dump begin;
+  std::vector<ClientLog> clients;
+  std::vector<WatchLog> watches;
+  Story story;
+  Dump end;
+  // How old the state of a read may be.
+  int64_t staleness_ns = 1'000'000'000;
+  // The database was put back to an older state on purpose, and this is when the epoch that took
+  // that for the truth had begun: what was answered before may be lost. 0: it was not.
+  int64_t epoch_began_ns = 0;
+};
+
+// Digests of told changes. Order matters: fold them one into the other.
+inline uint64_t Fold(uint64_t digest, uint64_t value) {
+  digest ^= value + 0x9E3779B97F4A7C15u + (digest << 6) + (digest >> 2);
+  return digest * 0xBF58476D1CE4E5B9u;
+}
+inline uint64_t FoldConsumer(uint64_t digest, uint64_t consumer, int64_t generation) {
+  return Fold(Fold(Fold(digest, 1), consumer), static_cast<uint64_t>(generation));
+}
+inline uint64_t FoldRow(uint64_t digest, const Row& row) {
+  return Fold(digest, static_cast<uint64_t>(row.provider) << 40 |
+                          static_cast<uint64_t>(row.resource_class) << 32 |
+                          static_cast<uint32_t>(row.amount));
+}
+inline uint64_t FoldUse(uint64_t digest, const UseAfter& use) {
+  digest =
+      Fold(Fold(Fold(digest, 2), use.provider), static_cast<uint64_t>(use.allocation_generation));
+  for (const int64_t amount : use.used) digest = Fold(digest, static_cast<uint64_t>(amount));
+  return digest;
+}
+inline uint64_t FoldConfig(uint64_t digest, const ConfigAfter& config) {
+  digest = Fold(Fold(Fold(digest, 3), config.provider), static_cast<uint64_t>(config.generation));
+  for (const int64_t amount : config.capacity) digest = Fold(digest, static_cast<uint64_t>(amount));
+  return digest;
+}
+
+}  // namespace berth::history
+
+#endif  // BERTH_TESTS_HISTORY_HISTORY_H_

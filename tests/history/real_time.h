@@ -1,0 +1,33 @@
+// RealTime: between which commands of a ledger each operation can have happened, by the clock.
+//
+// What somebody was told before an operation began had happened before it, and what began after it
+// was answered happened after it.
+#ifndef BERTH_TESTS_HISTORY_REAL_TIME_H_
+#define BERTH_TESTS_HISTORY_REAL_TIME_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/history/replay.h"
+
+namespace berth::history {
+
+struct Bounds {
+  uint32_t first = 0;    // after this step at the earliest
+  uint32_t last = 0;     // after this step at the latest
+  uint32_t process = 0;  // what the process that answered had told before
+  uint32_t settled = 0;  // what had been told longer ago than a state may be old
+};
+
+class RealTime {
+ public:
+  RealTime(const History& history, const Replay& replay);
+  const Bounds& Of(const Place& place) const { return bounds_[place.client][place.number]; }
+
+ private:
+  std::vector<std::vector<Bounds>> bounds_;
+};
+
+}  // namespace berth::history
+
+#endif  // BERTH_TESTS_HISTORY_REAL_TIME_H_

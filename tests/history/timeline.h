@@ -1,0 +1,70 @@
+// Timeline: how every provider and consumer stood after each command of a ledger.
+//
+// "After step n" means after the first n commands; 0 is the state that the history begins with.
+// Filled by one thread in rising order of steps, then read by anybody.
+#ifndef BERTH_TESTS_HISTORY_TIMELINE_H_
+#define BERTH_TESTS_HISTORY_TIMELINE_H_
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "tests/history/history.h"
+
+namespace berth::history {
+
+struct ProviderPoint {
+  uint32_t step = 0;
+  ProviderState state;
+};
+
+struct ConsumerPoint {
+  uint32_t step = 0;
+  int64_t generation = 0;  // 0: it holds nothing
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+};
+
+class Timeline {
+ public:
+  explicit Timeline(const Dump& begin);
+
+  void PutProvider(uint16_t provider, uint32_t step, const ProviderState& state);
+  // Generation 0: it holds nothing from there on.
+  void PutConsumer(uint64_t consumer, uint32_t step, int64_t generation,
+                   const std::vector<Row>& rows);
+
+  size_t providers() const { return providers_.size(); }
+  const ProviderState& ProviderAt(uint16_t provider, uint32_t step) const;
+  // The places in points(provider) that held at some step of `first` to `last`.
+  std::pair<size_t, size_t> PointsWithin(uint16_t provider, uint32_t first, uint32_t last) const;
+  const std::vector<ProviderPoint>& points(uint16_t provider) const { return providers_[provider]; }
+
+  // Null: it held nothing yet and never had.
+  const ConsumerPoint* ConsumerAt(uint64_t consumer, uint32_t step) const;
+  // The highest generation that it had up to `step`; 0: none.
+  int64_t HighestGeneration(uint64_t consumer, uint32_t step) const;
+  // The steps above `first` and up to `last` at which it changed.
+  std::vector<uint32_t> ConsumerSteps(uint64_t consumer, uint32_t first, uint32_t last) const;
+  std::vector<Row> RowsOf(const ConsumerPoint& point) const;
+  // How many consumers hold something in the end.
+  int64_t CountHolders() const;
+
+ private:
+  // Places of points in consumers_, rising. Most consumers have few.
+  using Places = absl::InlinedVector<uint32_t, 4>;
+  // The first of `places` above `step`.
+  Places::const_iterator After(const Places& places, uint32_t step) const;
+
+  std::vector<std::vector<ProviderPoint>> providers_;
+  std::deque<ConsumerPoint> consumers_;
+  absl::flat_hash_map<uint64_t, Places> places_;
+  std::deque<Row> rows_;
+};
+
+}  // namespace berth::history
+
+#endif  // BERTH_TESTS_HISTORY_TIMELINE_H_
