@@ -215,7 +215,9 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
   for (size_t i = 0; i < commands.size(); ++i) {
     const PendingPtr& pending = commands[i];
     const bool waiting = pending->phase == Pending::Phase::kWaiting;
-    const absl::Status why = waiting ? WhyNotBegin(*pending, now) : absl::OkStatus();
+    // Also where a batch had begun with it: that batch was not done, and who has asked since has been
+    // told that it will not be.
+    const absl::Status why = WhyNotBegin(*pending, now);
     if (!why.ok()) {
       Refuse({pending}, why);
       continue;

@@ -87,6 +87,26 @@ TEST(LedgerFault, AnIdleConnectionThatWasLostCostsNothing) {
   EXPECT_EQ(UsedOf(runner.ledger(), 1), 5);
 }
 
+// what was told to be absent stays so, also where a batch had begun with it.
+TEST(LedgerFault, WhatIsTooLateIsNotDecidedAgain) {
+  const std::string url = NewDatabase();
+  Gate gate;
+  LedgerRunner paused(GatedOptions(url, gate), false);  // nobody there looks at deadlines
+  LedgerRunner other(OptionsFor(url));
+  MakeProviders(paused, 1, 100, 1024);
+  gate.Close(LedgerStep::kBeforeWrite);
+  std::future<Decision> late =
+      paused.Begin(WithId(Claim(1, {1}, 1), "late"), absl::Milliseconds(100));
+  gate.AwaitWriter();
+  other.Must(Claim(2, {1}, 1));  // takes the lock away
+  const Command lost = WithId(Claim(1, {1}, 1), "late");
+  EXPECT_EQ(ReasonOf(other.Do(FindRequest{lost.actor, lost.request_id})), "REQUEST_NOT_FOUND");
+  gate.Open();
+  EXPECT_EQ(ReasonOf(late.get()), "DEADLINE_BEFORE_START");
+  other.Must(Claim(3, {1}, 1));
+  EXPECT_EQ(UsedOf(other.ledger(), 1), 2);
+}
+
 // F-3: who holds the lock and does not move is ended; his batch is decided again.
 TEST(LedgerFault, APausedHolderOfTheLockIsPassedBy) {
   for (const LedgerStep step : {LedgerStep::kLocked, LedgerStep::kBeforeWrite}) {
