@@ -155,10 +155,17 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
       recent_.pop_front();
     }
   }
+  TellOf(state);
+}
+
+// Answers those who wait for `state`, unless it is too old for any reader: then SetFresh does. Who
+// catches up applies one revision after the other, and only the last of them is fresh.
+void Publisher::TellOf(const StatePtr& state) {
   TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
     const absl::Status never = CheckRevision(state->position(), waiter.minimum);
     if (!never.ok()) return never;
     if (state->position().revision < waiter.minimum) return std::nullopt;
+    if (staleness() > staleness_max_) return std::nullopt;
     return state;
   });
 }
@@ -175,9 +182,11 @@ BatchId Publisher::committing() const {
 
 void Publisher::SetFresh(absl::Duration began) {
   const int64_t began_ns = absl::ToInt64Nanoseconds(began);
+  const bool was_stale = staleness() > staleness_max_;
   int64_t fresh_ns = fresh_at_ns_;
   while (fresh_ns < began_ns && !fresh_at_ns_.compare_exchange_weak(fresh_ns, began_ns)) {
   }
+  if (was_stale) TellOf(Newest());
 }
 
 absl::Duration Publisher::staleness() const {

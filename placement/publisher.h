@@ -68,6 +68,7 @@ class Publisher {
   // Answers and forgets the waiters for whom there is an answer.
   void TellWaiters(
       absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for);
+  void TellOf(const StatePtr& state);
   // Also forgets all older ones where told so.
   void SetNewest(StatePtr state, bool forget_older) ABSL_EXCLUSIVE_LOCKS_REQUIRED(publishing_);
 

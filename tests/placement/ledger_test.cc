@@ -184,6 +184,27 @@ TEST(Ledger, ReadersWaitForARevision) {
   EXPECT_EQ(RefusalOf(unknown.status())->reason, "EPOCH_UNKNOWN");
 }
 
+// Nobody is told of a revision on the way to the newest one when that is already too old.
+TEST(Ledger, WhoWaitsIsToldNothingOld) {
+  const std::string url = NewDatabase();
+  LedgerRunner writer(OptionsFor(url));
+  MakeProviders(writer, 1, 8, 1024);
+  std::atomic<int64_t> seconds{1};
+  LedgerOptions options = OptionsFor(url);
+  options.boot_clock = [&seconds] { return absl::Seconds(seconds.load()); };
+  LedgerRunner reader(options, false);
+  const Revision now = writer.ledger().Newest()->position().revision;
+  std::promise<absl::StatusOr<StatePtr>> told;
+  reader.ledger().AwaitRevision({now.epoch, now.number + 1}, absl::InfiniteFuture(),
+                                [&told](auto state) { told.set_value(std::move(state)); });
+  for (int i = 1; i <= 3; ++i) writer.Must(Claim(i, {1}, 1));
+  seconds = 10;  // so long has it not looked at the database
+  ASSERT_TRUE(reader.ledger().Follow().ok());
+  const auto reached = told.get_future().get();
+  ASSERT_TRUE(reached.ok()) << reached.status();
+  EXPECT_EQ((*reached)->position().revision.number, now.number + 3);
+}
+
 TEST(Ledger, TheFeedHoldsEveryBatchOnce) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
   MakeProviders(runner, 2, 8, 1024);
