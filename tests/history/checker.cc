@@ -86,7 +86,10 @@ void Checker::CheckRead(const Place& place, const Bounds& bounds) {
     return Add(4, "is older than what its process had told before", place, bounds.process);
   }
   if (at < bounds.settled) {
-    return Add(4, "is older than a state may be", place, bounds.settled);
+    const int64_t told = history_.story.steps[bounds.settled - 1].revision;
+    const std::string words = absl::StrCat("is older than a state may be: revision ", told,
+                                           " had been told for longer than that");
+    return Add(4, words.c_str(), place, bounds.settled);
   }
   if (at > bounds.last) return Add(4, "shows what began after it had ended", place, at);
   if (!Shows(place, at)) Add(4, "shows what was not so at its revision", place, at);

@@ -62,6 +62,7 @@ std::string Replay::Describe(const Place& place) const {
                     " at ", operation.generation, "/", operation.allocation_generation, " ",
                     RowsText(log.rows, operation.first_row, operation.rows));
   }
+  if (operation.minimum > 0) absl::StrAppend(&text, " at least revision ", operation.minimum);
   absl::StrAppend(&text, " -> ", kOutcomeNames[static_cast<int>(operation.outcome)],
                   WordsFor(operation.reason));
   if (operation.outcome == Outcome::kDone) {

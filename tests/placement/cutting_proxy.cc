@@ -83,6 +83,10 @@ void CuttingProxy::Serve(int client) {
   std::string last_sent;  // a command may come in pieces
   std::vector<char> buffer(1 << 16);
   while (open && !ending_) {
+    if (hold_) {
+      poll(nullptr, 0, kPollMs);
+      continue;
+    }
     pollfd ends[2] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
     if (poll(ends, 2, kPollMs) <= 0) continue;
     for (int from = 0; from < 2 && open; ++from) {

@@ -30,6 +30,8 @@ class CuttingProxy {
   };
   void CutNext(Cut cut) { cut_ = cut; }
   int cuts() const { return cuts_; }
+  // While it holds, nothing is forwarded in either direction, as in a network that drops everything.
+  void Hold(bool hold) { hold_ = hold; }
 
  private:
   void Accept();
@@ -40,6 +42,7 @@ class CuttingProxy {
   int listener_ = -1;
   std::atomic<Cut> cut_{Cut::kNever};
   std::atomic<int> cuts_{0};
+  std::atomic<bool> hold_{false};
   std::atomic<bool> ending_{false};
   Mutex mutex_;
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);

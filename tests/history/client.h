@@ -1,0 +1,97 @@
+// Client: a scheduler that does everything a scheduler may do, through whatever happens, and keeps a
+// record of it.
+//
+// It makes one call after the other, to either process. An outcome that was not told is asked for
+// until it is known, sometimes by sending the call again. Its consumers are its own but for a few that
+// all clients contend for. One thread each.
+#ifndef BERTH_TESTS_HISTORY_CLIENT_H_
+#define BERTH_TESTS_HISTORY_CLIENT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "tests/history/history.h"
+#include "tests/history/servers.h"
+#include "tests/history/wire.h"
+
+namespace berth::history {
+
+// What all clients of a run share.
+struct Run {
+  const Servers* servers = nullptr;
+  int providers = 0;
+  int hot_providers = 0;  // the first ones: little capacity, often asked for
+  // Whether calls that were done are sent once more. Not where what was done may be lost.
+  bool repeats = true;
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> done{0};
+  std::atomic<int64_t> unknown{0};    // outcomes that had to be asked for
+  std::atomic<int64_t> unsettled{0};  // that nobody could tell
+};
+
+// Nanoseconds on the clock of records.
+int64_t NowNs();
+
+class Client {
+ public:
+  Client(uint64_t seed, uint16_t index, Run* run, ClientLog* log);
+
+  // Until run->stop.
+  void Work();
+
+ private:
+  struct Held {
+    int64_t generation = 0;
+    std::vector<Row> rows;
+  };
+
+  void One();
+  void Claim(int providers);
+  void Rewrite();
+  void Search(int members);
+  void Release();
+  void Adjust(bool with_id);
+  void WriteInventory();
+  void ActLate();
+  void Contend();
+  void Repeat();
+  void ReadProvider();
+  void ReadConsumer();
+
+  Operation New(Kind kind);
+  Part& AddPart(Operation* operation, uint64_t consumer, int64_t expected,
+                const std::vector<Row>& rows);
+  // Makes the call, settles its outcome and records it. Whether it was done.
+  bool Do(Operation operation);
+  void Settle(const Call& call, absl::Time deadline, Operation* operation);
+  bool SendAgain(const Call& call, absl::Time* deadline, Operation* operation);
+  void AskUntilKnown(Operation* operation);
+  void Believe(const Operation& operation);
+
+  uint64_t Upto(uint64_t count) { return random_() % count; }
+  uint16_t AnyProvider();
+  std::vector<Row> RowsOn(int providers);
+  uint64_t NewConsumer() { return uint64_t{index_} << 40 | ++consumers_; }
+  std::map<uint64_t, Held>::iterator AnyHeld();
+
+  std::mt19937_64 random_;
+  const uint16_t index_;
+  Run* const run_;
+  ClientLog* const log_;
+  Channels channels_;
+  std::map<uint64_t, Held> held_;
+  std::deque<std::pair<uint64_t, int64_t>> released_;  // with the last generation
+  std::map<uint16_t, int64_t> generations_;            // of providers, as last seen
+  int64_t seen_ = 0;                                   // the highest revision
+  uint8_t epoch_ = 1;
+  uint64_t consumers_ = 0;
+};
+
+}  // namespace berth::history
+
+#endif  // BERTH_TESTS_HISTORY_CLIENT_H_

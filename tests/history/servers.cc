@@ -1,0 +1,73 @@
+#include "tests/history/servers.h"
+
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::history {
+namespace {
+
+constexpr absl::Duration kEndMax = absl::Seconds(30);
+
+// The directory that the server listens in, out of a connection string.
+std::string HostOf(const std::string& url) {
+  const size_t begin = url.find("host=") + 5;
+  return url.substr(begin, url.find('&', begin) - begin);
+}
+
+std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+Servers::Servers(const std::string& url) : url_(url) {
+  for (int which = 0; which < kServers; ++which) {
+    proxies_[which] = std::make_unique<placement::CuttingProxy>(HostOf(url));
+    Start(which);
+  }
+}
+
+void Servers::Start(int which) {
+  auto process = std::make_unique<e2e::PlacementServer>(
+      directories_[which].path(),
+      std::vector<std::string>{"--database=" + proxies_[which]->Through(url_),
+                               "--access-log=none"});
+  const absl::Status started = process->AwaitAddress();
+  EXPECT_TRUE(started.ok()) << started.message();
+  const placement::MutexLock lock(&mutex_);
+  servers_[which] = {starts_++, process->address()};
+  processes_[which] = std::move(process);
+}
+
+Server Servers::Find(int which) const {
+  const placement::MutexLock lock(&mutex_);
+  return servers_[which];
+}
+
+void Servers::Kill(int which) {
+  processes_[which]->Signal(SIGKILL);
+  EXPECT_EQ(processes_[which]->AwaitEnd(kEndMax), 128 + SIGKILL);
+  Start(which);
+}
+
+void Servers::Pause(int which) { processes_[which]->Signal(SIGSTOP); }
+void Servers::GoOn(int which) { processes_[which]->Signal(SIGCONT); }
+
+Channels::Open Channels::To(int which) {
+  const Server server = servers_->Find(which);
+  if (channels_[which] == nullptr || known_[which].process != server.process) {
+    known_[which] = server;
+    channels_[which] = ConnectTo(server.address);
+  }
+  return {server.process, channels_[which].get()};
+}
+
+}  // namespace berth::history

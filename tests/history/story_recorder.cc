@@ -1,0 +1,187 @@
+#include "tests/history/story_recorder.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/check.h"
+#include "placement/log.pb.h"
+#include "tests/history/effect.h"
+#include "tests/history/wire.h"
+
+namespace berth::history {
+namespace {
+
+namespace log_pb = ::berth::ledger::v1;
+
+constexpr int kRowsAtOnce = 500;
+
+uint8_t PlaceOf(const std::array<uint32_t, kClasses>& ids, uint32_t id) {
+  return static_cast<uint8_t>(std::find(ids.begin(), ids.end(), id) - ids.begin());
+}
+
+placement::Uuid UuidOf(const log_pb::Id& id) { return {id.high(), id.low()}; }
+
+}  // namespace
+
+StoryRecorder::StoryRecorder(std::string url, Story* story) : url_(std::move(url)), story_(story) {
+  BERTH_CHECK(LearnClasses().ok());
+  placement::QueryRows rows;
+  BERTH_CHECK(
+      database_->Run("SELECT revision, batch_id FROM log ORDER BY revision DESC LIMIT 1", &rows)
+          .ok());
+  last_ = rows.Int(0, 0);
+  last_batch_ = std::string(rows.Text(0, 1));
+}
+
+absl::Status StoryRecorder::Connect() {
+  if (database_ != nullptr && !database_->broken()) return absl::OkStatus();
+  auto database = placement::Database::Connect(url_, "berth history");
+  if (!database.ok()) return database.status();
+  database_ = *std::move(database);
+  return absl::OkStatus();
+}
+
+absl::Status StoryRecorder::LearnClasses() {
+  if (absl::Status status = Connect(); !status.ok()) return status;
+  for (int c = 0; c < kClasses; ++c) {
+    placement::QueryRows rows;
+    const absl::Status status = database_->Run(
+        absl::StrCat("SELECT id FROM resource_class WHERE name = '", ClassName(c), "'"), &rows);
+    if (!status.ok()) return status;
+    class_ids_[c] = static_cast<uint32_t>(rows.Int(0, 0));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StoryRecorder::Follow() {
+  if (absl::Status status = Connect(); !status.ok()) return status;
+  while (true) {
+    placement::QueryRows rows;
+    const absl::Status status = database_->Run(
+        absl::StrCat("SELECT revision, epoch, command_count, batch_id, previous_batch_id, payload ",
+                     "FROM log WHERE revision > ", last_, " ORDER BY revision LIMIT ", kRowsAtOnce),
+        &rows);
+    if (!status.ok()) return status;
+    for (int r = 0; r < rows.size(); ++r) {
+      const int64_t revision = rows.Int(r, 0);
+      if (revision != last_ + 1 || rows.Text(r, 4) != last_batch_) {
+        story_->breaks.push_back(absl::StrCat(
+            "revision ", revision, " of the ledger's log does not ", "follow on revision ", last_));
+      }
+      last_ = revision;
+      last_batch_ = std::string(rows.Text(r, 3));
+      log_pb::Batch batch;
+      BERTH_CHECK(batch.ParseFromString(rows.Bytes(r, 5)));
+      for (const log_pb::Command& command : batch.commands()) Take(command, revision);
+      story_->revisions.push_back(
+          {revision, rows.Int(r, 1), rows.Int(r, 2), static_cast<uint32_t>(story_->steps.size())});
+    }
+    if (rows.size() < kRowsAtOnce) return absl::OkStatus();
+  }
+}
+
+void StoryRecorder::Take(const log_pb::Command& command, int64_t revision) {
+  Step step;
+  step.revision = revision;
+  const Asked asked = AskedBy(command.request_id());
+  step.client = asked.client;
+  step.number = asked.number;
+  step.first_part = static_cast<uint32_t>(story_->parts.size());
+  step.first_use = static_cast<uint32_t>(story_->uses.size());
+  step.first_config = static_cast<uint32_t>(story_->configs.size());
+  for (const log_pb::Change& change : command.changes()) {
+    if (change.has_consumer_put() || change.has_consumer_removed()) {
+      const log_pb::Consumer& put = change.consumer_put();
+      const bool removed = change.has_consumer_removed();
+      const auto consumer = ConsumerOf(UuidOf(removed ? change.consumer_removed() : put.id()));
+      std::vector<Row> rows;
+      for (int i = 0; i < put.classes_size(); ++i) {
+        const auto provider = ProviderOf({put.providers(2 * i), put.providers(2 * i + 1)});
+        rows.push_back(
+            {provider.value_or(kUnplaced), PlaceOf(class_ids_, put.classes(i)), put.amounts(i)});
+      }
+      SortRows(&rows);
+      story_->parts.push_back({consumer.value_or(0), 0, put.generation(),
+                               static_cast<uint32_t>(story_->rows.size()),
+                               static_cast<uint32_t>(rows.size())});
+      story_->rows.insert(story_->rows.end(), rows.begin(), rows.end());
+      ++step.parts;
+    } else if (change.has_provider_used()) {
+      UseAfter use;
+      use.provider = ProviderOf(UuidOf(change.provider_used().id())).value_or(kUnplaced);
+      use.allocation_generation = change.provider_used().allocation_generation();
+      for (int i = 0; i < change.provider_used().classes_size(); ++i) {
+        const uint8_t c = PlaceOf(class_ids_, change.provider_used().classes(i));
+        if (c < kClasses) use.used[c] = change.provider_used().amounts(i);
+      }
+      story_->uses.push_back(use);
+      ++step.uses;
+    } else if (change.has_provider_put()) {
+      ConfigAfter config;
+      config.provider = ProviderOf(UuidOf(change.provider_put().id())).value_or(kUnplaced);
+      config.generation = change.provider_put().generation();
+      for (const log_pb::Inventory& inventory : change.provider_put().inventories()) {
+        const uint8_t c = PlaceOf(class_ids_, inventory.class_());
+        if (c < kClasses) config.capacity[c] = inventory.total() - inventory.reserved();
+      }
+      story_->configs.push_back(config);
+      ++step.configs;
+    }
+  }
+  const bool none = step.parts == 0 && step.uses == 0 && step.configs == 0;
+  if (!none || step.client != kNobody) story_->steps.push_back(step);
+}
+
+absl::Status StoryRecorder::Read(int providers, Dump* dump) {
+  if (absl::Status status = Connect(); !status.ok()) return status;
+  placement::QueryRows rows;
+  absl::Status status = database_->Run(
+      "SELECT revision, command_count FROM log ORDER BY revision DESC LIMIT 1", &rows);
+  if (!status.ok()) return status;
+  dump->revision = rows.Int(0, 0);
+  dump->command_count = rows.Int(0, 1);
+  dump->providers.assign(static_cast<size_t>(providers), {});
+  status = database_->Run(
+      "SELECT p.id, p.generation, p.allocation_generation, i.class, i.total - i.reserved, i.used "
+      "FROM provider p CROSS JOIN LATERAL unnest(p.class, p.total, p.reserved, p.used) AS "
+      "i(class, total, reserved, used)",
+      &rows);
+  if (!status.ok()) return status;
+  for (int r = 0; r < rows.size(); ++r) {
+    const auto uuid = placement::Uuid::Parse(rows.Text(r, 0));
+    const uint16_t provider = (uuid ? ProviderOf(*uuid) : std::nullopt).value_or(kUnplaced);
+    const uint8_t c = PlaceOf(class_ids_, static_cast<uint32_t>(rows.Int(r, 3)));
+    if (provider >= providers || c >= kClasses) continue;
+    ProviderState& state = dump->providers[provider];
+    state.generation = rows.Int(r, 1);
+    state.allocation_generation = rows.Int(r, 2);
+    state.capacity[c] = rows.Int(r, 4);
+    state.used[c] = rows.Int(r, 5);
+  }
+  status = database_->Run(
+      "SELECT k.id, k.generation, a.provider, a.class, a.amount FROM consumer k CROSS JOIN LATERAL "
+      "unnest(k.provider, k.class, k.amount) AS a(provider, class, amount)",
+      &rows);
+  if (!status.ok()) return status;
+  std::map<uint64_t, ConsumerState> consumers;
+  for (int r = 0; r < rows.size(); ++r) {
+    const auto uuid = placement::Uuid::Parse(rows.Text(r, 0));
+    const auto provider = placement::Uuid::Parse(rows.Text(r, 2));
+    ConsumerState& state = consumers[(uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0)];
+    state.generation = rows.Int(r, 1);
+    state.rows.push_back({(provider ? ProviderOf(*provider) : std::nullopt).value_or(kUnplaced),
+                          PlaceOf(class_ids_, static_cast<uint32_t>(rows.Int(r, 3))),
+                          static_cast<int32_t>(rows.Int(r, 4))});
+  }
+  for (auto& [consumer, state] : consumers) {
+    state.consumer = consumer;
+    SortRows(&state.rows);
+    dump->consumers.push_back(std::move(state));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace berth::history

@@ -1,0 +1,46 @@
+// StoryRecorder: reads the ledger's own log and tables out of PostgreSQL, with its own SQL.
+//
+// Follows the log while it grows, for old rows go. One thread at a time.
+#ifndef BERTH_TESTS_HISTORY_STORY_RECORDER_H_
+#define BERTH_TESTS_HISTORY_STORY_RECORDER_H_
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "placement/database.h"
+#include "tests/history/history.h"
+
+namespace berth::ledger::v1 {
+class Command;
+}
+
+namespace berth::history {
+
+class StoryRecorder {
+ public:
+  // Of the database at `url`, into `story`; begins after the row that is the newest now.
+  StoryRecorder(std::string url, Story* story);
+
+  // Reads the rows that are new. Fails where the database is away; then what was read stays.
+  absl::Status Follow();
+  // The whole of the tables, of `providers` providers, as of the newest row.
+  absl::Status Read(int providers, Dump* dump);
+
+ private:
+  absl::Status Connect();
+  absl::Status LearnClasses();
+  void Take(const ledger::v1::Command& command, int64_t revision);
+
+  const std::string url_;
+  Story* const story_;
+  std::unique_ptr<placement::Database> database_;
+  std::array<uint32_t, kClasses> class_ids_{};
+  int64_t last_ = 0;
+  std::string last_batch_;
+};
+
+}  // namespace berth::history
+
+#endif  // BERTH_TESTS_HISTORY_STORY_RECORDER_H_
