@@ -1,6 +1,6 @@
 # Berth, in one command each. `make help` lists them. Everything is built with CMake; see CMakePresets.json.
 .POSIX:
-.PHONY: help demo test check oracle bench build install format clean release-baseline
+.PHONY: help demo test check mutants oracle bench build install format clean release-baseline
 
 JOBS = $$(nproc)
 
@@ -8,6 +8,7 @@ help:
 	@echo 'make demo     start placement and a tracker, look at a host, claim some of it'
 	@echo 'make test     build everything and run all tests (cold: about a quarter of an hour on two cores)'
 	@echo 'make check    second compiler, linters, sanitizers'
+	@echo 'make mutants  break the product in twelve ways; the history test has to find each'
 	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded operations against a real placement process'
 	@echo 'make bench    speed on this machine, beside pgbench, a bare gRPC echo and OpenStack Placement'
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
@@ -30,6 +31,9 @@ test: build
 check:
 	@deploy/install-packages build run test check
 	@.ci/check $(CHECK_STEPS)
+
+mutants: build
+	@tests/history/mutants.py
 
 oracle:
 	@deploy/install-packages build run test

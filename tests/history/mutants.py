@@ -1,0 +1,221 @@
+#!/usr/bin/python3
+"""Breaks the product in twelve ways and sees that the history test finds each.
+
+A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
+so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
+the nearest that has one is broken: a comment says so.
+
+usage: mutants.py [--seconds N] [--seed N] [NAME...]      all of them, or those named; `none` is the product as it is
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COPY = ROOT / "build" / "mutants"
+WANTED = COPY / "wanted"  # holds the name of the mutant that is tried; the processes have no environment of ours
+TESTS = {"through": "History.HoldsThroughKillsPausesAndCuts", "lost": "History.HoldsAfterThePastWasLost"}
+SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
+TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
+
+# (name, test, [(file, what stands there once, what stands there instead)]); MUTANT: whether this one is wanted
+MUTANTS = [
+    ("none", "through", []),
+    # One advisory lock stands where rows could be locked one by one.
+    ("skip-lock", "through", [(
+        "placement/rows_log.cc",
+        'absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")',
+        'absl::StrCat(MUTANT ? "BEGIN; SELECT (" : "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")')]),
+    # A place that was found before the lock is taken without a look at what is free under it.
+    ("check-before-lock", "through", [
+        ("placement/claim_search.cc",
+         "if (!Stands(member, choice, scope)) continue;", "if (!MUTANT && !Stands(member, choice, scope)) continue;"),
+        ("placement/rules_claim.cc",
+         "plan.CheckRoom(); !status.ok())", "plan.CheckRoom(); !MUTANT && !status.ok())")]),
+    ("answer-before-commit", "through", [(
+        "placement/writer.cc",
+        "  Step(LedgerStep::kBeforeWrite);\n",
+        "  Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) answerer_->Post(batch->TakeAnswers());\n")]),
+    ("drop-request-lookup", "through", [(
+        "placement/batch.cc",
+        "if (own_.contains(*key) || kept_.contains(*key)) return",
+        "if (!MUTANT && (own_.contains(*key) || kept_.contains(*key))) return")]),
+    # Of two providers only the first is charged.
+    ("half-a-claim", "through", [(
+        "placement/claim_plan.cc",
+        "    if (touched.config == nullptr) continue;  // the command removes it\n    if (only_changed",
+        "    if (touched.config == nullptr || (MUTANT && &touched != &touched_.front())) continue;\n    if (only_changed")]),
+    ("lost-generation-bump", "through", [(
+        "placement/claim_plan.cc",
+        "touched.allocation_generation ? touched.allocation_generation->Next() : context.fresh;",
+        "!touched.allocation_generation ? context.fresh\n"
+        "        : MUTANT ? *touched.allocation_generation : touched.allocation_generation->Next();")]),
+    # Readers are given a state that is kept for a third of a second.
+    ("stale-cache", "through", [(
+        "services/call.cc",
+        "  if (minimum == nullptr) return with_state(ledger_->Fresh());\n",
+        """  if (minimum == nullptr && MUTANT) {
+    static placement::Mutex mutex;
+    static absl::Time until = absl::InfinitePast();
+    static placement::StatePtr kept;
+    const placement::MutexLock lock(&mutex);
+    if (absl::Now() > until) {
+      auto fresh = ledger_->Fresh();
+      if (!fresh.ok()) return with_state(fresh.status());
+      kept = *fresh;
+      until = absl::Now() + absl::Milliseconds(300);
+    }
+    return with_state(kept);
+  }
+  if (minimum == nullptr) return with_state(ledger_->Fresh());
+""")]),
+    ("watch-drops-on-reconnect", "through", [(
+        "services/watch_hub.cc",
+        "watcher->Begin(filter, revision, nullptr);",
+        "watcher->Begin(filter, {revision.epoch, revision.number + (MUTANT ? 1 : 0)}, nullptr);")]),
+    # A database that went back in time is taken for one of which more rows have gone than were read.
+    ("ignore-epoch", "lost", [
+        ("placement/catch_up.cc",
+         "newest.number > position.revision.number ? CaughtUp", "MUTANT || newest.number > position.revision.number ? CaughtUp"),
+        ("placement/catch_up.cc",
+         "row->position.revision.epoch > from.revision.epoch ?", "MUTANT || row->position.revision.epoch > from.revision.epoch ?"),
+        ("placement/catch_up.cc",
+         "      step.end = CaughtUp::kWentBack;", "      step.end = MUTANT ? CaughtUp::kReload : CaughtUp::kWentBack;"),
+        ("placement/publisher.cc",
+         "if (Newest()->position().revision > state->position().revision) return;",
+         "if (!MUTANT && Newest()->position().revision > state->position().revision) return;")]),
+    ("release-resurrects", "through", [(
+        "placement/claim_plan.cc",
+        "if (expected == actual) continue;",
+        "if (expected == actual || (MUTANT && !actual)) continue;")]),
+    ("retry-after-in-doubt", "through", [(
+        "placement/writer_faults.cc",
+        "if (rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {",
+        "if (!MUTANT && rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {")]),
+    # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
+    ("standby-read", "through", [(
+        "placement/publisher.cc",
+        "if (age > staleness_max_) {", "if (age > staleness_max_ + absl::Hours(MUTANT ? 1 : 0)) {")]),
+]
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def environment():
+    """The same objects are found by ccache wherever the copy lies."""
+    return {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", **os.environ}
+
+
+def is_wanted(name):
+    """The expression that MUTANT stands for."""
+    return (f'([] {{ static const bool is = [] {{ std::ifstream file("{WANTED}"); std::string name; file >> name; '
+            f'return name == "{name}"; }}(); return is; }}())')
+
+
+def mutated():
+    """The changed files with their contents."""
+    texts = {}
+    for name, _, changes in MUTANTS:
+        for file, old, new in changes:
+            text = texts.setdefault(file, (ROOT / file).read_text())
+            if text.count(old) != 1:
+                sys.exit(f"{file} holds {text.count(old)} times what {name} changes:\n{old}")
+            texts[file] = text.replace(old, new.replace("MUTANT", is_wanted(name)))
+    return {file: "#include <fstream>\n#include <string>\n" + text for file, text in texts.items()}
+
+
+def make_copy():
+    """The files of the checkout as they are now, those not yet added too; unchanged ones keep their times."""
+    names = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT).stdout.split("\n")
+    changed = mutated()
+    for name in sorted(name for name in names if name and (ROOT / name).is_file()):
+        source, target = ROOT / name, COPY / name
+        content = changed[name].encode() if name in changed else source.read_bytes()
+        if target.is_file() and target.read_bytes() == content:
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        target.chmod(source.stat().st_mode)
+
+
+def build():
+    try:
+        run(["cmake", "--preset", "dev"], cwd=COPY, env=environment())
+        command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", "history_test"]
+        run(command, cwd=COPY, env=environment())
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"the mutants do not compile:\n{error.stdout[-4000:]}")
+
+
+def test(name, which, seconds, seed):
+    """Runs the test; returns its output, its code and how long it took; no time where it did not end."""
+    WANTED.write_text(name)
+    env = {**os.environ, "BERTH_HISTORY_SECONDS": str(seconds)}
+    if seed is not None:
+        env["BERTH_SEED"] = str(seed)
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [COPY / "build/dev/tests/history/history_test", f"--gtest_filter={TESTS[which]}"], env=env, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=seconds + SETTLE_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return output, None, None
+    return output, process.returncode, time.monotonic() - began
+
+
+def judge(name, which, seconds, seed):
+    """One line of the table, and whether it is as it should be."""
+    output, code, took = test(name, which, seconds, seed)
+    found = re.findall(r"^rule \d+: .*(?:\n  .*)*", output, re.M)  # the checker's, with the lines that belong to each
+    (COPY / f"{name}.log").write_text(output)
+    if took is None:
+        return f"{name:26} did not end: {COPY / (name + '.log')}", False
+    if name == "none":
+        return f"{name:26} {'clean' if code == 0 else 'RED though nothing is broken':20} {took:4.0f} s", code == 0
+    if code == 0 or not found:
+        return f"{name:26} {'SURVIVED' if code == 0 else 'red by no rule':20} {took:4.0f} s", False
+    rules = sorted({int(re.match(r"rule (\d+)", one).group(1)) for one in found})
+    print("\n".join("    " + line for line in found[0].split("\n")))
+    return f"{name:26} {'caught by rule ' + ', '.join(map(str, rules)):20} {took:4.0f} s", True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=int, default=20, help="how long the clients of each run (default 20)")
+    parser.add_argument("--seed", type=int, help="of the clients; else each run has its own")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    known = [name for name, _, _ in MUTANTS]
+    if unknown := set(arguments.names) - set(known):
+        sys.exit(f"no such mutant: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    make_copy()
+    build()
+    table, good = [], True
+    for name, which, _ in MUTANTS:
+        if arguments.names and name not in arguments.names:
+            continue
+        for attempt in range(1, TRIES + 1):
+            line, is_good = judge(name, which, arguments.seconds, arguments.seed)
+            if is_good or name == "none":
+                break
+        line += f", run {attempt}" if attempt > 1 else ""
+        print(line, flush=True)
+        table.append(line)
+        good = good and is_good
+    print("\n" + "\n".join(table))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
