@@ -22,10 +22,17 @@ constexpr int kNearMisses = 10;
 constexpr int kNearMissesMax = 100;
 constexpr int kRoots = 100;
 constexpr int kRootsMax = 1000;
+// Of an explanation that goes with an error.
+constexpr size_t kExplanationBytesMax = 3072;
 
 absl::StatusOr<int> LimitOf(const char* field, int asked, int otherwise, int most) {
   if (asked < 0) return InvalidField(field, "must not be negative");
   return asked == 0 ? otherwise : std::min(asked, most);
+}
+
+// Whether the caller still listens.
+bool IsAwaited(const UnaryCall& call) {
+  return !*call.cancelled() && absl::Now() < call.deadline();
 }
 
 using Service = pb::CandidateService::WithRawCallbackMethod_FindCandidates<
@@ -117,10 +124,13 @@ class CandidateService final : public Service {
     }
     auto command = std::make_shared<placement::Command>(*std::move(made));
     edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
-      auto& claims = std::get<placement::PlaceClaims>(command->body);
-      const placement::StatePtr state = edge_->ledger()->Newest();
-      const absl::Status status = placement::FindChoices(*state, budget_, &claims);
-      if (!status.ok()) return call->End(status);
+      // What nobody waits for any more the ledger refuses by itself.
+      if (IsAwaited(*call)) {
+        auto& claims = std::get<placement::PlaceClaims>(command->body);
+        const placement::StatePtr state = edge_->ledger()->Newest();
+        const absl::Status status = placement::FindChoices(*state, budget_, &claims);
+        if (!status.ok()) return call->End(status);
+      }
       edge_->Submit(
           std::move(*command), call,
           [response, fill](const WriteAnswer& answer) {
@@ -135,23 +145,24 @@ class CandidateService final : public Service {
   }
 
   // Ends `call` from a worker, with the reasons why nothing fits; false where nobody has the time,
-  // or the refusal is another one. Who is refused is the member that has no place.
+  // or the refusal is another one. An explanation knows only the query: what several claims leave
+  // to each other, or one that replaces what its consumer holds, is more than that.
   bool ExplainRefusal(UnaryCall* call, const absl::Status& refused,
                       const absl::StatusOr<placement::CommandBody>& body) const {
     const auto refusal = placement::RefusalOf(refused);
     if (!body.ok() || !refusal || refusal->reason != "NO_CANDIDATE") return false;
-    for (const placement::ClaimMember& member : std::get<placement::PlaceClaims>(*body).members) {
-      if (refusal->items.at(0).at("consumer") != member.consumer.ToString()) continue;
-      return edge_->workers()->Submit([this, call, refused, query = member.query] {
-        const placement::StatePtr state = edge_->ledger()->Newest();
-        const auto said = placement::Explain(*state, query, kNearMisses, budget_);
-        if (!said.ok()) return call->End(refused);
-        pb::Explanation explanation;
-        SetExplanation(*said, &explanation);
-        call->End(WithDetail(refused, explanation));
-      });
-    }
-    return false;
+    const auto& members = std::get<placement::PlaceClaims>(*body).members;
+    if (members.size() != 1 || members[0].expected_generation) return false;
+    return edge_->workers()->Submit([this, call, refused, query = members[0].query] {
+      if (!IsAwaited(*call)) return call->End(refused);
+      const placement::StatePtr state = edge_->ledger()->Newest();
+      const auto said = placement::Explain(*state, query, kNearMisses, budget_);
+      if (!said.ok()) return call->End(refused);
+      pb::Explanation explanation;
+      SetExplanation(*said, &explanation);
+      FitExplanation(kExplanationBytesMax, &explanation);
+      call->End(WithDetail(refused, explanation));
+    });
   }
 
   absl::Status Find(const State& state, const pb::FindCandidatesRequest& request,

@@ -1,7 +1,9 @@
 #include "services/status.h"
 
+#include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
@@ -30,6 +32,13 @@ constexpr PublicWords kPublicWords[] = {
     {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
 };
 constexpr char kTypeUrl[] = "type.googleapis.com/";
+// A client that is set up as usual takes 8 KiB of trailers, and instead of larger ones reports an
+// error of its own. Details go there in base64, words up to three times as long as they are.
+constexpr size_t kDetailsMax = 4096;
+constexpr size_t kMessageMax = 512;
+constexpr char kInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr size_t kOmittedBytes = 32;  // of the note that items are left out
+constexpr size_t kEnvelope = 16;      // what a detail takes beside its own bytes, at most
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
                                    "something went wrong here: the server's log says what"};
 
@@ -40,12 +49,44 @@ const PublicWords& WordsFor(absl::StatusCode code) {
   return kInternal;
 }
 
-// The details of `status`, from `refusal` and from WithDetail.
+// `message`, or as much of it as has room.
+std::string Shortened(absl::string_view message) {
+  if (message.size() <= kMessageMax) return std::string(message);
+  size_t end = kMessageMax;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
+  return absl::StrCat(message.substr(0, end), "...");
+}
+
+bool HasRoom(const google::rpc::Status& details, size_t bytes) {
+  return details.ByteSizeLong() + bytes + kEnvelope <= kDetailsMax;
+}
+
+// Adds `info` once for each of `items`, as far as there is room; the last one says how many are not
+// there.
+void AddInfos(const google::rpc::ErrorInfo& info, const std::vector<placement::FaultItem>& items,
+              google::rpc::Status* details) {
+  google::rpc::ErrorInfo last = info;
+  size_t added = 0;
+  for (; added < items.size(); ++added) {
+    google::rpc::ErrorInfo next = info;
+    for (const auto& [key, value] : items[added])
+      (*next.mutable_metadata())[key] = Shortened(value);
+    const size_t bytes = next.ByteSizeLong() + kOmittedBytes + sizeof(kInfoUrl);
+    if (added > 0 && !HasRoom(*details, bytes)) break;
+    details->add_details()->PackFrom(next);
+    last = std::move(next);
+  }
+  if (added == items.size()) return;
+  (*last.mutable_metadata())["omitted"] = absl::StrCat(items.size() - added);
+  details->mutable_details(details->details_size() - 1)->PackFrom(last);
+}
+
+// The details of `status`, from `refusal` and, where they have room, from WithDetail.
 google::rpc::Status WithFurther(const absl::Status& status, const grpc::Status& wire) {
   google::rpc::Status details;
   details.ParseFromString(wire.error_details());
   status.ForEachPayload([&details](absl::string_view url, const absl::Cord& bytes) {
-    if (!absl::StartsWith(url, kTypeUrl)) return;
+    if (!absl::StartsWith(url, kTypeUrl) || !HasRoom(details, url.size() + bytes.size())) return;
     google::protobuf::Any* any = details.add_details();
     any->set_type_url(std::string(url));
     any->set_value(std::string(bytes));
@@ -63,9 +104,10 @@ absl::Status WithDetail(absl::Status status, const google::protobuf::Message& de
 
 grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::string_view domain,
                         const placement::Refusal& refusal) {
+  const std::string words = Shortened(message);
   google::rpc::Status details;
   details.set_code(static_cast<int>(code));
-  details.set_message(std::string(message));
+  details.set_message(words);
   google::rpc::ErrorInfo info;
   info.set_reason(refusal.reason);
   info.set_domain(std::string(domain));
@@ -73,13 +115,9 @@ grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::
     (*info.mutable_metadata())["retry_delay_ms"] =
         absl::StrCat(absl::ToInt64Milliseconds(*refusal.retry_after));
   }
-  for (const placement::FaultItem& item : refusal.items) {
-    google::rpc::ErrorInfo with_item = info;
-    with_item.mutable_metadata()->insert(item.begin(), item.end());
-    details.add_details()->PackFrom(with_item);
-  }
+  AddInfos(info, refusal.items, &details);
   if (refusal.items.empty()) details.add_details()->PackFrom(info);
-  return {static_cast<grpc::StatusCode>(code), std::string(message), details.SerializeAsString()};
+  return {static_cast<grpc::StatusCode>(code), words, details.SerializeAsString()};
 }
 
 grpc::Status PlacementStatus(const absl::Status& status) {

@@ -23,11 +23,13 @@ namespace berth::services {
 
 inline constexpr char kPlacementDomain[] = "berth.placement";
 
-// A refusal as it goes over the wire.
+// A refusal as it goes over the wire. Trailers are small: words beyond 512 bytes are cut, items
+// beyond 4 KiB left out, of which the last one that is there says how many (`omitted`).
 grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::string_view domain,
                         const placement::Refusal& refusal);
 
-// `status` with `detail` for its google.rpc.Status, behind what the refusal says itself.
+// `status` with `detail` for its google.rpc.Status, behind what the refusal says itself. One that
+// has no room there is left out: keep it well below 4 KiB.
 absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail);
 
 // What a client of placement is told of `status`:

@@ -115,7 +115,7 @@ absl::StatusOr<CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& from) 
       break;
     case pb::STRATEGY_RANDOM:
       order.strategy = placement::Strategy::kRandom;
-      order.seed = from.has_seed() ? from.seed() : NewSeed();
+      order.seed = from.seed() != 0 ? from.seed() : NewSeed();
       break;
     default:
       return InvalidField("order.strategy", "is none that there is");

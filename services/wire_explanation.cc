@@ -78,6 +78,18 @@ void SetExplanation(const placement::Explanation& from, pb::Explanation* to) {
   to->set_truncated(from.truncated);
 }
 
+void FitExplanation(size_t bytes_max, pb::Explanation* explanation) {
+  const auto shorten = [&](auto* list) {
+    while (!list->empty() && explanation->ByteSizeLong() > bytes_max) {
+      list->RemoveLast();
+      explanation->set_truncated(true);
+    }
+  };
+  shorten(explanation->mutable_near_misses());
+  shorten(explanation->mutable_relaxations());
+  shorten(explanation->mutable_steps());
+}
+
 void SetRoom(const placement::State& state, const placement::Room& from,
              pb::GetCapacityResponse* to) {
   to->set_total_count(from.total_count);

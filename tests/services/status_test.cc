@@ -48,6 +48,26 @@ TEST(StatusTest, ARefusalWithoutItemsSaysItsReason) {
   EXPECT_EQ(infos[0].metadata().at("retry_delay_ms"), "50");
 }
 
+// What is too large for a client's trailers never reaches it at all.
+TEST(StatusTest, FitsIntoTrailers) {
+  std::vector<placement::FaultItem> items(256);
+  for (placement::FaultItem& item : items) {
+    item = {{"consumer", std::string(36, 'c')}, {"field", "members[100].consumer.generation"}};
+  }
+  std::string words = "x";
+  for (int i = 0; i < 1000; ++i) words += "\xc3\xa4";
+  const auto refused = placement::Refuse(absl::StatusCode::kAborted, "CONFLICT", words, items);
+  const grpc::Status status = PlacementStatus(WithDetail(refused, google::rpc::ErrorInfo()));
+  EXPECT_LE(status.error_details().size(), 4096U);
+  EXPECT_GT(status.error_details().size(), 3500U);
+  EXPECT_EQ(status.error_message(), words.substr(0, 511) + "...");
+  std::vector<google::rpc::ErrorInfo> infos = InfosOf(status);
+  const std::string omitted = infos.back().metadata().at("omitted");
+  EXPECT_EQ(infos.size() + std::stoul(omitted), items.size());
+  EXPECT_EQ(infos.back().metadata().at("consumer"), items[0].at("consumer"));
+  EXPECT_FALSE(infos.front().metadata().contains("omitted"));
+}
+
 TEST(StatusTest, WhatNoRuleWroteStaysHere) {  // P-237
   struct Case {
     absl::Status status;

@@ -169,6 +169,8 @@ TEST(WireTest, OrdersComeAcross) {
   EXPECT_EQ(CandidateOrderOf(from)->seed, 7u);
   from.clear_seed();
   EXPECT_NE(CandidateOrderOf(from)->seed, 0u);
+  from.set_seed(0);  // as if absent: an answer with 0 says that nothing was left to chance
+  EXPECT_NE(CandidateOrderOf(from)->seed, 0u);
   from.set_strategy(static_cast<pb::Strategy>(99));
   EXPECT_EQ(FieldOf(CandidateOrderOf(from).status()), "order.strategy");
 }
