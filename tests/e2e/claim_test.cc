@@ -166,10 +166,70 @@ TEST(E2eClaim, ManyTogetherAndApart) {
   }
   status = ClaimMany(*stub, request, &response);  // no other host has room for both
   EXPECT_EQ(InfoOf(status).reason(), "NO_CANDIDATE");
+  google::rpc::Status details;  // of many claims no query alone explains what they found
+  details.ParseFromString(status.error_details());
+  EXPECT_EQ(details.details_size(), 1);
   request.set_affinity(pb::MEMBER_AFFINITY_DIFFERENT_ROOTS);
+  request.set_request_id("many");
   ASSERT_TRUE(ClaimMany(*stub, request, &response).ok());
   EXPECT_NE(response.members(0).candidate().root_uuid(),
             response.members(1).candidate().root_uuid());
+  pb::ClaimManyResponse again;
+  ASSERT_TRUE(ClaimMany(*stub, request, &again).ok());
+  EXPECT_EQ(again.SerializeAsString(), response.SerializeAsString());  // the first answer again
+}
+
+TEST(E2eClaim, RefusesOneConsumerTwice) {
+  const placement::ScratchDirectory scratch;
+  const auto server = StartOrDie(scratch.path());
+  const auto channel = ChannelTo(*server);
+  const auto stub = pb::CandidateService::NewStub(channel);
+  NewHost(channel, 8);
+  pb::ClaimManyRequest request;
+  for (int i = 0; i < 2; ++i) {
+    pb::ClaimMember* member = request.add_members();
+    Fill(member->mutable_consumer(), member->mutable_query(), 1);
+    member->mutable_consumer()->set_consumer_uuid(request.members(0).consumer().consumer_uuid());
+  }
+  pb::ClaimManyResponse response;
+  grpc::Status status = ClaimMany(*stub, request, &response);
+  EXPECT_EQ(InfoOf(status).reason(), "DUPLICATE_PARAMETER");
+  EXPECT_EQ(InfoOf(status).metadata().at("consumer"),
+            request.members(0).consumer().consumer_uuid());
+  request.mutable_members(1)->mutable_consumer()->set_consumer_uuid(Random());
+  auto& amounts = *request.mutable_members(1)->mutable_query()->mutable_groups(0);
+  (*amounts.mutable_resources())["VCPU"] = 0;
+  status = ClaimMany(*stub, request, &response);
+  EXPECT_EQ(InfoOf(status).metadata().at("consumer"),
+            request.members(1).consumer().consumer_uuid());
+  EXPECT_EQ(InfoOf(status).metadata().at("field"), "members[1].query.groups[0].resources");
+}
+
+// What stands in the way of a wide query is more than a client's trailers take.
+TEST(E2eClaim, AWideQueryIsExplainedInBrief) {
+  const placement::ScratchDirectory scratch;
+  const auto server = StartOrDie(scratch.path());
+  const auto channel = ChannelTo(*server);
+  const auto stub = pb::CandidateService::NewStub(channel);
+  for (int i = 0; i < 12; ++i) NewHost(channel, 4);
+  pb::ClaimRequest request = ClaimOf(1);
+  pb::CandidateQuery* query = request.mutable_query();
+  query->set_group_policy(pb::GROUP_POLICY_NONE);
+  for (int i = 0; i < 64; ++i) {
+    pb::RequestGroup* group = query->add_groups();
+    group->set_suffix(absl::StrCat("_", std::string(50, 'S'), i));
+    (*group->mutable_resources())["VCPU"] = 5 + i;
+  }
+  pb::ClaimResponse response;
+  const grpc::Status status = Claim(*stub, request, &response);
+  EXPECT_EQ(InfoOf(status).reason(), "NO_CANDIDATE") << status.error_message();
+  google::rpc::Status details;
+  details.ParseFromString(status.error_details());
+  pb::Explanation explanation;
+  ASSERT_EQ(details.details_size(), 2);
+  ASSERT_TRUE(details.details(1).UnpackTo(&explanation));
+  EXPECT_EQ(explanation.root_count(), 12);
+  EXPECT_TRUE(explanation.truncated());
 }
 
 TEST(E2eClaim, TwoProcessesFillTheLastHosts) {
