@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "placement/candidate.h"
 #include "placement/search_plan.h"
 #include "placement/sharing.h"
 
@@ -51,6 +52,8 @@ class AnchorSearch {
   // true, and Next was not yet false.
   bool Next();
 
+  // What Next found.
+  Candidate Solution() const;
   // Of the solution that Next found: who serves the slot. Null: nobody, its spread needs no more.
   const Server* chosen(int slot) const {
     return chosen_[slot] < 0 ? nullptr : &servers_[chosen_[slot]];

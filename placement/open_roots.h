@@ -19,7 +19,7 @@ namespace berth::placement {
 // A candidate that waits for its turn.
 struct Ahead {
   Candidate candidate;
-  std::vector<TreePtr> trees;
+  std::vector<const Tree*> trees;
   int64_t by_traits = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "placement/anchor_scan.h"
 #include "placement/anchor_search.h"
 #include "placement/constraint.h"
+#include "placement/flat_plan.h"
 #include "placement/open_roots.h"
 #include "placement/refusal.h"
 #include "placement/root_ranking.h"
@@ -24,25 +25,33 @@ namespace {
 
 // How many candidates of one anchor are compared for the traits that their providers have.
 constexpr int kCompared = 64;
+// For the trees of so many candidates there is room from the beginning.
+constexpr int64_t kReserved = 1024;
+
+using Taker = absl::FunctionRef<void(const Candidate&)>;
 
 // One search on its way: visits the anchors in rounds, one candidate of each in every round
 // (P-209), until it has enough. In each round anchors stand by the order asked for, or by rising
 // root.
 class Search {
  public:
-  Search(const State& state, const SearchPlan& plan, const SearchBudget& budget)
+  Search(const State& state, const SearchPlan& plan, const SearchBudget& budget, Taker take)
       : state_(state),
         plan_(plan),
+        take_(take),
         steps_max_(budget.steps_max),
         steps_{budget.steps_max},
         sharing_(state),
-        scan_(state, plan, sharing_) {}
+        scan_(state, plan, sharing_) {
+    if (sharing_.empty() && FlatPlan::IsFor(plan)) flat_.emplace(plan);
+  }
   // `scan_` refers to a part of this.
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
   // Collects candidates until there are `count`.
   void Run(int64_t count) {
+    trees_.reserve(std::min(count, kReserved));
     VisitNew(count);
     while (!waiting_.empty() && size() < count) VisitAgain();
   }
@@ -52,8 +61,9 @@ class Search {
 
   bool spent() const { return steps_.spent(); }
   int64_t steps_taken() const { return steps_max_ - steps_.left; }
-  int64_t size() const { return static_cast<int64_t>(found_.candidates.size()); }
-  SearchResult Take();
+  int64_t size() const { return size_; }
+  // The trees of what was found.
+  std::vector<const Tree*> Trees();
 
  private:
   // The first round: anchors as they come.
@@ -70,6 +80,8 @@ class Search {
   bool IsInService(ProviderId root) const;
   // Whether `tree` may serve as the anchor of `anchor`; it is then ready to be searched.
   bool Begin(const TreePtr& tree, AnchorSearch& anchor);
+  // Takes the only candidate that a tree of one provider may have. REQUIRES: flat_.
+  void TakeFlat(const Tree& tree);
   // Takes the next candidate of `visit` that was not found yet; whether there was one.
   bool TakeNext(Visit& visit);
   // Whether there can be another one, and it is wanted.
@@ -78,20 +90,24 @@ class Search {
   }
   bool IsNew(const AnchorSearch& anchor, const Candidate& candidate);
   bool IsSharedOnly(const AnchorSearch& anchor) const;
-  Candidate CandidateOf(const AnchorSearch& anchor) const;
-  void NoteTrees(const AnchorSearch& anchor, std::vector<TreePtr>& trees) const;
+  std::vector<const Tree*> TreesOf(const AnchorSearch& anchor) const;
+  void Found(const Candidate& candidate, absl::Span<const Tree* const> trees);
 
   const State& state_;
   const SearchPlan& plan_;
+  const Taker take_;
   const int64_t steps_max_;
   StepBudget steps_;
   Sharing sharing_;
   AnchorScan scan_;
+  std::optional<FlatPlan> flat_;          // where trees of one provider need no AnchorSearch
   std::unique_ptr<RootRanking> ranking_;  // where an order is given
   OpenRoots open_;                        // likewise
   std::unique_ptr<AnchorSearch> spare_;   // to be used again
   std::deque<Visit> waiting_;             // in their order within each round
-  SearchResult found_;
+  int64_t size_ = 0;
+  std::vector<const Tree*> trees_;
+  bool only_counts_ = false;
   absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found again
 };
 
@@ -99,9 +115,10 @@ bool Search::MayBeAnchor(const Tree& tree) const {
   return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
 }
 
+// Asked last of a root, for a look-up costs more than all before: few roots come so far.
 bool Search::IsInService(ProviderId root) const {
-  return NodeIsInService(state_, root) &&
-         (!plan_.exclude_stale_roots || !NodeIsStale(state_, root));
+  return state_.nodes().empty() || (NodeIsInService(state_, root) &&
+                                    (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));
 }
 
 bool Search::Begin(const TreePtr& tree, AnchorSearch& anchor) {
@@ -110,8 +127,21 @@ bool Search::Begin(const TreePtr& tree, AnchorSearch& anchor) {
   std::vector<const SharingProvider*> foreign;
   if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
   if (!anchor.Begin(tree, foreign)) return false;
-  // Asked last, for a look-up costs more than all before: few roots come so far.
-  return state_.nodes().empty() || IsInService(tree->root_id());
+  return IsInService(tree->root_id());
+}
+
+void Search::TakeFlat(const Tree& tree) {
+  --steps_.left;
+  if (!MayBeAnchor(tree) || !flat_->Fits(tree, steps_) || !IsInService(tree.root_id())) return;
+  const Tree* const trees[] = {&tree};
+  Found(flat_->On(tree.root_id()), trees);
+}
+
+void Search::Found(const Candidate& candidate, absl::Span<const Tree* const> trees) {
+  ++size_;
+  if (only_counts_) return;
+  trees_.insert(trees_.end(), trees.begin(), trees.end());
+  take_(candidate);
 }
 
 void Search::VisitNew(int64_t count) {
@@ -121,6 +151,10 @@ void Search::VisitNew(int64_t count) {
   while (size() < count && !steps_.spent()) {
     const TreePtr* tree = scan_.Next();
     if (tree == nullptr) return;
+    if (flat_ && (*tree)->size() == 1) {
+      TakeFlat(**tree);
+      continue;
+    }
     if (!Begin(*tree, *visit.anchor)) continue;
     visit.ended = false;
     if (!TakeNext(visit) || !HasMore(visit)) continue;
@@ -174,9 +208,9 @@ void Search::Compare(Visit& visit) {
   while (static_cast<int>(visit.ahead.size()) < kCompared) {
     visit.ended = !anchor.Next();
     if (visit.ended) break;
-    Ahead ahead{CandidateOf(anchor), {}, WorthByTraits(anchor)};
+    Ahead ahead{anchor.Solution(), {}, WorthByTraits(anchor)};
     if (!IsNew(anchor, ahead.candidate)) continue;
-    NoteTrees(anchor, ahead.trees);
+    ahead.trees = TreesOf(anchor);
     visit.ahead.push_back(std::move(ahead));
   }
   std::reverse(visit.ahead.begin(), visit.ahead.end());
@@ -205,19 +239,15 @@ void Search::VisitAgain() {
 
 bool Search::HasAnother() {
   const int64_t found = size();
-  const size_t trees = found_.trees.size();
+  only_counts_ = true;
   Run(found + 1);
-  if (size() == found) return steps_.spent();
-  found_.candidates.pop_back();
-  found_.trees.resize(trees);
-  return true;
+  return size() > found || steps_.spent();
 }
 
 bool Search::TakeNext(Visit& visit) {
   if (!visit.ahead.empty()) {
-    Ahead& ahead = visit.ahead.back();
-    found_.trees.insert(found_.trees.end(), ahead.trees.begin(), ahead.trees.end());
-    found_.candidates.push_back(std::move(ahead.candidate));
+    const Ahead& ahead = visit.ahead.back();
+    Found(ahead.candidate, ahead.trees);
     visit.ahead.pop_back();
     return true;
   }
@@ -225,10 +255,9 @@ bool Search::TakeNext(Visit& visit) {
   while (!visit.ended && !steps_.spent()) {
     visit.ended = !anchor.Next();
     if (visit.ended) break;
-    Candidate candidate = CandidateOf(anchor);
+    const Candidate candidate = anchor.Solution();
     if (!IsNew(anchor, candidate)) continue;
-    NoteTrees(anchor, found_.trees);
-    found_.candidates.push_back(std::move(candidate));
+    Found(candidate, TreesOf(anchor));
     return true;
   }
   return false;
@@ -265,72 +294,31 @@ bool Search::IsSharedOnly(const AnchorSearch& anchor) const {
   return true;
 }
 
-Candidate Search::CandidateOf(const AnchorSearch& anchor) const {
-  Candidate candidate;
-  candidate.anchor = anchor.anchor()->root_id();
-  candidate.mappings.reserve(plan_.groups.size());
-  for (const PlannedGroup& group : plan_.groups) candidate.mappings.push_back({group.suffix, {}});
-  std::vector<Allocation>& allocations = candidate.allocations;
-  allocations.reserve(plan_.slots.size());
-  for (int s = 0; s < static_cast<int>(plan_.slots.size()); ++s) {
-    const Slot& slot = plan_.slots[s];
-    if (anchor.chosen(s) == nullptr) continue;
-    const ProviderId provider = anchor.chosen(s)->id;
-    candidate.mappings[slot.group].second.push_back(provider);
-    if (slot.spread >= 0) {
-      const ClassId shared = plan_.classes[plan_.spreads[slot.spread].demand.class_index];
-      allocations.push_back({provider, shared, static_cast<int32_t>(anchor.share(s))});
-    }
-    for (const SlotDemand& demand : slot.demands) {
-      const auto amount = static_cast<int32_t>(demand.amount);
-      allocations.push_back({provider, plan_.classes[demand.class_index], amount});
-    }
-  }
-  std::sort(allocations.begin(), allocations.end());
-  size_t end = 0;  // P-195: one row for each provider and class, amounts added up
-  for (const Allocation& next : allocations) {
-    Allocation* last = end > 0 ? &allocations[end - 1] : nullptr;
-    if (last != nullptr && last->provider == next.provider &&
-        last->resource_class == next.resource_class) {
-      last->amount += next.amount;
-    } else {
-      allocations[end++] = next;
-    }
-  }
-  allocations.resize(end);
-  for (auto& [suffix, providers] : candidate.mappings) {
-    std::sort(providers.begin(), providers.end());
-    providers.erase(std::unique(providers.begin(), providers.end()), providers.end());
-  }
-  return candidate;
-}
-
-void Search::NoteTrees(const AnchorSearch& anchor, std::vector<TreePtr>& trees) const {
+std::vector<const Tree*> Search::TreesOf(const AnchorSearch& anchor) const {
+  std::vector<const Tree*> trees;
   for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
     if (anchor.chosen(slot) == nullptr) continue;
-    const TreePtr& tree = *anchor.chosen(slot)->tree;
-    if (trees.empty() || !(trees.back() == tree)) trees.push_back(tree);
+    const Tree* const tree = anchor.chosen(slot)->tree->get();
+    if (trees.empty() || trees.back() != tree) trees.push_back(tree);
   }
+  return trees;
 }
 
-SearchResult Search::Take() {
-  const auto by_root = [](const TreePtr& a, const TreePtr& b) {
-    return a->root_id() < b->root_id();
-  };
-  std::vector<TreePtr>& trees = found_.trees;
-  if (!std::is_sorted(trees.begin(), trees.end(), by_root)) {
-    std::sort(trees.begin(), trees.end(), by_root);
+std::vector<const Tree*> Search::Trees() {
+  const auto by_root = [](const Tree* a, const Tree* b) { return a->root_id() < b->root_id(); };
+  if (!std::is_sorted(trees_.begin(), trees_.end(), by_root)) {
+    std::sort(trees_.begin(), trees_.end(), by_root);
   }
-  trees.erase(std::unique(trees.begin(), trees.end()), trees.end());
-  return std::move(found_);
+  trees_.erase(std::unique(trees_.begin(), trees_.end()), trees_.end());
+  return std::move(trees_);
 }
 
-absl::StatusOr<SearchResult> RunPlan(const State& state, const SearchPlan& plan,
-                                     std::optional<int64_t> limit_asked,
-                                     const SearchBudget& budget) {
+absl::StatusOr<SearchEnd> RunPlan(const State& state, const SearchPlan& plan,
+                                  std::optional<int64_t> limit_asked, const SearchBudget& budget,
+                                  Taker take) {
   const int64_t cap = std::max<int64_t>(budget.candidates_max, 1);
   const int64_t limit = limit_asked.value_or(std::numeric_limits<int64_t>::max());
-  Search search(state, plan, budget);
+  Search search(state, plan, budget, take);
   search.Run(std::min(limit, cap));
   const bool cut = search.size() == cap && cap < limit && search.HasAnother();  // P-213
   const bool spent = search.spent() && search.size() < std::min(limit, cap);    // P-215
@@ -339,9 +327,22 @@ absl::StatusOr<SearchResult> RunPlan(const State& state, const SearchPlan& plan,
                   absl::StrCat("nothing was found in ", budget.steps_max,
                                " steps; ask for less at once, or name a tree"));
   }
-  SearchResult result = search.Take();
-  result.truncated = cut || spent;
-  result.steps = search.steps_taken();
+  SearchEnd end;
+  end.trees = search.Trees();
+  end.truncated = cut || spent;
+  end.steps = search.steps_taken();
+  return end;
+}
+
+// The same, collected.
+absl::StatusOr<SearchResult> CollectPlan(const State& state, const SearchPlan& plan,
+                                         std::optional<int64_t> limit, const SearchBudget& budget) {
+  SearchResult result;
+  absl::StatusOr<SearchEnd> end =
+      RunPlan(state, plan, limit, budget,
+              [&](const Candidate& candidate) { result.candidates.push_back(candidate); });
+  if (!end.ok()) return end.status();
+  static_cast<SearchEnd&>(result) = *std::move(end);
   return result;
 }
 
@@ -352,7 +353,14 @@ absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateR
   absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
   if (!plan.ok()) return plan.status();
   plan->scope = scope;
-  return RunPlan(state, *plan, request.limit, budget);
+  return CollectPlan(state, *plan, request.limit, budget);
+}
+
+absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRequest& request,
+                                           const SearchBudget& budget, Taker take) {
+  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
+  if (!plan.ok()) return plan.status();
+  return RunPlan(state, *plan, request.limit, budget, take);
 }
 
 absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
@@ -360,7 +368,7 @@ absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateReques
   absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
   if (!plan.ok()) return plan.status();
   plan->each_root_once = true;
-  return RunPlan(state, *plan, request.limit, budget);
+  return CollectPlan(state, *plan, request.limit, budget);
 }
 
 }  // namespace berth::placement

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "placement/candidate.h"
 #include "placement/candidate_request.h"
@@ -18,12 +19,17 @@
 
 namespace berth::placement {
 
-struct SearchResult {
-  std::vector<Candidate> candidates;  // anchors rising, round-robin (P-209)
-  std::vector<TreePtr>
-      trees;  // of the summaries: every tree with a mapped provider, rising by root (P-205)
+// What a search comes to, beside the candidates.
+struct SearchEnd {
+  // Of the summaries: every tree with a mapped provider, rising by root (P-205). They are the
+  // state's, and live as long as it does.
+  std::vector<const Tree*> trees;
   bool truncated = false;  // the cap or the budget cut the result (P-213)
   int64_t steps = 0;       // of the budget, that it took
+};
+
+struct SearchResult : SearchEnd {
+  std::vector<Candidate> candidates;  // anchors rising, round-robin (P-209)
 };
 
 // Fails, in the order of P-175, with INVALID_ARGUMENT for a malformed request, NOT_FOUND for
@@ -32,6 +38,12 @@ struct SearchResult {
 absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
                                             const SearchBudget& budget,
                                             const SearchScope& scope = {});
+
+// The same, handing each candidate to `take` as it is found; it stands until `take` returns. A
+// search that fails has handed over none.
+absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRequest& request,
+                                           const SearchBudget& budget,
+                                           absl::FunctionRef<void(const Candidate&)> take);
 
 // The roots that have a candidate, each with its first one, though other roots may have the same:
 // those that the order prefers first, `request.limit` of them at most. Fails alike.

@@ -54,17 +54,15 @@ void ForEachId(const placement::Candidate& candidate, absl::FunctionRef<void(Pro
 
 }  // namespace
 
-CandidateWriter::CandidateWriter(const placement::State& state,
-                                 const placement::SearchResult& result)
-    : state_(state),
-      result_(result),
-      writer_(kBytesOfAnEntry * (result.candidates.size() + result.trees.size())) {}
-
-WireBytes CandidateWriter::Write(bool with_summaries, uint64_t seed) {
+CandidateWriter::CandidateWriter(const placement::State& state, int64_t candidates_expected)
+    : state_(state), writer_(kBytesOfAnEntry * 2 * candidates_expected) {
   Revision();
-  for (const placement::Candidate& candidate : result_.candidates) Candidate(candidate);
-  if (with_summaries) Summaries();
-  if (result_.truncated) writer_.Number(pb::FindCandidatesResponse::kTruncatedFieldNumber, 1);
+}
+
+WireBytes CandidateWriter::End(const placement::SearchEnd& end, bool with_summaries,
+                               uint64_t seed) {
+  if (with_summaries) Summaries(end.trees);
+  if (end.truncated) writer_.Number(pb::FindCandidatesResponse::kTruncatedFieldNumber, 1);
   if (seed != 0) {
     writer_.Number(pb::FindCandidatesResponse::kSeedFieldNumber, static_cast<int64_t>(seed));
   }
@@ -77,9 +75,9 @@ void CandidateWriter::Revision() {
   writer_.Text(pb::FindCandidatesResponse::kRevisionFieldNumber, message.SerializeAsString());
 }
 
-void CandidateWriter::Candidate(const placement::Candidate& candidate) {
+void CandidateWriter::Add(const placement::Candidate& candidate) {
   const size_t begin = writer_.size();
-  if (model_ != nullptr && HaveOneShape(*model_, candidate)) {
+  if (model_size_ > 0 && HaveOneShape(model_, candidate)) {
     writer_.Repeat(model_begin_, model_size_);
     auto place = model_ids_.begin();
     ForEachId(candidate, [&](ProviderId id) {
@@ -95,12 +93,12 @@ void CandidateWriter::Candidate(const placement::Candidate& candidate) {
     writer_.Id(pb::Candidate::kRootUuidFieldNumber, candidate.anchor.uuid);
   });
   writer_.NoteIds(nullptr);
-  model_ = &candidate;
+  model_ = candidate;
   model_begin_ = begin;
   model_size_ = writer_.size() - begin;
 }
 
-void CandidateWriter::Allocations(const std::vector<placement::Allocation>& allocations) {
+void CandidateWriter::Allocations(absl::Span<const placement::Allocation> allocations) {
   for (auto next = allocations.begin(); next != allocations.end();) {
     const ProviderId provider = next->provider;
     writer_.Message(pb::Candidate::kAllocationsFieldNumber, [&] {
@@ -117,7 +115,7 @@ void CandidateWriter::Allocations(const std::vector<placement::Allocation>& allo
   }
 }
 
-void CandidateWriter::Mapping(const std::string& suffix, const std::vector<ProviderId>& providers) {
+void CandidateWriter::Mapping(const std::string& suffix, absl::Span<const ProviderId> providers) {
   writer_.Message(pb::Candidate::kMappingsFieldNumber, [&] {
     if (!suffix.empty()) writer_.Text(pb::GroupMapping::kSuffixFieldNumber, suffix);
     for (const ProviderId provider : providers) {
@@ -127,47 +125,72 @@ void CandidateWriter::Mapping(const std::string& suffix, const std::vector<Provi
 }
 
 // By uuid, over all trees (P-205).
-void CandidateWriter::Summaries() {
+void CandidateWriter::Summaries(const std::vector<const placement::Tree*>& trees) {
   std::vector<std::pair<ProviderId, std::pair<const placement::Tree*, int>>> places;
-  for (const placement::TreePtr& tree : result_.trees) {
+  places.reserve(trees.size());
+  for (const placement::Tree* tree : trees) {
     for (int position = 0; position < tree->size(); ++position) {
-      places.push_back({tree->config(position).id, {&*tree, position}});
+      places.push_back({tree->config(position).id, {tree, position}});
     }
   }
-  std::sort(places.begin(), places.end());
+  if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
   for (const auto& [id, place] : places) Summary(*place.first, place.second);
 }
 
 void CandidateWriter::Summary(const placement::Tree& tree, int position) {
   const placement::ProviderConfig& config = tree.config(position);
-  writer_.Message(pb::FindCandidatesResponse::kSummariesFieldNumber, [&] {
+  const auto fill = [&] {
     writer_.Id(pb::ProviderSummary::kProviderUuidFieldNumber, config.id.uuid);
     if (config.parent) {
       writer_.Id(pb::ProviderSummary::kParentUuidFieldNumber, config.parent->uuid);
     }
     writer_.Id(pb::ProviderSummary::kRootUuidFieldNumber, tree.root_id().uuid);
     writer_.Text(pb::ProviderSummary::kNameFieldNumber, config.name);
-    for (const std::string& name : TraitNames(state_.catalog(), config.traits)) {
-      writer_.Text(pb::ProviderSummary::kTraitsFieldNumber, name);
-    }
+    if (!config.traits.empty()) Traits(config.traits);
     for (size_t row = 0; row < config.inventories.size(); ++row) {
       const placement::InventoryRow& inventory = config.inventories[row];
-      const std::string* name = ClassName(state_.catalog(), inventory.resource_class);
+      const std::string* name = NameAt(row, inventory.resource_class);
       if (name == nullptr) continue;
       Resource(*name, inventory.capacity, tree.used_of(position, static_cast<int>(row)));
     }
-  });
+  };
+  const size_t begin = writer_.size();
+  writer_.Message(pb::FindCandidatesResponse::kSummariesFieldNumber, fill, summary_size_);
+  summary_size_ = writer_.size() - begin;
 }
 
 void CandidateWriter::Resource(const std::string& name, placement::Amount capacity,
                                placement::Amount used) {
-  writer_.Message(pb::ProviderSummary::kResourcesFieldNumber, [&] {
-    writer_.Text(kKey, name);
-    writer_.Message(kValue, [&] {
-      if (capacity != 0) writer_.Number(pb::ResourceSummary::kCapacityFieldNumber, capacity);
-      if (used != 0) writer_.Number(pb::ResourceSummary::kUsedFieldNumber, used);
-    });
-  });
+  constexpr int kCapacity = pb::ResourceSummary::kCapacityFieldNumber;
+  constexpr int kUsed = pb::ResourceSummary::kUsedFieldNumber;
+  const size_t size = (capacity == 0 ? 0 : WireWriter::NumberSize(kCapacity, capacity)) +
+                      (used == 0 ? 0 : WireWriter::NumberSize(kUsed, used));
+  writer_.Head(pb::ProviderSummary::kResourcesFieldNumber,
+               WireWriter::TextSize(kKey, name.size()) + WireWriter::TextSize(kValue, size));
+  writer_.Text(kKey, name);
+  writer_.Head(kValue, size);
+  if (capacity != 0) writer_.Number(kCapacity, capacity);
+  if (used != 0) writer_.Number(kUsed, used);
+}
+
+void CandidateWriter::Traits(const std::vector<placement::TraitId>& traits) {
+  if (traits_ != traits) {
+    traits_ = traits;
+    trait_names_ = TraitNames(state_.catalog(), traits);
+  }
+  for (const std::string& name : trait_names_) {
+    writer_.Text(pb::ProviderSummary::kTraitsFieldNumber, name);
+  }
+}
+
+const std::string* CandidateWriter::NameAt(size_t row, placement::ClassId resource_class) {
+  if (row >= class_names_.size()) class_names_.resize(row + 1);
+  auto& [known, name] = class_names_[row];
+  if (name == nullptr || known != resource_class) {
+    known = resource_class;
+    name = ClassName(state_.catalog(), resource_class);
+  }
+  return name;
 }
 
 }  // namespace berth::services

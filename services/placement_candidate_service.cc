@@ -24,6 +24,10 @@ constexpr int kRoots = 100;
 constexpr int kRootsMax = 1000;
 // Of an explanation that goes with an error.
 constexpr size_t kExplanationBytesMax = 3072;
+// An answer takes room at once for as many candidates as are asked for, but no more than so many;
+// and for so many where no limit is given.
+constexpr int64_t kExpectedMax = 1000;
+constexpr int64_t kExpectedWithoutLimit = 100;
 
 absl::StatusOr<int> LimitOf(const char* field, int asked, int otherwise, int most) {
   if (asked < 0) return InvalidField(field, "must not be negative");
@@ -169,10 +173,13 @@ class CandidateService final : public Service {
                     grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);
     BERTH_RETURN_IF_ERROR(wanted.status());
-    const auto found = placement::FindCandidates(state, *wanted, budget_);
-    BERTH_RETURN_IF_ERROR(found.status());
-    WireBytes written =
-        CandidateWriter(state, *found).Write(!request.omit_summaries(), wanted->order.seed);
+    CandidateWriter writer(
+        state, std::clamp<int64_t>(wanted->limit.value_or(kExpectedWithoutLimit), 1, kExpectedMax));
+    const auto end = placement::ForEachCandidate(
+        state, *wanted, budget_,
+        [&writer](const placement::Candidate& candidate) { writer.Add(candidate); });
+    BERTH_RETURN_IF_ERROR(end.status());
+    WireBytes written = writer.End(*end, !request.omit_summaries(), wanted->order.seed);
     const size_t size = written.size;
     // gRPC sends the very bytes, and frees them.
     const grpc::Slice slice(written.data.release(), size,

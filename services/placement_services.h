@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "placement/search.h"
+#include "placement/search_budget.h"
 
 namespace grpc {
 class Service;

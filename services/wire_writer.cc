@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -14,8 +15,6 @@ constexpr uint64_t kWithLength = 2;
 
 constexpr size_t kVarintBytesMax = 10;
 constexpr size_t kCapacityMin = 256;
-constexpr size_t kUuidTextSize = 36;  // below 0x80: its length is one byte
-
 // The two digits of every byte: uuids are two thirds of a large answer.
 constexpr std::array<std::array<char, 2>, 256> kHexPairs = [] {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -38,7 +37,9 @@ char* WriteVarint(uint64_t value, char* to) {
   return to;
 }
 
-char* WriteId(const placement::Uuid& value, char* to) {
+size_t VarintSize(uint64_t value) { return (std::bit_width(value | 1) + 6) / 7; }
+
+void ConvertId(const placement::Uuid& value, char* to) {
   for (int at = 0; at < 16; ++at) {
     if (at == 4 || at == 6 || at == 8 || at == 10) *to++ = '-';
     const uint64_t half = at < 8 ? value.high : value.low;
@@ -46,12 +47,14 @@ char* WriteId(const placement::Uuid& value, char* to) {
     std::memcpy(to, kHexPairs[byte].data(), 2);
     to += 2;
   }
-  return to;
 }
 
 }  // namespace
 
-WireWriter::WireWriter(size_t bytes_expected) { Grow(bytes_expected); }
+WireWriter::WireWriter(size_t bytes_expected) {
+  Grow(bytes_expected);
+  ConvertId(last_id_, last_text_.data());
+}
 
 char* WireWriter::Room(size_t bytes) {
   if (capacity_ - size_ < bytes) Grow(bytes);
@@ -86,27 +89,50 @@ void WireWriter::Id(int field, const placement::Uuid& value) {
   char* to = WriteVarint(TagOf(field, kWithLength), begin);
   *to++ = static_cast<char>(kUuidTextSize);
   if (id_places_ != nullptr) id_places_->push_back(size_ + (to - begin));
-  size_ += WriteId(value, to) - begin;
+  WriteId(value, to);
+  size_ += to - begin + kUuidTextSize;
 }
 
-void WireWriter::Message(int field, absl::FunctionRef<void()> fill) {
-  char* const begin = Room(kVarintBytesMax + 1);
+void WireWriter::WriteId(const placement::Uuid& value, char* to) {
+  if (!(value == last_id_)) {
+    ConvertId(value, last_text_.data());
+    last_id_ = value;
+  }
+  std::memcpy(to, last_text_.data(), kUuidTextSize);
+}
+
+void WireWriter::Head(int field, size_t bytes) {
+  char* const begin = Room(2 * kVarintBytesMax);
+  size_ += WriteVarint(bytes, WriteVarint(TagOf(field, kWithLength), begin)) - begin;
+}
+
+size_t WireWriter::NumberSize(int field, int64_t value) {
+  return VarintSize(TagOf(field, kVarint)) + VarintSize(static_cast<uint64_t>(value));
+}
+
+size_t WireWriter::TextSize(int field, size_t bytes) {
+  return VarintSize(TagOf(field, kWithLength)) + VarintSize(bytes) + bytes;
+}
+
+// The length comes first and is known last: room is kept for the one that is expected.
+void WireWriter::Message(int field, absl::FunctionRef<void()> fill, size_t bytes_expected) {
+  const size_t kept = VarintSize(bytes_expected);
+  char* const begin = Room(kVarintBytesMax + kept);
   size_ += WriteVarint(TagOf(field, kWithLength), begin) - begin;
-  // The length comes first and is known last: one byte is kept for it, and more made room for.
-  const size_t at = size_++;
+  const size_t at = size_;
+  size_ += kept;
   fill();
-  const size_t length = size_ - at - 1;
-  char bytes[kVarintBytesMax];
-  const size_t more = WriteVarint(length, bytes) - bytes - 1;
-  if (more > 0) {
-    Room(more);
-    std::memmove(data_.get() + at + 1 + more, data_.get() + at + 1, length);
-    size_ += more;
+  const size_t length = size_ - at - kept;
+  const size_t needed = VarintSize(length);
+  if (needed != kept) {
+    Room(needed);
+    std::memmove(data_.get() + at + needed, data_.get() + at + kept, length);
+    size_ += needed - kept;
     if (id_places_ != nullptr) {
-      for (size_t& place : *id_places_) place += place > at ? more : 0;
+      for (size_t& place : *id_places_) place += place > at ? needed - kept : 0;
     }
   }
-  std::memcpy(data_.get() + at, bytes, 1 + more);
+  WriteVarint(length, data_.get() + at);
 }
 
 void WireWriter::Repeat(size_t begin, size_t length) {

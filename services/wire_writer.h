@@ -5,6 +5,7 @@
 #ifndef BERTH_SERVICES_WIRE_WRITER_H_
 #define BERTH_SERVICES_WIRE_WRITER_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -32,8 +33,14 @@ class WireWriter {
   void Text(int field, absl::string_view value);
   // A uuid in its canonical text.
   void Id(int field, const placement::Uuid& value);
-  // A message, whose fields `fill` appends to this same writer.
-  void Message(int field, absl::FunctionRef<void()> fill);
+  // A message, whose fields `fill` appends to this same writer. It may be any size, and is written
+  // fastest where that is about what was expected.
+  void Message(int field, absl::FunctionRef<void()> fill, size_t bytes_expected = 0);
+  // The head of a message of `bytes`, which the caller appends: cheaper where they are known.
+  void Head(int field, size_t bytes);
+  // What such fields take.
+  static size_t NumberSize(int field, int64_t value);
+  static size_t TextSize(int field, size_t bytes);
 
   // Where the text of every Id begins that is written from now on, in order. Null: not asked for.
   void NoteIds(std::vector<size_t>* places) { id_places_ = places; }
@@ -47,14 +54,20 @@ class WireWriter {
   WireBytes Release();
 
  private:
+  static constexpr size_t kUuidTextSize = 36;  // below 0x80: its length is one byte
+
   // Where the next `bytes` may be written.
   char* Room(size_t bytes);
+  void WriteId(const placement::Uuid& value, char* to);
   void Grow(size_t bytes);
 
   std::unique_ptr<char[]> data_;
   size_t size_ = 0;
   size_t capacity_ = 0;
   std::vector<size_t>* id_places_ = nullptr;
+  // The last uuid and its text: most stand several times in a row.
+  placement::Uuid last_id_;
+  std::array<char, kUuidTextSize> last_text_;
 };
 
 }  // namespace berth::services

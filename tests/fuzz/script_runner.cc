@@ -173,7 +173,9 @@ class Runner {
   }
 
   void ExpectWritten(const placement::SearchResult& found) {
-    const services::WireBytes bytes = services::CandidateWriter(world_.state(), found).Write(true);
+    services::CandidateWriter writer(world_.state(), 1);
+    for (const placement::Candidate& each : found.candidates) writer.Add(each);
+    const services::WireBytes bytes = writer.End(found, true);
     placement::v1::FindCandidatesResponse response;
     ASSERT_TRUE(response.ParseFromArray(bytes.data.get(), static_cast<int>(bytes.size)));
     ASSERT_EQ(response.candidates_size(), static_cast<int>(found.candidates.size()));

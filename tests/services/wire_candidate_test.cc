@@ -66,6 +66,15 @@ std::string TextOf(const placement::Candidate& candidate, const placement::Catal
   return text;
 }
 
+pb::FindCandidatesResponse Written(const placement::State& state,
+                                   const placement::SearchResult& found, bool with_summaries) {
+  CandidateWriter writer(state, 1);
+  for (const placement::Candidate& candidate : found.candidates) writer.Add(candidate);
+  pb::FindCandidatesResponse response;
+  EXPECT_TRUE(ParseView(writer.End(found, with_summaries), &response));
+  return response;
+}
+
 class WireCandidateTest : public testing::Test {
  protected:
   pb::FindCandidatesResponse Answer(const pb::FindCandidatesRequest& request) {
@@ -74,10 +83,7 @@ class WireCandidateTest : public testing::Test {
     const auto found =
         placement::FindCandidates(world_.state(), *wanted, placement::SearchBudget());
     EXPECT_TRUE(found.ok()) << found.status();
-    pb::FindCandidatesResponse response;
-    EXPECT_TRUE(ParseView(CandidateWriter(world_.state(), *found).Write(!request.omit_summaries()),
-                          &response));
-    return response;
+    return Written(world_.state(), *found, !request.omit_summaries());
   }
 
   std::string Id(const char* name) { return world_.provider(name).ToString(); }
@@ -155,8 +161,7 @@ TEST(CandidateWriterTest, WritesEachCandidateThatWasFound) {
     const auto found = placement::FindCandidates(world.state(), request, placement::SearchBudget());
     ASSERT_TRUE(found.ok()) << found.status();
     ASSERT_GE(found->candidates.size(), 6u);
-    pb::FindCandidatesResponse response;
-    ASSERT_TRUE(ParseView(CandidateWriter(world.state(), *found).Write(true), &response));
+    const pb::FindCandidatesResponse response = Written(world.state(), *found, true);
     ASSERT_EQ(response.candidates_size(), static_cast<int>(found->candidates.size()));
     for (int i = 0; i < response.candidates_size(); ++i) {
       EXPECT_EQ(TextOf(response.candidates(i)),
