@@ -28,6 +28,10 @@ constexpr size_t kExplanationBytesMax = 3072;
 // and for so many where no limit is given.
 constexpr int64_t kExpectedMax = 1000;
 constexpr int64_t kExpectedWithoutLimit = 100;
+// What gRPC's own thread tries, for one group: enough to find as many candidates on hosts of one
+// provider. Steps of groups that have to do with each other take far longer.
+constexpr int kLimitAtOnce = 100;
+constexpr int64_t kStepsAtOnce = 1000;
 
 absl::StatusOr<int> LimitOf(const char* field, int asked, int otherwise, int most) {
   if (asked < 0) return InvalidField(field, "must not be negative");
@@ -58,10 +62,12 @@ class CandidateService final : public Service {
       call->End(absl::InternalError("the request is not a FindCandidatesRequest"));
       return call;
     }
-    edge_->WithState(
-        call, *request, request->has_minimum_revision() ? &request->minimum_revision() : nullptr,
-        Cost::kHeavy,
-        [this, request, reply](const State& state) { return Find(state, *request, reply); });
+    if (FindAtOnce(*request, reply, call)) return call;
+    edge_->WithState(call, *request,
+                     request->has_minimum_revision() ? &request->minimum_revision() : nullptr,
+                     Cost::kHeavy, [this, request, reply](const State& state) {
+                       return Find(state, *request, budget_, reply).status();
+                     });
     return call;
   }
   Reactor* Explain(Context* context, const pb::ExplainRequest* request,
@@ -169,14 +175,34 @@ class CandidateService final : public Service {
     });
   }
 
-  absl::Status Find(const State& state, const pb::FindCandidatesRequest& request,
-                    grpc::ByteBuffer* reply) const {
+  // Answers on gRPC's own thread what takes no longer than to wake a worker; false where a worker
+  // has to.
+  bool FindAtOnce(const pb::FindCandidatesRequest& request, grpc::ByteBuffer* reply,
+                  UnaryCall* call) const {
+    if (request.has_minimum_revision() || !request.has_limit() || request.limit() > kLimitAtOnce ||
+        request.has_order() || request.query().groups_size() != 1 ||
+        !request.query().groups(0).max_providers().empty() || !CheckText(request).ok()) {
+      return false;
+    }
+    const auto state = edge_->ledger()->Fresh();
+    if (!state.ok()) return false;
+    placement::SearchBudget brief = budget_;
+    brief.steps_max = std::min(brief.steps_max, kStepsAtOnce);
+    const auto truncated = Find(**state, request, brief, reply);
+    if (truncated.ok() ? *truncated : absl::IsDeadlineExceeded(truncated.status())) return false;
+    call->End(truncated.status());
+    return true;
+  }
+
+  // Whether the candidates in `reply` are not all.
+  absl::StatusOr<bool> Find(const State& state, const pb::FindCandidatesRequest& request,
+                            const placement::SearchBudget& budget, grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);
     BERTH_RETURN_IF_ERROR(wanted.status());
     CandidateWriter writer(
         state, std::clamp<int64_t>(wanted->limit.value_or(kExpectedWithoutLimit), 1, kExpectedMax));
     const auto end = placement::ForEachCandidate(
-        state, *wanted, budget_,
+        state, *wanted, budget,
         [&writer](const placement::Candidate& candidate) { writer.Add(candidate); });
     BERTH_RETURN_IF_ERROR(end.status());
     WireBytes written = writer.End(*end, !request.omit_summaries(), wanted->order.seed);
@@ -185,7 +211,7 @@ class CandidateService final : public Service {
     const grpc::Slice slice(written.data.release(), size,
                             [](void* data) { delete[] static_cast<char*>(data); });
     *reply = grpc::ByteBuffer(&slice, 1);
-    return absl::OkStatus();
+    return end->truncated;
   }
 
   Edge* const edge_;
