@@ -20,6 +20,16 @@ void AddAggregates(const Tree& tree, TreeFacts* facts) {
   if (!aggregates.empty()) facts->aggregates.emplace_back(tree.root_id(), std::move(aggregates));
 }
 
+// Trees, each once. A command may name as many as there are hosts.
+struct Trees {
+  void Add(const TreePtr& tree) {
+    if (roots.insert(tree->root_id()).second) trees.push_back(tree);
+  }
+
+  std::vector<TreePtr> trees;
+  absl::flat_hash_set<ProviderId> roots;
+};
+
 bool SameClasses(const ProviderConfig& a, const ProviderConfig& b) {
   return std::equal(a.inventories.begin(), a.inventories.end(), b.inventories.begin(),
                     b.inventories.end(), [](const InventoryRow& x, const InventoryRow& y) {
@@ -131,12 +141,9 @@ Scope ScopeMaker::Finish(const State& after) && {
   if (puts_providers_ || !trees_before_.empty()) Compare(after);
   SortUnique(&named_);
   std::sort(scope_.gave_up.begin(), scope_.gave_up.end());
-  std::vector<TreePtr> trees_before = trees_before_;  // and those that did not change
-  std::vector<TreePtr> trees_after;
-  const auto add_tree = [](const TreePtr& tree, std::vector<TreePtr>* trees) {
-    const auto same = [&tree](const TreePtr& other) { return other->root_id() == tree->root_id(); };
-    if (std::none_of(trees->begin(), trees->end(), same)) trees->push_back(tree);
-  };
+  Trees before_trees;  // and those that did not change
+  Trees after_trees;
+  for (const TreePtr& tree : trees_before_) before_trees.Add(tree);
   for (const ProviderId provider : named_) {
     const auto place = after.FindProvider(provider);
     const Tree* before = TreeBefore(provider);
@@ -144,18 +151,18 @@ Scope ScopeMaker::Finish(const State& after) && {
       if (place->tree->root_id() != provider) {
         scope_.after.roots.emplace_back(provider, place->tree->root_id());
       }
-      add_tree(place->tree, &trees_after);
+      after_trees.Add(place->tree);
       if (before == nullptr) before = place->tree.get();
     }
     if (before != nullptr && before->root_id() != provider) {
       scope_.before.roots.emplace_back(provider, before->root_id());
     }
   }
-  for (const TreePtr& tree : trees_after) {
+  for (const TreePtr& tree : after_trees.trees) {
     AddAggregates(*tree, &scope_.after);
-    add_tree(tree, &trees_before);
+    before_trees.Add(tree);
   }
-  for (const TreePtr& tree : trees_before) AddAggregates(*tree, &scope_.before);
+  for (const TreePtr& tree : before_trees.trees) AddAggregates(*tree, &scope_.before);
   std::sort(scope_.after.aggregates.begin(), scope_.after.aggregates.end());
   std::sort(scope_.before.aggregates.begin(), scope_.before.aggregates.end());
   scope_.trees_changed = !trees_before_.empty() && scope_.before != scope_.after;
@@ -190,12 +197,18 @@ void ScopeMaker::Compare(const State& after) {
   }
   for (const TreePtr& tree : trees_before_) {
     const std::vector<AggregateId> aggregates = AggregatesOf(*tree);
+    TreePtr last;  // members mostly stand together afterwards, too
+    bool aggregates_differ = false;
     for (int i = 0; i < tree->size(); ++i) {
       const ProviderId id = tree->config(i).id;
       const auto place = after.FindProvider(id);
       if (!place) continue;
       const bool moved = place->tree->root_id() != tree->root_id();
-      const bool elsewhere = moved || AggregatesOf(*place->tree) != aggregates;
+      if (place->tree != last) {
+        last = place->tree;
+        aggregates_differ = AggregatesOf(*last) != aggregates;
+      }
+      const bool elsewhere = moved || aggregates_differ;
       const bool use_differs = moved || !SameClasses(tree->config(i), place->config());
       if (elsewhere && !put.contains(id)) {
         Add(ProviderPut{place->tree->shape->configs[place->position]}, moved);
