@@ -20,6 +20,19 @@ absl::Status Compacted(Database& database, Revision revision) {
                   {"oldest_revision", absl::StrCat(from->number)}}});
 }
 
+absl::Status Lost(Revision revision, Revision there) {
+  return Refuse(absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
+                absl::StrCat("revision ", revision.number, " of epoch ", revision.epoch,
+                             " was lost: the one of this number is of epoch ", there.epoch));
+}
+
+// Nobody is told what this release may misread.
+absl::Status TooNew(const Position& position) {
+  return Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
+                absl::StrCat("revision ", position.revision.number, " is of format ",
+                             position.format, ", which this release does not know: ask another"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Database>> LogReader::Open() {
@@ -54,12 +67,19 @@ absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, in
     if (row == rows->end() || row->position.revision.number != revision.number) {
       return Compacted(**database, revision);
     }
+    if (row->position.revision.epoch != revision.epoch) {
+      return Lost(revision, row->position.revision);
+    }
     ++row;
   } else if (row != rows->end() && row->position.revision.number != 1) {
     return Compacted(**database, revision);
   }
   std::vector<FeedBatchPtr> batches;
   for (; row != rows->end(); ++row) {
+    if (row->position.format > kLogFormat) {
+      if (!batches.empty()) break;
+      return TooNew(row->position);
+    }
     absl::StatusOr<std::vector<LogCommand>> commands = DecodeBatch(row->payload);
     if (!commands.ok()) return commands.status();
     batches.push_back(FeedBatchOf(row->position, *commands));

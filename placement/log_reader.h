@@ -22,8 +22,10 @@ class LogReader {
   explicit LogReader(std::string database_url) : database_url_(std::move(database_url)) {}
 
   // The batches after `revision`, oldest first, `batches_max` at the most; none where it is the
-  // newest. Fails with kOutOfRange (REVISION_COMPACTED, with the oldest revision after which all
-  // are there), as Database::Run, or with kDataLoss where a row cannot be read. Blocks.
+  // newest. Fails as Database::Run, with kOutOfRange (REVISION_COMPACTED, with the oldest revision
+  // after which all are there), kFailedPrecondition (REVISION_LOST) where the row of this number is
+  // of another epoch, kUnavailable (NOT_SERVING) where the next row is of a format that this release
+  // does not know, or kDataLoss where it cannot be read. Blocks.
   // REQUIRES: CheckRevision has nothing against `revision`.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max);
 

@@ -1,5 +1,6 @@
 #include "placement/log_reader.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "tests/placement/ledger_runner.h"
@@ -63,6 +64,36 @@ TEST(LogReader, SaysFromWhereOnItKnows) {
     EXPECT_EQ(static_cast<int64_t>(rest->size()), newest.number - oldest);
   }
   EXPECT_TRUE(reader.After(newest, 100)->empty());
+}
+
+// Two epochs ago: only the log itself knows.
+TEST(LogReader, KnowsARevisionThatWasLostLongAgo) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 1000, 1024);
+  const Revision newest = runner.ledger().Newest()->position().revision;
+  LogReader reader(url);
+  const absl::Status lost = reader.After({newest.epoch - 1, newest.number - 1}, 1).status();
+  EXPECT_EQ(lost.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(RefusalOf(lost)->reason, "REVISION_LOST");
+}
+
+TEST(LogReader, TellsNothingThatItMayMisread) {
+  const std::string url = NewDatabase();
+  Revision newest;
+  {
+    LedgerRunner runner(OptionsFor(url));
+    MakeProviders(runner, 1, 1000, 1024);
+    newest = runner.ledger().Newest()->position().revision;
+  }
+  QueryOne(*ConnectOrDie(url), absl::StrCat("UPDATE log SET format = 99 WHERE revision = ",
+                                            newest.number, " RETURNING revision"));
+  LogReader reader(url);
+  const auto before = reader.After({newest.epoch, newest.number - 2}, 10);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(before->size(), 1U);
+  const absl::Status refused = reader.After({newest.epoch, newest.number - 1}, 10).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable) << refused;
 }
 
 TEST(LogReader, ComesBackWhenItsConnectionIsCut) {
