@@ -15,6 +15,14 @@ void SortUnique(std::vector<Id>* ids) {
   ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
 }
 
+// Of trees, or of aggregates.
+constexpr int kNamesMax = 1000;
+
+absl::Status CheckCount(absl::string_view field, int count) {
+  if (count <= kNamesMax) return absl::OkStatus();
+  return InvalidField(field, absl::StrCat("holds more than ", kNamesMax, " names"));
+}
+
 }  // namespace
 
 absl::StatusOr<WatchFilter> WatchFilter::Of(const pb::WatchRequest& request,
@@ -27,15 +35,21 @@ absl::StatusOr<WatchFilter> WatchFilter::Of(const pb::WatchRequest& request,
     }
     filter.kinds_ |= 1U << kind;
   }
+  BERTH_RETURN_IF_ERROR(CheckCount("in_trees", request.in_trees_size()));
   const auto members = ParseIds<ProviderId>("in_trees", request.in_trees());
   BERTH_RETURN_IF_ERROR(members.status());
-  for (const ProviderId member : *members) {
-    const auto place = state.FindProvider(member);
-    filter.roots_.push_back(place ? place->tree->root_id() : member);
-  }
+  BERTH_RETURN_IF_ERROR(CheckCount("aggregate_uuids", request.aggregate_uuids_size()));
   auto aggregates = ParseIds<AggregateId>("aggregate_uuids", request.aggregate_uuids());
   BERTH_RETURN_IF_ERROR(aggregates.status());
   filter.aggregates_ = *std::move(aggregates);
+  for (size_t i = 0; i < members->size(); ++i) {
+    const auto place = state.FindProvider((*members)[i]);
+    filter.roots_.push_back(place ? place->tree->root_id() : (*members)[i]);
+    if (request.has_after_revision() && filter.roots_.back() != (*members)[i]) {
+      return InvalidField(absl::StrCat("in_trees[", i, "]"),
+                          "is no root: to go on, name the root; where it was one, begin anew");
+    }
+  }
   SortUnique(&filter.roots_);
   SortUnique(&filter.aggregates_);
   return filter;

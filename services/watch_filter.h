@@ -36,7 +36,9 @@ class WatchFilter {
   // Lets everything through.
   WatchFilter() = default;
   // The filters of `request`; trees are followed by the roots that `state` knows. Fails with
-  // INVALID_FIELD.
+  // INVALID_FIELD: first for what is malformed, whatever the state; then for a tree that is named by
+  // a member which is no root, where the request goes on after a revision: nobody knows under which
+  // root the tree was followed.
   static absl::StatusOr<WatchFilter> Of(const pb::WatchRequest& request,
                                         const placement::State& state);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
 #include "placement/lost_revision.h"
 
@@ -14,6 +15,7 @@ using placement::Revision;
 namespace {
 
 constexpr int kBatchesAtOnce = 16;
+constexpr size_t kChangesAtOnce = 256;
 constexpr int kRounds = 16;  // of one piece of work; then the worker does first what waits
 constexpr absl::Duration kAwaitMax = absl::Seconds(10);
 constexpr absl::Duration kReadingMax = absl::Seconds(5);
@@ -21,6 +23,15 @@ constexpr absl::Duration kReadingMax = absl::Seconds(5);
 absl::Status Stopping() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
                            "placement is stopping: resume elsewhere");
+}
+
+// Whether `ahead` is so little that it may be told at once. The first one may be as large as it is.
+bool IsLittle(const std::vector<FeedBatchPtr>& ahead) {
+  size_t changes = 0;
+  for (size_t i = 1; i < ahead.size(); ++i) {
+    for (const auto& command : ahead[i]->commands) changes += command.changes->size();
+  }
+  return ahead.size() <= kBatchesAtOnce && changes <= kChangesAtOnce;
 }
 
 }  // namespace
@@ -39,32 +50,40 @@ void WatchHub::Open(const WatcherPtr& watcher, const pb::WatchRequest& request) 
     if (ended_) return watcher->End(Stopping());
   }
   if (absl::Status text = CheckText(request); !text.ok()) return watcher->End(text);
+  // What is malformed is so in any state.
+  static const placement::State* const kNothing = new placement::State();
+  if (const auto formed = WatchFilter::Of(request, *kNothing); !formed.ok()) {
+    return watcher->End(formed.status());
+  }
+  if (request.has_after_revision()) return BeginAfter(watcher, request);
   const absl::StatusOr<placement::StatePtr> state = ledger_->Fresh();
   if (!state.ok()) return watcher->End(state.status());
   const absl::StatusOr<WatchFilter> filter = WatchFilter::Of(request, **state);
   if (!filter.ok()) return watcher->End(filter.status());
-  if (request.has_after_revision()) {
-    return BeginAfter(watcher, *filter, RevisionOf(request.after_revision()));
-  }
   std::unique_ptr<WatchSnapshot> snapshot;
   if (request.has_snapshot()) snapshot = std::make_unique<WatchSnapshot>(*state, *filter);
   watcher->Begin(*filter, (*state)->position().revision, std::move(snapshot));
+  if (!request.has_snapshot()) watcher->SayWhere();
   watcher->Start();
   Continue(watcher);
 }
 
-void WatchHub::BeginAfter(const WatcherPtr& watcher, const WatchFilter& filter, Revision revision) {
+void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& request) {
+  const Revision revision = RevisionOf(request.after_revision());
   if (revision.epoch < 0 || revision.number < 0) {
     return watcher->End(InvalidField("after_revision", "must not be negative"));
   }
-  watcher->Begin(filter, revision, nullptr);
-  // It may have been told by a process that is ahead of this one.
-  ledger_->AwaitRevision(revision, absl::Now() + kAwaitMax,
-                         [this, watcher](const absl::StatusOr<placement::StatePtr>& state) {
-                           if (!state.ok()) return watcher->End(state.status());
-                           watcher->Start();
-                           Continue(watcher);
-                         });
+  // It may have been told by a process that is ahead of this one, which knows no tree of it yet.
+  ledger_->AwaitRevision(
+      revision, absl::Now() + kAwaitMax,
+      [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
+        if (!state.ok()) return watcher->End(state.status());
+        const absl::StatusOr<WatchFilter> filter = WatchFilter::Of(request, **state);
+        if (!filter.ok()) return watcher->End(filter.status());
+        watcher->Begin(*filter, revision, nullptr);
+        watcher->Start();
+        Continue(watcher);
+      });
 }
 
 void WatchHub::Continue(const WatcherPtr& watcher) {
@@ -86,35 +105,52 @@ void WatchHub::Closed(const WatcherPtr& watcher) {
 }
 
 void WatchHub::Work(const WatcherPtr& watcher) {
-  for (int round = 0; round < kRounds && WorkOnce(watcher); ++round) {
+  Progress progress = Progress::kMore;
+  for (int round = 0; round < kRounds && progress == Progress::kMore; ++round) {
+    progress = WorkOnce(watcher);
   }
   {
     MutexLock lock(&mutex_);
     working_.erase(watcher.get());
+    if (progress == Progress::kLogIsTaken && log_is_taken_) {
+      if (!absl::c_linear_search(for_log_, watcher)) for_log_.push_back(watcher);
+      return;
+    }
   }
   // What it sent in the meantime asked for nothing.
   Continue(watcher);
 }
 
-// Whether there is more to do at once.
-bool WatchHub::WorkOnce(const WatcherPtr& watcher) {
-  if (!watcher->IsHungry() || watcher->TellSnapshot()) return false;
+WatchHub::Progress WatchHub::WorkOnce(const WatcherPtr& watcher) {
+  if (!watcher->IsHungry() || watcher->TellSnapshot()) return Progress::kNoMore;
   {
     MutexLock lock(&mutex_);
-    if (ended_ || Join(watcher.get())) return false;
+    if (ended_ || Join(watcher.get())) return Progress::kNoMore;
   }
-  const absl::Status status = CatchUp(watcher.get());
-  if (!status.ok()) watcher->End(status);
-  return status.ok();
+  return CatchUp(watcher.get());
 }
 
-absl::Status WatchHub::CatchUp(Watcher* watcher) {
+WatchHub::Progress WatchHub::CatchUp(Watcher* watcher) {
   const Revision position = watcher->position();
-  BERTH_RETURN_IF_ERROR(placement::CheckRevision(ledger_->Newest()->position(), position));
-  auto batches = ledger_->feed().After(position, kBatchesAtOnce);
-  if (!batches.ok()) batches = log_.After(position, kBatchesAtOnce);
-  BERTH_RETURN_IF_ERROR(batches.status());
-  for (const FeedBatchPtr& batch : *batches) {
+  absl::Status status = placement::CheckRevision(ledger_->Newest()->position(), position);
+  if (status.ok()) {
+    auto batches = ledger_->feed().After(position, kBatchesAtOnce);
+    if (!batches.ok()) {
+      if (!TakeLog()) return Progress::kLogIsTaken;
+      batches = log_.After(position, kBatchesAtOnce);
+      LeaveLog();
+    }
+    status = batches.ok() ? TellBatches(*batches, watcher) : batches.status();
+  }
+  if (status.ok()) return Progress::kMore;
+  watcher->End(status);
+  return Progress::kNoMore;
+}
+
+// As many as it has room for; the others when it has sent what waits.
+absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
+  for (const FeedBatchPtr& batch : batches) {
+    if (!watcher->HasRoom()) break;
     const absl::StatusOr<ToldRevisionPtr> told = Told(*batch);
     BERTH_RETURN_IF_ERROR(told.status());
     watcher->Tell(**told);
@@ -122,13 +158,31 @@ absl::Status WatchHub::CatchUp(Watcher* watcher) {
   return absl::OkStatus();
 }
 
+bool WatchHub::TakeLog() {
+  MutexLock lock(&mutex_);
+  return !std::exchange(log_is_taken_, true);
+}
+
+void WatchHub::LeaveLog() {
+  WatcherPtr next;
+  {
+    MutexLock lock(&mutex_);
+    log_is_taken_ = false;
+    if (for_log_.empty()) return;
+    next = std::move(for_log_.front());
+    for_log_.pop_front();
+  }
+  Continue(next);
+}
+
 // Whether `watcher` is one of those who are told as things happen, now.
 bool WatchHub::Join(Watcher* watcher) {
   const Revision position = watcher->position();
+  if (position < untold_) return false;  // by itself it is told why it cannot go on
   if (live_.empty()) {
     // Not from far back: nobody paces what is told as it happens.
     const auto ahead = ledger_->feed().After(position, kBatchesAtOnce + 1);
-    if (!ahead.ok() || ahead->size() > kBatchesAtOnce) return false;
+    if (!ahead.ok() || !IsLittle(*ahead)) return false;
     followed_ = position;
   } else if (position < followed_) {
     return false;
@@ -198,6 +252,10 @@ bool WatchHub::FollowOnce() {
   for (const FeedBatchPtr& batch : *batches) {
     const absl::StatusOr<ToldRevisionPtr> told = Told(*batch);
     if (!told.ok()) {
+      {
+        MutexLock lock(&mutex_);
+        untold_ = batch->revision;
+      }
       SendBack();
       return false;
     }
@@ -252,7 +310,7 @@ void WatchHub::Dispatch(const ToldRevision& told) {
 
 absl::StatusOr<ToldRevisionPtr> WatchHub::Told(const placement::FeedBatch& batch) {
   const placement::StatePtr newest = ledger_->Newest();
-  std::shared_ptr<const placement::Catalog> names;
+  std::shared_ptr<const Names> names;
   {
     MutexLock lock(&names_mutex_);
     names_.Learn(newest->catalog());

@@ -9,6 +9,7 @@
 #define BERTH_SERVICES_WATCH_HUB_H_
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -49,11 +50,16 @@ class WatchHub {
  private:
   using Watchers = absl::flat_hash_set<Watcher*>;
 
-  void BeginAfter(const WatcherPtr& watcher, const WatchFilter& filter,
-                  placement::Revision revision);
+  // What became of a piece of work for one watcher.
+  enum class Progress { kMore, kNoMore, kLogIsTaken };
+
+  void BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& request);
   void Work(const WatcherPtr& watcher);
-  bool WorkOnce(const WatcherPtr& watcher);
-  absl::Status CatchUp(Watcher* watcher);
+  Progress WorkOnce(const WatcherPtr& watcher);
+  Progress CatchUp(Watcher* watcher);
+  absl::Status TellBatches(const std::vector<placement::FeedBatchPtr>& batches, Watcher* watcher);
+  bool TakeLog();
+  void LeaveLog();
   bool Join(Watcher* watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Leave(Watcher* watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -81,8 +87,12 @@ class WatchHub {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<WatcherPtr> open_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<Watcher*> working_ ABSL_GUARDED_BY(mutex_);  // a worker is with them
+  // Whether a worker reads the log, and who wants it next: the others do not stand and wait.
+  bool log_is_taken_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<WatcherPtr> for_log_ ABSL_GUARDED_BY(mutex_);
   // Those who are told as things happen, up to which revision they have been; by what they filter.
   placement::Revision followed_ ABSL_GUARDED_BY(mutex_);
+  placement::Revision untold_ ABSL_GUARDED_BY(mutex_);  // the last one that could not be told
   Watchers live_ ABSL_GUARDED_BY(mutex_);
   Watchers of_all_trees_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<placement::ProviderId, Watchers> by_root_ ABSL_GUARDED_BY(mutex_);

@@ -1,4 +1,5 @@
-// WatchSnapshot: everything there is at one revision, as WatchResponse messages, one at a time.
+// WatchSnapshot: everything there is at one revision, as WatchResponse messages, one at a time:
+// each holds at most kWatchMessageBytesMax and what one more entity takes.
 //
 // Keeps the state until it is told. Not thread-safe.
 #ifndef BERTH_SERVICES_WATCH_SNAPSHOT_H_
@@ -6,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "placement/state.h"
@@ -24,23 +26,31 @@ class WatchSnapshot {
   bool done() const { return step_ == Step::kDone; }
 
  private:
-  enum class Step { kNames, kTrees, kConsumers, kFleet, kDone };
+  // In this order.
+  enum class Step { kChoice, kClasses, kTraits, kTrees, kConsumers, kServices, kNodes, kDone };
 
   void ChooseTrees();
-  void AddNames(std::string* to) const;
-  void AddTree(const placement::Tree& tree, std::string* to) const;
-  void AddConsumers(std::string* to);
-  void AddConsumer(const placement::Consumer& consumer, std::string* to) const;
-  void AddFleet(std::string* to) const;
+  bool Add(std::string* to);
+  bool AddClasses(std::string* to);
+  bool AddTraits(std::string* to);
+  bool AddTrees(std::string* to);
+  void AddMember(const placement::Tree& tree, int position, std::string* to) const;
+  bool AddConsumers(std::string* to);
+  bool AddServices(std::string* to);
+  bool AddNodes(std::string* to);
 
   const placement::StatePtr state_;
   const WatchFilter filter_;
-  Step step_ = Step::kNames;
+  Step step_ = Step::kChoice;
+  std::string last_class_, last_trait_;    // that were told; empty: none
   std::vector<placement::TreePtr> trees_;  // that are told, and how many have been
   size_t trees_told_ = 0;
+  int members_told_ = 0;                          // of the next tree
   std::vector<placement::ConsumerId> consumers_;  // that are told, where not all are
   size_t consumers_told_ = 0;
   std::optional<placement::ConsumerId> last_consumer_;  // where all are
+  std::optional<std::pair<std::string, std::string>> last_service_;
+  std::optional<placement::ProviderId> last_node_;
 };
 
 }  // namespace berth::services

@@ -16,7 +16,13 @@ void Watcher::Begin(const WatchFilter& filter, placement::Revision position,
   MutexLock lock(&mutex_);
   position_ = position;
   snapshot_ = std::move(snapshot);
-  sent_at_ = absl::Now();
+  in_snapshot_ = snapshot_ != nullptr;
+  begun_at_ = sent_at_ = absl::Now();
+}
+
+void Watcher::SayWhere() {
+  MutexLock lock(&mutex_);
+  if (!ended_) Put(BeatMessage(position_));
 }
 
 void Watcher::Start() {
@@ -56,8 +62,15 @@ bool Watcher::TellSnapshot() {
   MutexLock lock(&mutex_);
   if (ended_) return true;
   snapshot_ = std::move(snapshot);
+  in_snapshot_ = snapshot_ != nullptr;
   Put(std::move(message));
   return true;
+}
+
+bool Watcher::HasRoom() const {
+  MutexLock lock(&mutex_);
+  return !ended_ && outbox_.size() <= limits_.messages_max / 4 &&
+         outbox_bytes_ <= limits_.bytes_max / 4;
 }
 
 void Watcher::Tell(const ToldRevision& told) {
@@ -65,7 +78,8 @@ void Watcher::Tell(const ToldRevision& told) {
   if (ended_ || told.revision() <= position_) return;
   const bool waits = !outbox_.empty();
   for (WatchMessage& message : told.MessagesFor(filter_)) Put(std::move(message));
-  if (waits && (outbox_.size() > limits_.messages_max || outbox_bytes_ > limits_.bytes_max)) {
+  if (live_ && waits &&
+      (outbox_.size() > limits_.messages_max || outbox_bytes_ > limits_.bytes_max)) {
     return EndLocked(TooSlow());
   }
   position_ = told.revision();
@@ -78,10 +92,12 @@ void Watcher::SkipTo(placement::Revision revision) {
 
 void Watcher::Beat(placement::Revision revision, absl::Time now) {
   MutexLock lock(&mutex_);
-  if (ended_) return;
+  if (ended_ || !started_) return;
+  if (in_snapshot_ && now - begun_at_ > limits_.snapshot_max) return EndLocked(SnapshotTooSlow());
   if (sending_since_ && now - *sending_since_ > limits_.sending_max) return EndLocked(TooSlow());
-  if (!live_ || sending_since_ || now - sent_at_ < limits_.quiet_max) return;
-  if (position_ < revision) position_ = revision;
+  // An empty message in a snapshot would say that it is whole.
+  if (in_snapshot_ || sending_since_ || now - sent_at_ < limits_.quiet_max) return;
+  if (live_ && position_ < revision) position_ = revision;
   Put(BeatMessage(position_));
 }
 
@@ -132,6 +148,14 @@ absl::Status Watcher::TooSlow() const {
       absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
       absl::StrCat("too much waits for this watcher: it was told of no more than revision ",
                    position_.number, "; resume after the last one that was complete"));
+}
+
+absl::Status Watcher::SnapshotTooSlow() const {
+  return placement::Refuse(
+      absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
+      absl::StrCat("the snapshot at revision ", position_.number, " was not taken within ",
+                   absl::FormatDuration(limits_.snapshot_max),
+                   ": begin anew, with filters or a faster connection"));
 }
 
 }  // namespace berth::services

@@ -33,7 +33,8 @@ struct WatchLimits {
   size_t messages_max = 1024;  // that wait for one watcher
   size_t bytes_max = 4 << 20;  // of them; a revision that is larger is told alone
   absl::Duration sending_max = absl::Seconds(30);  // of one message
-  absl::Duration quiet_max = absl::Seconds(4);     // then comes an empty message
+  absl::Duration quiet_max = absl::Seconds(3);     // then comes an empty message
+  absl::Duration snapshot_max = absl::Minutes(5);  // as long as it lasts, its state is kept
 };
 
 class Watcher {
@@ -44,6 +45,8 @@ class Watcher {
   // is told.
   void Begin(const WatchFilter& filter, placement::Revision position,
              std::unique_ptr<WatchSnapshot> snapshot);
+  // Says at which revision it begins, where nothing else tells it. REQUIRES: begun, not started.
+  void SayWhere();
   // From now on it may be told something: what it begins with is there. Before, it is not hungry.
   void Start();
   // Valid after Begin.
@@ -58,11 +61,17 @@ class Watcher {
 
   // Tells the next part of the snapshot. Returns false where there is none left. One at a time.
   bool TellSnapshot();
-  // Tells `told`, unless it has been. Ends the stream with WATCHER_TOO_SLOW where too much waits.
+  // Whether it may be told more than waits already: of one that is told what it asks for, not much
+  // is kept.
+  bool HasRoom() const;
+  // Tells `told`, unless it has been. Ends the stream with WATCHER_TOO_SLOW where too much waits for
+  // one that is told as things happen.
   void Tell(const ToldRevision& told);
   // All up to `revision` has been told.
   void SkipTo(placement::Revision revision);
-  // Says so, where nothing else was said for a while; ends the stream where a message does not go.
+  // The time is `now`, and all up to `revision` has been told to those who are told as things
+  // happen. Says how far this one is, where nothing else was said for a while; ends the stream where
+  // a message does not go, or a snapshot takes too long.
   void Beat(placement::Revision revision, absl::Time now);
   // The message in flight is gone, or will never be.
   void Sent(bool ok);
@@ -76,6 +85,7 @@ class Watcher {
   void SendNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TooSlow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SnapshotTooSlow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   WatchSink* const sink_;
   const WatchLimits limits_;
@@ -84,6 +94,8 @@ class Watcher {
   mutable placement::Mutex mutex_;
   placement::Revision position_ ABSL_GUARDED_BY(mutex_);  // told, or waiting to be sent
   std::unique_ptr<WatchSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_);
+  bool in_snapshot_ ABSL_GUARDED_BY(mutex_) = false;  // it has not been told to its end
+  absl::Time begun_at_ ABSL_GUARDED_BY(mutex_);
   std::deque<WatchMessage> outbox_ ABSL_GUARDED_BY(mutex_);
   size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<absl::Time> sending_since_ ABSL_GUARDED_BY(mutex_);

@@ -56,8 +56,7 @@ class Teller {
   Teller(const FeedCommand& command, const Catalog& names, std::vector<ToldChange>* to)
       : command_(command), scope_(*command.scope), names_(names), to_(to) {}
 
-  // Returns false where a name is not known.
-  bool TellAll() {
+  void TellAll() {
     for (const auto& change : *command_.changes) {
       const auto* removed = std::get_if<placement::ProviderRemoved>(&change);
       if (removed != nullptr) removed_.insert(removed->id);
@@ -66,13 +65,17 @@ class Teller {
     for (const auto& change : scope_.derived) std::visit(*this, change);
     own_ = false;
     for (const auto& change : scope_.neighbours) std::visit(*this, change);
-    return known_;
   }
+  // The ids whose names are not known. Where there are any, nothing told is valid.
+  const std::vector<placement::ClassId>& unknown_classes() const { return unknown_classes_; }
+  const std::vector<placement::TraitId>& unknown_traits() const { return unknown_traits_; }
 
   void operator()(const placement::ProviderPut& put) {
     const placement::ProviderConfig& config = *put.config;
     for (const auto& row : config.inventories) KnowClass(row.resource_class);
-    for (const placement::TraitId id : config.traits) known_ &= names_.traits.Contains(id);
+    for (const placement::TraitId id : config.traits) {
+      if (!names_.traits.Contains(id)) unknown_traits_.push_back(id);
+    }
     FillConfig(names_, config, scope_.after.RootOf(config.id), pb::PROVIDER_VIEW_FULL,
                Present()->mutable_provider());
     Tell(pb::ENTITY_KIND_PROVIDER, config.id.ToString(), {config.id}, true);
@@ -130,7 +133,9 @@ class Teller {
   void operator()(const Other&) {}
 
  private:
-  void KnowClass(placement::ClassId id) { known_ &= names_.classes.Contains(id); }
+  void KnowClass(placement::ClassId id) {
+    if (!names_.classes.Contains(id)) unknown_classes_.push_back(id);
+  }
 
   std::string NextKey() {
     return next_key_ < scope_.removed_keys.size() ? scope_.removed_keys[next_key_++] : "";
@@ -199,17 +204,59 @@ class Teller {
   pb::Change* message_ = nullptr;
   size_t next_key_ = 0;
   bool own_ = true;
-  bool known_ = true;
+  std::vector<placement::ClassId> unknown_classes_;
+  std::vector<placement::TraitId> unknown_traits_;
 };
 
 std::string Fields(const pb::WatchResponse& response) { return response.SerializeAsString(); }
 
-// An id is never another name's; a name may come again with another id.
+// An id is never another name's; a name may come again with another id, a larger one.
 template <typename IdType>
-void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>* to) {
-  if (to->Contains(id)) return;
-  if (const std::optional<IdType> old = to->Find(name)) to->Erase(*old);
-  to->Insert(id, name);
+void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>* newest,
+               absl::flat_hash_map<IdType, std::string>* older) {
+  if (newest->Contains(id) || older->contains(id)) return;
+  const std::optional<IdType> known = newest->Find(name);
+  if (known && id < *known) {
+    older->emplace(id, name);
+    return;
+  }
+  if (known) {
+    newest->Erase(*known);
+    older->emplace(*known, name);
+  }
+  newest->Insert(id, name);
+}
+
+// Lets `ids` have the names that they had. Returns false where they are not known.
+template <typename IdType>
+bool GoBack(const std::vector<IdType>& ids, const absl::flat_hash_map<IdType, std::string>& older,
+            placement::NameTable<IdType>* names) {
+  for (const IdType id : ids) {
+    if (names->Contains(id)) continue;  // it stands there twice
+    const auto name = older.find(id);
+    if (name == older.end()) return false;
+    if (const std::optional<IdType> newer = names->Find(name->second)) names->Erase(*newer);
+    names->Insert(id, name->second);
+  }
+  return true;
+}
+
+// Adds what is told of `command`. Returns false where a name is not known.
+bool TellCommand(const FeedCommand& command, const Names& names, std::vector<ToldChange>* to) {
+  const size_t before = to->size();
+  Teller teller(command, names.newest, to);
+  teller.TellAll();
+  if (teller.unknown_classes().empty() && teller.unknown_traits().empty()) return true;
+  // All that a command tells of was so in one state, in which each name had one id.
+  Catalog then = names.newest;
+  if (!GoBack(teller.unknown_classes(), names.older_classes, &then.classes) ||
+      !GoBack(teller.unknown_traits(), names.older_traits, &then.traits)) {
+    return false;
+  }
+  to->resize(before);
+  Teller again(command, then, to);
+  again.TellAll();
+  return again.unknown_classes().empty() && again.unknown_traits().empty();
 }
 
 }  // namespace
@@ -247,37 +294,46 @@ void FillNodeRecord(const placement::NodeRecord& node, pb::Node* to) {
   FillNode(*kNoServices, node, pb::NODE_VIEW_FULL, to);
 }
 
-std::shared_ptr<Catalog> NameBook::Copy() const { return std::make_shared<Catalog>(*names_); }
+std::shared_ptr<Names> NameBook::Copy() const { return std::make_shared<Names>(*names_); }
 
 void NameBook::Learn(const Catalog& catalog) {
   // New names have new ids.
-  if (catalog.classes.NextId() <= names_->classes.NextId() &&
-      catalog.traits.NextId() <= names_->traits.NextId()) {
+  const Catalog& newest = names_->newest;
+  if (catalog.classes.NextId() <= newest.classes.NextId() &&
+      catalog.traits.NextId() <= newest.traits.NextId()) {
     return;
   }
   auto names = Copy();
-  for (const auto& [name, id] : catalog.classes.by_name()) LearnName(id, name, &names->classes);
-  for (const auto& [name, id] : catalog.traits.by_name()) LearnName(id, name, &names->traits);
-  names->classes.ReserveIds(static_cast<uint32_t>(catalog.classes.NextId()));
-  names->traits.ReserveIds(static_cast<uint32_t>(catalog.traits.NextId()));
+  for (const auto& [name, id] : catalog.classes.by_name()) {
+    LearnName(id, name, &names->newest.classes, &names->older_classes);
+  }
+  for (const auto& [name, id] : catalog.traits.by_name()) {
+    LearnName(id, name, &names->newest.traits, &names->older_traits);
+  }
+  names->newest.classes.ReserveIds(static_cast<uint32_t>(catalog.classes.NextId()));
+  names->newest.traits.ReserveIds(static_cast<uint32_t>(catalog.traits.NextId()));
   names_ = std::move(names);
 }
 
 void NameBook::Learn(const Changes& changes) {
-  std::shared_ptr<Catalog> names;
+  std::shared_ptr<Names> names;
   for (const auto& change : changes) {
     const auto* new_class = std::get_if<placement::ClassPut>(&change);
     const auto* new_trait = std::get_if<placement::TraitPut>(&change);
     if (new_class == nullptr && new_trait == nullptr) continue;
     if (names == nullptr) names = Copy();
-    if (new_class != nullptr) LearnName(new_class->id, new_class->name, &names->classes);
-    if (new_trait != nullptr) LearnName(new_trait->id, new_trait->name, &names->traits);
+    if (new_class != nullptr) {
+      LearnName(new_class->id, new_class->name, &names->newest.classes, &names->older_classes);
+    }
+    if (new_trait != nullptr) {
+      LearnName(new_trait->id, new_trait->name, &names->newest.traits, &names->older_traits);
+    }
   }
   if (names != nullptr) names_ = std::move(names);
 }
 
 absl::StatusOr<ToldRevisionPtr> ToldRevision::Of(const placement::FeedBatch& batch,
-                                                 const Catalog& names) {
+                                                 const Names& names) {
   auto told = std::make_shared<ToldRevision>();
   told->revision_ = batch.revision;
   pb::WatchResponse fields;
@@ -287,7 +343,7 @@ absl::StatusOr<ToldRevisionPtr> ToldRevision::Of(const placement::FeedBatch& bat
   fields.set_complete(true);
   told->last_ = Fields(fields);
   for (const FeedCommand& command : batch.commands) {
-    if (Teller(command, names, &told->changes_).TellAll()) continue;
+    if (TellCommand(command, names, &told->changes_)) continue;
     return placement::Refuse(
         absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
         absl::StrCat("revision ", batch.revision.number, " names a class or a trait that is gone"));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/watch.pb.h"
 #include "placement/feed.h"
@@ -25,19 +26,27 @@ inline constexpr size_t kWatchMessageBytesMax = 256 << 10;
 using WatchMessage = std::shared_ptr<const std::string>;
 
 // Names of classes and traits, also of those that are gone: what is told may be of the past.
+struct Names {
+  placement::Catalog newest;  // each name with the newest id that it had
+  // Older ids of names that were deleted and made again.
+  absl::flat_hash_map<placement::ClassId, std::string> older_classes;
+  absl::flat_hash_map<placement::TraitId, std::string> older_traits;
+};
+
+// Learns them. Not thread-safe.
 class NameBook {
  public:
   // Learns what `catalog` knows.
   void Learn(const placement::Catalog& catalog);
   // Learns the names that `changes` bring.
   void Learn(const placement::Changes& changes);
-  std::shared_ptr<const placement::Catalog> names() const { return names_; }
+  std::shared_ptr<const Names> names() const { return names_; }
 
  private:
   // A copy, to be changed and published.
-  std::shared_ptr<placement::Catalog> Copy() const;
+  std::shared_ptr<Names> Copy() const;
 
-  std::shared_ptr<const placement::Catalog> names_ = std::make_shared<placement::Catalog>();
+  std::shared_ptr<const Names> names_ = std::make_shared<Names>();
 };
 
 // One revision, as it is told to everybody.
@@ -46,7 +55,7 @@ class ToldRevision {
   // Encodes `batch`. kOutOfRange / REVISION_COMPACTED where it names a class or a trait that `names`
   // does not know.
   static absl::StatusOr<std::shared_ptr<const ToldRevision>> Of(const placement::FeedBatch& batch,
-                                                                const placement::Catalog& names);
+                                                                const Names& names);
 
   placement::Revision revision() const { return revision_; }
   const std::vector<ToldChange>& changes() const { return changes_; }

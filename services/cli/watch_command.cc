@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "berth/placement/v1/provider.pb.h"
 #include "berth/placement/v1/watch.pb.h"
 #include "services/cli/command.h"
 #include "services/cli/failure.h"
@@ -60,6 +61,19 @@ absl::StatusOr<pb::EntityKind> ParseKind(const std::string& text) {
                    "service, node, instance or migration"));
 }
 
+// The root of the tree that `name` stands in: only by that can a watch go on. A uuid that nobody has
+// stands for itself.
+absl::StatusOr<std::string> RootUuid(Session& session, const std::string& name) {
+  const auto uuid = ProviderUuid(session, name);
+  if (!uuid.ok()) return uuid.status();
+  pb::ListProvidersRequest request;
+  request.set_uuid(*uuid);
+  pb::ListProvidersResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return answer.providers().empty() ? *uuid : answer.providers(0).root_uuid();
+}
+
 absl::StatusOr<pb::WatchRequest> RequestOf(Session& session, const WatchArguments& arguments) {
   pb::WatchRequest request;
   if (arguments.snapshot) request.mutable_snapshot();
@@ -74,9 +88,9 @@ absl::StatusOr<pb::WatchRequest> RequestOf(Session& session, const WatchArgument
     request.add_kinds(*kind);
   }
   for (const std::string& name : Listed(arguments.trees)) {
-    const auto uuid = ProviderUuid(session, name);
-    if (!uuid.ok()) return uuid.status();
-    request.add_in_trees(*uuid);
+    const auto root = RootUuid(session, name);
+    if (!root.ok()) return root.status();
+    request.add_in_trees(*root);
   }
   for (const std::string& uuid : Listed(arguments.aggregates)) request.add_aggregate_uuids(uuid);
   return request;

@@ -209,6 +209,48 @@ TEST(WatchTold, EveryMirrorEqualsASnapshot) {  // R-12
   }
 }
 
+// A name that was deleted and made again has two ids, and a watcher from before is told of both.
+TEST(WatchTold, ANameThatCameAgainIsToldOfEitherTime) {
+  constexpr placement::ClassId kOld{1}, kNew{9};
+  NameBook names;
+  names.Learn(Changes{placement::ClassPut{kNew, "CUSTOM_X"}});
+  names.Learn(Changes{placement::ClassPut{kOld, "CUSTOM_X"}});
+  for (const placement::ClassId id : {kOld, kNew}) {
+    placement::Position position;
+    position.revision = {1, 5};
+    const Changes changes = {placement::ProviderUsed{placement::ProviderId{}, {}, {{id, 3}}}};
+    const auto batch = placement::FeedBatchOf(
+        position, {{"", "", std::make_shared<const Changes>(changes), "", nullptr}});
+    const auto told = ToldRevision::Of(*batch, *names.names());
+    ASSERT_TRUE(told.ok()) << told.status();
+    pb::WatchResponse response;
+    ASSERT_TRUE(response.ParseFromString(*(*told)->MessagesFor(WatchFilter())[0]));
+    EXPECT_EQ(response.changes(0).present().provider_usage().used().at("CUSTOM_X"), 3);
+  }
+}
+
+TEST(WatchTold, WhoGoesOnNamesRoots) {
+  const placement::ProviderId root{placement::Uuid{1, 1}}, child{placement::Uuid{1, 2}};
+  State state;
+  Changes changes;
+  for (const placement::ProviderId id : {root, child}) {
+    auto config = std::make_shared<placement::ProviderConfig>();
+    config->id = id;
+    config->name = id.ToString();
+    if (id == child) config->parent = root;
+    changes.push_back(placement::ProviderPut{std::move(config)});
+  }
+  state.Apply(changes);
+  pb::WatchRequest request;
+  request.add_in_trees(child.ToString());
+  EXPECT_EQ(WatchFilter::Of(request, state)->roots(), std::vector{root});
+  request.mutable_after_revision();
+  EXPECT_EQ(WatchFilter::Of(request, state).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(WatchFilter::Of(request, State()).ok());  // malformed it is not
+  request.set_in_trees(0, root.ToString());
+  EXPECT_EQ(WatchFilter::Of(request, state)->roots(), std::vector{root});
+}
+
 TEST(WatchTold, ForeignFiltersAreRefused) {
   const State state;
   pb::WatchRequest request;
@@ -216,6 +258,14 @@ TEST(WatchTold, ForeignFiltersAreRefused) {
   EXPECT_EQ(WatchFilter::Of(request, state).status().code(), absl::StatusCode::kInvalidArgument);
   request.clear_in_trees();
   request.add_aggregate_uuids("no uuid");
+  EXPECT_EQ(WatchFilter::Of(request, state).status().code(), absl::StatusCode::kInvalidArgument);
+  request.clear_aggregate_uuids();
+  for (int i = 0; i <= 1000; ++i) {
+    EXPECT_TRUE(WatchFilter::Of(request, state).ok());
+    request.add_in_trees(placement::Uuid::Random().ToString());
+  }
+  EXPECT_EQ(WatchFilter::Of(request, state).status().code(), absl::StatusCode::kInvalidArgument);
+  request.mutable_in_trees()->Swap(request.mutable_aggregate_uuids());
   EXPECT_EQ(WatchFilter::Of(request, state).status().code(), absl::StatusCode::kInvalidArgument);
   request.clear_aggregate_uuids();
   request.add_kinds(pb::ENTITY_KIND_UNSPECIFIED);

@@ -1,5 +1,6 @@
 #include "services/watcher.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "placement/feed.h"
@@ -39,7 +40,7 @@ class WatcherTest : public ::testing::Test {
         placement::ClassPut{placement::ClassId{1}, std::string(name_length, 'A')}};
     const auto batch = placement::FeedBatchOf(
         position, {{"", "", std::make_shared<const placement::Changes>(changes), "", nullptr}});
-    return *ToldRevision::Of(*batch, placement::Catalog());
+    return *ToldRevision::Of(*batch, Names());
   }
 
   void Begin(int64_t number) {
@@ -107,6 +108,66 @@ TEST_F(WatcherTest, SaysThatNothingHappensAndNoticesWhoIsStuck) {
   EXPECT_TRUE(sink_.sent[0].complete());
   watcher_.Tell(*Told(8));  // it has been told that nothing of 8 is for it
   watcher_.Beat({1, 9}, now + absl::Seconds(60));
+  ASSERT_TRUE(sink_.end.has_value());
+  EXPECT_EQ(placement::RefusalOf(*sink_.end)->reason, "WATCHER_TOO_SLOW");
+}
+
+// Whoever tells it what it asks for looks whether there is room.
+TEST_F(WatcherTest, WhoIsBroughtUpIsNotCutOff) {
+  watcher_.Begin(WatchFilter(), {1, 0}, nullptr);
+  watcher_.Start();
+  int64_t number = 0;
+  while (watcher_.HasRoom() && number < 100) watcher_.Tell(*Told(++number, 5000));
+  EXPECT_EQ(number, 2);  // one on its way, one that waits
+  EXPECT_FALSE(watcher_.IsHungry());
+  watcher_.Tell(*Told(++number, 5000));
+  LetGo();
+  LetGo();
+  LetGo();
+  EXPECT_FALSE(sink_.end.has_value());
+  EXPECT_EQ(sink_.sent.size(), 3U);
+  EXPECT_TRUE(watcher_.IsHungry());
+}
+
+// Only what it has been told itself: the others may be ahead.
+TEST_F(WatcherTest, WhoIsBroughtUpHearsHowFarItIs) {
+  watcher_.Begin(WatchFilter(), {1, 5}, nullptr);
+  watcher_.Beat({1, 8}, absl::Now() + absl::Seconds(4));
+  EXPECT_TRUE(sink_.sent.empty());  // what it begins with may not be there
+  watcher_.Start();
+  watcher_.Beat({1, 8}, absl::Now() + absl::Seconds(4));
+  ASSERT_EQ(sink_.sent.size(), 1U);
+  EXPECT_EQ(sink_.sent[0].revision().number(), 5);
+  EXPECT_TRUE(sink_.sent[0].complete());
+}
+
+TEST_F(WatcherTest, WhoBeginsNowIsToldWhere) {
+  watcher_.Begin(WatchFilter(), {1, 5}, nullptr);
+  watcher_.SayWhere();
+  watcher_.Start();
+  ASSERT_EQ(sink_.sent.size(), 1U);
+  EXPECT_EQ(sink_.sent[0].revision().number(), 5);
+  EXPECT_TRUE(sink_.sent[0].complete());
+}
+
+TEST_F(WatcherTest, ASnapshotHasItsTime) {
+  auto state = std::make_shared<placement::State>();
+  placement::Changes changes;
+  for (uint32_t id = 1; id <= 3000; ++id) {
+    changes.push_back(placement::ClassPut{placement::ClassId{id},
+                                          absl::StrCat("CUSTOM_", std::string(200, 'N'), id)});
+  }
+  state->Apply(changes);
+  watcher_.Begin(WatchFilter(), {1, 5}, std::make_unique<WatchSnapshot>(state, WatchFilter()));
+  watcher_.Start();
+  EXPECT_TRUE(watcher_.TellSnapshot());
+  LetGo();
+  const absl::Time begun = absl::Now();
+  watcher_.Beat({1, 8}, begun + absl::Minutes(4));
+  ASSERT_EQ(sink_.sent.size(), 1U);  // an empty message would end it
+  EXPECT_FALSE(sink_.sent[0].complete());
+  EXPECT_FALSE(sink_.end.has_value());
+  watcher_.Beat({1, 8}, begun + absl::Minutes(6));
   ASSERT_TRUE(sink_.end.has_value());
   EXPECT_EQ(placement::RefusalOf(*sink_.end)->reason, "WATCHER_TOO_SLOW");
 }
