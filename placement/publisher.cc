@@ -149,13 +149,13 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
   std::deque<StatePtr> old;  // let go without the lock: a state may be large
   {
     const MutexLock lock(&mutex_);
-    recent_.push_back(state);
+    recent_.push_back(std::move(state));
     while (recent_.size() > (forget_older ? 1 : kRecentMax)) {
       old.push_back(std::move(recent_.front()));
       recent_.pop_front();
     }
   }
-  TellOf(state);
+  TellOf(Newest());
 }
 
 // Answers those who wait for `state`, unless it is too old for any reader: then SetFresh does. Who
