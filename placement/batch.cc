@@ -25,8 +25,10 @@ absl::Status Unknown() {
 bool OnlyValidates(const CommandBody& body) {
   const auto* reshape = std::get_if<Reshape>(&body);
   const auto* topology = std::get_if<ApplyTopology>(&body);
+  const auto* import = std::get_if<ImportLedger>(&body);
   return (reshape != nullptr && reshape->validate_only) ||
-         (topology != nullptr && topology->validate_only);
+         (topology != nullptr && topology->validate_only) ||
+         (import != nullptr && import->validate_only);
 }
 
 }  // namespace
@@ -37,6 +39,11 @@ std::optional<RequestKey> KeyOf(const Command& command) {
   }
   if (command.request_id.empty() || OnlyValidates(command.body)) return std::nullopt;
   return RequestKey{command.actor, command.request_id};
+}
+
+bool IsLarge(const Command& command, int64_t rows_max) {
+  const auto* import = std::get_if<ImportLedger>(&command.body);
+  return import != nullptr && import->size() > rows_max;
 }
 
 Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept)

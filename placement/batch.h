@@ -24,6 +24,9 @@ namespace berth::placement {
 // where it only validates: the same id may then come with the write itself.
 std::optional<RequestKey> KeyOf(const Command& command);
 
+// Whether `command` may touch more rows than a batch of several, as its size alone tells.
+bool IsLarge(const Command& command, int64_t rows_max);
+
 class Batch {
  public:
   // `base` is what the tables hold, `now` the ledger time, `kept` what stands under the request ids

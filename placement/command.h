@@ -273,6 +273,63 @@ struct DeleteNode {
       false;  // releases its consumers' allocations on this tree and removes the tree (T-225)
 };
 
+// --- a ledger brought from elsewhere ---
+// What each of these was among the records of the import, from 1: refusals name it.
+using RecordNumber = int64_t;
+// When an entity came into being and was last changed; none: now.
+struct ImportedTimes {
+  std::optional<absl::Time> created_at, updated_at;
+};
+struct ImportedName {
+  RecordNumber record = 0;
+  std::string name;
+};
+struct ImportedProvider {
+  RecordNumber record = 0;
+  ProviderId id;
+  std::string name;
+  std::optional<ProviderId> parent;  // stands before it, or in the ledger already
+  std::vector<NamedInventory> inventories;
+  std::vector<std::string> traits;
+  std::vector<AggregateId> aggregates;
+  ImportedTimes times;
+};
+struct ImportedConsumer {
+  RecordNumber record = 0;
+  ConsumerId id;
+  std::string project;
+  std::string user;
+  std::string type;  // empty: none (P-24)
+  std::vector<ProviderAmounts> allocations;
+  std::optional<absl::Time> lease_expires_at;  // one that is over ends at once
+  ImportedTimes times;
+};
+struct ImportedService {
+  RecordNumber record = 0;
+  ServiceRecord service;  // its times stand beside it
+  ImportedTimes times;
+};
+struct ImportedNode {
+  RecordNumber record = 0;
+  NodeRecord node;
+  ImportedTimes times;
+};
+// Brings all of these or nothing, into an empty ledger or one that has none of them.
+struct ImportLedger {
+  std::vector<ImportedName> classes, traits;  // custom ones; those that are there stay
+  std::vector<ImportedProvider> providers;
+  std::vector<ImportedConsumer> consumers;
+  std::vector<ImportedService> services;
+  std::vector<ImportedNode> nodes;
+  bool require_empty = false;  // but for standard names
+  bool validate_only = false;
+
+  int64_t size() const {
+    return static_cast<int64_t>(classes.size() + traits.size() + providers.size() +
+                                consumers.size() + services.size() + nodes.size());
+  }
+};
+
 // Asks what became of the command that carried `request_id` from `actor`. Settled like a write,
 // under the lock: only there is "not found" true (an unlocked look-up lies while a commit is in
 // flight). Decided by the ledger itself, no rule.
@@ -293,7 +350,7 @@ using CommandBody =
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
                  RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
-                 SetFormat, FindRequest>;
+                 SetFormat, ImportLedger, FindRequest>;
 
 // What was asked, in the words of the edge, kept with the answer under a request id: enough to make
 // the same reply from it again.

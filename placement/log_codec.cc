@@ -97,6 +97,7 @@ void EncodeResult(const Result& result, pb::Answer* out) {
   for (const std::string& warning : result.warnings) out->add_warnings(warning);
   for (const Candidate& candidate : result.candidates) EncodePlace(candidate, out->add_places());
   out->set_seed(result.seed);
+  out->set_imported(result.imported);
 }
 
 Result DecodeResult(const pb::Answer& in) {
@@ -119,6 +120,7 @@ Result DecodeResult(const pb::Answer& in) {
   result.warnings.assign(in.warnings().begin(), in.warnings().end());
   for (const pb::Place& place : in.places()) result.candidates.push_back(DecodePlace(place));
   result.seed = in.seed();
+  result.imported = in.imported();
   return result;
 }
 
@@ -166,7 +168,11 @@ std::string EncodeAnswer(const Decision& decision) {
   answer->set_epoch(decision.revision.epoch);
   answer->set_revision(decision.revision.number);
   answer->set_fresh(decision.fresh.value);
-  for (const Change& change : *decision.changes) EncodeChange(change, answer->add_changes());
+  // Nobody asks again for the changes of an import, which may be a whole ledger.
+  const bool keeps_changes = decision.result.imported == 0;
+  for (const Change& change : *decision.changes) {
+    if (keeps_changes) EncodeChange(change, answer->add_changes());
+  }
   EncodeResult(decision.result, answer);
   answer->set_method(decision.asked.method);
   answer->set_subject(decision.asked.subject);

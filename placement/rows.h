@@ -91,8 +91,13 @@ std::string WriteBatchSql(const BatchRows& rows);
 // once.
 std::string WriterSettingsSql();
 
+// For the open transaction alone: its session may be silent for a minute while a large batch is
+// decided, and nobody ends it as a paused one before.
+std::string LargeBatchSql();
+
 // Ends the session that holds the ledger's lock if it only waits for its client: a paused process.
-// Never one that waits for a standby, which has committed. Returns whether there was one.
+// Never one that waits for a standby, which has committed, or that decides a large batch. Returns
+// whether there was one.
 absl::StatusOr<bool> EndIdleLockHolder(Database& database);
 
 }  // namespace berth::placement

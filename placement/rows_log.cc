@@ -13,6 +13,7 @@ constexpr char kPositionColumns[] =
     "revision, epoch, batch_id, previous_batch_id, micros_of(ledger_time), format, command_count, "
     "next_class_id, next_trait_id, epoch_began_at";
 constexpr int kPositionColumnCount = 10;
+constexpr char kLargeBatchName[] = "berth-placement writer, large batch";
 
 BatchId BatchAt(const QueryRows& rows, int row, int column) {
   const std::optional<BatchId> id = BatchId::Parse(rows.Text(row, column));
@@ -124,6 +125,11 @@ std::string WriterSettingsSql() {
          "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 }
 
+std::string LargeBatchSql() {
+  return absl::StrCat("SET LOCAL idle_in_transaction_session_timeout = '60s'; ",
+                      "SET LOCAL application_name = '", kLargeBatchName, "'");
+}
+
 absl::StatusOr<bool> EndIdleLockHolder(Database& database) {
   QueryRows rows;
   const absl::Status status = database.Run(
@@ -132,8 +138,9 @@ absl::StatusOr<bool> EndIdleLockHolder(Database& database) {
           "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT "
           "oid FROM pg_database WHERE datname = current_database()) AND (l.classid::bigint << 32 | "
           "l.objid::bigint) = ",
-          kLedgerLock,
-          " AND a.pid <> pg_backend_pid() AND a.wait_event = 'ClientRead' "
+          kLedgerLock, " AND a.pid <> pg_backend_pid() AND a.application_name <> '",
+          kLargeBatchName,
+          "' AND a.wait_event = 'ClientRead' "
           "AND a.state LIKE 'idle in transaction%'"),
       &rows);
   if (!status.ok()) return status;

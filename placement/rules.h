@@ -52,6 +52,7 @@ struct Result {
   std::vector<ConsumerId> absent;           // ReleaseConsumers: those that held nothing
   std::vector<OverCapacity> over_capacity;  // of the providers, one after another
   std::vector<std::string> unknown_traits;  // ApplyReport: names that it left out (T-213)
+  int64_t imported = 0;                     // ImportLedger: how many entities it brought
   std::vector<std::string> warnings;        // in words, e.g. an unallocatable inventory (P-18)
 };
 
@@ -107,6 +108,8 @@ absl::StatusOr<Outcome> Decide(const State&, const RetireNode&, const RuleContex
 absl::StatusOr<Outcome> Decide(const State&, const DeleteNode&, const RuleContext&);
 // rules_ledger.cc
 absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
+// rules_import.cc
+absl::StatusOr<Outcome> Decide(const State&, const ImportLedger&, const RuleContext&);
 
 }  // namespace berth::placement
 

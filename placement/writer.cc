@@ -15,6 +15,8 @@ namespace {
 constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 constexpr absl::Duration kPauseMax = absl::Seconds(1);
 constexpr int kCatchUpRows = 500;
+// A batch that is larger than usual may take so much longer than no_progress_max for each row.
+constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
 
 }  // namespace
 
@@ -54,7 +56,8 @@ void Writer::Stop(absl::Time settle_until) {
 
 void Writer::Watch() {
   const MutexLock lock(&mutex_);
-  if (database_) database_->ShutIfSlow(options_.no_progress_max);
+  if (database_)
+    database_->ShutIfSlow(options_.no_progress_max + writing_rows_.load() * kProgressPerRow);
 }
 
 // Stopping, and nothing is left to settle or no time to do it.
@@ -160,6 +163,7 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   const StatePtr base = publisher_->Newest();
   auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
   if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
+  if (!AskForPatience(commands)) return PutBack(commands);
   expiry_made_way_ = deciding_big_ && !expiry_made_way_;
   if (!deciding_alone_ && !expiry_made_way_) OfferExpiry(*batch);
   DecideAll(std::move(commands), *batch);
@@ -208,6 +212,22 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
   }
 }
 
+// What is large is decided for longer than a session may hold the lock and be silent.
+bool Writer::AskForPatience(const std::vector<PendingPtr>& commands) {
+  const bool large = std::any_of(commands.begin(), commands.end(), [this](const auto& pending) {
+    return MayDecide(*pending) && IsLarge(pending->command, options_.batch_rows_max);
+  });
+  if (!large || Call(LargeBatchSql()).ok()) return true;
+  Disconnect();
+  return false;
+}
+
+// Whether the batch that begins now may decide it: what is large waits for one of its own.
+bool Writer::MayDecide(const Pending& pending) const {
+  return deciding_big_ || pending.phase != Pending::Phase::kWaiting ||
+         !IsLarge(pending.command, options_.batch_rows_max);
+}
+
 void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
   const absl::Time now = absl::Now();
   const absl::Duration until = publisher_->BootTime() + options_.batch_deciding_max;
@@ -226,7 +246,9 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
         batch.row_count() >= options_.batch_rows_max || publisher_->BootTime() > until;
     const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
     Batch::Verdict verdict = Batch::Verdict::kFull;
-    if (i == 0 || !full) {
+    if (!MayDecide(*pending)) {
+      verdict = Batch::Verdict::kTooBig;
+    } else if (i == 0 || !full) {
       verdict = batch.Offer(pending, options_.batch_rows_max, !last_was_big_ || !others_wait);
       // Only leases that are over came before it: so that they do not do so for ever, it comes alone.
       if (i == 0 && verdict == Batch::Verdict::kFull) verdict = Batch::Verdict::kTooBig;
@@ -251,7 +273,9 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
   publisher_->SetCommitting(batch->id());
   Step(LedgerStep::kBeforeWrite);
   const absl::Duration began = publisher_->BootTime();
+  writing_rows_ = batch->row_count();
   const absl::Status status = Call(sql);
+  writing_rows_ = 0;
   if (!status.ok()) {
     publisher_->SetCommitting(BatchId());
     if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);

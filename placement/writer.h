@@ -43,7 +43,8 @@ class Writer {
   // Settles what has begun until `settle_until`, answers the rest, ends the thread. Idempotent.
   // REQUIRES: the queue is closed.
   void Stop(absl::Time settle_until);
-  // Shuts the connection when a call on it takes longer than no_progress_max.
+  // Shuts the connection when a call on it takes longer than no_progress_max, or than so many rows
+  // may take.
   void Watch();
 
  private:
@@ -60,6 +61,9 @@ class Writer {
   // Under the lock: brings the published state to `head`. False where the batch cannot go on; then
   // the transaction is over.
   bool ReachHead(const std::optional<LogRow>& head);
+  bool MayDecide(const Pending& pending) const;
+  // False where the connection broke.
+  bool AskForPatience(const std::vector<PendingPtr>& commands);
   void DecideAll(std::vector<PendingPtr> commands, Batch& batch);
   void Write(std::unique_ptr<Batch> batch);
   void AnswerUnwritten(Batch& batch);
@@ -105,6 +109,7 @@ class Writer {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> settle_until_ns_{0};
+  std::atomic<int64_t> writing_rows_{0};  // by the call that is under way
 
   // The rest belongs to the thread.
   Database* connection_ = nullptr;             // database_, or null

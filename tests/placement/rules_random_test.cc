@@ -11,6 +11,7 @@
 #include "placement/claim_search.h"
 #include "placement/refusal.h"
 #include "placement/rules.h"
+#include "tests/placement/imported.h"
 #include "tests/placement/model_ledger.h"
 #include "tests/placement/random_bodies.h"
 #include "tests/placement/safety.h"
@@ -20,6 +21,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kSteps = 20'000;
+constexpr int kStepsToImport = 20;
 
 uint64_t SeedOfTheRun() {
   const char* given = std::getenv("BERTH_SEED");
@@ -65,6 +67,16 @@ CommandBody ForModel(const State& state, const CommandBody& body,
   return set;
 }
 
+// What `state` holds can be brought into another ledger.
+void ExpectPortable(const State& state) {
+  State other = EmptyLike(state);
+  const auto outcome = Decide(other, ImportOf(state), {absl::UnixEpoch(), Generation{1}});
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  other.Apply(outcome->changes);
+  CheckSafety(other);
+  EXPECT_EQ(TextOf(other), TextOf(state));
+}
+
 TEST(RulesRandom, AgreesWithTheModel) {
   const uint64_t seed = SeedOfTheRun();
   RandomBodies bodies(seed);
@@ -91,6 +103,7 @@ TEST(RulesRandom, AgreesWithTheModel) {
     CheckSafety(state);
     ASSERT_EQ(TextOf(state), model.Text());
     ExpectSameGenerations(state, model);
+    if (step % kStepsToImport == 0) ExpectPortable(state);
   }
   for (const auto& [reason, count] : met) std::printf("%6d %s\n", count, reason.c_str());
   for (const char* reason : {"OK",
