@@ -98,6 +98,7 @@ class Edge {
 
   placement::Ledger* ledger() const { return ledger_; }
   Workers* workers() const { return workers_; }
+  const CallRecorder& recorder() const { return recorder_; }
 
   UnaryCall* Begin(Context* context, const google::protobuf::Message* request) {
     return new UnaryCall(&recorder_, context, request);

@@ -19,6 +19,18 @@ std::string Sha256(absl::string_view bytes) {
   return digest;
 }
 
+namespace {
+
+// Equal messages have equal bytes.
+void AppendBytesOf(const Message& message, std::string* to) {
+  google::protobuf::io::StringOutputStream stream(to);
+  google::protobuf::io::CodedOutputStream output(&stream);
+  output.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&output);
+}
+
+}  // namespace
+
 std::string MessageDigest(const Message& message,
                           std::initializer_list<absl::string_view> left_out) {
   const std::unique_ptr<Message> copy(message.New());
@@ -29,12 +41,13 @@ std::string MessageDigest(const Message& message,
   }
   std::string bytes = copy->GetDescriptor()->full_name();
   bytes.push_back('\0');
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream output(&stream);
-    output.SetSerializationDeterministic(true);
-    copy->SerializeToCodedStream(&output);
-  }
+  AppendBytesOf(*copy, &bytes);
+  return Sha256(bytes);
+}
+
+std::string ChainedDigest(absl::string_view before, const Message& message) {
+  std::string bytes(before);
+  AppendBytesOf(message, &bytes);
   return Sha256(bytes);
 }
 

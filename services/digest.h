@@ -17,6 +17,9 @@ std::string Sha256(absl::string_view bytes);
 std::string MessageDigest(const google::protobuf::Message& message,
                           std::initializer_list<absl::string_view> left_out);
 
+// SHA-256 of `before`, the digest of what came before, and of `message`.
+std::string ChainedDigest(absl::string_view before, const google::protobuf::Message& message);
+
 }  // namespace berth::services
 
 #endif  // BERTH_SERVICES_DIGEST_H_

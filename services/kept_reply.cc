@@ -11,6 +11,7 @@
 #include "services/wire_claim.h"
 #include "services/wire_consumer.h"
 #include "services/wire_fleet.h"
+#include "services/wire_import.h"
 #include "services/wire_inventory.h"
 #include "services/wire_provider.h"
 #include "services/wire_reshape.h"
@@ -88,6 +89,7 @@ const std::map<std::string, Reply>& Replies() {
       {"InventoryService/DeleteInventory", By(FillDeleteInventory)},
       {"InventoryService/SetInventories", By(FillSetInventories)},
       {"InventoryService/UpdateInventory", By(FillUpdateInventory)},
+      {"LedgerService/ImportLedger", By(FillImportLedger)},
       {"LedgerService/SetFormat", Bare<pb::SetFormatResponse>},
       {"ProviderService/CreateProvider", By(FillCreateProvider)},
       {"ProviderService/DeleteProvider", Bare<pb::DeleteProviderResponse>},

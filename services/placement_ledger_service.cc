@@ -1,6 +1,7 @@
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "placement/self_check.h"
 #include "services/call.h"
+#include "services/ledger_streams.h"
 #include "services/page.h"
 #include "services/placement_services.h"
 #include "services/wire_ledger.h"
@@ -92,6 +93,16 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     return edge_->Write(context, request, response, SetFormatCommand);
   }
 
+  grpc::ServerWriteReactor<pb::ExportLedgerResponse>* ExportLedger(
+      Context* context, const pb::ExportLedgerRequest* request) override {
+    return OpenExport(edge_, context, *request);
+  }
+
+  grpc::ServerReadReactor<pb::ImportLedgerRequest>* ImportLedger(
+      Context* context, pb::ImportLedgerResponse* response) override {
+    return OpenImport(edge_, &importing_, context, response);
+  }
+
   Reactor* StartEpoch(Context* context, const pb::StartEpochRequest* request,
                       pb::StartEpochResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
@@ -129,7 +140,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
   Edge* const edge_;
   const std::string database_url_;
-  std::atomic<bool> checking_{false};  // each reads all tables
+  std::atomic<bool> checking_{false};   // each reads all tables
+  std::atomic<bool> importing_{false};  // each is held in memory as a whole
 };
 
 }  // namespace
