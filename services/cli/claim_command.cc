@@ -30,11 +30,6 @@ struct ClaimArguments {
   std::optional<int64_t> generation;
 };
 
-struct ReleaseArguments {
-  std::string consumer;
-  std::optional<int64_t> generation;
-};
-
 absl::StatusOr<pb::ConsumerAllocations> ClaimantOf(const ClaimArguments& arguments) {
   pb::ConsumerAllocations claimant;
   claimant.set_consumer_uuid(arguments.consumer.empty() ? RandomUuid() : arguments.consumer);
@@ -162,17 +157,6 @@ absl::Status Claim(Session& session, const ClaimArguments& arguments) {
                        {taken.consumer().uuid()});
 }
 
-absl::Status Release(Session& session, const ReleaseArguments& arguments) {
-  pb::DeleteAllocationsRequest request;
-  request.set_consumer_uuid(arguments.consumer);
-  if (arguments.generation) request.set_expected_generation(*arguments.generation);
-  pb::DeleteAllocationsResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return session.Print(answer, absl::StrCat("released ", arguments.consumer, "\n"),
-                       {arguments.consumer});
-}
-
 }  // namespace
 
 void AddClaimCommands(CLI::App& app, Session& session) {
@@ -191,14 +175,6 @@ void AddClaimCommands(CLI::App& app, Session& session) {
   claim->add_option("--generation", claiming.generation,
                     "Replace what the consumer holds, if it is still at this generation");
   claim->add_option("--lease", claiming.lease, "Release it by itself after this long, such as 5m");
-
-  CLI::App* release = AddVerb(app, "release", "Release all that a consumer holds",
-                              "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
-  release->group("Find and claim");
-  ReleaseArguments& releasing = Does(release, session, Release);
-  release->add_option("consumer", releasing.consumer, "The consumer's uuid")->required();
-  release->add_option("--generation", releasing.generation,
-                      "Only if it is still at this generation");
 }
 
 }  // namespace berth::cli

@@ -80,15 +80,16 @@ class Connection::Impl {
     }
   }
 
-  // Waits for the operation that was begun; on an interrupt cancels the call first. Whether it
-  // succeeded.
-  bool Wait(grpc::ClientContext* context) {
+  // Waits for the operation that was begun, with a `tick` at times; on an interrupt cancels the
+  // call first. Whether it succeeded.
+  bool Wait(grpc::ClientContext* context, const std::function<void()>& tick) {
     void* tag = nullptr;
     bool ok = false;
     bool cancelled = false;
     while (true) {
       const auto until = absl::ToChronoTime(absl::Now() + kLook);
       if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::TIMEOUT) return ok;
+      if (tick) tick();
       if (interrupts > 0 && !cancelled) {
         context->TryCancel();
         cancelled = true;
@@ -132,7 +133,7 @@ absl::StatusOr<std::string> Connection::Call(const std::string& method, const st
   grpc::Status status;
   call->StartCall();
   call->Finish(&answer, &status, this);
-  impl_->Wait(&context);
+  impl_->Wait(&context, tick_);
   if (interrupts > 0) return Interrupted();
   if (!status.ok()) return StatusOf(status);
   return Text(answer);
@@ -140,33 +141,35 @@ absl::StatusOr<std::string> Connection::Call(const std::string& method, const st
 
 absl::Status Connection::Stream(const std::string& method, const std::vector<std::string>& requests,
                                 std::optional<absl::Duration> timeout,
-                                const std::function<absl::Status(const std::string&)>& receive) {
+                                const std::function<absl::Status(const std::string&)>& receive,
+                                const std::function<void(size_t)>& sent) {
   const absl::Status connected = Connect(timeout.value_or(absl::Seconds(10)));
   if (!connected.ok()) return connected;
   grpc::ClientContext context;
   if (timeout) context.set_deadline(absl::ToChronoTime(absl::Now() + *timeout));
   const auto call = impl_->stub->PrepareCall(&context, method, &impl_->queue);
   call->StartCall(this);
-  bool writing = impl_->Wait(&context);
+  bool writing = impl_->Wait(&context, tick_);
   for (size_t i = 0; writing && i < requests.size(); ++i) {
     call->Write(Bytes(requests[i]), this);
-    writing = impl_->Wait(&context);
+    writing = impl_->Wait(&context, tick_);
+    if (sent) sent(i + 1);
   }
   if (writing) {
     call->WritesDone(this);
-    impl_->Wait(&context);
+    impl_->Wait(&context, tick_);
   }
   absl::Status received = absl::OkStatus();
   grpc::ByteBuffer answer;
   for (bool reading = true; reading && received.ok();) {
     call->Read(&answer, this);
-    reading = impl_->Wait(&context);
+    reading = impl_->Wait(&context, tick_);
     if (reading) received = receive(Text(answer));
     if (!received.ok()) context.TryCancel();
   }
   grpc::Status status;
   call->Finish(&status, this);
-  impl_->Wait(&context);
+  impl_->Wait(&context, tick_);
   if (!received.ok()) return received;
   return interrupts > 0 ? Interrupted() : StatusOf(status);
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,17 +37,22 @@ class Connection {
                                    absl::Duration timeout);
 
   // Any number of requests, all sent before the first answer is read; each answer goes to
-  // `receive`, whose error ends the call and is returned. No timeout: as long as it takes. Fails
-  // like Call.
+  // `receive`, whose error ends the call and is returned. `sent` (may be empty) hears how many
+  // requests are sent. No timeout: as long as it takes. Fails like Call.
   absl::Status Stream(const std::string& method, const std::vector<std::string>& requests,
                       std::optional<absl::Duration> timeout,
-                      const std::function<absl::Status(const std::string&)>& receive);
+                      const std::function<absl::Status(const std::string&)>& receive,
+                      const std::function<void(size_t)>& sent = nullptr);
+
+  // From now on called several times a second while a call waits; empty: nobody is.
+  void WhileWaiting(std::function<void()> tick) { tick_ = std::move(tick); }
 
   const std::string& endpoint() const { return endpoint_; }
 
  private:
   class Impl;
   const std::string endpoint_;
+  std::function<void()> tick_;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -3,12 +3,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "berth/placement/v1/consumer.pb.h"
-#include "google/protobuf/util/time_util.h"
 #include "services/cli/candidate_view.h"
 #include "services/cli/command.h"
+#include "services/cli/consumer_filter.h"
 #include "services/cli/pages.h"
 #include "services/cli/provider_names.h"
 
@@ -17,44 +15,17 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-using google::protobuf::util::TimeUtil;
-
 constexpr int kListed = 1000;
 
 struct ListArguments {
-  std::string project, user, type, tree, idle;
-  bool leased = false, unleased = false;
+  ConsumerFilter filter;
   int limit = kListed;
 };
 
 struct TypesArguments {};
 
-absl::StatusOr<pb::ListConsumersRequest> RequestOf(Session& session,
-                                                   const ListArguments& arguments) {
-  pb::ListConsumersRequest request;
-  if (!arguments.project.empty()) request.set_project_id(arguments.project);
-  if (!arguments.user.empty()) request.set_user_id(arguments.user);
-  if (!arguments.type.empty()) request.set_consumer_type(arguments.type);
-  if (arguments.leased || arguments.unleased) request.set_leased(arguments.leased);
-  if (!arguments.idle.empty()) {
-    absl::Duration idle;
-    if (!absl::ParseDuration(arguments.idle, &idle) || idle < absl::ZeroDuration()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", arguments.idle, "' is no duration: write 90s, 12h, 720h"));
-    }
-    *request.mutable_updated_before() =
-        TimeUtil::SecondsToTimestamp(absl::ToUnixSeconds(absl::Now() - idle));
-  }
-  if (!arguments.tree.empty()) {
-    const auto uuid = ProviderUuid(session, arguments.tree);
-    if (!uuid.ok()) return uuid.status();
-    request.set_in_tree(*uuid);
-  }
-  return request;
-}
-
 absl::Status List(Session& session, const ListArguments& arguments) {
-  const auto request = RequestOf(session, arguments);
+  const auto request = ListOf(session, arguments.filter);
   if (!request.ok()) return request.status();
   pb::ListConsumersResponse answer;
   const auto count = [](const auto& page) { return page.consumers_size(); };
@@ -106,14 +77,7 @@ void AddConsumerCommands(CLI::App& app, Session& session) {
                            "berth consumer list --project team-a --idle 720h\n"
                            "berth consumer list --tree dc1-h07 -o name");
   ListArguments& arguments = Does(list, session, List);
-  list->add_option("--project", arguments.project, "Paid for by this project");
-  list->add_option("--user", arguments.user, "Asked for by this user");
-  list->add_option("--type", arguments.type, "Of this type; `unknown`: without one");
-  list->add_option("--tree", arguments.tree,
-                   "Holds something in the tree of this provider: name or uuid");
-  list->add_option("--idle", arguments.idle, "Not written for so long, as 90s, 12h, 720h");
-  CLI::Option* const leased = list->add_flag("--leased", arguments.leased, "Has a lease");
-  list->add_flag("--unleased", arguments.unleased, "Has no lease")->excludes(leased);
+  AddConsumerFilter(list, &arguments.filter);
   list->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
 
   CLI::App* types =

@@ -56,7 +56,8 @@ constexpr Rule kRules[] = {
     {"CONSUMER_GENERATION_CONFLICT", kExitConflict,
      "`berth allocations CONSUMER` shows what it holds now"},
     {"RECOVERY_REQUIRED", kExitError,
-     "an operator has to say what is true: LedgerService.StartEpoch"},
+     "an operator has to say what is true: `berth ledger lost`, then `berth ledger start-epoch`"},
+    {"WRONG_LEDGER_STATE", kExitConflict, ""},
     {"SEARCH_BUDGET_EXCEEDED", kExitError, "ask a narrower question"},
     {"REVISION_NOT_REACHED", kExitUnreachable, "try again, or another server"},
     {"DEADLINE_BEFORE_START", kExitUnreachable, "nothing was changed: try again"},
@@ -215,7 +216,9 @@ Failure FailureOf(const absl::Status& status) {
 std::string InWords(const Failure& failure) {
   const Item first = failure.items.empty() ? Item() : failure.items.front();
   const std::string sentence = Sentence(failure.reason, first);
-  std::string words = absl::StrCat("berth: ", sentence.empty() ? failure.message : sentence);
+  const std::string line = Text(first, "line");
+  std::string words = absl::StrCat("berth: ", line, line.empty() ? "" : ": ",
+                                   sentence.empty() ? failure.message : sentence);
   if (failure.items.size() > 1) {
     for (const Item& item : failure.items) {
       absl::StrAppend(&words, "\n ");

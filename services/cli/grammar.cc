@@ -80,6 +80,7 @@ Screen ScreenFor(const Settings& settings) {
   if (columns != nullptr && absl::SimpleAtoi(columns, &wanted) && wanted > 0) screen.width = wanted;
   screen.colour = terminal && settings.colour;
   screen.bars = screen.colour || settings.bars;
+  screen.progress = isatty(STDERR_FILENO) == 1;
   return screen;
 }
 
@@ -150,6 +151,7 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddCandidateCommand(app, session);
   AddExplainCommands(app, session);
   AddClaimCommands(app, session);
+  AddReleaseCommand(app, session);
   AddAllocationCommands(app, session);
   AddLeaseCommands(app, session);
   AddReshapeCommands(app, session);
@@ -157,6 +159,7 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddNodeCommands(app, session);
   AddServiceCommands(app, session);
   AddLedgerCommands(app, session);
+  AddTransferCommands(app, session);
   AddConsumerCommands(app, session);
   AddWatchCommand(app, session);
   AddHealthCommand(app, session);

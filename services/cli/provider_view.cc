@@ -93,4 +93,18 @@ std::string ProviderPage(const pb::Provider& provider, const Screen& screen) {
   return absl::StrCat(page, "\n", InventoryTable(provider.inventories()).Render(screen));
 }
 
+std::vector<std::string> OvercommitNotes(
+    const google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>& overcommitted) {
+  std::vector<std::string> notes;
+  for (const pb::ProviderOvercommit& provider : overcommitted) {
+    for (const pb::OvercommittedClass& one : provider.classes()) {
+      notes.push_back(absl::StrCat("note: of provider ", provider.provider_uuid(), " ", one.used(),
+                                   " ", one.resource_class(), " are given away and only ",
+                                   one.capacity(),
+                                   " are there: nothing more is given away until that falls"));
+    }
+  }
+  return notes;
+}
+
 }  // namespace berth::cli

@@ -3,9 +3,11 @@
 #define BERTH_SERVICES_CLI_PROVIDER_VIEW_H_
 
 #include <string>
+#include <vector>
 
 #include "berth/placement/v1/inventory.pb.h"
 #include "berth/placement/v1/provider.pb.h"
+#include "berth/placement/v1/report.pb.h"
 #include "google/protobuf/map.h"
 #include "google/protobuf/repeated_field.h"
 #include "services/cli/screen.h"
@@ -24,6 +26,10 @@ Table InventoryTable(const Inventories& inventories);
 
 // Everything about one provider, in the full view.
 std::string ProviderPage(const placement::v1::Provider& provider, const Screen& screen);
+
+// A sentence for each inventory of which more is given away than there is.
+std::vector<std::string> OvercommitNotes(
+    const google::protobuf::RepeatedPtrField<placement::v1::ProviderOvercommit>& overcommitted);
 
 }  // namespace berth::cli
 

@@ -5,6 +5,7 @@
 #include "berth/placement/v1/reshape.pb.h"
 #include "services/cli/command.h"
 #include "services/cli/json.h"
+#include "services/cli/progress.h"
 #include "services/cli/provider_view.h"
 #include "services/cli/text_file.h"
 
@@ -31,6 +32,16 @@ absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
   return absl::OkStatus();
 }
 
+// The call, saying that it takes its time where it does.
+template <typename Request, typename Response>
+absl::Status CallPatiently(Session& session, Request& request, Response* answer) {
+  Progress progress(&session.talk(), session.screen);
+  session.Server().WhileWaiting([&progress] { progress.Wait("the ledger decides"); });
+  const absl::Status called = session.Call(request, answer);
+  session.Server().WhileWaiting(nullptr);
+  return called;
+}
+
 template <typename Response>
 absl::Status Show(Session& session, const Response& answer, bool dry_run, int removed) {
   const std::string counts =
@@ -39,6 +50,10 @@ absl::Status Show(Session& session, const Response& answer, bool dry_run, int re
   session.Say(dry_run
                   ? absl::StrCat("dry run, nothing was changed: ", counts)
                   : absl::StrCat("done at revision ", answer.revision().number(), ": ", counts));
+  for (const std::string& note : OvercommitNotes(answer.overcommitted())) session.Say(note);
+  for (const std::string& warning : answer.warnings()) {
+    session.Say(absl::StrCat("note: ", warning));
+  }
   std::vector<std::string> uuids;
   for (const pb::Provider& provider : answer.providers()) uuids.push_back(provider.uuid());
   return session.Print(answer, ProviderTable(answer.providers()), uuids);
@@ -49,7 +64,7 @@ absl::Status Reshape(Session& session, const FileArguments& arguments) {
   const absl::Status read = ReadRequest(arguments, &request);
   if (!read.ok()) return read;
   pb::ReshapeResponse answer;
-  const absl::Status called = session.Call(request, &answer);
+  const absl::Status called = CallPatiently(session, request, &answer);
   if (!called.ok()) return called;
   return Show(session, answer, request.validate_only(), 0);
 }
@@ -59,7 +74,7 @@ absl::Status ApplyTopology(Session& session, const FileArguments& arguments) {
   const absl::Status read = ReadRequest(arguments, &request);
   if (!read.ok()) return read;
   pb::ApplyTopologyResponse answer;
-  const absl::Status called = session.Call(request, &answer);
+  const absl::Status called = CallPatiently(session, request, &answer);
   if (!called.ok()) return called;
   return Show(session, answer, request.validate_only(), request.removed_providers_size());
 }

@@ -10,6 +10,7 @@ struct Screen {
   int width = 0;  // columns; 0: as many as it takes
   bool colour = false;
   bool bars = false;
+  bool progress = false;  // the person in front of it sees lines that change
 };
 
 }  // namespace berth::cli

@@ -15,6 +15,7 @@ namespace berth::cli {
 namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(10);
+constexpr absl::Duration kStreamTimeout = absl::Minutes(10);
 
 // The call that takes requests of this type. In our protos each has its own, in the same file.
 const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Message& request) {
@@ -26,17 +27,6 @@ const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Messa
     }
   }
   return nullptr;
-}
-
-// The id of the write that `request` is, given one if it has none; empty: it is no write.
-std::string StampRequestId(const std::string& wanted, google::protobuf::Message* request) {
-  const auto* field = request->GetDescriptor()->FindFieldByName("request_id");
-  if (field == nullptr) return "";
-  const std::string id = request->GetReflection()->GetString(*request, field);
-  if (!id.empty()) return id;
-  const std::string chosen = wanted.empty() ? RandomUuid() : wanted;
-  request->GetReflection()->SetString(request, field, chosen);
-  return chosen;
 }
 
 // Whether an error without a reason leaves open what became of a write that was sent.
@@ -68,13 +58,23 @@ Connection& Session::Server() {
 
 absl::Duration Session::Timeout() const { return settings.timeout.value_or(kTimeout); }
 
+std::string Session::Stamp(google::protobuf::Message* request) const {
+  const auto* field = request->GetDescriptor()->FindFieldByName("request_id");
+  if (field == nullptr) return "";
+  const std::string id = request->GetReflection()->GetString(*request, field);
+  if (!id.empty()) return id;
+  const std::string chosen = settings.request_id.empty() ? RandomUuid() : settings.request_id;
+  request->GetReflection()->SetString(request, field, chosen);
+  return chosen;
+}
+
 absl::Status Session::Call(google::protobuf::Message& request, google::protobuf::Message* answer) {
   const google::protobuf::MethodDescriptor* method = MethodOf(request);
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
   // Without a connection nothing has been sent: no write can be open.
   const absl::Status connected = Server().Connect(Timeout());
   if (!connected.ok()) return connected;
-  const std::string id = StampRequestId(settings.request_id, &request);
+  const std::string id = Stamp(&request);
   const auto bytes = Server().Call(absl::StrCat("/", std::string(method->service()->full_name()),
                                                 "/", std::string(method->name())),
                                    request.SerializeAsString(), Timeout());
@@ -85,6 +85,33 @@ absl::Status Session::Call(google::protobuf::Message& request, google::protobuf:
     return absl::InternalError("the server's answer is no message of ours");
   }
   return absl::OkStatus();
+}
+
+absl::Status Session::SendBytes(const google::protobuf::Message& type,
+                                const std::vector<std::string>& requests, const std::string& id,
+                                Progress* progress, google::protobuf::Message* answer) {
+  const google::protobuf::MethodDescriptor* method = MethodOf(type);
+  BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
+  const absl::Status connected = Server().Connect(Timeout());
+  if (!connected.ok()) return connected;
+  const auto sent = [&](size_t count) {
+    progress->Tell("sending", static_cast<int64_t>(count), static_cast<int64_t>(requests.size()));
+    if (count == requests.size()) {
+      Server().WhileWaiting([progress] { progress->Wait("the ledger decides"); });
+    }
+  };
+  const absl::Status streamed = Server().Stream(
+      absl::StrCat("/", std::string(method->service()->full_name()), "/",
+                   std::string(method->name())),
+      requests, settings.timeout.value_or(kStreamTimeout),
+      [answer](const std::string& bytes) {
+        return answer->ParseFromString(bytes)
+                   ? absl::OkStatus()
+                   : absl::InternalError("the server's answer is no message of ours");
+      },
+      sent);
+  Server().WhileWaiting(nullptr);
+  return streamed.ok() || id.empty() ? streamed : OfRequest(streamed, id, LeavesOpen(streamed));
 }
 
 absl::Status Session::Print(const google::protobuf::Message& answer, Table table,

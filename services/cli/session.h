@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "services/cli/connection.h"
+#include "services/cli/progress.h"
 #include "services/cli/screen.h"
 #include "services/cli/settings.h"
 #include "services/cli/table.h"
@@ -42,6 +43,21 @@ class Session {
   // the outcome is open they say so. Fails like Connection::Call.
   absl::Status Call(google::protobuf::Message& request, google::protobuf::Message* answer);
 
+  // The same for a call that takes many requests and answers once: the first one, a write, gets the
+  // request id. `progress` shows how many are sent, then that the server takes its time. Without a
+  // timeout of its own a call has ten minutes.
+  template <typename Request>
+  absl::Status Send(std::vector<Request>& requests, Progress* progress,
+                    google::protobuf::Message* answer) {
+    const std::string id = Stamp(&requests.front());
+    std::vector<std::string> bytes;
+    for (Request& request : requests) {
+      bytes.push_back(request.SerializeAsString());
+      request.Clear();  // both would be much to hold
+    }
+    return SendBytes(requests.front(), bytes, id, progress, answer);
+  }
+
   // One answer in the format that was asked for: `answer` as JSON, `table` or `text` for people,
   // `names` one a line. kInvalidArgument where --columns or --sort name what the table has not.
   absl::Status Print(const google::protobuf::Message& answer, Table table,
@@ -60,6 +76,12 @@ class Session {
   std::ostream& talk() { return *talk_; }
 
  private:
+  // The id of the write that `request` is, given one if it has none; empty: it is no write.
+  std::string Stamp(google::protobuf::Message* request) const;
+  absl::Status SendBytes(const google::protobuf::Message& type,
+                         const std::vector<std::string>& requests, const std::string& id,
+                         Progress* progress, google::protobuf::Message* answer);
+
   std::ostream* data_;
   std::ostream* talk_;
   std::function<absl::Status()> action_;

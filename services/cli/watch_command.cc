@@ -3,9 +3,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/provider.pb.h"
 #include "berth/placement/v1/watch.pb.h"
@@ -13,6 +11,7 @@
 #include "services/cli/failure.h"
 #include "services/cli/json.h"
 #include "services/cli/provider_names.h"
+#include "services/cli/revision_text.h"
 #include "services/cli/watch_view.h"
 
 namespace berth::cli {
@@ -31,23 +30,6 @@ struct WatchArguments {
   std::vector<std::string> kinds, trees, aggregates;
   int64_t revisions_max = 0;
 };
-
-// `NUMBER` of the first epoch, or `EPOCH:NUMBER`.
-absl::StatusOr<pb::Revision> ParseRevision(const std::string& text) {
-  const std::vector<std::string> parts = absl::StrSplit(text, ':');
-  int64_t epoch = 1, number = 0;
-  const bool reads = parts.size() == 1 ? absl::SimpleAtoi(parts[0], &number)
-                                       : parts.size() == 2 && absl::SimpleAtoi(parts[0], &epoch) &&
-                                             absl::SimpleAtoi(parts[1], &number);
-  if (!reads || epoch < 0 || number < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no revision: write NUMBER, or EPOCH:NUMBER"));
-  }
-  pb::Revision revision;
-  revision.set_epoch(epoch);
-  revision.set_number(number);
-  return revision;
-}
 
 absl::StatusOr<pb::EntityKind> ParseKind(const std::string& text) {
   std::string name = absl::AsciiStrToUpper(text);

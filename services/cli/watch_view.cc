@@ -17,23 +17,6 @@ namespace pb = ::berth::placement::v1;
 // Revision, time, what became of it, kind, key, the rest.
 constexpr char kLine[] = "%10s  %-20s  %-7s  %-8s  %-36s  %s";
 
-struct Words {
-  std::string kind;
-  std::string key;
-  std::string details;
-};
-
-std::string KindWords(pb::EntityKind kind) {
-  switch (kind) {
-    case pb::ENTITY_KIND_PROVIDER_USAGE:
-      return "usage";
-    case pb::ENTITY_KIND_RESOURCE_CLASS:
-      return "class";
-    default:
-      return absl::AsciiStrToLower(ShortName(pb::EntityKind_Name(kind), "ENTITY_KIND_"));
-  }
-}
-
 std::string ProviderWords(const pb::Provider& provider) {
   Amounts totals;
   for (const auto& [name, inventory] : provider.inventories()) totals[name] = inventory.total();
@@ -53,6 +36,28 @@ std::string ConsumerWords(const pb::Consumer& consumer) {
     return words + consumer.allocations(0).provider_uuid();
   }
   return absl::StrCat(words, consumer.allocations_size(), " providers");
+}
+
+std::string Line(const std::string& revision, const std::string& time, const std::string& what,
+                 const Words& words, const std::string& actor) {
+  std::string details = words.details;
+  if (!actor.empty()) absl::StrAppend(&details, details.empty() ? "" : "  ", "by ", actor);
+  std::string line = absl::StrFormat(kLine, revision, time, what, words.kind, words.key, details);
+  absl::StripTrailingAsciiWhitespace(&line);
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string KindWords(pb::EntityKind kind) {
+  switch (kind) {
+    case pb::ENTITY_KIND_PROVIDER_USAGE:
+      return "usage";
+    case pb::ENTITY_KIND_RESOURCE_CLASS:
+      return "class";
+    default:
+      return absl::AsciiStrToLower(ShortName(pb::EntityKind_Name(kind), "ENTITY_KIND_"));
+  }
 }
 
 Words WordsOf(const pb::Entity& entity) {
@@ -84,17 +89,6 @@ Words WordsOf(const pb::Entity& entity) {
   }
   return {"other", "", "of a kind that this berth does not know"};
 }
-
-std::string Line(const std::string& revision, const std::string& time, const std::string& what,
-                 const Words& words, const std::string& actor) {
-  std::string details = words.details;
-  if (!actor.empty()) absl::StrAppend(&details, details.empty() ? "" : "  ", "by ", actor);
-  std::string line = absl::StrFormat(kLine, revision, time, what, words.kind, words.key, details);
-  absl::StripTrailingAsciiWhitespace(&line);
-  return line + "\n";
-}
-
-}  // namespace
 
 std::string WatchHeader() {
   return Line("REVISION", "TIME", "WHAT", {"KIND", "KEY", "DETAILS"}, "");

@@ -8,6 +8,15 @@
 
 namespace berth::cli {
 
+// An entity in words: what kind of thing, which one, and what it is like.
+struct Words {
+  std::string kind;
+  std::string key;
+  std::string details;
+};
+Words WordsOf(const placement::v1::Entity& entity);
+std::string KindWords(placement::v1::EntityKind kind);
+
 // The header of the lines that follow.
 std::string WatchHeader();
 // A line for each change of `response`; empty where it has none.
