@@ -7,7 +7,6 @@
 
 #include "placement/import_form.h"
 #include "services/wire_inventory.h"
-#include "services/wire_report.h"
 
 namespace berth::services {
 

@@ -32,7 +32,7 @@ ImportLedger Fleet(int count) {
       ImportedProvider& provider = import.providers.emplace_back();
       provider.record = ++record;
       provider.id = id;
-      provider.name = absl::StrCat(id == host ? "host" : "child", i);
+      provider.name = absl::StrCat(id == host ? "large" : "part", i);
       if (id == child) provider.parent = host;
       provider.inventories = {{"CUSTOM_LARGE", {8}}};
       provider.aggregates = {AggregateId{Uuid{72, static_cast<uint64_t>(i % 7)}}};
@@ -120,8 +120,10 @@ TEST(LedgerImport, NobodyTakesItForAPausedProcess) {
   std::atomic<bool> importing{false}, waited{false};
   LedgerRunner other(OptionsFor(url));
   LedgerOptions options = OptionsFor(url);
+  std::future<Decision> meanwhile;
   options.at_step = [&](LedgerStep step) {
     if (step != LedgerStep::kBeforeWrite || !importing || waited) return;
+    meanwhile = other.Begin(WithId(NewProvider(1), ""));
     waited = LedgerRunner::Eventually([&] {
       return other.told().find("the ledger's lock is held by another process") != std::string::npos;
     });
@@ -129,7 +131,6 @@ TEST(LedgerImport, NobodyTakesItForAPausedProcess) {
   LedgerRunner runner(options);
   importing = true;
   auto decision = runner.Begin(WithId(Fleet(1'000), ""));
-  auto meanwhile = other.Begin(WithId(NewProvider(1), ""));
   ASSERT_TRUE(decision.get().status.ok());
   EXPECT_TRUE(waited);
   EXPECT_TRUE(meanwhile.get().status.ok());
