@@ -85,12 +85,6 @@ void CountField(Form& form, absl::string_view field, size_t count, size_t max) {
              absl::StrCat("must name 1 to ", max, ", names ", count));
 }
 
-void AtMostField(Form& form, absl::string_view field, size_t count, size_t max) {
-  if (count <= max) return;
-  form.Fault(kInvalidField, std::string(field),
-             absl::StrCat("must name ", max, " at most, names ", count));
-}
-
 void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers) {
   for (size_t i = 0; i < consumers.size(); ++i) {
     const ConsumerAllocations& consumer = consumers[i];

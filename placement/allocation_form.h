@@ -22,8 +22,6 @@ inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
 void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers);
 // A fault unless `count` is 1 to `max`; `field` names the list.
 void CountField(Form& form, absl::string_view field, size_t count, size_t max);
-// The same where none is fine.
-void AtMostField(Form& form, absl::string_view field, size_t count, size_t max);
 
 // Faults of the amounts asked of one provider: at least one class, each once, and each amount as
 // `amount_fits` has it, else "FIELD must be RANGE". `field` names the amounts.

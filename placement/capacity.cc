@@ -36,6 +36,11 @@ bool RoomAllows(Amount capacity, Amount used_before, Amount used_after) {
   return used_after <= capacity || used_after <= used_before;
 }
 
+Amount AddCapped(Amount a, Amount b) {
+  Amount sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<Amount>::max() : sum;
+}
+
 bool Fits(const Inventory& inventory, Amount capacity, Amount used, Amount amount) {
   return UnitsAllow(inventory, amount) && amount <= capacity - used;
 }

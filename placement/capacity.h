@@ -26,6 +26,10 @@ Amount SmallestOf(const Inventory& inventory);
 // Whether one more allocation of `amount` fits (P-30): units and room.
 bool Fits(const Inventory& inventory, Amount capacity, Amount used, Amount amount);
 
+// The sum, or the largest int64 where it is larger: capacities reach that far. REQUIRES: `b` is not
+// negative.
+Amount AddCapped(Amount a, Amount b);
+
 }  // namespace berth::placement
 
 #endif  // BERTH_PLACEMENT_CAPACITY_H_

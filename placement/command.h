@@ -218,6 +218,7 @@ struct RegisterService {
   Uuid incarnation;
   std::string machine_id;
   std::string version;
+  Uuid id;  // drawn for the record, should this make one
 };
 // The process that holds the stream judged it: up or down.
 struct MarkService {

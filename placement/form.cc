@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "placement/catalog.h"
 
@@ -29,6 +30,10 @@ int64_t CodePoints(absl::string_view text) {
 
 void Form::Fault(absl::string_view reason, std::string field, absl::string_view why,
                  FaultItem metadata) {
+  if (found_.size() >= kItemsMax) {
+    ++more_;
+    return;
+  }
   std::string message = absl::StrCat(field, " ", why);
   metadata["field"] = std::move(field);
   found_.push_back({std::string(reason), std::move(message), std::move(metadata)});
@@ -39,6 +44,13 @@ void Form::Length(absl::string_view field, absl::string_view text, int64_t min, 
   if (length >= min && length <= max) return;
   Fault(kInvalidField, std::string(field),
         absl::StrCat("must have ", min, " to ", max, " characters, has ", length));
+}
+
+void Form::Line(absl::string_view field, absl::string_view text) {
+  const bool breaks = std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+  });
+  if (breaks) Fault(kInvalidField, std::string(field), "must have no control characters");
 }
 
 void Form::UpperName(absl::string_view field, absl::string_view name) {
@@ -55,8 +67,16 @@ absl::Status Form::status() const {
     if (found.reason == reason) items.push_back(found.item);
   }
   std::string message = found_.front().message;
-  if (found_.size() > 1) absl::StrAppend(&message, "; ", found_.size() - 1, " more faults of form");
+  const size_t others = found_.size() - 1 + more_;
+  if (others > 0) absl::StrAppend(&message, "; ", others, " more faults of form");
   return Refuse(absl::StatusCode::kInvalidArgument, reason, message, items);
+}
+
+bool AtMostField(Form& form, absl::string_view field, size_t count, size_t max) {
+  if (count <= max) return true;
+  form.Fault(kInvalidField, std::string(field),
+             absl::StrCat("must name ", max, " at most, names ", count));
+  return false;
 }
 
 void RequireGenerationField(Form& form, bool present) {

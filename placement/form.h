@@ -1,7 +1,8 @@
 // Form: what a command must look like before the state is asked, and all that is wrong with one.
 //
 // Every rule begins here. Faults are collected in request order; the refusal carries the reason of
-// the first and every fault with that reason. A local value of one decision; not shared.
+// the first and every fault with that reason, of the first kItemsMax: more are only counted, for a
+// request may be wrong in millions of places. A local value of one decision; not shared.
 #ifndef BERTH_PLACEMENT_FORM_H_
 #define BERTH_PLACEMENT_FORM_H_
 
@@ -32,6 +33,8 @@ class Form {
              FaultItem metadata = {});
   // INVALID_FIELD unless `text` has `min`..`max` characters.
   void Length(absl::string_view field, absl::string_view text, int64_t min, int64_t max);
+  // INVALID_FIELD where `text` has a control character: it would break the lines it is told in.
+  void Line(absl::string_view field, absl::string_view text);
   // INVALID_FIELD unless `name` has the form of any class or trait (P-21).
   void UpperName(absl::string_view field, absl::string_view name);
 
@@ -44,8 +47,20 @@ class Form {
     std::string message;
     FaultItem item;
   };
-  std::vector<Found> found_;
+  std::vector<Found> found_;  // kItemsMax at most
+  size_t more_ = 0;           // that were found beside those
 };
+
+// A fault where a list holds more than `max`; whether it does not. Only then each is worth a look.
+bool AtMostField(Form& form, absl::string_view field, size_t count, size_t max);
+
+// What one provider may have.
+inline constexpr size_t kTraitsMax = 1024;
+inline constexpr size_t kAggregatesMax = 1024;
+inline constexpr size_t kInventoriesMax = 256;
+// What one query may ask for: any-of terms in a list, and names and uuids in all of it.
+inline constexpr size_t kTermsMax = 64;
+inline constexpr size_t kQueryNamesMax = 4096;
 
 // GENERATION_REQUIRED where `present` is false (P-96).
 void RequireGenerationField(Form& form, bool present);

@@ -6,7 +6,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace berth::placement {
 
@@ -82,7 +81,7 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
     items.reserve(unknown.size());
     for (const std::string& name : unknown) items.push_back({{"trait", name}});
     return Refuse(absl::StatusCode::kNotFound, "TRAIT_NOT_FOUND",
-                  absl::StrCat("there is no trait ", absl::StrJoin(unknown, ", ")), items);
+                  absl::StrCat("there is no trait ", ListOf(unknown)), items);
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

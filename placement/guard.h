@@ -18,7 +18,8 @@
 
 namespace berth::placement {
 
-// Refuses with the items that a stage found, if any; `message` is that of the first.
+// Refuses with the items that a stage found, if any; `message` is that of the first and is told how
+// many there are besides.
 absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
                        const std::vector<FaultItem>& items);
 

@@ -17,6 +17,7 @@ InventoryRow MakeRow(ClassId resource_class, const Inventory& inventory) {
 
 void InventoryListFields(Form& form, const std::string& field,
                          const std::vector<NamedInventory>& inventories) {
+  if (!AtMostField(form, field, inventories.size(), kInventoriesMax)) return;
   std::vector<absl::string_view> names;
   for (size_t i = 0; i < inventories.size(); ++i) {
     InventoryFields(form, absl::StrCat(field, "[", inventories[i].resource_class, "]"),
@@ -47,7 +48,7 @@ absl::StatusOr<std::vector<InventoryRow>> ResolveInventories(
   }
   if (!items.empty()) {
     return Refuse(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND",
-                  absl::StrCat("there is no resource class ", absl::StrJoin(unknown, ", ")), items);
+                  absl::StrCat("there is no resource class ", ListOf(unknown)), items);
   }
   std::sort(rows.begin(), rows.end(), ByClass);
   return rows;

@@ -10,7 +10,8 @@
 namespace berth::placement {
 namespace {
 
-constexpr size_t kTermsMax = 62;  // that are told apart; more are not asked for together
+constexpr size_t kTermsToldApart = 62;  // more are not asked for together
+constexpr size_t kReachedMax = 65536;   // sets of terms that are kept
 
 bool IsAmount(const Rung& rung) {
   return rung.constraint.kind == ConstraintKind::kInventory ||
@@ -189,7 +190,7 @@ bool Ladder::TraitsCanBeMet(int rung, const Standing& standing) const {
     std::set<uint64_t> masks;
     for (int server : standing.domains[n]) {
       uint64_t mask = 0;
-      for (size_t term = 0; term < std::min(terms, kTermsMax); ++term) {
+      for (size_t term = 0; term < std::min(terms, kTermsToldApart); ++term) {
         const bool met = HasOneOf(standing.servers[server].config(), required[term]);
         mask |= static_cast<uint64_t>(met) << term;
       }
@@ -198,12 +199,16 @@ bool Ladder::TraitsCanBeMet(int rung, const Standing& standing) const {
     for (int i = 0; i < needs_[n].count; ++i) {
       std::set<uint64_t> further;
       for (uint64_t before : reached) {
+        budget_.left -= static_cast<int64_t>(masks.size());
+        if (further.size() > kReachedMax && !plan_.slots_interact) budget_.left = 0;
+        // Where slots interact the last rung, a search of the whole plan, says what this one cannot.
+        if (budget_.spent() || further.size() > kReachedMax) return true;
         for (uint64_t mask : masks) further.insert(before | mask);
       }
       reached = std::move(further);
     }
   }
-  const uint64_t all = (uint64_t{1} << std::min(terms, kTermsMax)) - 1;
+  const uint64_t all = (uint64_t{1} << std::min(terms, kTermsToldApart)) - 1;
   return reached.contains(all);
 }
 

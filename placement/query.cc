@@ -5,7 +5,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "placement/capacity.h"
 #include "placement/check.h"
 #include "placement/form.h"
@@ -26,7 +25,22 @@ struct Wanted {
   std::vector<ClassAmount> resources;
 };
 
+// How much the filter asks for, before anything in it is looked at: all of it is asked of each
+// provider.
+absl::Status CheckSize(const ProviderFilter& filter) {
+  Form form;
+  AtMostField(form, "member_of", filter.member_of.size(), kTermsMax);
+  AtMostField(form, "required_traits", filter.required.size(), kTermsMax);
+  AtMostField(form, "resources", filter.resources.size(), kInventoriesMax);
+  size_t names = filter.forbidden.size() + filter.forbidden_aggregates.size();
+  for (const auto& term : filter.member_of) names += term.size();
+  for (const auto& term : filter.required) names += term.size();
+  AtMostField(form, "the filter", names, kQueryNamesMax);
+  return form.status();
+}
+
 absl::Status CheckForm(const ProviderFilter& filter) {
+  if (absl::Status size = CheckSize(filter); !size.ok()) return size;
   Form form;
   if (filter.name && filter.name->empty()) {
     form.Fault(kInvalidField, "name", "must not be empty");
@@ -84,7 +98,7 @@ absl::Status ResolveClasses(const State& state, const ProviderFilter& filter, Wa
   items.reserve(unknown.size());
   for (const std::string& name : unknown) items.push_back({{"resource_class", name}});
   return Refuse(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND",
-                absl::StrCat("there is no resource class ", absl::StrJoin(unknown, ", ")), items);
+                absl::StrCat("there is no resource class ", ListOf(unknown)), items);
 }
 
 // Whether the provider passes all that Wanted asks of it alone (P-70..P-77).

@@ -26,8 +26,8 @@ struct ProviderFilter {
 };
 
 // The matching providers by rising id, after `after`, `limit` at the most; `more` says whether
-// others follow (P-79). Fails, in this order, with INVALID_ARGUMENT for an empty name or term or an
-// amount out of range, NOT_FOUND / TRAIT_NOT_FOUND and NOT_FOUND / RESOURCE_CLASS_NOT_FOUND, each
+// others follow (P-79). Fails, in this order, with INVALID_ARGUMENT for a filter that asks
+// for too much, then for an empty name or term or an amount out of range, NOT_FOUND / TRAIT_NOT_FOUND and NOT_FOUND / RESOURCE_CLASS_NOT_FOUND, each
 // with all that are unknown. REQUIRES: limit > 0.
 struct ProviderPage {
   std::vector<ProviderPlace> providers;

@@ -1,19 +1,21 @@
 #include "placement/refusal.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "placement/check.h"
 
 namespace berth::placement {
 namespace {
 
 // The payload is a row of texts, each behind its length, since a text may hold anything: the
-// reason, the delay in microseconds or nothing, and for each item its number of pairs and then keys
-// and values in turn.
+// reason, the delay in microseconds or nothing, how many items are left out, and for each other item
+// its number of pairs and then keys and values in turn.
 constexpr absl::string_view kPayload = "berth.refusal";
 
 void Write(absl::string_view text, std::string& payload) {
@@ -53,9 +55,10 @@ absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::strin
   std::string payload;
   Write(reason, payload);
   Write(retry_after ? absl::StrCat(absl::ToInt64Microseconds(*retry_after)) : "", payload);
-  for (const FaultItem& item : items) {
-    Write(absl::StrCat(item.size()), payload);
-    for (const auto& [key, value] : item) {
+  Write(absl::StrCat(items.size() - std::min(items.size(), kItemsMax)), payload);
+  for (size_t i = 0; i < items.size() && i < kItemsMax; ++i) {
+    Write(absl::StrCat(items[i].size()), payload);
+    for (const auto& [key, value] : items[i]) {
       Write(key, payload);
       Write(value, payload);
     }
@@ -63,6 +66,12 @@ absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::strin
   absl::Status status(code, message);
   status.SetPayload(kPayload, absl::Cord(std::move(payload)));
   return status;
+}
+
+std::string ListOf(const std::vector<std::string>& names) {
+  if (names.size() <= kItemsMax) return absl::StrJoin(names, ", ");
+  return absl::StrCat(absl::StrJoin(names.begin(), names.begin() + kItemsMax, ", "), " and ",
+                      names.size() - kItemsMax, " more");
 }
 
 std::optional<Refusal> RefusalOf(const absl::Status& status) {
@@ -75,6 +84,7 @@ std::optional<Refusal> RefusalOf(const absl::Status& status) {
   if (const std::optional<int64_t> delay = reader.Number()) {
     refusal.retry_after = absl::Microseconds(*delay);
   }
+  refusal.omitted = static_cast<size_t>(reader.Number().value_or(0));
   while (!reader.AtEnd()) {
     const std::optional<int64_t> pairs = reader.Number();
     BERTH_CHECK(pairs);

@@ -23,17 +23,25 @@ namespace berth::placement {
 // (P-236).
 using FaultItem = std::map<std::string, std::string>;
 
+// Of the items that one refusal carries. More tell nobody more and fit into no answer.
+inline constexpr size_t kItemsMax = 100;
+
 struct Refusal {
   std::string reason;
-  std::vector<FaultItem>
-      items;  // all violations of the failing stage, in request order; may be empty
+  // The violations of the failing stage in request order, the first kItemsMax; may be empty.
+  std::vector<FaultItem> items;
+  size_t omitted = 0;                         // violations beyond those
   std::optional<absl::Duration> retry_after;  // where waiting helps: a full queue
 };
 
-// REQUIRES: `code` is not OK. Items may hold any text: a name, a project.
+// REQUIRES: `code` is not OK. Items may hold any text: a name, a project. Those after the first
+// kItemsMax are left out.
 absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::string_view message,
                     const std::vector<FaultItem>& items = {},
                     std::optional<absl::Duration> retry_after = std::nullopt);
+
+// The names as a message lists them: "A, B and 3 more" where there are more than kItemsMax.
+std::string ListOf(const std::vector<std::string>& names);
 
 // What `status` carries, or nothing where Refuse did not make it.
 std::optional<Refusal> RefusalOf(const absl::Status& status);

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kNameMax = 200;            // P-10
 constexpr int64_t kTextMax = 255;            // T-1
+constexpr size_t kProvidersMax = 2000;       // of one node, and of what it says has gone
 constexpr size_t kFactsBytesMax = 64 << 10;  // fleet.h
 
 using Ids = absl::flat_hash_set<ProviderId>;
@@ -30,6 +31,11 @@ void ParentField(Form& form, const std::string& field, const ApplyReport& report
   }
 }
 
+void TraitFields(Form& form, const std::string& field, const std::vector<std::string>& traits) {
+  if (!AtMostField(form, field, traits.size(), kTraitsMax)) return;
+  for (const std::string& trait : traits) form.UpperName(field, trait);
+}
+
 void ProviderFields(Form& form, size_t at, const ApplyReport& report, const Ids& before) {
   const ReportedProvider& provider = report.providers[at];
   const std::string field = absl::StrCat("providers[", at, "]");
@@ -44,12 +50,8 @@ void ProviderFields(Form& form, size_t at, const ApplyReport& report, const Ids&
   }
   ParentField(form, absl::StrCat(field, ".parent"), report, provider, before);
   InventoryListFields(form, absl::StrCat(field, ".inventories"), provider.inventories);
-  for (const std::string& trait : provider.traits_present) {
-    form.UpperName(absl::StrCat(field, ".traits_present"), trait);
-  }
-  for (const std::string& trait : provider.traits_absent) {
-    form.UpperName(absl::StrCat(field, ".traits_absent"), trait);
-  }
+  TraitFields(form, absl::StrCat(field, ".traits_present"), provider.traits_present);
+  TraitFields(form, absl::StrCat(field, ".traits_absent"), provider.traits_absent);
 }
 
 // A snapshot says what goes by not naming it; a delta names it, and nothing else about it.
@@ -82,8 +84,13 @@ void NamesOnce(Form& form, const std::vector<ReportedProvider>& providers) {
 
 absl::Status CheckForm(const ApplyReport& report) {
   Form form;
+  AtMostField(form, "providers", report.providers.size(), kProvidersMax);
+  AtMostField(form, "removed", report.removed.size(), kProvidersMax);
+  if (absl::Status status = form.status(); !status.ok()) return status;
   form.Length("host", report.host, 1, kTextMax);
   form.Length("node_name", report.node_name, 1, kNameMax);
+  form.Line("host", report.host);
+  form.Line("node_name", report.node_name);
   form.Length("digest", report.digest, 0, kTextMax);
   if (report.facts && report.facts->size() > kFactsBytesMax) {
     form.Fault(

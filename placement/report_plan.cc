@@ -12,9 +12,22 @@
 namespace berth::placement {
 namespace {
 
+constexpr size_t kNewNamesMax = 256;  // of one report: the catalog forgets none
+
 absl::Status Denied(const std::string& message, ProviderId provider) {
   return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED", message,
                 {{{"provider", provider.ToString()}}});
+}
+
+// The id of a custom name that the catalog does not have: what the report brought it under before,
+// else the next. `next` is the catalog's.
+template <typename Id, typename Put>
+Id Added(absl::string_view name, uint32_t next, absl::flat_hash_map<absl::string_view, Id>& ids,
+         std::vector<Put>& puts) {
+  const auto fresh = static_cast<Id>(next + static_cast<uint32_t>(puts.size()));
+  const auto [at, is_new] = ids.try_emplace(name, fresh);
+  if (is_new) puts.push_back({at->second, std::string(name)});
+  return at->second;
 }
 
 std::string GenerationText(std::optional<Generation> generation) {
@@ -181,13 +194,9 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at) {
   std::vector<InventoryRow> rows;
   for (const NamedInventory& named : provider.inventories) {
     std::optional<ClassId> id = state_.catalog().classes.Find(named.resource_class);
-    for (const ClassPut& added : new_classes_) {
-      if (!id && added.name == named.resource_class) id = added.id;
-    }
     if (!id && IsCustomName(named.resource_class)) {
       const auto next = static_cast<uint32_t>(state_.catalog().classes.NextId());
-      id = static_cast<ClassId>(next + static_cast<uint32_t>(new_classes_.size()));
-      new_classes_.push_back({*id, named.resource_class});
+      id = Added(named.resource_class, next, classes_, new_classes_);
     }
     if (!id) return RequireClass(state_, named.resource_class).status();
     rows.push_back(MakeRow(*id, named.inventory));
@@ -213,18 +222,13 @@ std::vector<TraitId> ReportPlan::ResolveTraits(size_t at) {
   }
   for (const std::string& name : provider.traits_present) {
     std::optional<TraitId> id = state_.catalog().traits.Find(name);
-    for (const TraitPut& added : new_traits_) {
-      if (!id && added.name == name) id = added.id;
-    }
     if (!id && IsCustomName(name)) {
       const auto next = static_cast<uint32_t>(state_.catalog().traits.NextId());
-      id = static_cast<TraitId>(next + static_cast<uint32_t>(new_traits_.size()));
-      new_traits_.push_back({*id, name});
+      id = Added(name, next, trait_ids_, new_traits_);
     }
     if (id) {
       traits.push_back(*id);
-    } else if (std::find(unknown_traits_.begin(), unknown_traits_.end(), name) ==
-               unknown_traits_.end()) {
+    } else if (unknown_.insert(name).second) {
       unknown_traits_.push_back(name);
     }
   }
@@ -240,6 +244,11 @@ absl::Status ReportPlan::ResolveContent() {
     if (!rows.ok()) return rows.status();
     rows_.push_back(*std::move(rows));
     traits_.push_back(ResolveTraits(i));
+    if (new_classes_.size() + new_traits_.size() <= kNewNamesMax) continue;
+    return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
+                  absl::StrCat("providers must not bring more than ", kNewNamesMax,
+                               " new classes and traits at once"),
+                  {{{"field", "providers"}}});
   }
   return absl::OkStatus();
 }
@@ -297,11 +306,14 @@ absl::Status ReportPlan::CheckLoops() const {
   // A snapshot cannot make one: its entries stand below entries before them, up to the root.
   if (report_.complete) return absl::OkStatus();
   const size_t steps_max = static_cast<size_t>(root_->tree->size()) + report_.providers.size();
+  absl::flat_hash_set<ProviderId> passed;  // on a way that ended at the node's root
   for (const ReportedProvider& provider : report_.providers) {
     std::optional<ProviderId> above = provider.parent;
-    for (size_t steps = 0; above && steps <= steps_max; ++steps) {
+    std::vector<ProviderId> way;
+    while (above && way.size() <= steps_max) {
+      way.push_back(*above);
       const auto entry = entry_of_.find(*above);
-      if (*above == report_.node) {
+      if (*above == report_.node || passed.contains(*above)) {
         above = std::nullopt;
       } else if (entry != entry_of_.end()) {
         above = report_.providers[entry->second].parent;
@@ -309,6 +321,7 @@ absl::Status ReportPlan::CheckLoops() const {
         above = state_.FindProvider(*above)->config().parent;
       }
     }
+    passed.insert(way.begin(), way.end());
     if (!above) continue;
     return Refuse(absl::StatusCode::kInvalidArgument, "PROVIDER_LOOP",
                   absl::StrCat("provider ", provider.name, " would stand below itself"),

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "placement/command.h"
@@ -50,8 +51,9 @@ class ReportPlan {
   absl::Status CheckGenerations() const;
   // No provider stands below itself afterwards: INVALID_ARGUMENT with PROVIDER_LOOP.
   absl::Status CheckLoops() const;
-  // INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE; custom classes and traits that
-  // are new get their ids (T-194).
+  // INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE, provider by provider; custom
+  // classes and traits that are new get their ids (T-194), but INVALID_FIELD where they are too many
+  // for one report.
   absl::Status ResolveContent();
 
   // What the report does. REQUIRES: every stage passed.
@@ -84,7 +86,10 @@ class ReportPlan {
   // What ResolveContent found, parallel to the report's providers.
   std::vector<std::vector<InventoryRow>> rows_;
   std::vector<std::vector<TraitId>> traits_;
-  std::vector<std::string> unknown_traits_;
+  std::vector<std::string> unknown_traits_;                    // each once
+  absl::flat_hash_set<absl::string_view> unknown_;             // the same; keys are the report's
+  absl::flat_hash_map<absl::string_view, ClassId> classes_;    // of new_classes_
+  absl::flat_hash_map<absl::string_view, TraitId> trait_ids_;  // of new_traits_
   std::vector<ClassPut> new_classes_;
   std::vector<TraitPut> new_traits_;
 };

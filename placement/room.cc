@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "placement/anchor_walk.h"
+#include "placement/capacity.h"
 #include "placement/refusal.h"
 
 namespace berth::placement {
@@ -76,7 +77,7 @@ class RoomCount {
       const int64_t count = CountUnder(*tree);
       if (count > 0) room_.roots.push_back({(*tree)->root_id(), count});
       const bool is_apart = walk_.foreign().empty() && !HoldsSharing(**tree);
-      room_.total_count += is_apart ? count : Exhaust(*tree, overlay);
+      room_.total_count = AddCapped(room_.total_count, is_apart ? count : Exhaust(*tree, overlay));
     }
     room_.root_count = static_cast<int64_t>(room_.roots.size());
     room_.truncated = steps_.spent();
@@ -121,7 +122,7 @@ class RoomCount {
       // moves with the room is the exception.
       const int64_t times = plan_.spreads.empty() ? TimesOf(takes) : 1;
       for (const Take& take : takes) Apply(take, times, overlay);
-      count += times;
+      count = AddCapped(count, times);
     }
     return count;
   }

@@ -24,7 +24,7 @@ ServiceRecord NewService(const RegisterService& command, const RuleContext& cont
   ServiceRecord service;
   service.host = command.host;
   service.binary = command.binary;
-  service.id = command.incarnation;  // that of its first process: unique, and drawn by nobody else
+  service.id = command.id;
   service.created_at = context.now;
   return service;
 }
@@ -83,6 +83,11 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   Form form;
   form.Length("host", command.host, 1, kTextMax);
   form.Length("binary", command.binary, 1, kTextMax);
+  form.Line("host", command.host);
+  form.Line("binary", command.binary);
+  if (command.incarnation == Uuid{}) {
+    form.Fault(kInvalidField, "incarnation", "must not be the nil uuid");
+  }
   form.Length("machine_id", command.machine_id, 0, kTextMax);
   form.Length("version", command.version, 0, kTextMax);
   if (absl::Status status = form.status(); !status.ok()) return status;

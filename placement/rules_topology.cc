@@ -56,10 +56,12 @@ void ProviderFields(Form& form, size_t at, const ProviderTopology& wanted) {
   if (wanted.inventories) {
     InventoryListFields(form, FieldOf(at, "inventories"), *wanted.inventories);
   }
-  if (wanted.traits) {
+  if (wanted.traits &&
+      AtMostField(form, FieldOf(at, "traits"), wanted.traits->size(), kTraitsMax)) {
     for (const std::string& trait : *wanted.traits) form.UpperName(FieldOf(at, "traits"), trait);
   }
-  if (wanted.aggregates) {
+  if (wanted.aggregates && AtMostField(form, FieldOf(at, "aggregate_uuids"),
+                                       wanted.aggregates->size(), kAggregatesMax)) {
     EachOnce<AggregateId>(form, "aggregate", FieldOf(at, "aggregate_uuids"), *wanted.aggregates,
                           [](AggregateId id) { return id; });
   }

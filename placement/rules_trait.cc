@@ -29,7 +29,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& comm
                                const RuleContext& context) {
   Form form;
   RequireGenerationField(form, command.expected_generation.has_value());
-  for (size_t i = 0; i < command.traits.size(); ++i) {
+  const bool few = AtMostField(form, "traits", command.traits.size(), kTraitsMax);
+  for (size_t i = 0; few && i < command.traits.size(); ++i) {
     form.UpperName(absl::StrCat("traits[", i, "]"), command.traits[i]);
   }
   if (absl::Status status = form.status(); !status.ok()) return status;
@@ -62,9 +63,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderAggregates& 
                                const RuleContext& context) {
   Form form;
   RequireGenerationField(form, command.expected_generation.has_value());
+  const bool few = AtMostField(form, "aggregates", command.aggregates.size(), kAggregatesMax);
   std::vector<AggregateId> aggregates = command.aggregates;
   std::sort(aggregates.begin(), aggregates.end());
-  for (size_t i = 1; i < aggregates.size(); ++i) {
+  for (size_t i = 1; few && i < aggregates.size(); ++i) {
     if (aggregates[i] == aggregates[i - 1]) {
       form.Fault(kDuplicateParameter, "aggregates",
                  absl::StrCat("names ", aggregates[i].ToString(), " twice"));

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kSuffixLengthMax = 64;
 constexpr int kSuffixedMax = 64;     // groups
 constexpr int kSpreadMax = 16;       // providers
+constexpr size_t kSetsMax = 64;      // of suffixes, in each field
 constexpr size_t kWeightsMax = 256;  // more could not be added up
 
 bool IsSuffix(absl::string_view text) {
@@ -58,7 +59,7 @@ void CheckAggregateTerms(Form& form, const std::string& field,
 void CheckWeights(Form& form, const std::string& field, const std::vector<NamedWeight>& weights,
                   double least) {
   if (weights.size() > kWeightsMax) {
-    form.Fault(kInvalidField, field, absl::StrCat("must not give more than ", kWeightsMax));
+    return form.Fault(kInvalidField, field, absl::StrCat("must not give more than ", kWeightsMax));
   }
   for (const NamedWeight& each : weights) {
     form.UpperName(field, each.name);
@@ -66,6 +67,46 @@ void CheckWeights(Form& form, const std::string& field, const std::vector<NamedW
     form.Fault(kInvalidField, field,
                absl::StrCat("must give ", each.name, " a weight from ", least, " to ", kWeightMax));
   }
+}
+
+template <typename Name>
+size_t NamesIn(const std::vector<std::vector<Name>>& terms) {
+  size_t names = 0;
+  for (const std::vector<Name>& term : terms) names += term.size();
+  return names;
+}
+
+// Every field that holds sets of suffixes, by its name.
+using SuffixSets = std::vector<std::vector<std::string>>;
+std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const CandidateRequest& request) {
+  return {{"same_subtree", &request.same_subtree},
+          {"isolate", &request.isolate},
+          {"separate_subtrees", &request.separate_subtrees}};
+}
+
+// How much is asked for, before anything of it is looked at: every term and name is tried on every
+// provider, and a step of the budget is as dear as the request is long.
+absl::Status CheckSize(const CandidateRequest& request) {
+  Form form;
+  const bool few_groups = AtMostField(form, "groups", request.groups.size(), kSuffixedMax + 1);
+  size_t names = request.root_forbidden.size() + request.root_forbidden_aggregates.size() +
+                 NamesIn(request.root_required) + NamesIn(request.root_member_of);
+  AtMostField(form, "root_required", request.root_required.size(), kTermsMax);
+  AtMostField(form, "root_member_of", request.root_member_of.size(), kTermsMax);
+  for (const auto& [field, sets] : SetFields(request)) {
+    AtMostField(form, field, sets->size(), kSetsMax);
+    names += NamesIn(*sets);
+  }
+  for (const RequestGroup& group : request.groups) {
+    if (!few_groups) break;
+    const std::string field = FieldOf(request, group);
+    AtMostField(form, field + ".required_traits", group.required.size(), kTermsMax);
+    AtMostField(form, field + ".member_of", group.member_of.size(), kTermsMax);
+    names += group.resources.size() + group.max_providers.size() + group.forbidden.size() +
+             group.forbidden_aggregates.size() + NamesIn(group.required) + NamesIn(group.member_of);
+  }
+  AtMostField(form, "the query", names, kQueryNamesMax);
+  return form.status();
 }
 
 absl::Status CheckOuterForm(const CandidateRequest& request) {
@@ -105,14 +146,6 @@ absl::Status CheckRootTraits(const CandidateRequest& request) {
                {{"trait", set.front()}});
   }
   return form.status();
-}
-
-// Every field that holds sets of suffixes, by its name.
-using SuffixSets = std::vector<std::vector<std::string>>;
-std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const CandidateRequest& request) {
-  return {{"same_subtree", &request.same_subtree},
-          {"isolate", &request.isolate},
-          {"separate_subtrees", &request.separate_subtrees}};
 }
 
 absl::Status CheckSetForm(const CandidateRequest& request) {
@@ -252,11 +285,12 @@ absl::Status CheckPolicy(const CandidateRequest& request) {
 }  // namespace
 
 absl::Status CheckRequest(const CandidateRequest& request) {
-  // The order is part of the interface (P-175).
+  // The order is part of the interface (P-175); how much is asked for comes before all.
   constexpr absl::Status (*kStages[])(const CandidateRequest&) = {
-      CheckOuterForm,     CheckRootTraits,          CheckSetForm,
-      CheckGroupFields,   CheckSomethingIsAskedFor, CheckResourceless,
-      CheckSuffixesExist, CheckGroupTraits,         CheckPolicy};
+      CheckSize,         CheckOuterForm,     CheckRootTraits,
+      CheckSetForm,      CheckGroupFields,   CheckSomethingIsAskedFor,
+      CheckResourceless, CheckSuffixesExist, CheckGroupTraits,
+      CheckPolicy};
   for (const auto& stage : kStages) {
     if (absl::Status status = stage(request); !status.ok()) return status;
   }

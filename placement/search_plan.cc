@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "placement/refusal.h"
@@ -19,12 +20,12 @@ class Names {
 
   ClassId Class(const std::string& name) {
     const std::optional<ClassId> id = catalog_.classes.Find(name);
-    if (!id) Add(unknown_classes_, name);
+    if (!id) unknown_classes_.Add(name);
     return id.value_or(ClassId{});
   }
   TraitId Trait(const std::string& name) {
     const std::optional<TraitId> id = catalog_.traits.Find(name);
-    if (!id) Add(unknown_traits_, name);
+    if (!id) unknown_traits_.Add(name);
     return id.value_or(TraitId{});
   }
   std::vector<TraitId> Traits(const std::vector<std::string>& names) {
@@ -45,31 +46,36 @@ class Names {
 
   // NOT_FOUND naming every unknown one; the reason is that of the classes where there are any.
   absl::Status status() const {
-    if (unknown_classes_.empty() && unknown_traits_.empty()) return absl::OkStatus();
+    if (unknown_classes_.names.empty() && unknown_traits_.names.empty()) return absl::OkStatus();
     std::vector<FaultItem> items;
-    for (const std::string& name : unknown_classes_) items.push_back({{"resource_class", name}});
-    for (const std::string& name : unknown_traits_) items.push_back({{"trait", name}});
+    for (const std::string& name : unknown_classes_.names)
+      items.push_back({{"resource_class", name}});
+    for (const std::string& name : unknown_traits_.names) items.push_back({{"trait", name}});
     std::vector<std::string> sentences;
-    if (!unknown_classes_.empty()) {
-      sentences.push_back(
-          absl::StrCat("no resource class ", absl::StrJoin(unknown_classes_, ", ")));
+    if (!unknown_classes_.names.empty()) {
+      sentences.push_back(absl::StrCat("no resource class ", ListOf(unknown_classes_.names)));
     }
-    if (!unknown_traits_.empty()) {
-      sentences.push_back(absl::StrCat("no trait ", absl::StrJoin(unknown_traits_, ", ")));
+    if (!unknown_traits_.names.empty()) {
+      sentences.push_back(absl::StrCat("no trait ", ListOf(unknown_traits_.names)));
     }
     return Refuse(absl::StatusCode::kNotFound,
-                  unknown_classes_.empty() ? "TRAIT_NOT_FOUND" : "RESOURCE_CLASS_NOT_FOUND",
+                  unknown_classes_.names.empty() ? "TRAIT_NOT_FOUND" : "RESOURCE_CLASS_NOT_FOUND",
                   absl::StrJoin(sentences, "; "), items);
   }
 
  private:
-  static void Add(std::vector<std::string>& names, const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
+  struct Unknown {
+    std::vector<std::string> names;  // each once, in request order
+    absl::flat_hash_set<std::string> seen;
+
+    void Add(const std::string& name) {
+      if (seen.insert(name).second) names.push_back(name);
+    }
+  };
 
   const Catalog& catalog_;
-  std::vector<std::string> unknown_classes_;
-  std::vector<std::string> unknown_traits_;
+  Unknown unknown_classes_;
+  Unknown unknown_traits_;
 };
 
 std::vector<ClassAmount> AmountsOf(const RequestGroup& group, Names& names) {

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "placement/capacity.h"
 #include "placement/check.h"
 
 namespace berth::placement {
@@ -120,8 +121,8 @@ class Reporter {
       ClassSum& sum = group->row.classes[NameOf(row.resource_class)];
       sum.total += row.inventory.total;
       sum.reserved += row.inventory.reserved;
-      sum.capacity += row.capacity;
-      sum.free += std::max<Amount>(0, row.capacity - used);
+      sum.capacity = AddCapped(sum.capacity, row.capacity);
+      sum.free = AddCapped(sum.free, std::max<Amount>(0, row.capacity - used));
       if (!filter_.project) sum.used += used;
     }
     AddHolders(tree, position, group);

@@ -82,6 +82,13 @@ TEST(Capacity, FitsWithinUnitsAndRoom) {
   }
 }
 
+TEST(Capacity, SumsEndAtTheMost) {
+  EXPECT_EQ(AddCapped(1, 2), 3);
+  EXPECT_EQ(AddCapped(kMost - 1, 1), kMost);
+  EXPECT_EQ(AddCapped(kMost, 1), kMost);
+  EXPECT_EQ(AddCapped(kMost, kMost), kMost);
+}
+
 TEST(Capacity, RoomAllowsWhatDoesNotRise) {
   EXPECT_TRUE(RoomAllows(10, 0, 10));    // P-132
   EXPECT_FALSE(RoomAllows(10, 0, 11));   // P-132

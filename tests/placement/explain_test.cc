@@ -133,5 +133,28 @@ TEST(Explain, BudgetEnds) {
   EXPECT_LT(said.steps[0].roots_before, 2);
 }
 
+// A tree of thirty, each with a trait that is asked for: which of them go together is not tried out
+// for all 2^30 ways.
+TEST(Explain, ManyTraitsInOneTree) {
+  std::string tree = "root";
+  std::vector<std::string> traits;
+  for (int i = 0; i < 30; ++i) {
+    traits.push_back(absl::StrCat("CUSTOM_", i));
+    absl::StrAppend(&tree, "\n  p", i, "[", traits.back(), "]{VGPU:2}");
+  }
+  World world(tree);
+  CandidateRequest request = ParseRequest(world, "r VGPU:60");
+  for (const std::string& trait : traits) request.groups[0].required.push_back({trait});
+  request.groups[0].max_providers = {{"VGPU", 16}};
+  const auto said = Explain(world.state(), request, 10, SearchBudget{});
+  ASSERT_TRUE(said.ok()) << said.status();
+  EXPECT_EQ(said->fitting_root_count, 0);
+  request.groups[0].resources[0].amount = 32;  // sixteen could give it, if traits were not
+  const auto traits_miss = Explain(world.state(), request, 10, SearchBudget{});
+  ASSERT_TRUE(traits_miss.ok()) << traits_miss.status();
+  EXPECT_EQ(traits_miss->fitting_root_count, 0);
+  EXPECT_TRUE(traits_miss->truncated);
+}
+
 }  // namespace
 }  // namespace berth::placement

@@ -31,7 +31,8 @@ std::string FleetWorld::Answer(CommandBody body) {
 }
 
 std::string FleetWorld::Register(const std::string& host, int process, const std::string& machine) {
-  return Answer(RegisterService{host, "berth-tracker", Process(process), machine, "0.1.0"});
+  return Answer(RegisterService{host, "berth-tracker", Process(process), machine, "0.1.0",
+                                Uuid{5, static_cast<uint64_t>(process)}});
 }
 
 std::string FleetWorld::Mark(const std::string& host, int process, bool up) {

@@ -154,6 +154,11 @@ TEST(Query, RefusesWhatIsMalformedOrUnknown) {
       {"much", WITH((f.resources = {{"VCPU", kAmountMax + 1}})), kInvalid, "INVALID_FIELD", 1},
       {"a class that cannot be", WITH((f.resources = {{"vcpu", 1}})), kInvalid, "INVALID_FIELD", 1},
       {"form first", WITH(f.name = ""; f.forbidden = {"X"}), kInvalid, "INVALID_FIELD", 1},
+      {"terms of aggregates", WITH(f.member_of.resize(65)), kInvalid, "INVALID_FIELD", 1},
+      {"terms of traits", WITH(f.required.resize(65)), kInvalid, "INVALID_FIELD", 1},
+      {"classes", WITH(f.resources.resize(257)), kInvalid, "INVALID_FIELD", 1},
+      {"many names", WITH(f.required = {{"AVX"}}; f.forbidden.resize(4096)), kInvalid,
+       "INVALID_FIELD", 1},
       {"unknown traits", WITH((f.required = {{"AVX", "X"}, {"Y"}}); f.forbidden = {"Z"}), kMissing,
        "TRAIT_NOT_FOUND", 3},  // P-46, P-80
       {"unknown classes", WITH((f.resources = {{"X", 1}, {"VCPU", 1}, {"Y", 1}})), kMissing,

@@ -14,7 +14,7 @@ TEST(RulesFleet, RegisterMakesAndRenews) {
   const ServiceRecord first = fleet.service("h1");
   EXPECT_TRUE(first.up);  // T-1
   EXPECT_EQ(first.incarnation, FleetWorld::Process(1));
-  EXPECT_EQ(first.id, FleetWorld::Process(1));
+  EXPECT_EQ(first.id, (Uuid{5, 1}));
   EXPECT_FALSE(first.disabled);
   EXPECT_EQ(fleet.Register("h1", 1, "machine-a"), "OK");
   EXPECT_EQ(fleet.service("h1"), first);                  // nothing to change: not even the time
@@ -25,10 +25,16 @@ TEST(RulesFleet, RegisterLadder) {
   FleetWorld fleet;
   EXPECT_EQ(fleet.Register("", 1, "machine-a"), "INVALID_FIELD");                     // T-1
   EXPECT_EQ(fleet.Register(std::string(256, 'h'), 1, "machine-a"), "INVALID_FIELD");  // T-1
+  EXPECT_EQ(fleet.Register("h\n1", 1, "machine-a"), "INVALID_FIELD");
+  EXPECT_EQ(fleet.Register("h\x7f", 1, "machine-a"), "INVALID_FIELD");
+  EXPECT_EQ(fleet.Answer(RegisterService{"h1", "a\tb", Uuid{1, 1}, "", "", Uuid{}}),
+            "INVALID_FIELD");
+  EXPECT_EQ(fleet.Answer(RegisterService{"h1", "berth-tracker", Uuid{}, "", "", Uuid{}}),
+            "INVALID_FIELD");
   EXPECT_EQ(fleet.Register("h1", 1, "machine-a"), "OK");
   EXPECT_EQ(fleet.Register("h1", 2, "machine-b"), "SERVICE_IN_USE");  // T-14: has the lease
   EXPECT_EQ(fleet.Register("h1", 2, "machine-a"), "OK");              // T-14: the newest wins
-  EXPECT_EQ(fleet.service("h1").id, FleetWorld::Process(1));
+  EXPECT_EQ(fleet.service("h1").id, (Uuid{5, 1}));  // the record's, whoever renews it
   EXPECT_EQ(fleet.Mark("h1", 2, false), "OK");
   EXPECT_EQ(fleet.Register("h1", 3, "machine-b"), "OK");  // T-14: the lease is over
   EXPECT_EQ(fleet.Update("h1", std::nullopt, "", true), "OK");

@@ -1,3 +1,5 @@
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -5,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "tests/placement/fleet_world.h"
@@ -96,6 +99,7 @@ TEST_F(RulesReport, Form) {
   EXPECT_EQ(answer([](Report& r) { r.providers.clear(); }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.node = ProviderId{}; }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.node_name = "other"; }), "INVALID_FIELD");
+  EXPECT_EQ(answer([](Report& r) { r.node_name = r.providers[0].name = "c\n1"; }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.providers[0].parent = r.providers[1].id; }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.providers[1].parent.reset(); }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.providers[1].parent = r.providers[2].id; }), "INVALID_FIELD");
@@ -116,6 +120,30 @@ TEST_F(RulesReport, Form) {
       answer([](Report& r) { r.facts = std::make_shared<const std::string>(64 * 1024 + 1, 'x'); }),
       "INVALID_FIELD");
   EXPECT_EQ(answer([](Report&) {}), "OK");
+}
+
+TEST_F(RulesReport, TooMuchAtOnce) {
+  using Report = ApplyReport;
+  const auto bring = [](int count, ReportedProvider& provider) {
+    for (int i = 0; i < count; ++i) provider.traits_present.push_back(absl::StrCat("CUSTOM_", i));
+  };
+  const std::pair<const char*, std::function<void(Report&)>> cases[] = {
+      {"INVALID_FIELD", [](Report& r) { r.providers.resize(2001); }},
+      {"INVALID_FIELD", [](Report& r) { r.removed.resize(2001); }},
+      {"INVALID_FIELD", [](Report& r) { r.providers[1].traits_present.resize(1025, "HW_A"); }},
+      {"INVALID_FIELD", [](Report& r) { r.providers[1].traits_absent.resize(1025, "HW_A"); }},
+      {"INVALID_FIELD", [](Report& r) { r.providers[1].inventories.resize(257); }},
+      {"INVALID_FIELD", [&](Report& r) { bring(257, r.providers[1]); }},
+      {"OK", [&](Report& r) { bring(256, r.providers[0]), bring(256, r.providers[1]); }},
+  };
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    ApplyReport report = fleet_.MakeReport("h1", 1, "cn1{VCPU:8}\n  pf1", 1);
+    cases[i].second(report);
+    const absl::StatusOr<Outcome> outcome = fleet_.world.Do(report);
+    const auto refusal = RefusalOf(outcome.status());
+    EXPECT_EQ(refusal ? refusal->reason : "OK", cases[i].first) << i;
+    if (refusal) EXPECT_EQ(refusal->items.size(), 1u) << i;
+  }
 }
 
 TEST_F(RulesReport, UnchangedOnesAreLeftAlone) {
@@ -359,21 +387,6 @@ TEST_F(RulesReport, RetireAndDelete) {
   EXPECT_EQ(fleet.world.consumer_generation("c2"), c2.Next());  // T-223: keeps the rest
   EXPECT_EQ(used("keep"), 3);
   ASSERT_EQ(fleet.last.result.consumers.size(), 1u);
-}
-
-TEST_F(RulesReport, DeleteWithForeignChildren) {
-  FleetWorld& fleet = fleet_;
-  ASSERT_EQ(fleet.Report("h1", 1, "cn1{VCPU:8}", 1), "OK");
-  ASSERT_EQ(fleet.Report("h2", 2, "cn2{VCPU:8}", 1), "OK");
-  fleet.world.Must(
-      CreateProvider{fleet.world.provider("foreign"), "foreign", fleet.world.provider("cn1")});
-  fleet.world.Must(ParseCommand(fleet.world, "move cn2 below cn1"));
-  const ProviderId node = fleet.world.provider("cn1");
-  EXPECT_EQ(fleet.Answer(DeleteNode{node, true}), "PROVIDER_HAS_CHILDREN");  // another node
-  fleet.world.Must(ParseCommand(fleet.world, "move cn2 out"));
-  EXPECT_EQ(fleet.Answer(DeleteNode{node, true}), "OK");  // T-225
-  EXPECT_FALSE(fleet.Has("foreign"));
-  EXPECT_EQ(fleet.Answer(DeleteNode{fleet.world.provider("cn2"), false}), "OK");
 }
 
 }  // namespace

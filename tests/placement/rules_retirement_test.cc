@@ -133,5 +133,19 @@ TEST_F(RulesRetirement, TheRootOfANodeIsNotDeletedAsAProvider) {
   EXPECT_FALSE(fleet_.Has("cn1"));
 }
 
+TEST_F(RulesRetirement, DeleteWithForeignChildren) {
+  FleetWorld& fleet = fleet_;
+  fleet.Register("h2", 2, "machine-b");
+  ASSERT_EQ(fleet.Report("h2", 2, "cn2{VCPU:8}", 1), "OK");
+  fleet.world.Must(
+      CreateProvider{fleet.world.provider("foreign"), "foreign", fleet.world.provider("cn1")});
+  fleet.world.Must(ParseCommand(fleet.world, "move cn2 below cn1"));
+  EXPECT_EQ(fleet.Answer(DeleteNode{node_, true}), "PROVIDER_HAS_CHILDREN");  // another node
+  fleet.world.Must(ParseCommand(fleet.world, "move cn2 out"));
+  EXPECT_EQ(fleet.Answer(DeleteNode{node_, true}), "OK");  // T-225
+  EXPECT_FALSE(fleet.Has("foreign"));
+  EXPECT_EQ(fleet.Answer(DeleteNode{fleet.world.provider("cn2"), false}), "OK");
+}
+
 }  // namespace
 }  // namespace berth::placement

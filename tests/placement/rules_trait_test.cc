@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/refusal.h"
 #include "tests/placement/script.h"
@@ -24,6 +26,36 @@ TEST(RulesTrait, SetLadder) {
     clear cn1                            OK                             # P-101
     clear cn1@                           OK                             # P-101: again
   )");
+}
+
+// A request may be wrong in more places than an answer has room for.
+TEST(RulesTrait, FaultsHaveAnEnd) {
+  World world("cn1");
+  const auto refuse = [&](const SetProviderTraits& command) { return world.Do(command).status(); };
+  const ProviderId cn1 = world.provider("cn1");
+  const Generation generation = world.generation("cn1");
+  absl::Status status = refuse({cn1, generation, std::vector<std::string>(1024, "")});
+  EXPECT_EQ(RefusalOf(status)->reason, "INVALID_FIELD");
+  EXPECT_EQ(RefusalOf(status)->items.size(), 100u);
+  EXPECT_TRUE(absl::StrContains(status.message(), "; 1023 more faults of form")) << status;
+  status = refuse({cn1, generation, std::vector<std::string>(1025, "")});
+  EXPECT_EQ(RefusalOf(status)->items.size(), 1u) << status;
+  std::vector<std::string> unknown;
+  for (int i = 0; i < 1024; ++i) unknown.push_back(absl::StrCat("CUSTOM_", i));
+  status = refuse({cn1, generation, unknown});
+  EXPECT_EQ(RefusalOf(status)->reason, "TRAIT_NOT_FOUND");
+  EXPECT_EQ(RefusalOf(status)->items.size(), 100u);
+  EXPECT_TRUE(absl::EndsWith(status.message(), "CUSTOM_99 and 924 more")) << status;
+}
+
+TEST(RulesTrait, TooManyAggregates) {
+  World world("cn1");
+  std::vector<AggregateId> aggregates(1025, AggregateId{{1, 1}});
+  const absl::Status status =
+      world.Do(SetProviderAggregates{world.provider("cn1"), world.generation("cn1"), aggregates})
+          .status();
+  EXPECT_EQ(RefusalOf(status)->reason, "INVALID_FIELD");
+  EXPECT_EQ(RefusalOf(status)->items.size(), 1u) << status;
 }
 
 TEST(RulesTrait, UnknownOnesAreAllNamed) {

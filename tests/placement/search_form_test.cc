@@ -234,6 +234,42 @@ TEST(SearchForm, FaultsOfSetsTermsAndSpreads) {
   ExpectReasons(variants);
 }
 
+// More than a search could look at in the time that its budget stands for. Comes before all else:
+// nothing of such a request is looked at.
+TEST(SearchForm, TooMuchIsAskedFor) {
+  using R = CandidateRequest;
+  const std::vector<std::string> trait = {"CUSTOM_A"};
+  const std::vector<AggregateId> aggregate = {AggregateId{{9, 9}}};
+  const std::vector<std::string> pair = {"_A", "_B"};
+  const std::vector<Variant> variants = {
+      {"groups", "INVALID_FIELD", [](R& r) { r.groups.resize(66, r.groups[1]); }},
+      {"root_required", "INVALID_FIELD", [&](R& r) { r.root_required.resize(65, trait); }},
+      {"root_member_of", "INVALID_FIELD", [&](R& r) { r.root_member_of.resize(65, aggregate); }},
+      {"required", "INVALID_FIELD", [&](R& r) { r.groups[1].required.resize(65, trait); }},
+      {"required, most", "OK", [&](R& r) { r.groups[1].required.resize(64, trait); }},
+      {"member_of", "INVALID_FIELD", [&](R& r) { r.groups[1].member_of.resize(65, aggregate); }},
+      {"same_subtree", "INVALID_FIELD", [&](R& r) { r.same_subtree.resize(65, pair); }},
+      {"isolate", "INVALID_FIELD", [&](R& r) { r.isolate.resize(65, pair); }},
+      {"isolate, most", "OK", [&](R& r) { r.isolate.resize(64, pair); }},
+      {"separate_subtrees", "INVALID_FIELD", [&](R& r) { r.separate_subtrees.resize(65, pair); }},
+      {"names of sets", "INVALID_FIELD", [](R& r) { r.same_subtree[0].resize(4096, "_A"); }},
+      {"names of terms", "INVALID_FIELD",
+       [](R& r) { r.groups[1].required[0].resize(4096, "CUSTOM_A"); }},
+      {"forbidden traits", "INVALID_FIELD",
+       [](R& r) { r.groups[0].forbidden.resize(4096, "CUSTOM_B"); }},
+      {"forbidden traits, many", "OK",
+       [](R& r) { r.groups[2].forbidden.resize(4000, "CUSTOM_B"); }},
+      {"forbidden aggregates", "INVALID_FIELD",
+       [&](R& r) { r.groups[0].forbidden_aggregates.resize(4096, aggregate[0]); }},
+      {"forbidden at the root", "INVALID_FIELD",
+       [](R& r) { r.root_forbidden.resize(4096, "CUSTOM_B"); }},
+      {"aggregates forbidden at the root", "INVALID_FIELD",
+       [&](R& r) { r.root_forbidden_aggregates.resize(4096, aggregate[0]); }},
+      {"before what is unknown", "INVALID_FIELD", [&](R& r) { r.isolate.resize(65, {"_NOBODY"}); }},
+  };
+  ExpectReasons(variants);
+}
+
 TEST(SearchForm, AllUnknownNamesAreListed) {
   World world = HostWorld();
   CandidateRequest request = Lawful(world);

@@ -60,7 +60,7 @@ TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
     LedgerRunner runner(OptionsFor(url), false);
     MakeProviders(runner, 2, 8, 1024);
     runner.Must(Claim(1, {1}, 2));
-    runner.Must(RegisterService{"host1", "berth-tracker", Uuid{1, 1}, "machine", "1"});
+    runner.Must(RegisterService{"host1", "berth-tracker", Uuid{1, 1}, "machine", "1", Uuid{1, 2}});
     ExpectCleanSelfCheck(runner, url);
     ASSERT_EQ(ConnectOrDie(url)->Run(corruption.sql, nullptr), absl::OkStatus());
     const absl::StatusOr<SelfCheckReport> report = SelfCheck(runner.ledger(), url);
