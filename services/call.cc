@@ -71,6 +71,12 @@ absl::Time UnaryCall::deadline() const {
   return std::min(absl::FromChrono(context_->deadline()), begun_ + kDeadlineMax);
 }
 
+absl::Status UnaryCall::Listens() const {
+  if (cancelled_->load()) return absl::CancelledError("the caller has gone");
+  if (absl::Now() < deadline()) return absl::OkStatus();
+  return absl::DeadlineExceededError("the time was over before its turn came");
+}
+
 void UnaryCall::End(const absl::Status& status) {
   const grpc::Status wire = PlacementStatus(status);
   recorder_->Record(*request_, recorder_->WantsPeer(wire) ? context_->peer() : "", wire,
@@ -121,7 +127,10 @@ void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision
                      answer = std::move(answer)](absl::StatusOr<placement::StatePtr> state) {
     if (!state.ok()) return call->End(state.status());
     if (cost == Cost::kLight) return call->End(answer(**state));
-    OnWorker(call, [call, answer, state = *std::move(state)] { call->End(answer(*state)); });
+    OnWorker(call, [call, answer, state = *std::move(state)] {
+      if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
+      call->End(answer(*state));
+    });
   };
   if (minimum == nullptr) return with_state(ledger_->Fresh());
   ledger_->AwaitRevision(RevisionOf(*minimum), call->deadline(), std::move(with_state));

@@ -63,6 +63,8 @@ class UnaryCall : public Reactor {
 
   // When the caller stops listening; a minute at the most.
   absl::Time deadline() const;
+  // OK while somebody waits for the answer, else what to end with: work that was queued asks first.
+  absl::Status Listens() const;
   const std::shared_ptr<std::atomic<bool>>& cancelled() const { return cancelled_; }
   // Answers. Called once, from any thread.
   void End(const absl::Status& status);

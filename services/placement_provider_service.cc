@@ -27,21 +27,16 @@ absl::Status ListProviders(const State& state, const pb::ListProvidersRequest& r
   const placement::Revision read_at = state.position().revision;
   std::optional<ProviderId> after;
   if (page->after()) after = ProviderId::Parse(*page->after());
-  bool more = true;
-  // Roots are picked out here: pages of the query are read until this one is full.
-  while (more && response->providers_size() < page->limit()) {
-    const auto found =
-        placement::ListProviders(state, *filter, after, page->limit() - response->providers_size());
-    BERTH_RETURN_IF_ERROR(found.status());
-    more = found->more;
-    for (const placement::ProviderPlace& place : found->providers) {
-      after = place.config().id;
-      if (request.roots_only() && place.config().parent) continue;
-      FillProvider(state, place, request.view(), response->add_providers());
-    }
+  const auto found = placement::ListProviders(state, *filter, after, page->limit());
+  BERTH_RETURN_IF_ERROR(found.status());
+  for (const placement::ProviderPlace& place : found->providers) {
+    FillProvider(state, place, request.view(), response->add_providers());
   }
   SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
-  if (more) response->set_next_page_token(page->NextToken(after->ToString(), read_at));
+  if (found->more) {
+    const ProviderId last = found->providers.back().config().id;
+    response->set_next_page_token(page->NextToken(last.ToString(), read_at));
+  }
   return absl::OkStatus();
 }
 

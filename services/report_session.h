@@ -63,7 +63,9 @@ class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::Ses
   void HandleReadiness();
   void Submit(placement::CommandBody body, std::function<void(const placement::Decision&)> done);
 
+  // Reads on, once the tracker has read most of what it was answered: whoever only writes waits.
   void ReadNext();
+  void ReadIfRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(pb::SessionResponse message);
   void TellPushes();
   bool NextPush(pb::SessionResponse* message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -86,6 +88,7 @@ class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::Ses
   pb::SessionResponse outgoing_ ABSL_GUARDED_BY(mutex_);
   bool pushing_ ABSL_GUARDED_BY(mutex_) = false;  // a worker has been asked
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool read_waits_ ABSL_GUARDED_BY(mutex_) = false;  // the message before is settled
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);
 };

@@ -18,6 +18,8 @@ namespace {
 constexpr int kSnapshotsMax = 256;
 constexpr absl::Duration kSnapshotWithin = absl::Seconds(30);
 constexpr absl::Duration kMarkWithin = absl::Seconds(30);
+constexpr int kOrdersMax = 4;  // audits that one node owes an answer to
+constexpr absl::Duration kOrdersRetry = absl::Seconds(1);
 constexpr int kFeedBatches = 64;
 constexpr int kFollowRounds = 16;
 constexpr size_t kTurnsMax = 256;  // of one tick
@@ -117,14 +119,24 @@ void ReportSessions::SnapshotTaken(ProviderId node) {
 
 void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnswer& answer) {
   std::shared_ptr<TrackerStream> session;
+  bool is_full = false;
   const std::string order_id = placement::Uuid::Random().ToString();
   {
     MutexLock lock(&mutex_);
     const auto found = by_node_.find(node);
     if (found != by_node_.end() && !ended_) {
-      session = found->second;
-      orders_[order_id] = Order{node, deadline, answer};
+      const auto open = std::count_if(orders_.begin(), orders_.end(), [node](const auto& order) {
+        return order.second.node == node;
+      });
+      is_full = open >= kOrdersMax;
+      session = is_full ? nullptr : found->second;
+      if (!is_full) orders_[order_id] = Order{node, deadline, answer};
     }
+  }
+  if (is_full) {
+    return answer(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                                    "this node has not answered the audits asked of it before",
+                                    {{{"node", node.ToString()}}}, kOrdersRetry));
   }
   if (session != nullptr) return session->OrderAudit(order_id, node);
   answer(placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",

@@ -61,10 +61,11 @@ bool HasRoom(const google::rpc::Status& details, size_t bytes) {
   return details.ByteSizeLong() + bytes + kEnvelope <= kDetailsMax;
 }
 
-// Adds `info` once for each of `items`, as far as there is room; the last one says how many are not
-// there.
-void AddInfos(const google::rpc::ErrorInfo& info, const std::vector<placement::FaultItem>& items,
+// Adds `info` once for each item of `refusal`, as far as there is room; the last one says how many
+// are not there.
+void AddInfos(const google::rpc::ErrorInfo& info, const placement::Refusal& refusal,
               google::rpc::Status* details) {
+  const std::vector<placement::FaultItem>& items = refusal.items;
   google::rpc::ErrorInfo last = info;
   size_t added = 0;
   for (; added < items.size(); ++added) {
@@ -76,8 +77,9 @@ void AddInfos(const google::rpc::ErrorInfo& info, const std::vector<placement::F
     details->add_details()->PackFrom(next);
     last = std::move(next);
   }
-  if (added == items.size()) return;
-  (*last.mutable_metadata())["omitted"] = absl::StrCat(items.size() - added);
+  const size_t omitted = items.size() - added + refusal.omitted;
+  if (omitted == 0) return;
+  (*last.mutable_metadata())["omitted"] = absl::StrCat(omitted);
   details->mutable_details(details->details_size() - 1)->PackFrom(last);
 }
 
@@ -115,7 +117,7 @@ grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::
     (*info.mutable_metadata())["retry_delay_ms"] =
         absl::StrCat(absl::ToInt64Milliseconds(*refusal.retry_after));
   }
-  AddInfos(info, refusal.items, &details);
+  AddInfos(info, refusal, &details);
   if (refusal.items.empty()) details.add_details()->PackFrom(info);
   return {static_cast<grpc::StatusCode>(code), words, details.SerializeAsString()};
 }

@@ -204,6 +204,7 @@ absl::StatusOr<placement::ProviderFilter> FilterOf(const pb::ListProvidersReques
   for (const auto* entry : SortedEntries(request.resources())) {
     filter.resources.push_back({entry->first, entry->second});
   }
+  filter.roots_only = request.roots_only();
   return filter;
 }
 

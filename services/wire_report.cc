@@ -1,5 +1,6 @@
 #include "services/wire_report.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,8 @@ using placement::State;
 
 namespace {
 
-constexpr size_t kScopeMax = 4096;  // names; beyond them everything is told
+constexpr size_t kScopeMax = 4096;   // names; beyond them everything is told
+constexpr int kHelloNodesMax = 256;  // of one tracker
 
 absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
   const auto uuid = placement::Uuid::Parse(text);
@@ -49,6 +51,19 @@ absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
   provider.traits_absent = TextsOf(from.traits_absent());
   if (from.has_aggregates()) return NotOffered(field + ".aggregates");
   return provider;
+}
+
+// Each node stands once in what is named and what is retired together.
+absl::Status CheckNamedOnce(const HelloFacts& facts) {
+  std::vector<ProviderId> named = facts.retired;
+  for (const HelloNode& node : facts.nodes) named.push_back(node.id);
+  std::sort(named.begin(), named.end());
+  const auto twice = std::adjacent_find(named.begin(), named.end());
+  if (twice == named.end()) return absl::OkStatus();
+  return placement::Refuse(
+      absl::StatusCode::kInvalidArgument, "DUPLICATE_PARAMETER",
+      absl::StrCat("hello.nodes and retired_node_uuids name ", twice->ToString(), " twice"),
+      {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
 }
 
 // What the node says of itself after `report`, as FillNode reads it.
@@ -119,6 +134,11 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   const auto incarnation = ParseUuid("hello.incarnation", hello.incarnation());
   BERTH_RETURN_IF_ERROR(incarnation.status());
   facts.service.incarnation = *incarnation;
+  facts.service.id = placement::Uuid::Random();
+  if (hello.nodes_size() + hello.retired_node_uuids_size() > kHelloNodesMax) {
+    return InvalidField("hello.nodes", absl::StrCat("and retired_node_uuids must name ",
+                                                    kHelloNodesMax, " nodes at most"));
+  }
   for (const pb::NodeDigest& from : hello.nodes()) {
     const std::string field = absl::StrCat("hello.nodes[", facts.nodes.size(), "].node_uuid");
     const auto id = ParseId<ProviderId>(field, from.node_uuid());
@@ -129,6 +149,7 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   auto retired = ParseIds<ProviderId>("hello.retired_node_uuids", hello.retired_node_uuids());
   BERTH_RETURN_IF_ERROR(retired.status());
   facts.retired = *std::move(retired);
+  BERTH_RETURN_IF_ERROR(CheckNamedOnce(facts));
   return facts;
 }
 
@@ -137,8 +158,8 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   ApplyReport command;
   const auto node = ParseId<ProviderId>("report.node_uuid", report.node_uuid());
   BERTH_RETURN_IF_ERROR(node.status());
-  if (report.kind() == pb::REPORT_KIND_UNSPECIFIED) {
-    return InvalidField("report.kind", "is required");
+  if (report.kind() != pb::REPORT_KIND_SNAPSHOT && report.kind() != pb::REPORT_KIND_DELTA) {
+    return InvalidField("report.kind", "must be a snapshot or a delta");
   }
   command.host = hello.service.host;
   command.incarnation = hello.service.incarnation;

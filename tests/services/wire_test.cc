@@ -210,6 +210,35 @@ TEST(WireTest, HelloNeedsAnIdentity) {
   EXPECT_EQ(FieldOf(HelloOf(hello).status()), "hello.nodes[0].node_uuid");
 }
 
+TEST(WireTest, HelloNamesEachNodeOnce) {
+  pb::Hello hello;
+  hello.set_host("h1");
+  hello.set_binary("berth-tracker");
+  hello.set_incarnation(kUuid);
+  const auto first = HelloOf(hello), second = HelloOf(hello);
+  EXPECT_NE(first->service.id, second->service.id);  // nobody else's, and not the caller's choice
+  hello.add_nodes()->set_node_uuid(kUuid);
+  ASSERT_TRUE(HelloOf(hello).ok());
+  pb::Hello both = hello;
+  both.add_retired_node_uuids(kUuid);
+  EXPECT_EQ(ReasonOf(HelloOf(both).status()), "DUPLICATE_PARAMETER");
+  *hello.add_nodes() = hello.nodes(0);
+  EXPECT_EQ(ReasonOf(HelloOf(hello).status()), "DUPLICATE_PARAMETER");
+  for (int i = 0; i < 255; ++i) hello.add_retired_node_uuids(kUuid);
+  EXPECT_EQ(FieldOf(HelloOf(hello).status()), "hello.nodes");
+}
+
+TEST(WireTest, ReportsAreSnapshotsOrDeltas) {
+  pb::Report report;
+  report.set_node_uuid(kUuid);
+  for (const int kind : {0, 3, 77}) {
+    report.set_kind(static_cast<pb::ReportKind>(kind));
+    EXPECT_EQ(FieldOf(ApplyReportOf(placement::State(), {}, report).status()), "report.kind");
+  }
+  report.set_kind(pb::REPORT_KIND_DELTA);
+  EXPECT_TRUE(ApplyReportOf(placement::State(), {}, report).ok());
+}
+
 TEST(DigestTest, LeavesOutWhatItIsToldTo) {
   pb::CreateClassRequest one, two;
   one.set_name("CUSTOM_A");
