@@ -61,8 +61,8 @@ constexpr Question kQuestions[] = {
     {"not below any root",
      "WITH RECURSIVE rooted AS (SELECT id FROM provider WHERE parent IS NULL UNION "
      "SELECT p.id FROM provider p JOIN rooted r ON p.parent = r.id) "
-     "SELECT concat_ws(' ', p.id, p.name) FROM provider p WHERE p.id NOT IN (SELECT id FROM "
-     "rooted)"},
+     "SELECT concat_ws(' ', p.id, p.name) FROM provider p WHERE NOT EXISTS "
+     "(SELECT 1 FROM rooted r WHERE r.id = p.id)"},
     {"a name is used twice", "SELECT name FROM provider GROUP BY name HAVING count(id) > 1"},
     {"no such resource class",
      "SELECT concat_ws(' ', p.id, c) FROM provider p, unnest(p.class) AS u(c) "
