@@ -142,7 +142,9 @@ TEST_F(RulesReport, TooMuchAtOnce) {
     const absl::StatusOr<Outcome> outcome = fleet_.world.Do(report);
     const auto refusal = RefusalOf(outcome.status());
     EXPECT_EQ(refusal ? refusal->reason : "OK", cases[i].first) << i;
-    if (refusal) EXPECT_EQ(refusal->items.size(), 1u) << i;
+    if (refusal) {
+      EXPECT_EQ(refusal->items.size(), 1u) << i;
+    }
   }
 }
 
