@@ -80,7 +80,7 @@ absl::StatusOr<Found> StateSubject::Find(const CandidateRequest& request) {
       return absl::InternalError("a candidate came twice");
     }
   }
-  for (const placement::TreePtr& tree : result->trees) {
+  for (const placement::Tree* const tree : result->trees) {
     for (int position = 0; position < tree->size(); ++position) {
       found.summaries[tree->config(position).id] = SummaryOf(state_, *tree, position);
     }

@@ -45,7 +45,7 @@ std::string AnswerTo(World& world, absl::string_view text) {
   const absl::StatusOr<SearchResult> found = FindCandidates(world.state(), request, {});
   if (!found.ok()) return absl::StrCat(found.status().message(), "\n");
   int64_t providers = 0;
-  for (const TreePtr& tree : found->trees) providers += tree->size();
+  for (const Tree* const tree : found->trees) providers += tree->size();
   std::string answer = absl::StrCat(found->candidates.size(), " candidates, ", providers,
                                     " providers", found->truncated ? ", cut" : "", "\n");
   for (size_t i = 0; i < found->candidates.size() && i < kCandidatesShown; ++i) {
