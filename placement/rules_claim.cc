@@ -73,6 +73,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
     wanted.push_back(AllocationsOf(state.catalog(), command.members[m], (*placed)[m]));
   }
   std::vector<Holder> holders;
+  holders.reserve(wanted.size());
   for (const ConsumerAllocations& each : wanted) {
     holders.push_back({each.consumer, state.FindConsumer(each.consumer), &each});
   }

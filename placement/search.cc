@@ -159,6 +159,7 @@ void Search::VisitNew(int64_t count) {
     visit.ended = false;
     if (!TakeNext(visit) || !HasMore(visit)) continue;
     waiting_.push_back(std::move(visit));
+    visit = Visit();
     visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
   }
 }
