@@ -18,7 +18,6 @@
 namespace berth::bench {
 namespace {
 
-constexpr absl::Duration kCallLimit = absl::Seconds(20);
 constexpr int kMessageBytesMax = 64 << 20;
 
 using Reader = grpc::ClientAsyncResponseReader<grpc::ByteBuffer>;
@@ -96,7 +95,7 @@ class Loop {
     const grpc::Slice slice(bytes);
     const grpc::ByteBuffer request(&slice, 1);
     slot.context.emplace();
-    slot.context->set_deadline(absl::ToChronoTime(absl::Now() + kCallLimit));
+    slot.context->set_deadline(absl::ToChronoTime(absl::Now() + options_.call_limit));
     slot.reply.Clear();
     slot.reader = slot.stub->PrepareUnaryCall(&*slot.context, method, request, &queue_);
     slot.reader->StartCall();

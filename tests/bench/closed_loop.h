@@ -33,6 +33,7 @@ struct LoopOptions {
   // The loop ends when either is reached; calls in flight are waited for.
   absl::Duration duration = absl::InfiniteDuration();
   int64_t calls_max = INT64_MAX;
+  absl::Duration call_limit = absl::Seconds(20);
   // What ends within it counts as done, but not towards rate and times.
   absl::Duration warm_up;
   // Operations begun a second; 0: the next begins when one has ended.

@@ -190,6 +190,7 @@ int Echo(const Settings& settings) {
 
 int SelfCheck(const Settings& settings) {
   LoopOptions loop = Making(settings, "LedgerService/SelfCheck", 1, 1);
+  loop.call_limit = absl::Minutes(5);  // millions of consumers take their time
   loop.request = [](int64_t) { return pb::SelfCheckRequest().SerializeAsString(); };
   std::string difference;
   loop.is_right = [&](int64_t, absl::string_view reply) {
