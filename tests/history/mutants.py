@@ -6,6 +6,7 @@ so that it is built once. A mutant that survives is a bug of the test. Where a p
 the nearest that has one is broken: a comment says so.
 
 usage: mutants.py [--seconds N] [--seed N] [NAME...]      all of them, or those named; `none` is the product as it is
+       mutants.py --look      only whether the product still has each place that they change
 """
 
 import argparse
@@ -35,7 +36,8 @@ MUTANTS = [
     # A place that was found before the lock is taken without a look at what is free under it.
     ("check-before-lock", "through", [
         ("placement/claim_search.cc",
-         "if (!Stands(member, choice, scope)) continue;", "if (!MUTANT && !Stands(member, choice, scope)) continue;"),
+         "if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;",
+         "if (!MUTANT && !Stands(now(), choice, claims_.members[member].query, scope)) continue;"),
         ("placement/rules_claim.cc",
          "plan.CheckRoom(); !status.ok())", "plan.CheckRoom(); !MUTANT && !status.ok())")]),
     ("answer-before-commit", "through", [(
@@ -77,8 +79,8 @@ MUTANTS = [
 """)]),
     ("watch-drops-on-reconnect", "through", [(
         "services/watch_hub.cc",
-        "watcher->Begin(filter, revision, nullptr);",
-        "watcher->Begin(filter, {revision.epoch, revision.number + (MUTANT ? 1 : 0)}, nullptr);")]),
+        "watcher->Begin(*filter, revision, nullptr);",
+        "watcher->Begin(*filter, {revision.epoch, revision.number + (MUTANT ? 1 : 0)}, nullptr);")]),
     # A database that went back in time is taken for one of which more rows have gone than were read.
     ("ignore-epoch", "lost", [
         ("placement/catch_up.cc",
@@ -194,11 +196,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=int, default=20, help="how long the clients of each run (default 20)")
     parser.add_argument("--seed", type=int, help="of the clients; else each run has its own")
+    parser.add_argument("--look", action="store_true", help="only see whether each place that they change is there")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
     known = [name for name, _, _ in MUTANTS]
     if unknown := set(arguments.names) - set(known):
         sys.exit(f"no such mutant: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    if arguments.look:
+        mutated()
+        return 0
     make_copy()
     build()
     table, good = [], True
