@@ -6,26 +6,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int64_t kOwnerMax = 255;         // of project and user
 constexpr size_t kAmountsComparedMax = 8;  // each with each
-
-// Faults of one consumer's owner and type. `at` is its index in the request.
-void OwnerFields(Form& form, size_t at, const ConsumerAllocations& consumer) {
-  // Paths are spelled only where something is wrong: this runs for every claim.
-  const auto fits = [](absl::string_view text) {
-    const int64_t length = CodePoints(text);
-    return length >= 1 && length <= kOwnerMax;
-  };
-  if (!fits(consumer.project)) {
-    form.Length(absl::StrCat("consumers[", at, "].project_id"), consumer.project, 1, kOwnerMax);
-  }
-  if (!fits(consumer.user)) {
-    form.Length(absl::StrCat("consumers[", at, "].user_id"), consumer.user, 1, kOwnerMax);
-  }
-  if (!IsUpperName(consumer.type)) {
-    form.UpperName(absl::StrCat("consumers[", at, "].consumer_type"), consumer.type);
-  }
-}
 
 // Whether nothing is wrong with `asked`, without spelling anything: this runs for every claim.
 // False may be wrong where there are many amounts.
@@ -44,6 +25,17 @@ bool AmountsFit(const ProviderAmounts& asked, bool (*amount_fits)(Amount)) {
 bool IsAmount(Amount amount) { return amount >= 1 && amount <= kAmountMax; }
 
 }  // namespace
+
+void OwnerFields(Form& form, absl::FunctionRef<std::string(absl::string_view)> path,
+                 absl::string_view project, absl::string_view user, absl::string_view type) {
+  const auto fits = [](absl::string_view text) {
+    const int64_t length = CodePoints(text);
+    return length >= 1 && length <= kOwnerMax;
+  };
+  if (!fits(project)) form.Length(path("project_id"), project, 1, kOwnerMax);
+  if (!fits(user)) form.Length(path("user_id"), user, 1, kOwnerMax);
+  if (!IsUpperName(type)) form.UpperName(path("consumer_type"), type);
+}
 
 void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& asked,
                   bool (*amount_fits)(Amount), absl::string_view range) {
@@ -88,7 +80,9 @@ void CountField(Form& form, absl::string_view field, size_t count, size_t max) {
 void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers) {
   for (size_t i = 0; i < consumers.size(); ++i) {
     const ConsumerAllocations& consumer = consumers[i];
-    OwnerFields(form, i, consumer);
+    OwnerFields(
+        form, [i](absl::string_view field) { return absl::StrCat("consumers[", i, "].", field); },
+        consumer.project, consumer.user, consumer.type);
     if (consumer.lease) {
       LeaseField(form, absl::StrCat("consumers[", i, "].lease"), *consumer.lease);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "placement/command.h"
@@ -20,6 +21,10 @@ inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
 
 // Faults of consumers with all they shall hold, however many there are.
 void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers);
+// Faults of one consumer's owner and type. `path` spells a field of it, and only where something is
+// wrong: this runs for every claim.
+void OwnerFields(Form& form, absl::FunctionRef<std::string(absl::string_view)> path,
+                 absl::string_view project, absl::string_view user, absl::string_view type);
 // A fault unless `count` is 1 to `max`; `field` names the list.
 void CountField(Form& form, absl::string_view field, size_t count, size_t max);
 

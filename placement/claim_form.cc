@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "placement/allocation_form.h"
 #include "placement/check.h"
-#include "placement/form.h"
 #include "placement/lease.h"
 #include "placement/refusal.h"
 
@@ -14,7 +14,6 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kMembersMax = 256;
-constexpr int64_t kOwnerMax = 255;  // of project and user
 
 }  // namespace
 
@@ -25,16 +24,13 @@ std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view
 
 absl::Status CheckForm(const PlaceClaims& command) {
   Form form;
-  if (command.members.empty() || command.members.size() > kMembersMax) {
-    form.Fault(kInvalidField, "members",
-               absl::StrCat("must be 1 to ", kMembersMax, ", are ", command.members.size()));
-  }
+  CountField(form, "members", command.members.size(), kMembersMax);
   std::set<ConsumerId> seen;
   for (size_t m = 0; m < command.members.size(); ++m) {
     const ClaimMember& member = command.members[m];
-    form.Length(FieldOf(command, m, "project_id"), member.project, 1, kOwnerMax);
-    form.Length(FieldOf(command, m, "user_id"), member.user, 1, kOwnerMax);
-    form.UpperName(FieldOf(command, m, "consumer_type"), member.type);
+    OwnerFields(
+        form, [&](absl::string_view field) { return FieldOf(command, m, field); }, member.project,
+        member.user, member.type);
     if (member.lease) LeaseField(form, FieldOf(command, m, "lease"), *member.lease);
     if (seen.insert(member.consumer).second) continue;
     form.Fault(kDuplicateParameter, FieldOf(command, m, "consumer_uuid"),

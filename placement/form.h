@@ -54,6 +54,13 @@ class Form {
 // A fault where a list holds more than `max`; whether it does not. Only then each is worth a look.
 bool AtMostField(Form& form, absl::string_view field, size_t count, size_t max);
 
+// Characters of a provider's name (P-10), of a consumer's project and user, and of what a service
+// or a node says of itself in words (T-1).
+inline constexpr int64_t kProviderNameMax = 200;
+inline constexpr int64_t kOwnerMax = 255;
+inline constexpr int64_t kTextMax = 255;
+// Bytes of what a node observed of itself (fleet.h).
+inline constexpr size_t kFactsBytesMax = 64 << 10;
 // What one provider may have.
 inline constexpr size_t kTraitsMax = 1024;
 inline constexpr size_t kAggregatesMax = 1024;

@@ -16,10 +16,6 @@
 namespace berth::placement {
 namespace {
 
-constexpr int64_t kProviderNameMax = 200;  // P-10
-constexpr int64_t kTextMax = 255;
-constexpr size_t kFactsBytesMax = 64 << 10;
-
 void Twice(Form& form, const std::string& field, absl::string_view what) {
   form.Fault(kDuplicateParameter, field, absl::StrCat("stands twice: ", what));
 }
@@ -94,8 +90,8 @@ class Records {
     if (!consumers_.insert(record.id).second) {
       Twice(form, "consumer.uuid", record.id.ToString());
     }
-    form.Length("consumer.project_id", record.project, 1, kTextMax);
-    form.Length("consumer.user_id", record.user, 1, kTextMax);
+    form.Length("consumer.project_id", record.project, 1, kOwnerMax);
+    form.Length("consumer.user_id", record.user, 1, kOwnerMax);
     if (!record.type.empty()) form.UpperName("consumer.consumer_type", record.type);
     if (record.allocations.empty() || record.allocations.size() > kConsumerProvidersMax) {
       form.Fault(kInvalidField, "consumer.allocations",

@@ -13,8 +13,6 @@
 namespace berth::placement {
 namespace {
 
-constexpr int64_t kOwnerLengthMax = 255;
-
 // A filter with its names resolved; what it asks of one provider.
 struct Wanted {
   std::optional<ProviderId> root;  // of the tree
@@ -244,8 +242,8 @@ absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
     const State& state, const std::string& project, const std::optional<std::string>& user,
     const std::optional<std::string>& consumer_type) {
   Form form;
-  form.Length("project_id", project, 1, kOwnerLengthMax);
-  if (user) form.Length("user_id", *user, 1, kOwnerLengthMax);
+  form.Length("project_id", project, 1, kOwnerMax);
+  if (user) form.Length("user_id", *user, 1, kOwnerMax);
   const bool all = consumer_type == "all";
   const bool untyped = consumer_type == "unknown";
   if (consumer_type && !all && !untyped && !IsUpperName(*consumer_type)) {

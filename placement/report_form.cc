@@ -11,10 +11,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int64_t kNameMax = 200;            // P-10
-constexpr int64_t kTextMax = 255;            // T-1
-constexpr size_t kProvidersMax = 2000;       // of one node, and of what it says has gone
-constexpr size_t kFactsBytesMax = 64 << 10;  // fleet.h
+constexpr size_t kProvidersMax = 2000;  // of one node, and of what it says has gone
 
 using Ids = absl::flat_hash_set<ProviderId>;
 
@@ -39,7 +36,7 @@ void TraitFields(Form& form, const std::string& field, const std::vector<std::st
 void ProviderFields(Form& form, size_t at, const ApplyReport& report, const Ids& before) {
   const ReportedProvider& provider = report.providers[at];
   const std::string field = absl::StrCat("providers[", at, "]");
-  form.Length(absl::StrCat(field, ".name"), provider.name, 1, kNameMax);
+  form.Length(absl::StrCat(field, ".name"), provider.name, 1, kProviderNameMax);
   if (provider.id == report.node && provider.name != report.node_name) {
     form.Fault(kInvalidField, absl::StrCat(field, ".name"), "must be the node's name");
   }
@@ -88,7 +85,7 @@ absl::Status CheckForm(const ApplyReport& report) {
   AtMostField(form, "removed", report.removed.size(), kProvidersMax);
   if (absl::Status status = form.status(); !status.ok()) return status;
   form.Length("host", report.host, 1, kTextMax);
-  form.Length("node_name", report.node_name, 1, kNameMax);
+  form.Length("node_name", report.node_name, 1, kProviderNameMax);
   form.Line("host", report.host);
   form.Line("node_name", report.node_name);
   form.Length("digest", report.digest, 0, kTextMax);

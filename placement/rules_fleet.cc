@@ -14,8 +14,6 @@
 namespace berth::placement {
 namespace {
 
-constexpr int64_t kTextMax = 255;  // of hosts, binaries, versions and reasons (T-1)
-
 ServicePut Put(ServiceRecord service) {
   return ServicePut{std::make_shared<const ServiceRecord>(std::move(service))};
 }

@@ -14,8 +14,6 @@
 namespace berth::placement {
 namespace {
 
-constexpr int64_t kNameMax = 200;  // P-10
-
 absl::Status ParentNotFound(ProviderId parent) {
   return Refuse(absl::StatusCode::kNotFound, "PARENT_NOT_FOUND",
                 absl::StrCat("there is no provider ", parent.ToString(), " to be the parent"),
@@ -64,7 +62,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command
                                const RuleContext& context) {
   BERTH_CHECK(command.id.has_value());  // drawn before the command was queued (P-12)
   Form form;
-  form.Length("name", command.name, 1, kNameMax);
+  form.Length("name", command.name, 1, kProviderNameMax);
   if (absl::Status status = form.status(); !status.ok()) return status;
   if (command.parent == command.id) {
     return Refuse(absl::StatusCode::kInvalidArgument, "SELF_PARENT",
@@ -98,7 +96,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command,
                                const RuleContext& context) {
   Form form;
-  if (command.name) form.Length("name", *command.name, 1, kNameMax);
+  if (command.name) form.Length("name", *command.name, 1, kProviderNameMax);
   if (absl::Status status = form.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
   if (!place.ok()) return place.status();

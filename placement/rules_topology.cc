@@ -20,8 +20,6 @@ namespace {
 
 using Code = absl::StatusCode;
 
-constexpr int64_t kNameMax = 200;  // P-10
-
 std::string FieldOf(size_t at, absl::string_view field) {
   return absl::StrCat("providers[", at, "].", field);
 }
@@ -46,7 +44,7 @@ struct Faults {
 void ProviderFields(Form& form, size_t at, const ProviderTopology& wanted) {
   const bool is_new = !wanted.expected_generation;
   if (wanted.name || is_new) {
-    form.Length(FieldOf(at, "name"), wanted.name.value_or(""), 1, kNameMax);
+    form.Length(FieldOf(at, "name"), wanted.name.value_or(""), 1, kProviderNameMax);
   }
   if (!is_new && wanted.inventories && !wanted.expected_allocation_generation) {
     form.Fault(kGenerationRequired, FieldOf(at, "expected_allocation_generation"),

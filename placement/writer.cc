@@ -56,8 +56,8 @@ void Writer::Stop(absl::Time settle_until) {
 
 void Writer::Watch() {
   const MutexLock lock(&mutex_);
-  if (database_)
-    database_->ShutIfSlow(options_.no_progress_max + writing_rows_.load() * kProgressPerRow);
+  if (!database_) return;
+  database_->ShutIfSlow(options_.no_progress_max + writing_rows_.load() * kProgressPerRow);
 }
 
 // Stopping, and nothing is left to settle or no time to do it.
