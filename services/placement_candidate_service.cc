@@ -38,11 +38,6 @@ absl::StatusOr<int> LimitOf(const char* field, int asked, int otherwise, int mos
   return asked == 0 ? otherwise : std::min(asked, most);
 }
 
-// Whether the caller still listens.
-bool IsAwaited(const UnaryCall& call) {
-  return !*call.cancelled() && absl::Now() < call.deadline();
-}
-
 using Service = pb::CandidateService::WithRawCallbackMethod_FindCandidates<
     pb::CandidateService::CallbackService>;
 
@@ -135,7 +130,7 @@ class CandidateService final : public Service {
     auto command = std::make_shared<placement::Command>(*std::move(made));
     edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
       // What nobody waits for any more the ledger refuses by itself.
-      if (IsAwaited(*call)) {
+      if (call->Listens().ok()) {
         auto& claims = std::get<placement::PlaceClaims>(command->body);
         const placement::StatePtr state = edge_->ledger()->Newest();
         const absl::Status status = placement::FindChoices(*state, budget_, &claims);
@@ -164,7 +159,7 @@ class CandidateService final : public Service {
     const auto& members = std::get<placement::PlaceClaims>(*body).members;
     if (members.size() != 1 || members[0].expected_generation) return false;
     return edge_->workers()->Submit([this, call, refused, query = members[0].query] {
-      if (!IsAwaited(*call)) return call->End(refused);
+      if (!call->Listens().ok()) return call->End(refused);
       const placement::StatePtr state = edge_->ledger()->Newest();
       const auto said = placement::Explain(*state, query, kNearMisses, budget_);
       if (!said.ok()) return call->End(refused);
