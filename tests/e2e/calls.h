@@ -83,19 +83,35 @@ class CallsTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << method << ": " << status.error_message();
   }
 
-  // A new host with 8 VCPU; its uuid and generation.
-  static std::pair<std::string, int64_t> NewHost() {
+  // A new provider that has nothing; without a parent it is a root.
+  static pb::Provider NewProvider(const std::string& parent = "") {
     pb::CreateProviderRequest create;
-    create.set_name("host-" + Random());
+    create.set_name("provider-" + Random());
+    create.set_parent_uuid(parent);
     pb::CreateProviderResponse created;
     Do("ProviderService/CreateProvider", create, &created);
+    return created.provider();
+  }
+  // All there is to say of a provider that is there.
+  static pb::Provider Read(const std::string& uuid) {
+    pb::GetProviderRequest get;
+    get.set_provider_uuid(uuid);
+    get.set_view(pb::PROVIDER_VIEW_FULL);
+    pb::GetProviderResponse got;
+    Do("ProviderService/GetProvider", get, &got);
+    return got.provider();
+  }
+
+  // A new host with 8 VCPU; its uuid and generation.
+  static std::pair<std::string, int64_t> NewHost() {
+    const pb::Provider host = NewProvider();
     pb::SetInventoriesRequest set;
-    set.set_provider_uuid(created.provider().uuid());
-    set.set_expected_generation(created.provider().generation());
+    set.set_provider_uuid(host.uuid());
+    set.set_expected_generation(host.generation());
     (*set.mutable_inventories())["VCPU"].set_total(8);
     pb::SetInventoriesResponse done;
     Do("InventoryService/SetInventories", set, &done);
-    return {created.provider().uuid(), done.generation()};
+    return {host.uuid(), done.generation()};
   }
 
   static pb::SetAllocationsRequest ClaimOf(const std::string& provider, int64_t amount) {

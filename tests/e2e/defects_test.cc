@@ -28,24 +28,6 @@ using ::berth::placement::QueryOne;
 
 class Defects : public CallsTest {
  protected:
-  static pb::Provider NewProvider(const std::string& parent = "") {
-    pb::CreateProviderRequest create;
-    create.set_name("p-" + Random());
-    if (!parent.empty()) create.set_parent_uuid(parent);
-    pb::CreateProviderResponse created;
-    Do("ProviderService/CreateProvider", create, &created);
-    return created.provider();
-  }
-
-  static pb::Provider Read(const std::string& uuid) {
-    pb::GetProviderRequest get;
-    get.set_provider_uuid(uuid);
-    get.set_view(pb::PROVIDER_VIEW_FULL);
-    pb::GetProviderResponse got;
-    Do("ProviderService/GetProvider", get, &got);
-    return got.provider();
-  }
-
   static void Set(const std::string& uuid, const std::map<std::string, int64_t>& totals,
                   const std::vector<std::string>& traits = {},
                   const std::vector<std::string>& aggregates = {}) {

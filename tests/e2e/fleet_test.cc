@@ -28,13 +28,6 @@ class Fleet : public CallsTest {
     Do("FleetService/ListNodes", list, &listed);
     return {listed.nodes().begin(), listed.nodes().end()};
   }
-  static pb::Provider Root(const std::string& uuid) {
-    pb::GetProviderRequest get;
-    get.set_provider_uuid(uuid);
-    pb::GetProviderResponse got;
-    Do("ProviderService/GetProvider", get, &got);
-    return got.provider();
-  }
 
   const std::string node_ = Random();
   const std::string host_ = "host-" + Random();
@@ -98,7 +91,7 @@ TEST_F(Fleet, NodesTellWhatTheyAreAndWhose) {
   EXPECT_EQ(found[0].service_uuid(), Services(host_, "")[0].uuid());  // T-310
   EXPECT_EQ(Nodes("", host_.substr(7, 20)).size(), 1u);               // T-310: any part of the name
   EXPECT_TRUE(Nodes("", "host-*").empty());                           // T-310: no pattern
-  const pb::ProviderOwner owner = Root(node_).owner();
+  const pb::ProviderOwner owner = Read(node_).owner();
   EXPECT_EQ(owner.host(), host_);             // T-232
   EXPECT_FALSE(owner.incarnation().empty());  // T-232
   EXPECT_EQ(owner.sequence(), 1);             // T-232
@@ -116,7 +109,7 @@ TEST_F(Fleet, ANodeIsDeletedOnlyForTheHostThatItIsOf) {
   pb::DeleteNodeResponse dropped;
   EXPECT_EQ(ReasonOf(Invoke("FleetService/DeleteNode", drop, &dropped)),
             "RECORD_CONFLICT");          // T-41
-  EXPECT_EQ(Root(node_).uuid(), node_);  // T-41: its providers stay
+  EXPECT_EQ(Read(node_).uuid(), node_);  // T-41: its providers stay
   drop.set_expected_host(host_);
   Do("FleetService/DeleteNode", drop, &dropped);
   EXPECT_TRUE(Nodes(host_, "").empty());

@@ -197,11 +197,7 @@ TEST_F(Reads, InventoriesAndUsages) {
   Claim(&claim);
   EXPECT_EQ(used().used().at("VCPU"), 3);  // P-157
   EXPECT_EQ(used().used_size(), 1);        // P-157: classes with inventory, no others
-  pb::CreateProviderRequest create;
-  create.set_name("bare-" + Random());
-  pb::CreateProviderResponse created;
-  Do("ProviderService/CreateProvider", create, &created);
-  ask.set_provider_uuid(created.provider().uuid());
+  ask.set_provider_uuid(NewProvider().uuid());
   EXPECT_EQ(used().used_size(), 0);  // P-157
 }
 

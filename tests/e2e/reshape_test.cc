@@ -9,24 +9,6 @@ namespace {
 
 class ReshapeTest : public CallsTest {
  protected:
-  // A new child of `parent` without inventories.
-  static pb::Provider NewChild(const std::string& parent) {
-    pb::CreateProviderRequest create;
-    create.set_name("numa-" + Random());
-    create.set_parent_uuid(parent);
-    pb::CreateProviderResponse created;
-    Do("ProviderService/CreateProvider", create, &created);
-    return created.provider();
-  }
-
-  static pb::Provider Read(const std::string& uuid) {
-    pb::GetProviderRequest get;
-    get.set_provider_uuid(uuid);
-    pb::GetProviderResponse got;
-    Do("ProviderService/GetProvider", get, &got);
-    return got.provider();
-  }
-
   static pb::ProviderInventories* AddProvider(const std::string& uuid, int64_t vcpu,
                                               pb::ReshapeRequest* reshape) {
     const pb::Provider now = Read(uuid);
@@ -41,7 +23,7 @@ class ReshapeTest : public CallsTest {
 
 TEST_F(ReshapeTest, MovesInventoryUnderAnInstance) {
   const auto [host, generation] = NewHost();
-  const pb::Provider numa = NewChild(host);
+  const pb::Provider numa = NewProvider(host);
   pb::SetAllocationsRequest claim = ClaimOf(host, 2);
   pb::SetAllocationsResponse claimed;
   Do("AllocationService/SetAllocations", claim, &claimed);
@@ -149,7 +131,7 @@ TEST_F(ReshapeTest, ATopologyComesInOneStep) {
   pb::SetAllocationsResponse claimed;
   Do("AllocationService/SetAllocations", claim, &claimed);
   const std::string consumer = claim.consumers(0).consumer_uuid();
-  const pb::Provider spare = NewChild(host);
+  const pb::Provider spare = NewProvider(host);
 
   pb::ApplyTopologyRequest apply;
   pb::ProviderTopology* child = apply.add_providers();
