@@ -8,12 +8,6 @@
 
 namespace berth::placement {
 
-namespace {
-
-constexpr char kTrackerBinary[] = "berth-tracker";
-
-}  // namespace
-
 bool CanTake(const Tree& tree, int position, const ClassAmount& wanted) {
   const ProviderConfig& provider = tree.config(position);
   const int row = provider.FindInventory(wanted.resource_class);
@@ -62,7 +56,7 @@ bool RootMatches(const Tree& tree, const RootDemand& wanted) {
 bool NodeIsStale(const State& state, ProviderId root) {
   const auto* node = state.nodes().Find(root);
   if (node == nullptr) return false;
-  const std::pair<std::string, std::string> key((*node)->host, kTrackerBinary);
+  const std::pair<std::string, std::string> key((*node)->host, std::string(kTrackerBinary));
   const auto* service = state.services().Find(key);
   const bool up = service != nullptr && (*service)->up && !(*service)->forced_down;
   return !up || (*node)->digest.empty();

@@ -12,10 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "placement/types.h"
 
 namespace berth::placement {
+
+// The binary whose reports are taken (T-294).
+inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
 
 // How the reason begins of what a tracker disabled by itself: an operator's never does (T-297).
 inline constexpr char kAutomaticReason[] = "AUTO: ";

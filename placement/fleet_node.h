@@ -18,8 +18,6 @@
 
 namespace berth::placement {
 
-// The binary whose reports are taken (T-294).
-inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
 // Says whose providers a report may remove (T-202).
 inline constexpr absl::string_view kOwnedTrait = "OWNER_NOVA";
 // Stands on a root while its service is disabled (T-212).

@@ -28,7 +28,7 @@ constexpr size_t kTurnsMax = 256;  // of one tick
 constexpr int kBeatsInDownTime = 6;
 constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
 
-absl::Status Stopping() {
+absl::Status ComeBack() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
                            "placement is stopping: come back");
 }
@@ -66,7 +66,7 @@ void ReportSessions::Opened(const std::shared_ptr<TrackerStream>& stream) {
     open_.insert(stream);
     if (!ended_) return;
   }
-  stream->End(Stopping());
+  stream->End(ComeBack());
 }
 
 void ReportSessions::Closed(const std::shared_ptr<TrackerStream>& stream) {
@@ -234,8 +234,8 @@ void ReportSessions::EndAll() {
     open = open_;
     orders.swap(orders_);
   }
-  for (const auto& stream : open) stream->End(Stopping());
-  for (const auto& [id, order] : orders) order.answer(Stopping());
+  for (const auto& stream : open) stream->End(ComeBack());
+  for (const auto& [id, order] : orders) order.answer(ComeBack());
 }
 
 void ReportSessions::RemoveHeartbeat() { heartbeats_.RemoveOwn().IgnoreError(); }

@@ -76,7 +76,8 @@ absl::StatusOr<NodePtr> FindNodeByUuid(const State& state, absl::string_view tex
 }
 
 ServicePtr FindTracker(const State& state, const std::string& host) {
-  const ServicePtr* service = state.services().Find(std::pair(host, std::string(kTrackerBinary)));
+  const ServicePtr* service =
+      state.services().Find(std::pair(host, std::string(placement::kTrackerBinary)));
   return service == nullptr ? nullptr : *service;
 }
 

@@ -15,8 +15,6 @@
 
 namespace berth::services {
 
-inline constexpr char kTrackerBinary[] = "berth-tracker";
-
 using ServicePtr = std::shared_ptr<const placement::ServiceRecord>;
 using NodePtr = std::shared_ptr<const placement::NodeRecord>;
 

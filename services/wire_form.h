@@ -44,6 +44,9 @@ absl::Status CheckText(const google::protobuf::Message& message);
 // 1 to 128 printable ASCII characters, or none.
 absl::Status CheckRequestId(absl::string_view request_id);
 
+// The field by which most requests name their provider.
+inline constexpr char kProviderField[] = "provider_uuid";
+
 // The id that `text` spells (P-6).
 template <typename IdType>
 absl::StatusOr<IdType> ParseId(absl::string_view field, absl::string_view text) {

@@ -16,8 +16,6 @@ using placement::ProviderPlace;
 
 namespace {
 
-constexpr char kProviderField[] = "provider_uuid";
-
 const ProviderConfig& OnlyConfig(const WriteAnswer& answer) {
   return *answer.decision.result.providers.front().config;
 }

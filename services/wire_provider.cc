@@ -15,8 +15,6 @@ using placement::State;
 
 namespace {
 
-constexpr char kProviderField[] = "provider_uuid";
-
 // Who reports the tree of `root`, if a tracker does (T-232).
 void FillOwner(const State& state, ProviderId root, pb::Provider* to) {
   const auto* node = state.nodes().Find(root);

@@ -15,8 +15,6 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kListed = 1000;
-
 struct AllocationArguments {
   std::string consumer, provider;
   bool tree = false;

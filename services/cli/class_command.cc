@@ -11,25 +11,22 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kListed = 10'000;
-
-struct NoArguments {};
-
-struct CreateArguments {
+struct CreateClassArguments {
   std::string name;
   bool if_absent = false;
 };
 
-struct DeleteArguments {
+struct DeleteClassArguments {
   std::string name;
 };
 
-absl::Status List(Session& session, const NoArguments&) {
+absl::Status ListClasses(Session& session, const NoArguments&) {
   pb::ListClassesResponse answer;
   const auto count = [](const pb::ListClassesResponse& page) {
     return page.resource_classes_size();
   };
-  const absl::Status listed = CallPaged(session, pb::ListClassesRequest(), kListed, count, &answer);
+  const absl::Status listed =
+      CallPaged(session, pb::ListClassesRequest(), kListedNames, count, &answer);
   if (!listed.ok()) return listed;
   Table table({{"NAME", Column::Kind::kExact}, {"KIND", Column::Kind::kText}});
   std::vector<std::string> names;
@@ -40,7 +37,7 @@ absl::Status List(Session& session, const NoArguments&) {
   return session.Print(answer, std::move(table), names);
 }
 
-absl::Status Create(Session& session, const CreateArguments& arguments) {
+absl::Status CreateClass(Session& session, const CreateClassArguments& arguments) {
   if (arguments.if_absent) {
     pb::EnsureClassRequest request;
     request.set_name(arguments.name);
@@ -58,7 +55,7 @@ absl::Status Create(Session& session, const CreateArguments& arguments) {
   return session.Print(answer, absl::StrCat("created ", arguments.name, "\n"), {arguments.name});
 }
 
-absl::Status Delete(Session& session, const DeleteArguments& arguments) {
+absl::Status DeleteClass(Session& session, const DeleteClassArguments& arguments) {
   pb::DeleteClassRequest request;
   request.set_name(arguments.name);
   pb::DeleteClassResponse answer;
@@ -74,17 +71,17 @@ void AddClassCommands(CLI::App& app, Session& session) {
   noun->group("See and change");
 
   CLI::App* list = AddVerb(*noun, "list", "List the resource classes", "berth class list -o name");
-  Does(list, session, List);
+  Does(list, session, ListClasses);
 
   CLI::App* create =
       AddVerb(*noun, "create", "Create a custom class", "berth class create CUSTOM_LICENSE");
-  CreateArguments& creating = Does(create, session, Create);
+  CreateClassArguments& creating = Does(create, session, CreateClass);
   create->add_option("name", creating.name, "CUSTOM_...")->required();
   create->add_flag("--if-absent", creating.if_absent, "Succeed where it is there already");
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete a custom class that no provider has",
                              "berth class delete CUSTOM_LICENSE");
-  remove->add_option("name", Does(remove, session, Delete).name, "CUSTOM_...")->required();
+  remove->add_option("name", Does(remove, session, DeleteClass).name, "CUSTOM_...")->required();
 }
 
 }  // namespace berth::cli

@@ -22,6 +22,9 @@ CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& des
 CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& description,
                   const std::string& example);
 
+// Of a command that takes none.
+struct NoArguments {};
+
 // Lets `command` do `run` with arguments, which the caller binds to options.
 template <typename Arguments>
 Arguments& Does(CLI::App* command, Session& session,

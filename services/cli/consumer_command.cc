@@ -15,16 +15,14 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kListed = 1000;
-
-struct ListArguments {
+struct ListConsumersArguments {
   ConsumerFilter filter;
   int limit = kListed;
 };
 
 struct TypesArguments {};
 
-absl::Status List(Session& session, const ListArguments& arguments) {
+absl::Status ListConsumers(Session& session, const ListConsumersArguments& arguments) {
   const auto request = ListOf(session, arguments.filter);
   if (!request.ok()) return request.status();
   pb::ListConsumersResponse answer;
@@ -76,7 +74,7 @@ void AddConsumerCommands(CLI::App& app, Session& session) {
   CLI::App* list = AddVerb(*noun, "list", "List the consumers that pass all filters",
                            "berth consumer list --project team-a --idle 720h\n"
                            "berth consumer list --tree dc1-h07 -o name");
-  ListArguments& arguments = Does(list, session, List);
+  ListConsumersArguments& arguments = Does(list, session, ListConsumers);
   AddConsumerFilter(list, &arguments.filter);
   list->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
 

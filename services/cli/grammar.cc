@@ -31,8 +31,6 @@ Settings come from flags, then BERTH_ENDPOINT and the like, then ~/.config/berth
 Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 does not fit, 6 permission,
 7 unreachable, 8 outcome unknown, 9 problems found, 130 interrupted)";
 
-struct NoArguments {};
-
 absl::Status Version(Session& session, const NoArguments&) {
   return session.PrintJson(absl::StrCat("{\n  \"version\": \"", services::kVersion, "\"\n}\n"),
                            absl::StrCat("berth ", services::kVersion, "\n"), {services::kVersion});

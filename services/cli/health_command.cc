@@ -8,16 +8,16 @@
 namespace berth::cli {
 namespace {
 
-namespace pb = ::grpc::health::v1;
+namespace health = ::grpc::health::v1;
 
 struct HealthArguments {
   std::string service;
 };
 
 absl::Status Health(Session& session, const HealthArguments& arguments) {
-  pb::HealthCheckRequest request;
+  health::HealthCheckRequest request;
   request.set_service(arguments.service);
-  pb::HealthCheckResponse answer;
+  health::HealthCheckResponse answer;
   const absl::Status called = session.Call(request, &answer);
   if (called.code() == absl::StatusCode::kNotFound) {
     return Refused(absl::StatusCode::kNotFound, "SERVICE_UNKNOWN",
@@ -26,11 +26,11 @@ absl::Status Health(Session& session, const HealthArguments& arguments) {
                    {{{"service", arguments.service}}});
   }
   if (!called.ok()) return called;
-  const std::string status = pb::HealthCheckResponse::ServingStatus_Name(answer.status());
+  const std::string status = health::HealthCheckResponse::ServingStatus_Name(answer.status());
   const std::string what = arguments.service.empty() ? "server" : arguments.service;
   const absl::Status printed = session.Print(
       answer, absl::StrCat(what, " at ", session.settings.endpoint, ": ", status, "\n"), {status});
-  if (!printed.ok() || answer.status() == pb::HealthCheckResponse::SERVING) return printed;
+  if (!printed.ok() || answer.status() == health::HealthCheckResponse::SERVING) return printed;
   return Refused(absl::StatusCode::kFailedPrecondition, kProblemsFound,
                  absl::StrCat("the ", what, " does not serve: ", status));
 }

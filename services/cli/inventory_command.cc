@@ -21,14 +21,14 @@ struct ShowArguments {
   std::string provider;
 };
 
-struct SetArguments {
+struct SetInventoryArguments {
   std::string provider;
   std::vector<std::string> inventories;
   bool replace = false;
   std::optional<int64_t> generation;
 };
 
-struct DeleteArguments {
+struct DeleteInventoryArguments {
   std::string provider;
   std::vector<std::string> classes;
   bool all = false;
@@ -41,7 +41,7 @@ std::vector<std::string> ClassNames(const Inventories& inventories) {
   return names;
 }
 
-absl::Status Show(Session& session, const ShowArguments& arguments) {
+absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
   pb::GetInventoriesRequest request;
@@ -68,8 +68,8 @@ absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
 }
 
 absl::Status SetOnce(Session& session, const std::string& uuid,
-                     const std::vector<InventoryWords>& said, const SetArguments& arguments,
-                     pb::SetInventoriesResponse* answer) {
+                     const std::vector<InventoryWords>& said,
+                     const SetInventoryArguments& arguments, pb::SetInventoriesResponse* answer) {
   pb::GetInventoriesRequest read;
   read.set_provider_uuid(uuid);
   pb::GetInventoriesResponse stored;
@@ -86,7 +86,7 @@ absl::Status SetOnce(Session& session, const std::string& uuid,
   return session.Call(write, answer);
 }
 
-absl::Status Set(Session& session, const SetArguments& arguments) {
+absl::Status SetInventory(Session& session, const SetInventoryArguments& arguments) {
   std::vector<InventoryWords> said;
   for (const std::string& text : Listed(arguments.inventories)) {
     auto words = ParseInventory(text);
@@ -142,7 +142,7 @@ absl::Status DeleteOnce(Session& session, const std::string& uuid,
   return session.Call(write, answer);
 }
 
-absl::Status Delete(Session& session, const DeleteArguments& arguments) {
+absl::Status DeleteInventory(Session& session, const DeleteInventoryArguments& arguments) {
   const std::vector<std::string> classes = Listed(arguments.classes);
   if (arguments.all != classes.empty()) {
     return absl::InvalidArgumentError("name the classes to delete, or give --all and none");
@@ -166,12 +166,13 @@ void AddInventoryCommands(CLI::App& app, Session& session) {
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show the inventories of a provider", "berth inventory show dc1-h07");
-  show->add_option("provider", Does(show, session, Show).provider, "Name or uuid")->required();
+  show->add_option("provider", Does(show, session, ShowInventory).provider, "Name or uuid")
+      ->required();
 
   CLI::App* set = AddVerb(*noun, "set", "Set inventories; what is not named stays as it is",
                           "berth inventory set dc1-h07 VCPU=32:ratio=4:reserved=2 MEMORY_MB=256Gi\n"
                           "berth inventory set dc1-h07 VCPU:ratio=8");
-  SetArguments& setting = Does(set, session, Set);
+  SetInventoryArguments& setting = Does(set, session, SetInventory);
   set->add_option("provider", setting.provider, "Name or uuid")->required();
   set->add_option("inventories", setting.inventories,
                   "CLASS[=TOTAL][:KEY=VALUE]..., KEY one of reserved, ratio, min, max, step")
@@ -181,7 +182,7 @@ void AddInventoryCommands(CLI::App& app, Session& session) {
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete inventories that nobody uses",
                              "berth inventory delete dc1-h07 DISK_GB");
-  DeleteArguments& deleting = Does(remove, session, Delete);
+  DeleteInventoryArguments& deleting = Does(remove, session, DeleteInventory);
   remove->add_option("provider", deleting.provider, "Name or uuid")->required();
   remove->add_option("classes", deleting.classes, "The classes");
   remove->add_flag("--all", deleting.all, "All classes");

@@ -21,8 +21,6 @@ namespace pb = ::berth::placement::v1;
 
 using google::protobuf::util::TimeUtil;
 
-struct NoArguments {};
-
 struct CheckArguments {
   int limit = 100;
 };

@@ -16,9 +16,7 @@ namespace {
 namespace pb = ::berth::placement::v1;
 namespace tracker = ::berth::tracker::v1;
 
-constexpr int kListed = 1000;
-
-struct ListArguments {
+struct ListNodesArguments {
   std::string host, name;
   bool retired = false;
   int limit = kListed;
@@ -32,14 +30,14 @@ struct AuditArguments {
   std::string node, tracker;
 };
 
-struct DeleteArguments {
+struct DeleteNodeArguments {
   std::string node;
   bool cascade = false;
 };
 
 int CountNodes(const pb::ListNodesResponse& answer) { return answer.nodes_size(); }
 
-absl::Status List(Session& session, const ListArguments& arguments) {
+absl::Status ListNodes(Session& session, const ListNodesArguments& arguments) {
   pb::ListNodesRequest request;
   if (!arguments.host.empty()) request.set_host(arguments.host);
   request.set_name_contains(arguments.name);
@@ -76,7 +74,7 @@ absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) 
                  absl::StrCat("there is no node named '", text, "'"), {{{"name", text}}});
 }
 
-absl::Status Show(Session& session, const NodeArguments& arguments) {
+absl::Status ShowNode(Session& session, const NodeArguments& arguments) {
   const auto uuid = NodeUuid(session, arguments.node);
   if (!uuid.ok()) return uuid.status();
   pb::GetNodeRequest request;
@@ -139,7 +137,7 @@ absl::Status Audit(Session& session, const AuditArguments& arguments) {
   return printed.ok() ? AuditFailed(answer.audit()) : printed;
 }
 
-absl::Status Delete(Session& session, const DeleteArguments& arguments) {
+absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) {
   const auto uuid = NodeUuid(session, arguments.node);
   if (!uuid.ok()) return uuid.status();
   pb::DeleteNodeRequest request;
@@ -162,7 +160,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   noun->group("Look after");
 
   CLI::App* list = AddVerb(*noun, "list", "List nodes", "berth node list --host dc1-h07");
-  ListArguments& listing = Does(list, session, List);
+  ListNodesArguments& listing = Does(list, session, ListNodes);
   list->add_option("--host", listing.host, "Of this host");
   list->add_option("--name", listing.name, "Has this in its name");
   list->add_flag("--retired", listing.retired, "Is retired");
@@ -171,7 +169,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   CLI::App* show =
       AddVerb(*noun, "show", "Show a node: facts, what is accounted for, orphans, findings",
               "berth node show dc1-h07");
-  show->add_option("node", Does(show, session, Show).node, "Name or uuid")->required();
+  show->add_option("node", Does(show, session, ShowNode).node, "Name or uuid")->required();
 
   CLI::App* audit = AddVerb(*noun, "audit", "Have a node audited now, and wait for the outcome",
                             "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312");
@@ -181,7 +179,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete the record of a node and its providers",
                              "berth node delete dc1-h07 --cascade");
-  DeleteArguments& deleting = Does(remove, session, Delete);
+  DeleteNodeArguments& deleting = Does(remove, session, DeleteNode);
   remove->add_option("node", deleting.node, "Name or uuid")->required();
   remove->add_flag("--cascade", deleting.cascade, "Release what is allocated there as well");
 }

@@ -9,6 +9,10 @@
 
 namespace berth::cli {
 
+// What a list shows at most unless it is told a limit; lists of names, which are short, show more.
+inline constexpr int kListed = 1'000;
+inline constexpr int kListedNames = 10'000;
+
 inline constexpr int kPageSizeMax = 1000;
 
 // Fills `answer` with the pages that `request` has, until `limit` things are there; `count` counts

@@ -19,10 +19,9 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kListed = 1000;
 constexpr int kTreesMax = 50;
 
-struct ListArguments {
+struct ListProvidersArguments {
   std::vector<std::string> resources, required, forbidden, member_of, forbidden_aggregates;
   std::string name, in_tree;
   bool roots = false;
@@ -35,15 +34,15 @@ struct TreeArguments {
   int limit = kTreesMax;
 };
 
-struct OneArguments {
+struct OneProviderArguments {
   std::string provider;
 };
 
-struct CreateArguments {
+struct CreateProviderArguments {
   std::string name, uuid, parent;
 };
 
-struct SetArguments {
+struct SetProviderArguments {
   std::string provider, name, parent;
   bool no_parent = false;
   std::optional<int64_t> generation;
@@ -57,7 +56,7 @@ std::vector<std::string> Names(const Providers& providers) {
   return names;
 }
 
-absl::Status List(Session& session, const ListArguments& arguments) {
+absl::Status ListProviders(Session& session, const ListProvidersArguments& arguments) {
   pb::ListProvidersRequest request;
   if (!arguments.name.empty()) request.set_name(arguments.name);
   if (!arguments.in_tree.empty()) {
@@ -163,7 +162,7 @@ absl::Status Tree(Session& session, const TreeArguments& arguments) {
                        Names(all.providers()));
 }
 
-absl::Status Show(Session& session, const OneArguments& arguments) {
+absl::Status ShowProvider(Session& session, const OneProviderArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
   pb::GetProviderRequest request;
@@ -175,7 +174,7 @@ absl::Status Show(Session& session, const OneArguments& arguments) {
   return session.Print(answer, ProviderPage(answer.provider(), session.screen), {*uuid});
 }
 
-absl::Status Create(Session& session, const CreateArguments& arguments) {
+absl::Status CreateProvider(Session& session, const CreateProviderArguments& arguments) {
   pb::CreateProviderRequest request;
   request.set_name(arguments.name);
   request.set_uuid(arguments.uuid);
@@ -191,7 +190,7 @@ absl::Status Create(Session& session, const CreateArguments& arguments) {
                        {answer.provider().uuid()});
 }
 
-absl::Status Set(Session& session, const SetArguments& arguments) {
+absl::Status SetProvider(Session& session, const SetProviderArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
   pb::UpdateProviderRequest request;
@@ -210,7 +209,7 @@ absl::Status Set(Session& session, const SetArguments& arguments) {
   return session.Print(answer, ProviderPage(answer.provider(), session.screen), {*uuid});
 }
 
-absl::Status Delete(Session& session, const OneArguments& arguments) {
+absl::Status DeleteProvider(Session& session, const OneProviderArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
   pb::DeleteProviderRequest request;
@@ -224,7 +223,7 @@ absl::Status Delete(Session& session, const OneArguments& arguments) {
 void AddReading(CLI::App* noun, Session& session) {
   CLI::App* list = AddVerb(*noun, "list", "List providers, all or those that pass the filters",
                            "berth provider list --required CUSTOM_A100 --resources VCPU=4");
-  ListArguments& listing = Does(list, session, List);
+  ListProvidersArguments& listing = Does(list, session, ListProviders);
   list->add_option("--name", listing.name, "Has exactly this name");
   list->add_option("--in-tree", listing.in_tree, "Is in the tree of this provider");
   list->add_flag("--roots", listing.roots, "Is a root");
@@ -246,7 +245,8 @@ void AddReading(CLI::App* noun, Session& session) {
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show all about one provider", "berth provider show dc1-h07");
-  show->add_option("provider", Does(show, session, Show).provider, "Name or uuid")->required();
+  show->add_option("provider", Does(show, session, ShowProvider).provider, "Name or uuid")
+      ->required();
 }
 
 }  // namespace
@@ -258,14 +258,14 @@ void AddProviderCommands(CLI::App& app, Session& session) {
 
   CLI::App* create = AddVerb(*noun, "create", "Create a provider, as a root or as a child",
                              "berth provider create dc1-h07_numa0 --parent dc1-h07");
-  CreateArguments& creating = Does(create, session, Create);
+  CreateProviderArguments& creating = Does(create, session, CreateProvider);
   create->add_option("name", creating.name, "Its name")->required();
   create->add_option("--uuid", creating.uuid, "Its uuid; none: the server chooses");
   create->add_option("--parent", creating.parent, "Name or uuid of its parent");
 
   CLI::App* set = AddVerb(*noun, "set", "Rename or move a provider with its subtree",
                           "berth provider set dc1-h07 --name dc1-h08");
-  SetArguments& setting = Does(set, session, Set);
+  SetProviderArguments& setting = Does(set, session, SetProvider);
   set->add_option("provider", setting.provider, "Name or uuid")->required();
   set->add_option("--name", setting.name, "The new name");
   auto* parent = set->add_option("--parent", setting.parent, "Name or uuid of the new parent");
@@ -274,7 +274,7 @@ void AddProviderCommands(CLI::App& app, Session& session) {
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete a provider that has no children and no use",
                              "berth provider delete dc1-h07_numa0");
-  remove->add_option("provider", Does(remove, session, Delete).provider, "Name or uuid")
+  remove->add_option("provider", Does(remove, session, DeleteProvider).provider, "Name or uuid")
       ->required();
 }
 

@@ -36,7 +36,7 @@ std::string JsonList(const std::vector<std::string>& names) {
   return nlohmann::json(names).dump(2) + "\n";
 }
 
-std::string Lines(const std::vector<std::string>& names) {
+std::string NameLines(const std::vector<std::string>& names) {
   return names.empty() ? "" : absl::StrJoin(names, "\n") + "\n";
 }
 
@@ -79,15 +79,15 @@ absl::Status ListMethods(Session& session, Reflection& reflection, const std::st
     names.push_back(absl::StrCat(std::string((*service)->full_name()), "/",
                                  std::string((*service)->method(i)->name())));
   }
-  return session.PrintJson(JsonList(names), Lines(names), names);
+  return session.PrintJson(JsonList(names), NameLines(names), names);
 }
 
-absl::Status List(Session& session, const ListArguments& arguments) {
+absl::Status ListServicesOrMethods(Session& session, const ListArguments& arguments) {
   Reflection reflection(session);
   if (!arguments.service.empty()) return ListMethods(session, reflection, arguments.service);
   const auto services = reflection.Services();
   if (!services.ok()) return services.status();
-  return session.PrintJson(JsonList(*services), Lines(*services), *services);
+  return session.PrintJson(JsonList(*services), NameLines(*services), *services);
 }
 
 // `symbol` as the server calls it: short names of services, and `Service/Method`, are made whole.
@@ -228,7 +228,7 @@ void AddReflectionCommands(CLI::App& app, Session& session) {
   CLI::App* list = AddVerb(app, "list", "List the services of a server, or the methods of one",
                            "berth list\nberth list ProviderService");
   list->group("Raw gRPC");
-  list->add_option("service", Does(list, session, List).service, "The service");
+  list->add_option("service", Does(list, session, ListServicesOrMethods).service, "The service");
 
   CLI::App* describe =
       AddVerb(app, "describe", "Describe a service, method, message or enum of a server",

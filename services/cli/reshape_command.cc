@@ -43,7 +43,7 @@ absl::Status CallPatiently(Session& session, Request& request, Response* answer)
 }
 
 template <typename Response>
-absl::Status Show(Session& session, const Response& answer, bool dry_run, int removed) {
+absl::Status ShowOutcome(Session& session, const Response& answer, bool dry_run, int removed) {
   const std::string counts =
       absl::StrCat(answer.providers_size(), " providers, ", removed, " removed, ",
                    answer.consumer_generations().size(), " consumers");
@@ -66,7 +66,7 @@ absl::Status Reshape(Session& session, const FileArguments& arguments) {
   pb::ReshapeResponse answer;
   const absl::Status called = CallPatiently(session, request, &answer);
   if (!called.ok()) return called;
-  return Show(session, answer, request.validate_only(), 0);
+  return ShowOutcome(session, answer, request.validate_only(), 0);
 }
 
 absl::Status ApplyTopology(Session& session, const FileArguments& arguments) {
@@ -76,7 +76,7 @@ absl::Status ApplyTopology(Session& session, const FileArguments& arguments) {
   pb::ApplyTopologyResponse answer;
   const absl::Status called = CallPatiently(session, request, &answer);
   if (!called.ok()) return called;
-  return Show(session, answer, request.validate_only(), request.removed_providers_size());
+  return ShowOutcome(session, answer, request.validate_only(), request.removed_providers_size());
 }
 
 void AddFile(CLI::App* command, FileArguments& arguments, const std::string& message) {

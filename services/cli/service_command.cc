@@ -14,10 +14,9 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kListed = 1000;
 constexpr char kTracker[] = "berth-tracker";
 
-struct ListArguments {
+struct ListServicesArguments {
   std::string host;
   int limit = kListed;
 };
@@ -32,7 +31,7 @@ struct DisableArguments {
 
 int CountServices(const pb::ListServicesResponse& answer) { return answer.services_size(); }
 
-absl::Status List(Session& session, const ListArguments& arguments) {
+absl::Status ListServices(Session& session, const ListServicesArguments& arguments) {
   pb::ListServicesRequest request;
   if (!arguments.host.empty()) request.set_host(arguments.host);
   pb::ListServicesResponse answer;
@@ -96,7 +95,7 @@ void AddServiceCommands(CLI::App& app, Session& session) {
   noun->group("Look after");
 
   CLI::App* list = AddVerb(*noun, "list", "List services", "berth service list");
-  ListArguments& listing = Does(list, session, List);
+  ListServicesArguments& listing = Does(list, session, ListServices);
   list->add_option("--host", listing.host, "On this host");
   list->add_option("--limit", listing.limit, "How many at most")->check(CLI::PositiveNumber);
 

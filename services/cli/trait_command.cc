@@ -17,9 +17,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kListed = 10'000;
-
-struct ListArguments {
+struct ListTraitsArguments {
   std::string prefix;
   bool used = false;
   bool unused = false;
@@ -29,27 +27,27 @@ struct NameArguments {
   std::string name;
 };
 
-struct ProviderArguments {
+struct ProviderTraitsArguments {
   std::string provider;
 };
 
-struct ChangeArguments {
+struct ChangeTraitsArguments {
   std::string provider;
   std::vector<std::string> traits;
   bool create = false;
 };
 
-std::string Lines(const google::protobuf::RepeatedPtrField<std::string>& traits) {
+std::string TraitLines(const google::protobuf::RepeatedPtrField<std::string>& traits) {
   return traits.empty() ? "" : absl::StrJoin(traits, "\n") + "\n";
 }
 
-absl::Status List(Session& session, const ListArguments& arguments) {
+absl::Status ListTraits(Session& session, const ListTraitsArguments& arguments) {
   pb::ListTraitsRequest request;
   request.set_prefix(arguments.prefix);
   if (arguments.used || arguments.unused) request.set_associated(arguments.used);
   pb::ListTraitsResponse answer;
   const auto count = [](const pb::ListTraitsResponse& page) { return page.traits_size(); };
-  const absl::Status listed = CallPaged(session, request, kListed, count, &answer);
+  const absl::Status listed = CallPaged(session, request, kListedNames, count, &answer);
   if (!listed.ok()) return listed;
   Table table({{"NAME", Column::Kind::kExact}, {"KIND", Column::Kind::kText}});
   std::vector<std::string> names;
@@ -66,7 +64,7 @@ absl::Status Ensure(Session& session, const std::string& name, pb::EnsureTraitRe
   return session.Call(request, answer);
 }
 
-absl::Status Create(Session& session, const NameArguments& arguments) {
+absl::Status CreateTrait(Session& session, const NameArguments& arguments) {
   pb::EnsureTraitResponse answer;
   const absl::Status called = Ensure(session, arguments.name, &answer);
   if (!called.ok()) return called;
@@ -74,7 +72,7 @@ absl::Status Create(Session& session, const NameArguments& arguments) {
   return session.Print(answer, absl::StrCat(words, arguments.name, "\n"), {arguments.name});
 }
 
-absl::Status Delete(Session& session, const NameArguments& arguments) {
+absl::Status DeleteTrait(Session& session, const NameArguments& arguments) {
   pb::DeleteTraitRequest request;
   request.set_name(arguments.name);
   pb::DeleteTraitResponse answer;
@@ -83,33 +81,34 @@ absl::Status Delete(Session& session, const NameArguments& arguments) {
   return session.Print(answer, absl::StrCat("deleted ", arguments.name, "\n"), {arguments.name});
 }
 
-absl::Status Get(Session& session, const std::string& uuid, pb::GetProviderTraitsResponse* answer) {
+absl::Status GetTraits(Session& session, const std::string& uuid,
+                       pb::GetProviderTraitsResponse* answer) {
   pb::GetProviderTraitsRequest request;
   request.set_provider_uuid(uuid);
   return session.Call(request, answer);
 }
 
-absl::Status Show(Session& session, const ProviderArguments& arguments) {
+absl::Status ShowTrait(Session& session, const ProviderTraitsArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
   pb::GetProviderTraitsResponse answer;
-  const absl::Status got = Get(session, *uuid, &answer);
+  const absl::Status got = GetTraits(session, *uuid, &answer);
   if (!got.ok()) return got;
-  return session.Print(answer, Lines(answer.traits()),
+  return session.Print(answer, TraitLines(answer.traits()),
                        {answer.traits().begin(), answer.traits().end()});
 }
 
-enum class Change { kAdd, kRemove };
+enum class TraitChange { kAdd, kRemove };
 
-absl::Status ChangeOnce(Session& session, const std::string& uuid, Change change,
-                        const std::vector<std::string>& traits,
-                        pb::SetProviderTraitsResponse* answer) {
+absl::Status ChangeTraitsOnce(Session& session, const std::string& uuid, TraitChange change,
+                              const std::vector<std::string>& traits,
+                              pb::SetProviderTraitsResponse* answer) {
   pb::GetProviderTraitsResponse stored;
-  const absl::Status got = Get(session, uuid, &stored);
+  const absl::Status got = GetTraits(session, uuid, &stored);
   if (!got.ok()) return got;
   std::set<std::string> wanted(stored.traits().begin(), stored.traits().end());
   for (const std::string& trait : traits) {
-    if (change == Change::kAdd) {
+    if (change == TraitChange::kAdd) {
       wanted.insert(trait);
     } else {
       wanted.erase(trait);
@@ -122,19 +121,20 @@ absl::Status ChangeOnce(Session& session, const std::string& uuid, Change change
   return session.Call(write, answer);
 }
 
-absl::Status ChangeTraits(Session& session, Change change, const ChangeArguments& arguments) {
+absl::Status ChangeTraits(Session& session, TraitChange change,
+                          const ChangeTraitsArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
   const std::vector<std::string> traits = Listed(arguments.traits);
   pb::SetProviderTraitsResponse answer;
   const absl::Status changed =
-      OnFreshGeneration([&] { return ChangeOnce(session, *uuid, change, traits, &answer); });
+      OnFreshGeneration([&] { return ChangeTraitsOnce(session, *uuid, change, traits, &answer); });
   if (!changed.ok()) return changed;
-  return session.Print(answer, Lines(answer.traits()),
+  return session.Print(answer, TraitLines(answer.traits()),
                        {answer.traits().begin(), answer.traits().end()});
 }
 
-absl::Status Add(Session& session, const ChangeArguments& arguments) {
+absl::Status AddTraits(Session& session, const ChangeTraitsArguments& arguments) {
   for (const std::string& trait : Listed(arguments.traits)) {
     if (!arguments.create || !absl::StartsWith(trait, "CUSTOM_")) continue;
     // A write of its own, harmless to repeat: the request id that was asked for is for the other.
@@ -145,28 +145,28 @@ absl::Status Add(Session& session, const ChangeArguments& arguments) {
     const absl::Status created = session.Call(request, &answer);
     if (!created.ok()) return created;
   }
-  return ChangeTraits(session, Change::kAdd, arguments);
+  return ChangeTraits(session, TraitChange::kAdd, arguments);
 }
 
-absl::Status Remove(Session& session, const ChangeArguments& arguments) {
-  return ChangeTraits(session, Change::kRemove, arguments);
+absl::Status RemoveTraits(Session& session, const ChangeTraitsArguments& arguments) {
+  return ChangeTraits(session, TraitChange::kRemove, arguments);
 }
 
 void AddCatalog(CLI::App* noun, Session& session) {
   CLI::App* list = AddVerb(*noun, "list", "List the traits that there are",
                            "berth trait list --prefix HW_CPU_X86_ --used");
-  ListArguments& listing = Does(list, session, List);
+  ListTraitsArguments& listing = Does(list, session, ListTraits);
   list->add_option("--prefix", listing.prefix, "Starts with this");
   auto* used = list->add_flag("--used", listing.used, "Some provider has it");
   list->add_flag("--unused", listing.unused, "No provider has it")->excludes(used);
 
   CLI::App* create =
       AddVerb(*noun, "create", "Create a custom trait", "berth trait create CUSTOM_A100");
-  create->add_option("name", Does(create, session, Create).name, "CUSTOM_...")->required();
+  create->add_option("name", Does(create, session, CreateTrait).name, "CUSTOM_...")->required();
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete a custom trait that no provider has",
                              "berth trait delete CUSTOM_A100");
-  remove->add_option("name", Does(remove, session, Delete).name, "CUSTOM_...")->required();
+  remove->add_option("name", Does(remove, session, DeleteTrait).name, "CUSTOM_...")->required();
 }
 
 }  // namespace
@@ -178,18 +178,18 @@ void AddTraitCommands(CLI::App& app, Session& session) {
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show the traits of a provider", "berth trait show dc1-h07");
-  show->add_option("provider", Does(show, session, Show).provider, "Name or uuid")->required();
+  show->add_option("provider", Does(show, session, ShowTrait).provider, "Name or uuid")->required();
 
   CLI::App* add = AddVerb(*noun, "add", "Give traits to a provider",
                           "berth trait add dc1-h07 CUSTOM_A100 --create");
-  ChangeArguments& adding = Does(add, session, Add);
+  ChangeTraitsArguments& adding = Does(add, session, AddTraits);
   add->add_option("provider", adding.provider, "Name or uuid")->required();
   add->add_option("traits", adding.traits, "The traits")->required();
   add->add_flag("--create", adding.create, "Create those CUSTOM_ traits that are not there yet");
 
   CLI::App* remove = AddVerb(*noun, "remove", "Take traits from a provider",
                              "berth trait remove dc1-h07 CUSTOM_A100");
-  ChangeArguments& removing = Does(remove, session, Remove);
+  ChangeTraitsArguments& removing = Does(remove, session, RemoveTraits);
   remove->add_option("provider", removing.provider, "Name or uuid")->required();
   remove->add_option("traits", removing.traits, "The traits")->required();
 }

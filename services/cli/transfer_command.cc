@@ -32,9 +32,9 @@ struct ImportArguments {
 };
 
 // Lines on their way to where they shall stand, and how many there are to be.
-class Lines {
+class ExportLines {
  public:
-  Lines(std::ostream* to, Progress* progress) : to_(to), progress_(progress) {}
+  ExportLines(std::ostream* to, Progress* progress) : to_(to), progress_(progress) {}
 
   absl::Status Take(const std::string& bytes) {
     pb::ExportLedgerResponse message;
@@ -63,7 +63,7 @@ class Lines {
 
 absl::Status ExportTo(Session& session, std::ostream* to, pb::ExportLedgerResponse* whole) {
   Progress progress(&session.talk(), session.screen);
-  Lines lines(to, &progress);
+  ExportLines lines(to, &progress);
   const absl::Status streamed = session.Server().Stream(
       kExport, {pb::ExportLedgerRequest().SerializeAsString()}, session.settings.timeout,
       [&lines](const std::string& bytes) { return lines.Take(bytes); });

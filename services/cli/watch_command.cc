@@ -79,9 +79,9 @@ absl::StatusOr<pb::WatchRequest> RequestOf(Session& session, const WatchArgument
 }
 
 // What has been shown, and from where to go on.
-class Show {
+class ShowWatched {
  public:
-  Show(Session& session, int64_t revisions_max) : session_(session), max_(revisions_max) {
+  ShowWatched(Session& session, int64_t revisions_max) : session_(session), max_(revisions_max) {
     if (session_.settings.format == Format::kTable) session_.data() << WatchHeader();
   }
 
@@ -127,7 +127,7 @@ absl::Status Watch(Session& session, const WatchArguments& arguments) {
   }
   auto request = RequestOf(session, arguments);
   if (!request.ok()) return request.status();
-  Show show(session, arguments.revisions_max);
+  ShowWatched show(session, arguments.revisions_max);
   int attempts = 0;
   while (true) {  // ends: with an error, when interrupted, or when enough has been told
     absl::Status status =

@@ -13,7 +13,7 @@ namespace pb = ::berth::placement::v1;
 
 namespace {
 
-std::string Random() { return placement::Uuid::Random().ToString(); }
+std::string NewUuid() { return placement::Uuid::Random().ToString(); }
 
 void Stamp(google::protobuf::Timestamp* time, int64_t seconds) {
   time->set_seconds(seconds);
@@ -45,7 +45,7 @@ const pb::Provider& RandomLedger::SomeProvider() {
 
 void RandomLedger::AddProvider(int number) {
   pb::Provider* provider = New()->mutable_provider();
-  provider->set_uuid(Random());
+  provider->set_uuid(NewUuid());
   provider->set_name(absl::StrCat("provider ü ", number));
   if (!providers_.empty() && Below(3) > 0) provider->set_parent_uuid(SomeProvider().uuid());
   for (int i = Below(4); i > 0; --i) {
@@ -72,7 +72,7 @@ void RandomLedger::AddProvider(int number) {
 // One that holds nothing is none (P-3).
 void RandomLedger::AddConsumer() {
   pb::Consumer consumer;
-  consumer.set_uuid(Random());
+  consumer.set_uuid(NewUuid());
   consumer.set_project_id(absl::StrCat("project ", Below(4)));
   consumer.set_user_id(absl::StrCat("user ", Below(4)));
   consumer.set_consumer_type(Below(4) == 0 ? "unknown" : "INSTANCE");
@@ -98,11 +98,11 @@ void RandomLedger::AddConsumer() {
 void RandomLedger::AddServices() {
   for (int i = 0; i < 4; ++i) {
     pb::Service* service = New()->mutable_service();
-    service->set_uuid(Random());
+    service->set_uuid(NewUuid());
     service->set_host(absl::StrCat("host", i));
     service->set_binary("berth-tracker");
     service->set_version("1.2.3");
-    service->set_incarnation(Random());
+    service->set_incarnation(NewUuid());
     service->set_disabled(i == 1);
     if (i == 1) service->set_disabled_reason("new memory");
     service->set_forced_down(i == 2);
@@ -120,7 +120,7 @@ void RandomLedger::AddNodes() {
     node->set_retired(i == 3);
     node->set_sequence(i * 17);
     if (i > 0) node->mutable_facts()->set_hypervisor_type("QEMU");
-    if (i > 1) node->add_orphans()->set_uuid(Random());
+    if (i > 1) node->add_orphans()->set_uuid(NewUuid());
     Stamp(node->mutable_created_at(), 1'650'000'000);
     Stamp(node->mutable_updated_at(), 1'650'000'002);
   }

@@ -18,7 +18,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr absl::Duration kCallMax = absl::Seconds(1);
+constexpr absl::Duration kPatience = absl::Seconds(1);
 constexpr absl::Duration kAskAgainAfter = absl::Milliseconds(50);
 constexpr absl::Duration kSettleMax = absl::Seconds(120);
 constexpr size_t kHoldingsMax = 40;  // of one client
@@ -108,7 +108,7 @@ bool ClaimClient::ClaimOne() {
   (*allocation->mutable_resources())["VCPU"] = wanted.amount;
   pb::SetAllocationsResponse response;
   grpc::ClientContext context;
-  const absl::Time deadline = absl::Now() + kCallMax;
+  const absl::Time deadline = absl::Now() + kPatience;
   SetDeadline(&context, deadline);
   const grpc::Status status = allocations_->SetAllocations(&context, request, &response);
   if (Settle(status, request.request_id(), deadline) != Outcome::kDone) return false;
@@ -125,7 +125,7 @@ void ClaimClient::ReleaseOne() {
   request.set_consumer_uuid(victim->first);
   pb::DeleteAllocationsResponse response;
   grpc::ClientContext context;
-  const absl::Time deadline = absl::Now() + kCallMax;
+  const absl::Time deadline = absl::Now() + kPatience;
   SetDeadline(&context, deadline);
   const grpc::Status status = allocations_->DeleteAllocations(&context, request, &response);
   if (ReasonOf(status) == "CONSUMER_NOT_FOUND") {
@@ -148,7 +148,7 @@ void ClaimClient::LookUp(const std::string& consumer, const Holding& holding) {
     Connect();
     pb::GetAllocationsResponse response;
     grpc::ClientContext context;
-    SetDeadline(&context, absl::Now() + kCallMax);
+    SetDeadline(&context, absl::Now() + kPatience);
     if (!allocations_->GetAllocations(&context, request, &response).ok()) {
       RestUntil(absl::Now() + kAskAgainAfter);
       continue;
@@ -198,7 +198,7 @@ ClaimClient::Outcome ClaimClient::AskUntilKnown(const std::string& request_id) {
     Connect();
     pb::GetRequestResponse response;
     grpc::ClientContext context;
-    SetDeadline(&context, absl::Now() + kCallMax);
+    SetDeadline(&context, absl::Now() + kPatience);
     const grpc::Status status = ledger_->GetRequest(&context, request, &response);
     if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_APPLIED) return Outcome::kDone;
     if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_ABSENT) return Outcome::kNotDone;

@@ -15,7 +15,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr absl::Duration kCallMax = absl::Seconds(1);
+constexpr absl::Duration kPatience = absl::Seconds(1);
 constexpr absl::Duration kRest = absl::Milliseconds(30);
 constexpr absl::Duration kSettleMax = absl::Seconds(90);
 constexpr size_t kHeldMax = 24;
@@ -208,7 +208,7 @@ void Client::Repeat() {
     again.process = static_cast<uint16_t>(open.process);
     again.begin_ns = NowNs();
     const Verdict verdict = VerdictOf(Invoke(open.channel, call.method, *call.request,
-                                             call.response.get(), absl::Now() + kCallMax));
+                                             call.response.get(), absl::Now() + kPatience));
     again.end_ns = NowNs();
     again.outcome = verdict.outcome;
     again.reason = verdict.reason;
@@ -254,7 +254,7 @@ bool Client::Do(Operation operation) {
   const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));
   operation.process = static_cast<uint16_t>(open.process);
   operation.begin_ns = NowNs();
-  const absl::Time deadline = absl::Now() + kCallMax;
+  const absl::Time deadline = absl::Now() + kPatience;
   const Verdict verdict =
       VerdictOf(Invoke(open.channel, call.method, *call.request, call.response.get(), deadline));
   operation.outcome = verdict.outcome;
@@ -283,7 +283,7 @@ void Client::Settle(const Call& call, absl::Time deadline, Operation* operation)
 // done after it.
 bool Client::SendAgain(const Call& call, absl::Time* deadline, Operation* operation) {
   const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));
-  *deadline = absl::Now() + kCallMax;
+  *deadline = absl::Now() + kPatience;
   const Verdict verdict =
       VerdictOf(Invoke(open.channel, call.method, *call.request, call.response.get(), *deadline));
   const bool wrong = verdict.outcome == Outcome::kRefused && verdict.reason == Reason::kOther;
@@ -303,7 +303,7 @@ void Client::AskUntilKnown(Operation* operation) {
     const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));
     pb::GetRequestResponse response;
     const grpc::Status status = Invoke(open.channel, "LedgerService/GetRequest", request, &response,
-                                       absl::Now() + kCallMax);
+                                       absl::Now() + kPatience);
     operation->process = static_cast<uint16_t>(open.process);
     if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_ABSENT) {
       operation->outcome = Outcome::kAbsent;

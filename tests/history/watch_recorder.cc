@@ -15,7 +15,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr std::chrono::milliseconds kRest{50};
+constexpr std::chrono::milliseconds kReconnectAfter{50};
 
 uint64_t FoldTold(uint64_t digest, const pb::Consumer& told) {
   const auto uuid = placement::Uuid::Parse(told.uuid());
@@ -64,7 +64,7 @@ WatchRecorder::WatchRecorder(uint64_t seed, int64_t after, const Servers* server
 
 void WatchRecorder::Work() {
   while (!stop_) {
-    if (Follow() == 0) std::this_thread::sleep_for(kRest);
+    if (Follow() == 0) std::this_thread::sleep_for(kReconnectAfter);
   }
 }
 

@@ -20,7 +20,7 @@ struct Part {
 using Chosen = std::vector<Part>;
 
 // A part that has no provider yet; a spread has several.
-struct Choice {
+struct Pick {
   const RequestGroup* group;
   std::vector<NamedAmount> resources;
   Amount max_providers = 1;
@@ -39,7 +39,7 @@ class Enumeration {
       : request_(request), options_(options), world_(WorldOf(state)) {
     std::sort(world_.begin(), world_.end(),
               [](const PlainProvider& a, const PlainProvider& b) { return a.id < b.id; });
-    std::vector<Choice> spreads;
+    std::vector<Pick> spreads;
     for (const RequestGroup& group : request.groups) {
       if (!group.suffix.empty()) choices_.push_back({&group, group.resources});
       if (!group.suffix.empty()) continue;
@@ -81,7 +81,7 @@ class Enumeration {
       if (IsLawful(chosen)) found_[anchor.id].insert(CandidateOf(chosen));
       return;
     }
-    const Choice& choice = choices_[at];
+    const Pick& choice = choices_[at];
     if (choice.max_providers > 1) return TrySpread(anchor, at, 0, {}, chosen);
     for (const PlainProvider& provider : world_) {
       if (!MayServe(world_, provider, anchor) || !Fits(provider, choice)) continue;
@@ -95,7 +95,7 @@ class Enumeration {
   // Every set of providers from `next` on, joined to `set`.
   void TrySpread(const PlainProvider& anchor, size_t at, size_t next,
                  const std::vector<const PlainProvider*>& set, Chosen& chosen) {
-    const Choice& choice = choices_[at];
+    const Pick& choice = choices_[at];
     if (!set.empty()) {
       Chosen more = chosen;
       if (Divide(choice, set, more)) Try(anchor, at + 1, more);
@@ -112,7 +112,7 @@ class Enumeration {
   }
 
   // Adds what each of `set` gives; false: they cannot, or not all are needed.
-  static bool Divide(const Choice& choice, std::vector<const PlainProvider*> set, Chosen& chosen) {
+  static bool Divide(const Pick& choice, std::vector<const PlainProvider*> set, Chosen& chosen) {
     const auto& [name, amount] = choice.resources.front();
     std::sort(set.begin(), set.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
     std::vector<Amount> taken(set.size(), 0);
@@ -150,7 +150,7 @@ class Enumeration {
     return rest == 0;
   }
 
-  bool Fits(const PlainProvider& provider, const Choice& choice) const {  // P-179, P-185
+  bool Fits(const PlainProvider& provider, const Pick& choice) const {  // P-179, P-185
     return std::all_of(choice.resources.begin(), choice.resources.end(), [&](const auto& wanted) {
       const auto key = std::pair(choice.group->suffix, wanted.resource_class);
       return FitsIn(provider, wanted.resource_class, wanted.amount,
@@ -274,7 +274,7 @@ class Enumeration {
   const CandidateRequest& request_;
   const BruteOptions options_;
   PlainWorld world_;
-  std::vector<Choice> choices_;
+  std::vector<Pick> choices_;
   CandidatesByAnchor found_;
 };
 
