@@ -58,9 +58,9 @@ function(berth_proto_library)
     add_library(${arg_NAME} STATIC ${sources})
     target_include_directories(${arg_NAME} SYSTEM PUBLIC ${out})
     target_compile_options(${arg_NAME} PRIVATE -w -fno-sanitize=all)
-    if(arg_GRPC)
-      # Stubs include the whole of gRPC: compiled together they take a fraction of the time.
-      set_target_properties(${arg_NAME} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    # Two files of messages define the same private names; files of stubs do not.
+    if(NOT arg_GRPC)
+      set_target_properties(${arg_NAME} PROPERTIES UNITY_BUILD OFF)
     endif()
     target_link_libraries(${arg_NAME} PUBLIC protobuf::libprotobuf ${arg_LIBRARIES})
   else()
