@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "absl/container/inlined_vector.h"
 #include "placement/constraint.h"
 
 namespace berth::placement {
@@ -188,20 +189,24 @@ void AnchorScan::SiftByMarks(const RootMarks& marks) {
 }
 
 void AnchorScan::SiftByAmounts(const RootChunk& chunk) {
-  // By tree: negative where some class is short. Amounts and columns are within 0..kAmountMax, so
-  // that their difference is an int32 whose sign is the answer, and or-ing keeps it. Written for
-  // the compiler to take many trees at once.
-  std::array<int32_t, RootChunk::kRootsMax> spare{};
+  absl::InlinedVector<const RootChunk::Column*, 8> columns;  // parallel to needed_
   for (const ClassAmount& need : needed_) {
     const auto column = std::find_if(
         chunk.columns.begin(), chunk.columns.end(),
         [&need](const auto& offered) { return offered.resource_class == need.resource_class; });
-    if (column == chunk.columns.end()) {
+    if (column == chunk.columns.end() || column->most_free < need.amount) {
       may_fit_.reset();
       return;
     }
-    const auto amount = static_cast<int32_t>(need.amount);
-    const int32_t* const free_max = column->free_max.data();
+    columns.push_back(&*column);
+  }
+  // By tree: negative where some class is short. Amounts and columns are within 0..kAmountMax, so
+  // that their difference is an int32 whose sign is the answer, and or-ing keeps it. Written for
+  // the compiler to take many trees at once.
+  std::array<int32_t, RootChunk::kRootsMax> spare{};
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const auto amount = static_cast<int32_t>(needed_[c].amount);
+    const int32_t* const free_max = columns[c]->free_max.data();
     for (size_t i = 0; i < spare.size(); ++i) spare[i] |= free_max[i] - amount;
   }
   int32_t all = -1;

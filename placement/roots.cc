@@ -28,6 +28,7 @@ int32_t FreeOf(const InventoryRow& row, Amount used) {
 struct Sum {
   double capacity = 0;
   double free = 0;
+  int32_t free_max = 0;
 };
 
 int32_t ShareOf(const Sum& sum) {
@@ -40,9 +41,21 @@ void Add(const InventoryRow& row, Amount used, Sum& sum) {
   sum.free += static_cast<double>(std::max<Amount>(row.capacity - used, 0));
 }
 
+void CountMostFree(RootChunk::Column& column) {
+  column.most_free = *std::max_element(column.free_max.begin(), column.free_max.end());
+}
+
+void SetFreeMax(RootChunk::Column& column, int at, int32_t free_max) {
+  const int32_t before = std::exchange(column.free_max[at], free_max);
+  if (free_max >= column.most_free) {
+    column.most_free = free_max;
+  } else if (before == column.most_free) {
+    CountMostFree(column);
+  }
+}
+
 // Writes the columns' entries of the tree at `at` anew.
 void RefreshColumns(RootChunk& chunk, int at) {
-  for (RootChunk::Column& column : chunk.columns) column.free_max[at] = 0;
   absl::InlinedVector<Sum, 8> sums(chunk.columns.size());  // parallel to the columns
   const Tree& tree = *chunk.trees[at];
   for (int position = 0; position < tree.size(); ++position) {
@@ -53,15 +66,18 @@ void RefreshColumns(RootChunk& chunk, int at) {
       while (column != chunk.columns.end() && column->resource_class < resource_class) ++column;
       if (column == chunk.columns.end() || column->resource_class != resource_class) {
         sums.insert(sums.begin() + (column - chunk.columns.begin()), Sum());
-        column = chunk.columns.insert(column, RootChunk::Column{resource_class, {}, {}});
+        column = chunk.columns.insert(column, RootChunk::Column{resource_class, 0, {}, {}});
       }
       const Amount used = tree.used_of(position, static_cast<int>(i));
-      int32_t& entry = column->free_max[at];
-      entry = std::max(entry, FreeOf(rows[i], used));
-      Add(rows[i], used, sums[column - chunk.columns.begin()]);
+      Sum& sum = sums[column - chunk.columns.begin()];
+      sum.free_max = std::max(sum.free_max, FreeOf(rows[i], used));
+      Add(rows[i], used, sum);
     }
   }
-  for (size_t c = 0; c < sums.size(); ++c) chunk.columns[c].free_share[at] = ShareOf(sums[c]);
+  for (size_t c = 0; c < sums.size(); ++c) {
+    SetFreeMax(chunk.columns[c], at, sums[c].free_max);
+    chunk.columns[c].free_share[at] = ShareOf(sums[c]);
+  }
 }
 
 void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
@@ -69,6 +85,7 @@ void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
   for (RootChunk::Column& column : chunk.columns) {
     for (int32_t* const entry : {column.free_max.data() + at, column.free_share.data() + at}) {
       std::move_backward(entry, entry + behind, entry + behind + 1);
+      *entry = 0;  // most_free stays right: what stood here stands behind
     }
   }
   chunk.ids.insert(chunk.ids.begin() + at, tree->root_id());
@@ -84,6 +101,7 @@ void EraseFrom(RootChunk& chunk, int at) {
       std::move(entry + 1, entry + 1 + behind, entry);
       entry[behind] = 0;
     }
+    CountMostFree(column);
   }
   chunk.ids.erase(chunk.ids.begin() + at);
   chunk.marks.Own().Erase(at);

@@ -31,6 +31,8 @@ struct RootChunk {
   // offers the class any more.
   struct Column {
     ClassId resource_class{};
+    // The largest of free_max: what more is asked for nobody in the chunk has.
+    int32_t most_free = 0;
     std::array<int32_t, kRootsMax> free_max{};
     // How much of all that each tree can give away of the class is free, in parts of kShareWhole.
     std::array<int32_t, kRootsMax> free_share{};

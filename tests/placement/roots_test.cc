@@ -86,6 +86,11 @@ void ExpectSame(const Roots& roots, const Model& model) {
       }
     }
     for (const RootChunk::Column& column : chunk->columns) {
+      int64_t most_free = 0;
+      for (int at = 0; at < chunk->trees.size(); ++at) {
+        most_free = std::max(most_free, FreeMax(*chunk->trees[at], column.resource_class));
+      }
+      ASSERT_EQ(column.most_free, most_free);
       for (int at = chunk->trees.size(); at < RootChunk::kRootsMax; ++at) {
         ASSERT_EQ(column.free_max[at], 0);
         ASSERT_EQ(column.free_share[at], 0);
