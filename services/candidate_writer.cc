@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/functional/function_ref.h"
 #include "berth/placement/v1/candidate.pb.h"
+#include "services/candidate_shape.h"
 #include "services/wire_form.h"
 
 namespace berth::services {
@@ -13,44 +13,6 @@ using placement::ProviderId;
 
 // About what a candidate or a summary of three classes takes.
 constexpr size_t kBytesOfAnEntry = 192;
-
-// Key and value of every map entry.
-constexpr int kKey = 1;
-constexpr int kValue = 2;
-
-// Whether the two differ in nothing but providers.
-bool HaveOneShape(const placement::Candidate& one, const placement::Candidate& other) {
-  if (one.allocations.size() != other.allocations.size() ||
-      one.mappings.size() != other.mappings.size()) {
-    return false;
-  }
-  for (size_t i = 0; i < one.allocations.size(); ++i) {
-    const placement::Allocation &left = one.allocations[i], &right = other.allocations[i];
-    if (left.resource_class != right.resource_class || left.amount != right.amount) return false;
-    if (i > 0 && (left.provider == one.allocations[i - 1].provider) !=
-                     (right.provider == other.allocations[i - 1].provider)) {
-      return false;
-    }
-  }
-  for (size_t i = 0; i < one.mappings.size(); ++i) {
-    const auto &left = one.mappings[i], &right = other.mappings[i];
-    if (left.first != right.first || left.second.size() != right.second.size()) return false;
-  }
-  return true;
-}
-
-// Every provider in the order in which Candidate writes it.
-void ForEachId(const placement::Candidate& candidate, absl::FunctionRef<void(ProviderId)> visit) {
-  const ProviderId* last = nullptr;
-  for (const placement::Allocation& allocation : candidate.allocations) {
-    if (last == nullptr || *last != allocation.provider) visit(allocation.provider);
-    last = &allocation.provider;
-  }
-  for (const auto& [suffix, providers] : candidate.mappings) {
-    for (const ProviderId provider : providers) visit(provider);
-  }
-  visit(candidate.anchor);
-}
 
 }  // namespace
 
@@ -107,8 +69,8 @@ void CandidateWriter::Allocations(absl::Span<const placement::Allocation> alloca
         const std::string* name = ClassName(state_.catalog(), next->resource_class);
         if (name == nullptr) continue;
         writer_.Message(pb::ProviderAllocation::kResourcesFieldNumber, [&] {
-          writer_.Text(kKey, *name);
-          writer_.Number(kValue, next->amount);
+          writer_.Text(kMapKey, *name);
+          writer_.Number(kMapValue, next->amount);
         });
       }
     });
@@ -166,9 +128,9 @@ void CandidateWriter::Resource(const std::string& name, placement::Amount capaci
   const size_t size = (capacity == 0 ? 0 : WireWriter::NumberSize(kCapacity, capacity)) +
                       (used == 0 ? 0 : WireWriter::NumberSize(kUsed, used));
   writer_.Head(pb::ProviderSummary::kResourcesFieldNumber,
-               WireWriter::TextSize(kKey, name.size()) + WireWriter::TextSize(kValue, size));
-  writer_.Text(kKey, name);
-  writer_.Head(kValue, size);
+               WireWriter::TextSize(kMapKey, name.size()) + WireWriter::TextSize(kMapValue, size));
+  writer_.Text(kMapKey, name);
+  writer_.Head(kMapValue, size);
   if (capacity != 0) writer_.Number(kCapacity, capacity);
   if (used != 0) writer_.Number(kUsed, used);
 }

@@ -5,6 +5,7 @@
 #include "placement/explain.h"
 #include "placement/room.h"
 #include "services/call.h"
+#include "services/candidate_table_writer.h"
 #include "services/candidate_writer.h"
 #include "services/placement_services.h"
 #include "services/status.h"
@@ -194,13 +195,28 @@ class CandidateService final : public Service {
                             const placement::SearchBudget& budget, grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);
     BERTH_RETURN_IF_ERROR(wanted.status());
-    CandidateWriter writer(
-        state, std::clamp<int64_t>(wanted->limit.value_or(kExpectedWithoutLimit), 1, kExpectedMax));
+    switch (request.form()) {
+      case pb::CANDIDATE_FORM_UNSPECIFIED:
+        return Write<CandidateWriter>(state, request, *wanted, budget, reply);
+      case pb::CANDIDATE_FORM_TABLE:
+        return Write<CandidateTableWriter>(state, request, *wanted, budget, reply);
+      default:
+        return InvalidField("form", "is none that there is");
+    }
+  }
+
+  template <typename Writer>
+  static absl::StatusOr<bool> Write(const State& state, const pb::FindCandidatesRequest& request,
+                                    const placement::CandidateRequest& wanted,
+                                    const placement::SearchBudget& budget,
+                                    grpc::ByteBuffer* reply) {
+    Writer writer(
+        state, std::clamp<int64_t>(wanted.limit.value_or(kExpectedWithoutLimit), 1, kExpectedMax));
     const auto end = placement::ForEachCandidate(
-        state, *wanted, budget,
+        state, wanted, budget,
         [&writer](const placement::Candidate& candidate) { writer.Add(candidate); });
     BERTH_RETURN_IF_ERROR(end.status());
-    WireBytes written = writer.End(*end, !request.omit_summaries(), wanted->order.seed);
+    WireBytes written = writer.End(*end, !request.omit_summaries(), wanted.order.seed);
     const size_t size = written.size;
     // gRPC sends the very bytes, and frees them.
     const grpc::Slice slice(written.data.release(), size,

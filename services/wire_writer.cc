@@ -106,6 +106,25 @@ void WireWriter::Head(int field, size_t bytes) {
   size_ += WriteVarint(bytes, WriteVarint(TagOf(field, kWithLength), begin)) - begin;
 }
 
+void WireWriter::Packed(int field, absl::Span<const int64_t> values) {
+  if (values.empty()) return;
+  size_t size = 0;
+  for (const int64_t value : values) size += VarintSize(static_cast<uint64_t>(value));
+  Head(field, size);
+  char* to = Room(size);
+  for (const int64_t value : values) to = WriteVarint(static_cast<uint64_t>(value), to);
+  size_ += size;
+}
+
+void WireWriter::RawId(const placement::Uuid& value) {
+  char* const to = Room(16);
+  for (int at = 0; at < 16; ++at) {
+    const uint64_t half = at < 8 ? value.high : value.low;
+    to[at] = static_cast<char>(half >> (56 - 8 * (at % 8)));
+  }
+  size_ += 16;
+}
+
 size_t WireWriter::NumberSize(int field, int64_t value) {
   return VarintSize(TagOf(field, kVarint)) + VarintSize(static_cast<uint64_t>(value));
 }

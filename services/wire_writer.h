@@ -12,9 +12,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "placement/uuid.h"
 
 namespace berth::services {
+
+// The fields of every map entry.
+inline constexpr int kMapKey = 1;
+inline constexpr int kMapValue = 2;
 
 struct WireBytes {
   std::unique_ptr<char[]> data;
@@ -38,6 +43,10 @@ class WireWriter {
   void Message(int field, absl::FunctionRef<void()> fill, size_t bytes_expected = 0);
   // The head of a message of `bytes`, which the caller appends: cheaper where they are known.
   void Head(int field, size_t bytes);
+  // Numbers as one packed field; none, where there are none.
+  void Packed(int field, absl::Span<const int64_t> values);
+  // The 16 bytes of a uuid, of those that a Head has announced.
+  void RawId(const placement::Uuid& value);
   // What such fields take.
   static size_t NumberSize(int field, int64_t value);
   static size_t TextSize(int field, size_t bytes);

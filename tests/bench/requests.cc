@@ -152,7 +152,7 @@ std::string TreeClaimRequests::Next() {
   return request.SerializeAsString();
 }
 
-std::string TreeCandidatesRequest(int limit) {
+pb::FindCandidatesRequest TreeCandidatesRequest(int limit) {
   pb::FindCandidatesRequest request;
   if (limit > 0) request.set_limit(limit);
   pb::CandidateQuery& query = *request.mutable_query();
@@ -174,7 +174,7 @@ std::string TreeCandidatesRequest(int limit) {
   pb::SuffixSet* together = query.add_same_subtree();
   together->add_suffixes("_COMPUTE");
   together->add_suffixes("_FPGA");
-  return request.SerializeAsString();
+  return request;
 }
 
 ClaimSearchRequests::ClaimSearchRequests(bool spread) {
@@ -197,11 +197,11 @@ std::string ClaimSearchRequests::Next() {
   return bytes_;
 }
 
-std::string CandidatesRequest(int limit, const Amounts& amounts) {
+pb::FindCandidatesRequest CandidatesRequest(int limit, const Amounts& amounts) {
   pb::FindCandidatesRequest request;
   if (limit > 0) request.set_limit(limit);
   AddAmounts(amounts, request.mutable_query()->add_groups()->mutable_resources());
-  return request.SerializeAsString();
+  return request;
 }
 
 std::string RandomCandidatesRequest(int limit, const Amounts& amounts) {

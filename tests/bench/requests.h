@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "berth/placement/v1/candidate.pb.h"
 
 namespace berth::bench {
 
@@ -80,7 +81,7 @@ class TreeClaimRequests {
   std::mt19937_64 random_{std::random_device{}()};
 };
 // Where such a claim could go; there are kTreeCandidates ways in each tree. 0: no limit.
-std::string TreeCandidatesRequest(int limit);
+placement::v1::FindCandidatesRequest TreeCandidatesRequest(int limit);
 inline constexpr int kTreeCandidates = 2;
 
 // The same claims as on hosts, each leaving it to placement where: the first host that has room, or the one where
@@ -97,7 +98,8 @@ class ClaimSearchRequests {
 };
 
 // Up to `limit` places for such a claim, with summaries.
-std::string CandidatesRequest(int limit, const Amounts& amounts = Amounts());
+placement::v1::FindCandidatesRequest CandidatesRequest(int limit,
+                                                       const Amounts& amounts = Amounts());
 // The same in any order, without summaries.
 std::string RandomCandidatesRequest(int limit, const Amounts& amounts);
 

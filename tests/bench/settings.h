@@ -25,6 +25,7 @@ struct Settings {
   bool spread = false;
   bool nested = false;
   bool none = false;
+  bool table = false;
   bool in_one_call = false;
   size_t request_bytes = 0;
   size_t answer_bytes = 0;

@@ -137,9 +137,11 @@ int Schedule(const Settings& settings) {
 }
 
 int FindCandidates(const Settings& settings) {
-  const std::string request =
+  pb::FindCandidatesRequest wanted =
       settings.nested ? TreeCandidatesRequest(settings.limit)
                       : CandidatesRequest(settings.limit, settings.none ? kTooMuch : Amounts());
+  if (settings.table) wanted.set_form(pb::CANDIDATE_FORM_TABLE);
+  const std::string request = wanted.SerializeAsString();
   const int64_t all = settings.none     ? 0
                       : settings.nested ? kTreeCandidates * settings.hosts
                                         : settings.hosts;
@@ -157,7 +159,9 @@ int FindCandidates(const Settings& settings) {
     decoding += absl::Now() - begun;
     ++decoded;
     answer_bytes = reply.size();
-    return parsed && response.candidates_size() == expected && !response.truncated();
+    const int found =
+        settings.table ? response.table().candidate_shapes_size() : response.candidates_size();
+    return parsed && found == expected && !response.truncated();
   };
   const LoopResult result = RunLoop(loop);
   return Tell(result, {{"request_bytes", request.size()},

@@ -28,6 +28,7 @@
 #include "google/protobuf/descriptor.h"
 #include "services/cli/reflection.h"
 #include "services/cli/session.h"
+#include "tests/services/candidate_table.h"
 
 namespace berth::e2e {
 namespace {
@@ -180,6 +181,23 @@ TEST_F(CallsTest, AClaimIsSeenByWhoeverAsksForItsRevision) {
   ASSERT_EQ(found.candidates_size(), 1);
   EXPECT_EQ(found.candidates(0).allocations(0).provider_uuid(), host);
   EXPECT_EQ(found.summaries(0).resources().at("VCPU").used(), 5);
+}
+
+TEST_F(CallsTest, CandidatesAreToldInTheFormAskedFor) {
+  const auto [host, generation] = NewHost();
+  pb::FindCandidatesRequest find;
+  (*find.mutable_query()->add_groups()->mutable_resources())["VCPU"] = 1;
+  find.mutable_query()->mutable_groups(0)->set_in_tree(host);
+  pb::FindCandidatesResponse told, table;
+  Do("CandidateService/FindCandidates", find, &told);
+  find.set_form(pb::CANDIDATE_FORM_TABLE);
+  Do("CandidateService/FindCandidates", find, &table);
+  EXPECT_EQ(table.candidates_size(), 0);
+  EXPECT_EQ(services::Expand(table).ShortDebugString(), told.ShortDebugString());
+  find.set_form(static_cast<pb::CandidateForm>(2));
+  const grpc::Status refused = Invoke("CandidateService/FindCandidates", find, &table);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(InfosOf(refused).at(0).metadata().at("field"), "form");
 }
 
 TEST_F(CallsTest, OfTwoWritesWithOneGenerationExactlyOneSucceeds) {

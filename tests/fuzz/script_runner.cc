@@ -8,10 +8,12 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "placement/claim_search.h"
 #include "placement/refusal.h"
 #include "placement/search.h"
+#include "services/candidate_table_writer.h"
 #include "services/candidate_writer.h"
 #include "services/wire_allocation.h"
 #include "services/wire_candidate.h"
@@ -25,6 +27,7 @@
 #include "services/wire_reshape.h"
 #include "tests/placement/safety.h"
 #include "tests/placement/world.h"
+#include "tests/services/candidate_table.h"
 
 namespace berth::fuzz {
 namespace {
@@ -172,12 +175,25 @@ class Runner {
     }
   }
 
-  void ExpectWritten(const placement::SearchResult& found) {
-    services::CandidateWriter writer(world_.state(), 1);
+  template <typename Writer>
+  placement::v1::FindCandidatesResponse WrittenBy(const placement::SearchResult& found) {
+    Writer writer(world_.state(), 1);
     for (const placement::Candidate& each : found.candidates) writer.Add(each);
     const services::WireBytes bytes = writer.End(found, true);
     placement::v1::FindCandidatesResponse response;
-    ASSERT_TRUE(response.ParseFromArray(bytes.data.get(), static_cast<int>(bytes.size)));
+    EXPECT_TRUE(response.ParseFromArray(bytes.data.get(), static_cast<int>(bytes.size)));
+    return response;
+  }
+
+  void ExpectWritten(const placement::SearchResult& found) {
+    const auto response = WrittenBy<services::CandidateWriter>(found);
+    placement::v1::FindCandidatesResponse expanded;
+    services::ExpandCandidates(WrittenBy<services::CandidateTableWriter>(found).table(), &expanded);
+    ASSERT_EQ(expanded.candidates_size(), response.candidates_size());
+    for (int i = 0; i < response.candidates_size(); ++i) {
+      EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(expanded.candidates(i),
+                                                                     response.candidates(i)));
+    }
     ASSERT_EQ(response.candidates_size(), static_cast<int>(found.candidates.size()));
     for (int i = 0; i < response.candidates_size(); ++i) {
       std::set<std::string> written, expected;
