@@ -184,10 +184,10 @@ void CandidateTableWriter::Summaries() {
 void CandidateTableWriter::Kind(const ProviderConfig& config) {
   writer_.Message(pb::CandidateTable::kKindsFieldNumber, [&] {
     for (const std::string& name : TraitNames(state_.catalog(), config.traits)) {
-      writer_.Text(pb::ProviderKind::kTraitsFieldNumber, name);
+      writer_.Text(pb::KindOfProvider::kTraitsFieldNumber, name);
     }
     for (const InventoryRow& row : config.inventories) {
-      writer_.Text(pb::ProviderKind::kResourceClassesFieldNumber,
+      writer_.Text(pb::KindOfProvider::kResourceClassesFieldNumber,
                    *ClassName(state_.catalog(), row.resource_class));
     }
   });
@@ -221,11 +221,13 @@ void CandidateTableWriter::Shape(const placement::Candidate& model) {
         }
       });
     }
-    for (const auto& [suffix, providers] : model.mappings) {
+    for (const auto& mapping : model.mappings) {  // clang 14 captures no parts of a pair
       writer_.Message(pb::CandidateShape::kMappingsFieldNumber, [&] {
-        if (!suffix.empty()) writer_.Text(pb::ShapeMapping::kSuffixFieldNumber, suffix);
+        if (!mapping.first.empty()) {
+          writer_.Text(pb::ShapeMapping::kSuffixFieldNumber, mapping.first);
+        }
         writer_.Number(pb::ShapeMapping::kProviderCountFieldNumber,
-                       static_cast<int64_t>(providers.size()));
+                       static_cast<int64_t>(mapping.second.size()));
       });
     }
   });

@@ -88,7 +88,7 @@ absl::Status GetTraits(Session& session, const std::string& uuid,
   return session.Call(request, answer);
 }
 
-absl::Status ShowTrait(Session& session, const ProviderTraitsArguments& arguments) {
+absl::Status ShowTraits(Session& session, const ProviderTraitsArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
   pb::GetProviderTraitsResponse answer;
@@ -178,7 +178,8 @@ void AddTraitCommands(CLI::App& app, Session& session) {
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show the traits of a provider", "berth trait show dc1-h07");
-  show->add_option("provider", Does(show, session, ShowTrait).provider, "Name or uuid")->required();
+  show->add_option("provider", Does(show, session, ShowTraits).provider, "Name or uuid")
+      ->required();
 
   CLI::App* add = AddVerb(*noun, "add", "Give traits to a provider",
                           "berth trait add dc1-h07 CUSTOM_A100 --create");

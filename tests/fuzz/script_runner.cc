@@ -187,8 +187,7 @@ class Runner {
 
   void ExpectWritten(const placement::SearchResult& found) {
     const auto response = WrittenBy<services::CandidateWriter>(found);
-    placement::v1::FindCandidatesResponse expanded;
-    services::ExpandCandidates(WrittenBy<services::CandidateTableWriter>(found).table(), &expanded);
+    const auto expanded = services::Expand(WrittenBy<services::CandidateTableWriter>(found));
     ASSERT_EQ(expanded.candidates_size(), response.candidates_size());
     for (int i = 0; i < response.candidates_size(); ++i) {
       EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(expanded.candidates(i),

@@ -47,7 +47,7 @@ inline void ExpandSummaries(const placement::v1::CandidateTable& table,
   int row = 0;
   std::string root;
   for (int place = 0; place < table.provider_kinds_size(); ++place) {
-    const placement::v1::ProviderKind& kind =
+    const placement::v1::KindOfProvider& kind =
         table.kinds(static_cast<int>(table.provider_kinds(place)));
     placement::v1::ProviderSummary* const summary = to->add_summaries();
     summary->set_provider_uuid(UuidAt(table, place));

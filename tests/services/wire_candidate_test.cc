@@ -192,7 +192,7 @@ TEST(CandidateWriterTest, WritesEachCandidateThatWasFound) {
 
 // The only group is served from another tree, and the root gives nothing.
 TEST(CandidateTableWriterTest, NamesARootThatGivesNothing) {
-  const placement::World world(R"(
+  placement::World world(R"(
     cn1{VCPU:8}(agg1)
     ss1[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:100}(agg1)
   )");
@@ -209,7 +209,24 @@ TEST(CandidateTableWriterTest, NamesARootThatGivesNothing) {
     roots.insert(expected.candidates(i).root_uuid());
   }
   for (const auto& summary : expanded.summaries()) told.insert(summary.root_uuid());
-  EXPECT_THAT(roots, testing::IsSubsetOf(told));
+  EXPECT_THAT(roots, testing::ElementsAre(world.provider("cn1").ToString()));
+  EXPECT_THAT(told, testing::UnorderedElementsAre(world.provider("cn1").ToString(),
+                                                  world.provider("ss1").ToString()));
+}
+
+TEST(CandidateTableWriterTest, NamesWhoSharesFromAnotherTree) {
+  const placement::World world(R"(
+    cn1{VCPU:8}(agg1)
+    cn2{VCPU:8}(agg1)
+    ss1[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:100 used 5}(agg1)
+  )");
+  CandidateRequest request;
+  request.groups.emplace_back().resources = {{"VCPU", 1}, {"DISK_GB", 1}};
+  const auto found = placement::FindCandidates(world.state(), request, placement::SearchBudget());
+  ASSERT_TRUE(found.ok()) << found.status();
+  const pb::FindCandidatesResponse response = Written(world.state(), *found, true);
+  ASSERT_EQ(response.candidates_size(), 2);
+  EXPECT_EQ(response.candidates(1).allocations_size(), 2);
 }
 
 TEST(CandidateTableWriterTest, SaysOnceWhatManyHaveInCommon) {
