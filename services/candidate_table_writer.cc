@@ -21,6 +21,7 @@ using placement::Tree;
 // About what a candidate of one group and a provider of three classes take.
 constexpr size_t kBytesOfACandidate = 8;
 constexpr size_t kBytesOfAProvider = 56;
+constexpr size_t kIdsOfACandidate = 3;
 constexpr int64_t kIdBytes = 16;
 // A candidate is compared with so many shapes, the newest ones, before it gets one of its own.
 constexpr size_t kShapesLookedAt = 16;
@@ -48,6 +49,7 @@ CandidateTableWriter::CandidateTableWriter(const placement::State& state,
                                            int64_t candidates_expected)
     : state_(state), writer_((kBytesOfACandidate + kBytesOfAProvider) * candidates_expected) {
   candidate_shapes_.reserve(candidates_expected);
+  ids_.reserve(kIdsOfACandidate * candidates_expected);
 }
 
 void CandidateTableWriter::Add(const placement::Candidate& candidate) {
