@@ -24,13 +24,16 @@ std::vector<std::pair<Liveness::Key, Uuid>> ServicesUp(const placement::State& s
 
 }  // namespace
 
-void Liveness::Hear(const Key& key, Uuid incarnation, int64_t count, absl::Time now) {
+void Liveness::Hear(const Key& key, Uuid incarnation, const std::optional<Beat>& beat,
+                    absl::Time now) {
   MutexLock lock(&mutex_);
   Entry& entry = entries_[key];
-  if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now, 0}, true, {}};
+  if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now}, true, {}};
   entry.here = true;
   entry.heard.at = now;
-  if (count > 0) entry.heard.count = count;
+  if (!beat) return;
+  entry.heard.count = beat->count;
+  entry.heard.stale_audit = beat->stale_audit;
 }
 
 std::optional<Heard> Liveness::Find(const Key& key) const {
@@ -55,8 +58,8 @@ Liveness::TurnList Liveness::Turns(const placement::State& state, absl::Time now
                                    size_t turns_max) {
   MutexLock lock(&mutex_);
   for (const auto& [key, incarnation] : ServicesUp(state)) {
-    Entry& entry = entries_.try_emplace(key, Entry{{incarnation, now, 0}, false, {}}).first->second;
-    if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now, 0}, false, {}};
+    Entry& entry = entries_.try_emplace(key, Entry{{incarnation, now}, false, {}}).first->second;
+    if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now}, false, {}};
   }
   TurnList turns;
   for (auto at = entries_.begin(); at != entries_.end();) {

@@ -25,7 +25,14 @@ namespace berth::services {
 struct Heard {
   placement::Uuid incarnation;
   absl::Time at;
-  int64_t count = 0;  // of beats
+  int64_t count = 0;         // of beats
+  bool stale_audit = false;  // as its last beat said (T-293)
+};
+
+// What a beat says of its service.
+struct Beat {
+  int64_t count = 0;  // of beats, this one too
+  bool stale_audit = false;
 };
 
 class Liveness {
@@ -39,8 +46,9 @@ class Liveness {
 
   explicit Liveness(absl::Duration down_time) : down_time_(down_time) {}
 
-  // A beat, or anything else that the service's stream said. `count` of beats; 0: not said.
-  void Hear(const Key& key, placement::Uuid incarnation, int64_t count, absl::Time now);
+  // The service's stream said something; `beat` where it was one.
+  void Hear(const Key& key, placement::Uuid incarnation, const std::optional<Beat>& beat,
+            absl::Time now);
   std::optional<Heard> Find(const Key& key) const;
   // Those that this process itself heard, by NameOf.
   std::vector<std::pair<std::string, absl::Time>> All() const;

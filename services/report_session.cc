@@ -56,8 +56,9 @@ void ReportSession::OnReadDone(bool ok) {
   if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
   if (incoming_.has_hello()) return HandleHello();
   if (!attached_) return End(InvalidField("message", "must be hello first"));
-  const int64_t beats = incoming_.has_heartbeat() ? incoming_.heartbeat().count() : 0;
-  sessions_->liveness().Hear(key_, incarnation_, beats, absl::Now());
+  std::optional<Beat> beat;
+  if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
+  sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
   switch (incoming_.message_case()) {
     case pb::SessionRequest::kReport:
       return HandleReport();
@@ -98,7 +99,7 @@ void ReportSession::Welcome(const HelloFacts& hello, const Decision& decision) {
   std::vector<ProviderId> gone = node_ids();
   hello_ = hello;
   for (const HelloNode& node : hello_.nodes) std::erase(gone, node.id);
-  sessions_->liveness().Hear(key_, incarnation_, 0, absl::Now());
+  sessions_->liveness().Hear(key_, incarnation_, std::nullopt, absl::Now());
   if (!attached_) sessions_->Attach(self);
   attached_ = true;
   sessions_->Disown(self, gone);

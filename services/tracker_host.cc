@@ -21,6 +21,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kStartPause{500};  // between two looks at who has started
 
+std::optional<std::chrono::milliseconds> IntervalOf(const tracker::Configuration& configuration) {
+  const std::optional<absl::Duration> interval = PassInterval(configuration);
+  if (!interval) return std::nullopt;
+  return absl::ToChronoMilliseconds(*interval);
+}
+
 Node::Options NodeOptions(const tracker::Configuration& configuration, size_t index) {
   Node::Options options;
   options.configuration = configuration.nodes[index];
@@ -31,13 +37,13 @@ Node::Options NodeOptions(const tracker::Configuration& configuration, size_t in
   options.host = configuration.host;
   options.several_nodes = configuration.nodes.size() > 1;
   options.orphan_confirmation = configuration.orphan_confirmation;
+  options.pass_interval = IntervalOf(configuration);
   return options;
 }
 
 tracker::PassSchedule::Options ScheduleOptions(const tracker::Configuration& configuration) {
   tracker::PassSchedule::Options options;
-  const std::optional<absl::Duration> interval = PassInterval(configuration);
-  if (interval) options.interval = absl::ToChronoMilliseconds(*interval);
+  options.interval = IntervalOf(configuration);
   options.first_delay_max = std::chrono::seconds(configuration.periodic_fuzzy_delay_seconds);
   options.seed = std::random_device()();
   return options;

@@ -103,6 +103,7 @@ void FillService(const ServiceRecord& service, const Heard* seen, pb::Service* t
   if (seen != nullptr) {
     SetTime(seen->at, to->mutable_last_seen_at());
     to->set_report_count(seen->count);
+    to->set_stale_audit(seen->stale_audit);
   }
   SetTime(service.created_at, to->mutable_created_at());
   SetTime(service.updated_at, to->mutable_updated_at());

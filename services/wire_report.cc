@@ -123,6 +123,14 @@ void PushConsumer(const State& state, ProviderId node, ConsumerId id, pb::Push* 
 
 }  // namespace
 
+Beat BeatOf(const pb::Heartbeat& heartbeat) {
+  Beat beat;
+  beat.count = heartbeat.count();
+  beat.stale_audit = std::any_of(heartbeat.nodes().begin(), heartbeat.nodes().end(),
+                                 [](const pb::NodeBeat& node) { return node.audit_overdue(); });
+  return beat;
+}
+
 absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   HelloFacts facts;
   facts.service.host = hello.host();

@@ -10,6 +10,7 @@
 #include "berth/placement/v1/report.pb.h"
 #include "placement/command.h"
 #include "placement/ledger.h"
+#include "services/liveness.h"
 #include "services/wire_form.h"
 
 namespace berth::services {
@@ -27,6 +28,8 @@ struct HelloFacts {
   std::vector<placement::ProviderId> retired;
 };
 absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello);
+
+Beat BeatOf(const pb::Heartbeat& heartbeat);
 
 // The command of a report. What a delta leaves out of the node's facts is taken from `state`.
 absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& state,

@@ -18,6 +18,9 @@ bool SameButAccounting(const Audit& a, const Audit& b) {
   return Digest(left) == Digest(b.report);
 }
 
+// Passes may fail this often before somebody should look.
+constexpr int kIntervalsToOverdue = 3;
+
 KnownProvider* FindProvider(Records* records, const std::string& uuid) {
   for (KnownProvider& provider : records->tree) {
     if (provider.uuid == uuid) return &provider;
@@ -66,6 +69,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
   {
     MutexLock lock(&mutex_);
     configuration = wanted_configuration_;
+    if (!audited_at_) audited_at_ = now;
   }
   observer_.Configure(*configuration);
   const absl::Status identified = FindIdentity();
@@ -81,6 +85,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
     error = audit.status();
     if (audit.ok()) {
       outcome.audit = *audit;
+      audited_at_ = now;
       outcome.changed = before == nullptr || Digest(before->report) != Digest((*audit)->report);
       outcome.result =
           facts_->degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
@@ -133,6 +138,12 @@ void Node::NoteSettledLocked(MonotonicTime now) {
   } else if (!unsettled_since_) {
     unsettled_since_ = now;
   }
+}
+
+bool Node::AuditOverdue(MonotonicTime now) const {
+  MutexLock lock(&mutex_);
+  return options_.pass_interval && audited_at_ &&
+         now - *audited_at_ > kIntervalsToOverdue * *options_.pass_interval;
 }
 
 std::optional<MonotonicTime> Node::confirm_at() const {

@@ -9,6 +9,7 @@
 #ifndef BERTH_TRACKER_NODE_H_
 #define BERTH_TRACKER_NODE_H_
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,6 +40,7 @@ class Node {
     std::string host;
     bool several_nodes = false;
     absl::Duration orphan_confirmation = absl::Seconds(5);
+    std::optional<std::chrono::milliseconds> pass_interval;  // none: no periodic passes (T-44)
   };
   // What anyone may know of a node at a moment.
   struct View {
@@ -70,6 +72,8 @@ class Node {
   // The next pass goes by `configuration`, and what it observed is judged by it. A pass that fails with
   // it leaves everything to the last good one, the configuration too.
   void Configure(const NodeConfiguration& configuration);
+  // Whether the last good pass is longer ago than three intervals (T-293).
+  bool AuditOverdue(MonotonicTime now) const;
   // When the orphans that the last audit saw want their confirming pass.
   std::optional<MonotonicTime> confirm_at() const;
 
@@ -134,6 +138,8 @@ class Node {
   FindingMemory findings_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
+  // When the last good pass began; until there is one, the first.
+  std::optional<MonotonicTime> audited_at_ ABSL_GUARDED_BY(mutex_);
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> unsettled_since_ ABSL_GUARDED_BY(mutex_);
 };

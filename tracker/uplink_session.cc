@@ -265,6 +265,7 @@ bool UplinkSession::SayBeat() {
     v1::NodeBeat* const item = beat->add_nodes();
     item->set_node_uuid(view.uuid);
     *item->mutable_audit() = WireSummary(view.last);
+    item->set_audit_overdue(node->AuditOverdue(now));
     if (view.unsettled_since) {
       const auto lag = std::max(Clock::duration::zero(), now - *view.unsettled_since);
       *item->mutable_placement_lag() = TimeUtil::NanosecondsToDuration(

@@ -77,6 +77,25 @@ TEST_F(Fleet, ABeatIsCountedAndNothingElseIs) {
   tracker.End();
 }
 
+TEST_F(Fleet, AnOverdueAuditIsToldOfAServiceThatIsUp) {
+  Tracker tracker(channel_, host_, node_);
+  tracker.Appear(16);
+  const auto after = [this](int64_t count) {
+    const absl::Time until = absl::Now() + absl::Seconds(30);
+    while (Services(host_, "")[0].report_count() < count && absl::Now() < until) {
+    }
+    return Services(host_, "")[0];
+  };
+  tracker.Beat(1, true);
+  const pb::Service overdue = after(1);
+  EXPECT_TRUE(overdue.stale_audit());                            // T-293, T-383
+  EXPECT_EQ(overdue.state(), pb::SERVICE_STATE_UP);              // T-293
+  EXPECT_EQ(Nodes(host_, "")[0].state(), pb::SERVICE_STATE_UP);  // T-293
+  tracker.Beat(2);
+  EXPECT_FALSE(after(2).stale_audit());  // T-293
+  tracker.End();
+}
+
 TEST_F(Fleet, NodesTellWhatTheyAreAndWhose) {
   Tracker tracker(channel_, host_, node_);
   tracker.Appear(16);

@@ -68,9 +68,12 @@ class Tracker {
     return request;
   }
 
-  void Beat(int64_t count) {
+  void Beat(int64_t count, bool audit_overdue = false) {
     pb::SessionRequest request;
     request.mutable_heartbeat()->set_count(count);
+    pb::NodeBeat* const beat = request.mutable_heartbeat()->add_nodes();
+    beat->set_node_uuid(node_);
+    beat->set_audit_overdue(audit_overdue);
     stream_->Write(request);
   }
 

@@ -50,7 +50,7 @@ std::vector<MarkService> TurnsOf(Liveness& liveness, const State& state, absl::T
 TEST(LivenessTest, DownOnlyAfterTheDownTime) {  // T-291
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
-  liveness.Hear(kKey, kOne, 1, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0));
   EXPECT_THAT(TurnsOf(liveness, up, At(60)), IsEmpty());  // inclusive
   EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
   EXPECT_THAT(TurnsOf(liveness, up, At(62)), IsEmpty());  // told once
@@ -58,7 +58,7 @@ TEST(LivenessTest, DownOnlyAfterTheDownTime) {  // T-291
 
 TEST(LivenessTest, ABeatTurnsItUpAgain) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, 7, At(0));
+  liveness.Hear(kKey, kOne, Beat{7}, At(0));
   const State down = Recorded(kOne, false);
   EXPECT_THAT(UpsOf(TurnsOf(liveness, down, At(1))), ElementsAre(true));
   EXPECT_EQ(liveness.Find(kKey)->count, 7);  // T-288
@@ -66,7 +66,7 @@ TEST(LivenessTest, ABeatTurnsItUpAgain) {
 
 TEST(LivenessTest, ReassertsWhatAnotherProcessTookBack) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, 1, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0));
   EXPECT_THAT(TurnsOf(liveness, Recorded(kOne, true), At(1)), IsEmpty());
   EXPECT_THAT(UpsOf(TurnsOf(liveness, Recorded(kOne, false), At(2))), ElementsAre(true));
   EXPECT_THAT(TurnsOf(liveness, Recorded(kOne, true), At(3)), IsEmpty());
@@ -95,7 +95,7 @@ TEST(LivenessTest, LeavesAloneWhatAnotherProcessHears) {
 TEST(LivenessTest, TellsAgainWhatWasRefused) {
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
-  liveness.Hear(kKey, kOne, 1, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0));
   EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
   EXPECT_THAT(TurnsOf(liveness, up, At(62)), IsEmpty());
   liveness.Retry(kKey);
@@ -104,7 +104,7 @@ TEST(LivenessTest, TellsAgainWhatWasRefused) {
 
 TEST(LivenessTest, SaysNothingOfAnotherIncarnation) {
   Liveness liveness(absl::Seconds(60));
-  liveness.Hear(kKey, kOne, 1, At(0));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0));
   EXPECT_THAT(TurnsOf(liveness, Recorded(kTwo, true), At(100)), IsEmpty());
   EXPECT_FALSE(liveness.Find(kKey).has_value());
 }

@@ -50,6 +50,7 @@ class NodeTest : public testing::Test {
     options.surroundings.state_path = state_;
     options.surroundings.host_address = "127.0.0.1";
     options.host = "h";
+    options.pass_interval = std::chrono::seconds(60);
     node_ = std::make_unique<Node>(options, &pool_, [](const HypervisorEvent&) {});
     EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);
     uuid_ = node_->identity()->uuid;
@@ -110,6 +111,34 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   bad.cpu_shared_set.reset();
   node_->Configure(bad);
   EXPECT_EQ(Pass().audit->report.accounting.reserve.memory_mib, 1024);  // T-63
+}
+
+TEST_F(NodeTest, SaysWhenItsLastGoodPassIsThreeIntervalsAgo) {
+  const MonotonicTime start = std::chrono::steady_clock::now();
+  const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };
+  NodeConfiguration bad = node_->options().configuration;
+  bad.cpu_shared_set = CpuSet::Range(0, 2000);
+  EXPECT_TRUE(node_->Pass(at(0)).error.ok());
+  node_->Configure(bad);
+  for (const int tick : {60, 120, 180}) EXPECT_FALSE(node_->Pass(at(tick)).error.ok());
+  EXPECT_FALSE(node_->AuditOverdue(at(180)));  // T-293
+  EXPECT_TRUE(node_->AuditOverdue(at(181)));   // T-293
+  bad.cpu_shared_set.reset();
+  node_->Configure(bad);
+  EXPECT_TRUE(node_->Pass(at(240)).error.ok());
+  EXPECT_FALSE(node_->AuditOverdue(at(420)));  // T-293
+
+  // One that has never had a good pass is counted from its first; without periodic passes none is due.
+  Node::Options options = node_->options();
+  options.configuration.cpu_shared_set = CpuSet::Range(0, 2000);
+  Node never(options, &pool_, [](const HypervisorEvent&) {});
+  EXPECT_FALSE(never.AuditOverdue(at(1000)));
+  EXPECT_FALSE(never.Pass(at(0)).error.ok());
+  EXPECT_TRUE(never.AuditOverdue(at(181)));
+  options.pass_interval.reset();
+  Node unscheduled(options, &pool_, [](const HypervisorEvent&) {});
+  EXPECT_FALSE(unscheduled.Pass(at(0)).error.ok());
+  EXPECT_FALSE(unscheduled.AuditOverdue(at(100'000)));
 }
 
 }  // namespace
