@@ -69,9 +69,9 @@ bool Writer::MustEnd() const {
 
 void Writer::Run() {
   while (!MustEnd()) {
-    const absl::Status no_writes = condition_->WhyNoWrites();
+    absl::Status no_writes = condition_->WhyNoWrites();
     if (!no_writes.ok()) {
-      RefuseAll(no_writes);
+      RefuseAll(std::move(no_writes));
       GiveUpInDoubt();
       queue_->Take(0, kIdleWaitMax);
       continue;
@@ -237,9 +237,9 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
     const bool waiting = pending->phase == Pending::Phase::kWaiting;
     // Also where a batch had begun with it: that batch was not done, and who has asked since has been
     // told that it will not be.
-    const absl::Status why = WhyNotBegin(*pending, now);
+    absl::Status why = WhyNotBegin(*pending, now);
     if (!why.ok()) {
-      Refuse({pending}, why);
+      Refuse({pending}, std::move(why));
       continue;
     }
     const bool full =

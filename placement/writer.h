@@ -87,8 +87,8 @@ class Writer {
 
   // writer_faults.cc
   void PutBack(const std::vector<PendingPtr>& commands);
-  void Refuse(const std::vector<PendingPtr>& commands, const absl::Status& status);
-  void RefuseAll(const absl::Status& status);
+  void Refuse(const std::vector<PendingPtr>& commands, absl::Status status);
+  void RefuseAll(absl::Status status);
   void GiveUpInDoubt();
   void LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands);
   void Refused(const absl::Status& status, Batch& batch);

@@ -34,21 +34,23 @@ void Writer::PutBack(const std::vector<PendingPtr>& commands) {
   queue_->PutBack(waiting);
 }
 
-void Writer::Refuse(const std::vector<PendingPtr>& commands, const absl::Status& status) {
+void Writer::Refuse(const std::vector<PendingPtr>& commands, absl::Status status) {
   std::vector<Answer> answers;
   for (const PendingPtr& pending : commands) {
     std::optional<Answer> answer = pending->Settle(OnlyStatus(status));
     if (answer) answers.push_back(*std::move(answer));
   }
+  status = absl::OkStatus();  // from here on only those who are answered hold it
   answerer_->Post(std::move(answers));
 }
 
 // Everything that certainly was not done: what waits, and what stands alone after a refusal.
-void Writer::RefuseAll(const absl::Status& status) {
-  Refuse(queue_->TakeAll(), status);
-  Refuse({alone_.begin(), alone_.end()}, status);
+void Writer::RefuseAll(absl::Status status) {
+  std::vector<PendingPtr> all = queue_->TakeAll();
+  all.insert(all.end(), alone_.begin(), alone_.end());
   alone_.clear();
-  if (big_) Refuse({std::exchange(big_, nullptr)}, status);
+  if (big_) all.push_back(std::exchange(big_, nullptr));
+  Refuse(all, std::move(status));
 }
 
 void Writer::GiveUpInDoubt() {

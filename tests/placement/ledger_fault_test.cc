@@ -21,11 +21,6 @@
 namespace berth::placement {
 namespace {
 
-std::string ReasonOf(const Decision& decision) {
-  const std::optional<Refusal> refusal = RefusalOf(decision.status);
-  return refusal ? refusal->reason : std::string(absl::StatusCodeToString(decision.status.code()));
-}
-
 Amount UsedOf(Ledger& ledger, int provider) {
   const auto place = ledger.Newest()->FindProvider(ProviderNumber(provider));
   return place ? place->used(0) + place->used(1) : -1;
@@ -246,7 +241,7 @@ TEST(LedgerFault, AcknowledgedClaimsSurviveACrashOfPostgres) {
         ASSERT_TRUE((*cluster)->Kill().ok());
       }
     }
-    ASSERT_TRUE((*cluster)->Restart().ok());
+    ASSERT_EQ((*cluster)->Restart(), absl::OkStatus());
     for (std::future<Decision>& claim : claims) {
       const Decision decision = claim.get();
       acknowledged += decision.status.ok() ? 1 : 0;
