@@ -12,14 +12,21 @@
 namespace berth::placement {
 namespace {
 
-absl::Status Reused() {
+absl::Status Reused(const RequestKey& key) {
   return Refuse(absl::StatusCode::kInvalidArgument, "REQUEST_ID_REUSED",
-                "the request id came before with another request");
+                "the request id came before with another request",
+                {{{"request_id", key.request_id}}});
 }
 
 absl::Status Unknown() {
   return Refuse(absl::StatusCode::kNotFound, "REQUEST_NOT_FOUND",
                 "nothing took effect under this request id within the time that ids are kept");
+}
+
+absl::Status Cancelled(const RequestKey& key) {
+  return Refuse(absl::StatusCode::kFailedPrecondition, "REQUEST_CANCELLED",
+                "the request id was cancelled before this request came",
+                {{{"request_id", key.request_id}}});
 }
 
 bool OnlyValidates(const CommandBody& body) {
@@ -54,35 +61,40 @@ Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept
   for (const KeptRequest& request : kept) kept_.emplace(request.key, request);
 }
 
-// The answer that is kept under `key`. A look-up has no hash.
-Decision Batch::Replay(const RequestKey& key, const std::string* body_hash) const {
+// The answer under `key` to a command whose body has `hash`, or to a look-up, which has none.
+// Nothing: the id has not come before.
+std::optional<Decision> Batch::Replay(const RequestKey& key,
+                                      const std::optional<std::string>& hash) const {
   const auto own = own_.find(key);
-  if (own != own_.end()) {
-    const Decided& earlier = decided_[own->second];
-    if (body_hash != nullptr && *body_hash != earlier.pending->command.body_hash) {
-      return OnlyStatus(Reused());
-    }
-    Decision decision = earlier.decision;
+  const auto kept = kept_.find(key);
+  if (own == own_.end() && kept == kept_.end()) return std::nullopt;
+  const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
+  const std::string& kept_hash =
+      earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;
+  if (kept_hash.empty()) return OnlyStatus(hash ? Cancelled(key) : Unknown());
+  if (hash && *hash != kept_hash) return OnlyStatus(Reused(key));
+  if (earlier != nullptr) {
+    Decision decision = earlier->decision;
     decision.replayed = true;
     return decision;
   }
-  const auto kept = kept_.find(key);
-  if (kept == kept_.end()) return OnlyStatus(Unknown());
-  if (body_hash != nullptr && *body_hash != kept->second.body_hash) return OnlyStatus(Reused());
   absl::StatusOr<Decision> decision = DecodeAnswer(kept->second.answer);
   if (!decision.ok()) return OnlyStatus(decision.status());
   return *std::move(decision);
 }
 
+// `remember`: whether what is decided is kept under the command's request id.
 Decision Batch::Decide(const PendingPtr& pending, bool* remember) {
   const Command& command = pending->command;
+  const auto* find = std::get_if<FindRequest>(&command.body);
   *remember = false;
   if (const std::optional<RequestKey> key = KeyOf(command)) {
-    const bool look_up = std::holds_alternative<FindRequest>(command.body);
-    if (look_up) return Replay(*key, nullptr);
-    if (own_.contains(*key) || kept_.contains(*key)) return Replay(*key, &command.body_hash);
-    *remember = true;
+    std::optional<std::string> hash;
+    if (find == nullptr) hash = command.body_hash;
+    if (std::optional<Decision> decision = Replay(*key, hash)) return *std::move(decision);
+    *remember = find == nullptr || find->cancel_if_absent;
   }
+  if (find != nullptr && !find->cancel_if_absent) return OnlyStatus(Unknown());
   RuleContext context;
   context.now = now_;
   context.fresh = Generation{base_->position().command_count + accepted_ + 1};

@@ -6,6 +6,7 @@
 #define BERTH_PLACEMENT_BATCH_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,7 +75,8 @@ class Batch {
   };
 
   Decision Decide(const PendingPtr& pending, bool* remember);
-  Decision Replay(const RequestKey& key, const std::string* body_hash) const;
+  std::optional<Decision> Replay(const RequestKey& key,
+                                 const std::optional<std::string>& hash) const;
 
   const StatePtr base_;
   const absl::Time now_;

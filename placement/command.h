@@ -333,10 +333,14 @@ struct ImportLedger {
 
 // Asks what became of the command that carried `request_id` from `actor`. Settled like a write,
 // under the lock: only there is "not found" true (an unlocked look-up lies while a commit is in
-// flight). Decided by the ledger itself, no rule.
+// flight). Decided by the ledger itself, no rule: the decision is that of the command, replayed, or
+// kNotFound, or, not replayed, the cancellation's own.
 struct FindRequest {
   std::string actor;
   std::string request_id;
+  // Where nothing took effect, nothing will while ids are kept: a command that comes later with the
+  // id is refused. This is a write.
+  bool cancel_if_absent = false;
 };
 
 // Raises the format of the log, once all processes run a release that reads it.

@@ -53,6 +53,7 @@ class Ledger {
   //                       Submit returns
   //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time, nothing was done
   //   kInvalidArgument    REQUEST_ID_REUSED: the request id came before with another body
+  //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest)
   //   kDeadlineExceeded   `deadline` passed before its batch began (reason DEADLINE_BEFORE_START:
   //                       nothing was done), or after (no reason: unknown, ask by request id)
   //   kCancelled          `*cancelled` was set before its batch began: nothing was done

@@ -46,7 +46,7 @@ struct RequestKey {
 };
 struct KeptRequest {
   RequestKey key;
-  std::string body_hash;
+  std::string body_hash;  // empty: nothing was done under it, and nothing will be
   std::string answer;
 };
 

@@ -12,7 +12,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
   return std::visit(
       [&](const auto& body) -> absl::StatusOr<Outcome> {
         if constexpr (std::is_same_v<std::decay_t<decltype(body)>, FindRequest>) {
-          BERTH_CHECK(false);  // the ledger's own
+          // The ledger's own: it looks up, and keeps the id of what it cancels.
+          BERTH_CHECK(body.cancel_if_absent);
+          return Outcome();
         } else {
           return Decide(state, body, context);
         }

@@ -48,7 +48,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     placement::Ledger* const ledger = edge_->ledger();
     placement::Command command;
     command.actor = kAnonymous;
-    command.body = placement::FindRequest{kAnonymous, request->request_id()};
+    command.body =
+        placement::FindRequest{kAnonymous, request->request_id(), request->cancel_if_absent()};
     ledger->Submit(std::move(command), call->deadline(), call->cancelled(),
                    [ledger, call, response](const placement::Decision& decision) {
                      const placement::StatePtr state = ledger->Newest();

@@ -154,6 +154,7 @@ absl::Status FillOutcome(const WriteAnswer& answer, pb::GetRequestResponse* resp
   response->set_outcome(pb::REQUEST_OUTCOME_ABSENT);
   if (absl::IsNotFound(decision.status)) return absl::OkStatus();
   BERTH_RETURN_IF_ERROR(decision.status);
+  if (!decision.replayed) return absl::OkStatus();  // it has been cancelled
   response->set_outcome(pb::REQUEST_OUTCOME_APPLIED);
   response->set_method(decision.asked.method);
   SetRevision(decision.revision, response->mutable_applied_revision());

@@ -27,6 +27,7 @@ struct CheckArguments {
 
 struct RequestArguments {
   std::string id;
+  bool cancel = false;
 };
 
 struct LostArguments {
@@ -138,6 +139,7 @@ absl::Status StartEpoch(Session& session, const StartEpochArguments& arguments) 
 absl::Status Request(Session& session, const RequestArguments& arguments) {
   pb::GetRequestRequest request;
   request.set_request_id(arguments.id);
+  request.set_cancel_if_absent(arguments.cancel);
   pb::GetRequestResponse answer;
   const absl::Status called = session.Call(request, &answer);
   if (!called.ok()) return called;
@@ -148,7 +150,8 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
     text = absl::StrCat("applied: ", answer.method(), " at revision ",
                         RevisionText(answer.applied_revision()), "\n");
   } else if (answer.outcome() == pb::REQUEST_OUTCOME_ABSENT) {
-    text = "absent: it was not done, and will not be once its deadline has passed\n";
+    text = arguments.cancel ? "absent: it was not done, and will not be\n"
+                            : "absent: it was not done; --cancel sees to it that it never is\n";
   }
   return session.Print(answer, text, {outcome});
 }
@@ -193,7 +196,9 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
   CLI::App* request = AddVerb(app, "request", "Tell what became of a write whose answer was lost",
                               "berth request 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
   request->group("Look after");
-  request->add_option("id", Does(request, session, Request).id, "The request id")->required();
+  RequestArguments& asking = Does(request, session, Request);
+  request->add_option("id", asking.id, "The request id")->required();
+  request->add_flag("--cancel", asking.cancel, "Where it was not done, see to it that it never is");
 }
 
 }  // namespace berth::cli

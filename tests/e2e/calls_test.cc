@@ -243,6 +243,30 @@ TEST_F(CallsTest, TheSameRequestGivesTheSameAnswer) {
   EXPECT_EQ(answer.outcome(), pb::REQUEST_OUTCOME_ABSENT);
 }
 
+TEST_F(CallsTest, ACancelledRequestIsRefusedWhenItComes) {
+  const auto [host, generation] = NewHost();
+  pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+  claim.set_request_id(Random());
+  pb::GetRequestRequest ask;
+  ask.set_request_id(claim.request_id());
+  ask.set_cancel_if_absent(true);
+  pb::GetRequestResponse answer;
+  for (int twice = 0; twice < 2; ++twice) {
+    Do("LedgerService/GetRequest", ask, &answer);
+    EXPECT_EQ(answer.outcome(), pb::REQUEST_OUTCOME_ABSENT);
+    EXPECT_FALSE(answer.has_applied_revision());
+  }
+  pb::SetAllocationsResponse response;
+  EXPECT_EQ(ReasonOf(Invoke("AllocationService/SetAllocations", claim, &response)),
+            "REQUEST_CANCELLED");
+  claim.set_request_id(Random());
+  Do("AllocationService/SetAllocations", claim, &response);
+  ask.set_request_id(claim.request_id());
+  Do("LedgerService/GetRequest", ask, &answer);
+  EXPECT_EQ(answer.outcome(), pb::REQUEST_OUTCOME_APPLIED);
+  EXPECT_EQ(answer.applied_revision().number(), response.revision().number());
+}
+
 TEST_F(CallsTest, DeadlinesAreKept) {
   pb::GetRevisionRequest ahead;
   ahead.mutable_minimum_revision()->set_epoch(1);

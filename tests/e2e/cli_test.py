@@ -289,6 +289,8 @@ class CommandLine(BerthCase):
         self.assertEqual(first, again)
         self.assertEqual(self.berth("request", "once-1", "-o", "name"), "applied\n")
         self.assertEqual(self.berth("request", "never", "-o", "name"), "absent\n")
+        self.assertIn("--cancel", self.berth("request", "never"))
+        self.assertEqual(self.berth("request", "never", "--cancel"), "absent: it was not done, and will not be\n")
 
     def signal_database(self, number):
         for pid in descendants(self.placement.process.pid):

@@ -108,10 +108,9 @@ bool ClaimClient::ClaimOne() {
   (*allocation->mutable_resources())["VCPU"] = wanted.amount;
   pb::SetAllocationsResponse response;
   grpc::ClientContext context;
-  const absl::Time deadline = absl::Now() + kPatience;
-  SetDeadline(&context, deadline);
+  SetDeadline(&context, absl::Now() + kPatience);
   const grpc::Status status = allocations_->SetAllocations(&context, request, &response);
-  if (Settle(status, request.request_id(), deadline) != Outcome::kDone) return false;
+  if (Settle(status, request.request_id()) != Outcome::kDone) return false;
   holdings_.emplace(consumer, wanted);
   tally_->claims.Add();
   return true;
@@ -125,13 +124,12 @@ void ClaimClient::ReleaseOne() {
   request.set_consumer_uuid(victim->first);
   pb::DeleteAllocationsResponse response;
   grpc::ClientContext context;
-  const absl::Time deadline = absl::Now() + kPatience;
-  SetDeadline(&context, deadline);
+  SetDeadline(&context, absl::Now() + kPatience);
   const grpc::Status status = allocations_->DeleteAllocations(&context, request, &response);
   if (ReasonOf(status) == "CONSUMER_NOT_FOUND") {
     complaints_.push_back(absl::StrCat("acknowledged claim of ", victim->first, " is gone"));
   }
-  if (Settle(status, request.request_id(), deadline) == Outcome::kDone) holdings_.erase(victim);
+  if (Settle(status, request.request_id()) == Outcome::kDone) holdings_.erase(victim);
 }
 
 void ClaimClient::LookUpHoldings() {
@@ -169,8 +167,8 @@ void ClaimClient::LookUp(const std::string& consumer, const Holding& holding) {
   complaints_.push_back(absl::StrCat("nobody could tell what ", consumer, " holds"));
 }
 
-ClaimClient::Outcome ClaimClient::Settle(const grpc::Status& status, const std::string& request_id,
-                                         absl::Time deadline) {
+ClaimClient::Outcome ClaimClient::Settle(const grpc::Status& status,
+                                         const std::string& request_id) {
   if (status.ok()) return Outcome::kDone;
   const std::string reason = ReasonOf(status);
   if (reason == "CAPACITY_EXCEEDED") {
@@ -184,7 +182,6 @@ ClaimClient::Outcome ClaimClient::Settle(const grpc::Status& status, const std::
     return Outcome::kNotDone;
   }
   ++tally_->unknown;
-  RestUntil(deadline);  // before it, the lost call might still be on its way
   const Outcome outcome = AskUntilKnown(request_id);
   if (outcome == Outcome::kDone) ++tally_->found;
   return outcome;
@@ -193,6 +190,7 @@ ClaimClient::Outcome ClaimClient::Settle(const grpc::Status& status, const std::
 ClaimClient::Outcome ClaimClient::AskUntilKnown(const std::string& request_id) {
   pb::GetRequestRequest request;
   request.set_request_id(request_id);
+  request.set_cancel_if_absent(true);  // the lost call might still be on its way
   const absl::Time until = absl::Now() + kSettleMax;
   while (absl::Now() < until) {
     Connect();

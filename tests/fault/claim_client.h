@@ -1,8 +1,8 @@
 // ClaimClient: a scheduler that claims and releases over gRPC through whatever happens, and knows
 // at its end what it holds.
 //
-// An answer without our ErrorInfo leaves the outcome unknown; the client then asks by request id,
-// once the lost call's deadline has passed, until placement tells. One thread per client.
+// An answer without our ErrorInfo leaves the outcome unknown; the client then asks by request id
+// until placement tells, and cancels what was not done. One thread per client.
 #ifndef BERTH_TESTS_FAULT_CLAIM_CLIENT_H_
 #define BERTH_TESTS_FAULT_CLAIM_CLIENT_H_
 
@@ -63,7 +63,7 @@ class ClaimClient {
   void LookUpHoldings();
   void LookUp(const std::string& consumer, const Holding& holding);
   // What became of a call that ended with `status`; asks until it knows.
-  Outcome Settle(const grpc::Status& status, const std::string& request_id, absl::Time deadline);
+  Outcome Settle(const grpc::Status& status, const std::string& request_id);
   Outcome AskUntilKnown(const std::string& request_id);
 
   std::mt19937_64 random_;

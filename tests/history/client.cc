@@ -254,16 +254,15 @@ bool Client::Do(Operation operation) {
   const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));
   operation.process = static_cast<uint16_t>(open.process);
   operation.begin_ns = NowNs();
-  const absl::Time deadline = absl::Now() + kPatience;
-  const Verdict verdict =
-      VerdictOf(Invoke(open.channel, call.method, *call.request, call.response.get(), deadline));
+  const Verdict verdict = VerdictOf(Invoke(open.channel, call.method, *call.request,
+                                           call.response.get(), absl::Now() + kPatience));
   operation.outcome = verdict.outcome;
   operation.reason = verdict.reason;
   if (verdict.outcome == Outcome::kDone) TakeAnswer(*call.response, log_, &operation);
   if (verdict.outcome == Outcome::kRefused) operation.generation = verdict.there;
   if (verdict.outcome == Outcome::kUnknown && !IsRead(operation.kind)) {
     ++run_->unknown;
-    if (operation.with_id) Settle(call, deadline, &operation);
+    if (operation.with_id) Settle(call, &operation);
   }
   operation.end_ns = NowNs();
   Believe(operation);
@@ -273,19 +272,17 @@ bool Client::Do(Operation operation) {
 }
 
 // Finds out what became of a call whose answer was lost.
-void Client::Settle(const Call& call, absl::Time deadline, Operation* operation) {
-  if (Upto(2) == 0 && SendAgain(call, &deadline, operation)) return;
-  RestUntil(deadline);  // before it, the lost call might still be on its way
+void Client::Settle(const Call& call, Operation* operation) {
+  if (Upto(2) == 0 && SendAgain(call, operation)) return;
   AskUntilKnown(operation);
 }
 
 // Sends the call once more. Whether that settled it: a refusal does not, for the first one may be
 // done after it.
-bool Client::SendAgain(const Call& call, absl::Time* deadline, Operation* operation) {
+bool Client::SendAgain(const Call& call, Operation* operation) {
   const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));
-  *deadline = absl::Now() + kPatience;
-  const Verdict verdict =
-      VerdictOf(Invoke(open.channel, call.method, *call.request, call.response.get(), *deadline));
+  const Verdict verdict = VerdictOf(Invoke(open.channel, call.method, *call.request,
+                                           call.response.get(), absl::Now() + kPatience));
   const bool wrong = verdict.outcome == Outcome::kRefused && verdict.reason == Reason::kOther;
   if (verdict.outcome != Outcome::kDone && !wrong) return false;
   operation->process = static_cast<uint16_t>(open.process);
@@ -298,6 +295,7 @@ bool Client::SendAgain(const Call& call, absl::Time* deadline, Operation* operat
 void Client::AskUntilKnown(Operation* operation) {
   pb::GetRequestRequest request;
   request.set_request_id(RequestId(index_, operation->number));
+  request.set_cancel_if_absent(true);  // the lost call might still be on its way
   const absl::Time until = absl::Now() + kSettleMax;
   while (absl::Now() < until) {
     const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));

@@ -68,8 +68,8 @@ class Client {
                 const std::vector<Row>& rows);
   // Makes the call, settles its outcome and records it. Whether it was done.
   bool Do(Operation operation);
-  void Settle(const Call& call, absl::Time deadline, Operation* operation);
-  bool SendAgain(const Call& call, absl::Time* deadline, Operation* operation);
+  void Settle(const Call& call, Operation* operation);
+  bool SendAgain(const Call& call, Operation* operation);
   void AskUntilKnown(Operation* operation);
   void Believe(const Operation& operation);
 

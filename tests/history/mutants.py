@@ -46,8 +46,9 @@ MUTANTS = [
         "  Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) answerer_->Post(batch->TakeAnswers());\n")]),
     ("drop-request-lookup", "through", [(
         "placement/batch.cc",
-        "if (own_.contains(*key) || kept_.contains(*key)) return",
-        "if (!MUTANT && (own_.contains(*key) || kept_.contains(*key))) return")]),
+        "if (std::optional<Decision> decision = Replay(*key, hash)) return",
+        "if (std::optional<Decision> decision = Replay(*key, hash);\n"
+        "        decision && (!MUTANT || find != nullptr)) return")]),
     # Of two providers only the first is charged.
     ("half-a-claim", "through", [(
         "placement/claim_plan.cc",

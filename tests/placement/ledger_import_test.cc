@@ -48,11 +48,6 @@ ImportLedger Fleet(int count) {
   return import;
 }
 
-std::string ReasonOf(const Decision& decision) {
-  const auto refusal = RefusalOf(decision.status);
-  return refusal ? refusal->reason : std::string(decision.status.message());
-}
-
 TEST(LedgerImport, ALargeOneHasABatchOfItsOwnAmongClaims) {
   const std::string url = NewDatabase();
   StatePtr before;

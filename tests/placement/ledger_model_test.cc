@@ -20,12 +20,6 @@
 namespace berth::placement {
 namespace {
 
-std::string ReasonOf(const Decision& decision) {
-  if (decision.status.ok()) return "OK";
-  const std::optional<Refusal> refusal = RefusalOf(decision.status);
-  return refusal ? refusal->reason : std::string(decision.status.message());
-}
-
 // Commands come in volleys, so that batches hold many; they are decided in the order in which they
 // were submitted, and the model settles them in the same one.
 void RunAgainstModel(const std::string& url, uint64_t seed, int volleys) {

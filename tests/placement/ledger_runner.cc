@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "placement/check.h"
 #include "placement/loss.h"
+#include "placement/refusal.h"
 #include "placement/self_check.h"
 
 namespace berth::placement {
@@ -85,6 +86,11 @@ LedgerOptions OptionsFor(const std::string& url) {
   LedgerOptions options;
   options.database_url = url;
   return options;
+}
+
+std::string ReasonOf(const Decision& decision) {
+  const std::optional<Refusal> refusal = RefusalOf(decision.status);
+  return refusal ? refusal->reason : std::string(absl::StatusCodeToString(decision.status.code()));
 }
 
 Command WithId(CommandBody body, const std::string& request_id) {

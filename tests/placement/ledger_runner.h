@@ -47,6 +47,9 @@ class LedgerRunner {
 
 LedgerOptions OptionsFor(const std::string& url);
 
+// The reason that it was refused with; the name of its status code where it has none, such as "OK".
+std::string ReasonOf(const Decision& decision);
+
 // Commands in one line.
 Command WithId(CommandBody body, const std::string& request_id);
 ProviderId ProviderNumber(int number);

@@ -14,11 +14,6 @@
 namespace berth::placement {
 namespace {
 
-std::string ReasonOf(const Decision& decision) {
-  const std::optional<Refusal> refusal = RefusalOf(decision.status);
-  return refusal ? refusal->reason : std::string(absl::StatusCodeToString(decision.status.code()));
-}
-
 Amount UsedOf(const State& state, int provider) {
   const auto place = state.FindProvider(ProviderNumber(provider));
   return place ? place->used(0) + place->used(1) : -1;
@@ -108,57 +103,6 @@ TEST(Ledger, ARestartGivesTheSameState) {
   ExpectEqualStates(*before, *runner.ledger().Newest());
   runner.Must(Claim(9, {1}, 1));
   ExpectCleanSelfCheck(runner, url);
-}
-
-// a request id takes effect once; its answer comes again.
-TEST(Ledger, ARequestIdTakesEffectOnce) {
-  const std::string url = NewDatabase();
-  Decision first;
-  {
-    LedgerRunner runner(OptionsFor(url));
-    MakeProviders(runner, 1, 8, 1024);
-    first = runner.Must(Claim(1, {1}, 3), "r-1");
-    EXPECT_FALSE(first.replayed);
-    runner.Must(Claim(2, {1}, 1));
-    const Decision again = runner.Must(Claim(1, {1}, 3), "r-1");
-    EXPECT_TRUE(again.replayed);
-    EXPECT_EQ(again.revision, first.revision);
-    EXPECT_EQ(again.fresh, first.fresh);
-    EXPECT_EQ(again.result.consumers, first.result.consumers);
-    EXPECT_EQ(again.changes->size(), first.changes->size());
-    Command other = WithId(Claim(1, {1}, 4), "r-1");
-    other.body_hash = std::string(32, 'x');
-    EXPECT_EQ(ReasonOf(runner.Do(other)), "REQUEST_ID_REUSED");
-    // Another identity has ids of its own, and refusals are not kept.
-    Command another = WithId(Claim(3, {1}, 9), "r-1");
-    another.actor = "somebody";
-    EXPECT_EQ(ReasonOf(runner.Do(another)), "CAPACITY_EXCEEDED");
-    another.body = Claim(3, {1}, 2);
-    EXPECT_EQ(runner.Do(another).status, absl::OkStatus());
-  }
-  LedgerRunner runner(OptionsFor(url));
-  EXPECT_EQ(runner.Must(Claim(1, {1}, 3), "r-1").revision, first.revision);
-  const Decision found = runner.Must(FindRequest{"tester", "r-1"});
-  EXPECT_EQ(found.revision, first.revision);
-  EXPECT_TRUE(found.replayed);
-  EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "r-2"})), "REQUEST_NOT_FOUND");
-  EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 6);
-}
-
-// The same id twice in one batch, and thrice in flight.
-TEST(Ledger, ARequestIdTakesEffectOnceWithinABatch) {
-  LedgerRunner runner(OptionsFor(NewDatabase()));
-  MakeProviders(runner, 1, 8, 1024);
-  std::vector<std::future<Decision>> calls;
-  for (int i = 0; i < 20; ++i) calls.push_back(runner.Begin(WithId(Claim(1, {1}, 3), "r")));
-  int firsts = 0;
-  for (std::future<Decision>& call : calls) {
-    const Decision decision = call.get();
-    EXPECT_EQ(decision.status, absl::OkStatus());
-    firsts += decision.replayed ? 0 : 1;
-  }
-  EXPECT_EQ(firsts, 1);
-  EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 3);
 }
 
 TEST(Ledger, ReadersWaitForARevision) {
