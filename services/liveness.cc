@@ -28,7 +28,9 @@ void Liveness::Hear(const Key& key, Uuid incarnation, const std::optional<Beat>&
                     absl::Time now) {
   MutexLock lock(&mutex_);
   Entry& entry = entries_[key];
+  const bool back = entry.heard.incarnation == incarnation && !entry.here;
   if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now}, true, {}};
+  if (back) entry.heard.stale_audit = false;  // what it said before it went elsewhere is over
   entry.here = true;
   entry.heard.at = now;
   if (!beat) return;

@@ -261,11 +261,12 @@ bool UplinkSession::SayBeat() {
   beat->set_count(++heartbeats_);
   for (const Node* const node : nodes_) {
     const Node::View view = node->view();
-    if (view.uuid.empty()) continue;
+    const bool overdue = node->AuditOverdue(now);
+    if (view.uuid.empty() && !overdue) continue;
     v1::NodeBeat* const item = beat->add_nodes();
     item->set_node_uuid(view.uuid);
     *item->mutable_audit() = WireSummary(view.last);
-    item->set_audit_overdue(node->AuditOverdue(now));
+    item->set_audit_overdue(overdue);
     if (view.unsettled_since) {
       const auto lag = std::max(Clock::duration::zero(), now - *view.unsettled_since);
       *item->mutable_placement_lag() = TimeUtil::NanosecondsToDuration(

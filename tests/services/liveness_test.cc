@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "services/snapshot_slots.h"
+#include "services/wire_report.h"
 
 namespace berth::services {
 namespace {
@@ -54,6 +55,27 @@ TEST(LivenessTest, DownOnlyAfterTheDownTime) {  // T-291
   EXPECT_THAT(TurnsOf(liveness, up, At(60)), IsEmpty());  // inclusive
   EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
   EXPECT_THAT(TurnsOf(liveness, up, At(62)), IsEmpty());  // told once
+}
+
+TEST(LivenessTest, OneOverdueAuditOfSeveralIsWorthALook) {
+  pb::Heartbeat heartbeat;
+  heartbeat.set_count(7);
+  heartbeat.add_nodes()->set_audit_overdue(false);
+  EXPECT_FALSE(BeatOf(heartbeat).stale_audit);
+  heartbeat.add_nodes()->set_audit_overdue(true);
+  heartbeat.add_nodes()->set_audit_overdue(false);
+  EXPECT_TRUE(BeatOf(heartbeat).stale_audit);  // T-293
+  EXPECT_EQ(BeatOf(heartbeat).count, 7);       // T-288
+}
+
+TEST(LivenessTest, WhatWasSaidBeforeAStreamWentElsewhereIsOver) {
+  Liveness liveness(absl::Seconds(60));
+  liveness.Hear(kKey, kOne, Beat{1, true}, At(0));
+  EXPECT_TRUE(liveness.Find(kKey)->stale_audit);
+  liveness.HearElsewhere(kKey, At(10));
+  EXPECT_FALSE(liveness.Find(kKey).has_value());
+  liveness.Hear(kKey, kOne, std::nullopt, At(20));
+  EXPECT_FALSE(liveness.Find(kKey)->stale_audit);
 }
 
 TEST(LivenessTest, ABeatTurnsItUpAgain) {

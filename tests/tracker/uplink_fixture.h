@@ -30,6 +30,7 @@ class UplinkTest : public testing::Test {
     options.surroundings.state_path = state_;
     options.surroundings.host_address = "127.0.0.1";
     options.host = "h";
+    options.pass_interval = std::chrono::seconds(60);
     node_ = std::make_unique<Node>(options, &pool_, [](const HypervisorEvent&) {});
     EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);
     uuid_ = node_->identity()->uuid;
@@ -40,7 +41,8 @@ class UplinkTest : public testing::Test {
     return node_->Pass(std::chrono::steady_clock::now() + later);
   }
 
-  std::unique_ptr<Uplink> Connect(const FakePlacement& placement) {
+  // Of node_, and of `second` where there is one.
+  std::unique_ptr<Uplink> Connect(const FakePlacement& placement, Node* second = nullptr) {
     UplinkOptions options;
     options.target = placement.target();
     options.host = "h";
@@ -63,7 +65,9 @@ class UplinkTest : public testing::Test {
       order_ = order;
       changed_.NotifyAll();
     };
-    return std::make_unique<Uplink>(options, std::vector<Node*>{node_.get()}, callbacks);
+    std::vector<Node*> nodes = {node_.get()};
+    if (second != nullptr) nodes.push_back(second);
+    return std::make_unique<Uplink>(options, std::move(nodes), callbacks);
   }
 
   // Waits until `holds`; looked at again whenever something was heard, or a little later.
