@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "placement/check.h"
 #include "placement/refusal.h"
 #include "placement/rules.h"
@@ -25,8 +26,15 @@ absl::Status Unknown() {
 
 absl::Status Cancelled(const RequestKey& key) {
   return Refuse(absl::StatusCode::kFailedPrecondition, "REQUEST_CANCELLED",
-                "the request id was cancelled before this request came",
+                "the request id was cancelled before a request came with it",
                 {{{"request_id", key.request_id}}});
+}
+
+// What the log says besides the changes. Under the request id itself a cancellation would look like
+// the request.
+std::string ReasonFor(const CommandBody& body) {
+  const auto* find = std::get_if<FindRequest>(&body);
+  return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
 }
 
 bool OnlyValidates(const CommandBody& body) {
@@ -71,7 +79,7 @@ std::optional<Decision> Batch::Replay(const RequestKey& key,
   const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
   const std::string& kept_hash =
       earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;
-  if (kept_hash.empty()) return OnlyStatus(hash ? Cancelled(key) : Unknown());
+  if (kept_hash.empty()) return OnlyStatus(Cancelled(key));
   if (hash && *hash != kept_hash) return OnlyStatus(Reused(key));
   if (earlier != nullptr) {
     Decision decision = earlier->decision;
@@ -91,6 +99,7 @@ Decision Batch::Decide(const PendingPtr& pending, bool* remember) {
   if (const std::optional<RequestKey> key = KeyOf(command)) {
     std::optional<std::string> hash;
     if (find == nullptr) hash = command.body_hash;
+    BERTH_CHECK(!hash || !hash->empty());  // or it would be kept as cancelled
     if (std::optional<Decision> decision = Replay(*key, hash)) return *std::move(decision);
     *remember = find == nullptr || find->cancel_if_absent;
   }
@@ -130,10 +139,8 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
     touched_.Add(*decision.changes);
     if (!decision.changes->empty() || remember) {
       Scope where = std::move(scope).Finish(*next_);
-      log_.push_back({pending->command.actor,
-                      pending->command.request_id,
-                      decision.changes,
-                      {},
+      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes,
+                      ReasonFor(pending->command.body),
                       where.empty() ? nullptr : std::make_shared<const Scope>(std::move(where))});
     }
   }

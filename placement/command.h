@@ -333,8 +333,9 @@ struct ImportLedger {
 
 // Asks what became of the command that carried `request_id` from `actor`. Settled like a write,
 // under the lock: only there is "not found" true (an unlocked look-up lies while a commit is in
-// flight). Decided by the ledger itself, no rule: the decision is that of the command, replayed, or
-// kNotFound, or, not replayed, the cancellation's own.
+// flight). Decided by the ledger itself: the decision is that of the command, replayed; kNotFound
+// where there was none; REQUEST_CANCELLED where it was cancelled before; or, not replayed, the
+// cancellation's own.
 struct FindRequest {
   std::string actor;
   std::string request_id;

@@ -153,8 +153,11 @@ absl::Status FillOutcome(const WriteAnswer& answer, pb::GetRequestResponse* resp
   SetRevision(answer.state.position().revision, response->mutable_revision());
   response->set_outcome(pb::REQUEST_OUTCOME_ABSENT);
   if (absl::IsNotFound(decision.status)) return absl::OkStatus();
+  const auto refusal = placement::RefusalOf(decision.status);
+  response->set_outcome(pb::REQUEST_OUTCOME_CANCELLED);
+  if (refusal && refusal->reason == "REQUEST_CANCELLED") return absl::OkStatus();
   BERTH_RETURN_IF_ERROR(decision.status);
-  if (!decision.replayed) return absl::OkStatus();  // it has been cancelled
+  if (!decision.replayed) return absl::OkStatus();  // the cancellation's own
   response->set_outcome(pb::REQUEST_OUTCOME_APPLIED);
   response->set_method(decision.asked.method);
   SetRevision(decision.revision, response->mutable_applied_revision());

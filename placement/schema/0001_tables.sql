@@ -119,7 +119,8 @@ CREATE TABLE node (
 );
 
 -- Answers by request id, kept for a day, one partition per hour of ledger time. What finds no partition goes into the
--- default one. That an id stands here once is seen to under the ledger's lock.
+-- default one. That an id stands here once is seen to under the ledger's lock. An empty body_hash: nothing was done under
+-- the id, and nothing will be.
 CREATE TABLE request (
   actor text NOT NULL,
   request_id text NOT NULL,

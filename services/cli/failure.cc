@@ -55,6 +55,8 @@ constexpr Rule kRules[] = {
     {"PROVIDER_GENERATION_CONFLICT", kExitConflict, "read it again, decide again, try again"},
     {"CONSUMER_GENERATION_CONFLICT", kExitConflict,
      "`berth allocations CONSUMER` shows what it holds now"},
+    {"REQUEST_CANCELLED", kExitConflict,
+     "somebody made sure that it is not done; to do it all the same, take another --request-id"},
     {"RECOVERY_REQUIRED", kExitError,
      "an operator has to say what is true: `berth ledger lost`, then `berth ledger start-epoch`"},
     {"WRONG_LEDGER_STATE", kExitConflict, ""},

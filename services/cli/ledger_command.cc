@@ -150,8 +150,9 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
     text = absl::StrCat("applied: ", answer.method(), " at revision ",
                         RevisionText(answer.applied_revision()), "\n");
   } else if (answer.outcome() == pb::REQUEST_OUTCOME_ABSENT) {
-    text = arguments.cancel ? "absent: it was not done, and will not be\n"
-                            : "absent: it was not done; --cancel sees to it that it never is\n";
+    text = "absent: it was not done; --cancel sees to it that it never is\n";
+  } else if (answer.outcome() == pb::REQUEST_OUTCOME_CANCELLED) {
+    text = "cancelled: it was not done, and will not be\n";
   }
   return session.Print(answer, text, {outcome});
 }

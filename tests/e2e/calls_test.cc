@@ -253,7 +253,7 @@ TEST_F(CallsTest, ACancelledRequestIsRefusedWhenItComes) {
   pb::GetRequestResponse answer;
   for (int twice = 0; twice < 2; ++twice) {
     Do("LedgerService/GetRequest", ask, &answer);
-    EXPECT_EQ(answer.outcome(), pb::REQUEST_OUTCOME_ABSENT);
+    EXPECT_EQ(answer.outcome(), pb::REQUEST_OUTCOME_CANCELLED);
     EXPECT_FALSE(answer.has_applied_revision());
   }
   pb::SetAllocationsResponse response;

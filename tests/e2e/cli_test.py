@@ -4,6 +4,7 @@
 usage: cli_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -289,15 +290,14 @@ class CommandLine(BerthCase):
         self.assertEqual(first, again)
         self.assertEqual(self.berth("request", "once-1", "-o", "name"), "applied\n")
         self.assertEqual(self.berth("request", "never", "-o", "name"), "absent\n")
-        self.assertIn("--cancel", self.berth("request", "never"))
-        self.assertEqual(self.berth("request", "never", "--cancel"), "absent: it was not done, and will not be\n")
+        self.assertEqual(self.berth("request", "never", "--cancel"), "cancelled: it was not done, and will not be\n")
+        self.berth("provider", "create", "too_late", "--request-id", "never", code=4)
+        self.assertIn("another --request-id", self.talk)
 
     def signal_database(self, number):
         for pid in descendants(self.placement.process.pid):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-            except ProcessLookupError:
-                continue
 
     def test_an_unknown_outcome_is_said_and_can_be_asked_for(self):
         self.berth("provider", "create", "before_the_frost")

@@ -199,7 +199,8 @@ ClaimClient::Outcome ClaimClient::AskUntilKnown(const std::string& request_id) {
     SetDeadline(&context, absl::Now() + kPatience);
     const grpc::Status status = ledger_->GetRequest(&context, request, &response);
     if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_APPLIED) return Outcome::kDone;
-    if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_ABSENT) return Outcome::kNotDone;
+    if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_CANCELLED)
+      return Outcome::kNotDone;
     RestUntil(absl::Now() + kAskAgainAfter);
   }
   complaints_.push_back(absl::StrCat("nobody could tell what became of ", request_id));

@@ -303,7 +303,7 @@ void Client::AskUntilKnown(Operation* operation) {
     const grpc::Status status = Invoke(open.channel, "LedgerService/GetRequest", request, &response,
                                        absl::Now() + kPatience);
     operation->process = static_cast<uint16_t>(open.process);
-    if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_ABSENT) {
+    if (status.ok() && response.outcome() == pb::REQUEST_OUTCOME_CANCELLED) {
       operation->outcome = Outcome::kAbsent;
       return;
     }

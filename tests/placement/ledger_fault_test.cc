@@ -54,7 +54,7 @@ TEST(LedgerFault, AnUnknownOutcomeIsSettledByTheLog) {
       }
       for (std::future<Decision>& claim : claims) {
         const Decision decision = claim.get();
-        EXPECT_EQ(decision.status, absl::OkStatus());
+        EXPECT_EQ(decision.status, absl::OkStatus()) << runner.told();
         EXPECT_GT(decision.revision.number, number);
       }
       EXPECT_EQ(proxy.cuts(), round);
@@ -100,6 +100,39 @@ TEST(LedgerFault, WhatIsTooLateIsNotDecidedAgain) {
   EXPECT_EQ(ReasonOf(late.get()), "DEADLINE_BEFORE_START");
   other.Must(Claim(3, {1}, 1));
   EXPECT_EQ(UsedOf(other.ledger(), 1), 2);
+}
+
+// What was cancelled stays so, also where a batch had begun with it that would be decided again.
+TEST(LedgerFault, WhatWasCancelledIsNotDecidedAgain) {
+  const std::string url = NewDatabase();
+  Gate gate;
+  LedgerRunner paused(GatedOptions(url, gate));
+  LedgerRunner other(OptionsFor(url));
+  MakeProviders(paused, 1, 100, 1024);
+  gate.Close(LedgerStep::kBeforeWrite);
+  std::future<Decision> late = paused.Begin(WithId(Claim(1, {1}, 1), "late"));
+  gate.AwaitWriter();
+  EXPECT_FALSE(other.Must(FindRequest{"tester", "late", true}).replayed);  // takes the lock away
+  gate.Open();
+  EXPECT_EQ(ReasonOf(late.get()), "REQUEST_CANCELLED");
+  EXPECT_EQ(UsedOf(paused.ledger(), 1), 0);
+  ExpectCleanSelfCheck(other, url);
+}
+
+// A cancellation is a write: where its commit is lost, it is settled before it is answered.
+TEST(LedgerFault, ACancellationHoldsThroughALostCommit) {
+  for (const auto cut : {CuttingProxy::Cut::kBeforeCommit, CuttingProxy::Cut::kAfterCommit}) {
+    const std::string url = NewDatabase();
+    CuttingProxy proxy(SocketDirectoryOf(url));
+    LedgerRunner runner(OptionsFor(proxy.Through(url)));
+    MakeProviders(runner, 1, 100, 1024);
+    proxy.CutNext(cut);
+    EXPECT_FALSE(runner.Must(FindRequest{"tester", "late", true}).replayed);
+    EXPECT_EQ(proxy.cuts(), 1);
+    LedgerRunner other(OptionsFor(url));
+    EXPECT_EQ(ReasonOf(other.Do(Claim(1, {1}, 1), "late")), "REQUEST_CANCELLED");
+    ExpectCleanSelfCheck(other, url);
+  }
 }
 
 // F-3: who holds the lock and does not move is ended; his batch is decided again.

@@ -77,8 +77,8 @@ TEST(LedgerRequest, ACancelledRequestNeverTakesEffect) {
   const Decision cancelled = runner.Must(FindRequest{"tester", "late", true});
   EXPECT_FALSE(cancelled.replayed);
   EXPECT_EQ(ReasonOf(runner.Do(Claim(1, {1}, 3), "late")), "REQUEST_CANCELLED");
-  EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "late"})), "REQUEST_NOT_FOUND");
-  EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "late", true})), "REQUEST_NOT_FOUND");
+  EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "late"})), "REQUEST_CANCELLED");
+  EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "late", true})), "REQUEST_CANCELLED");
 
   const Decision done = runner.Must(Claim(2, {1}, 1), "early");
   const Decision found = runner.Must(FindRequest{"tester", "early", true});
@@ -97,7 +97,7 @@ TEST(LedgerRequest, ACancelledRequestNeverTakesEffect) {
   ExpectCleanSelfCheck(other, url);
 }
 
-// A command and its cancellation in one batch: one of the two is first, and both know which.
+// A command and its cancellation side by side, in either order: both know which was first.
 TEST(LedgerRequest, ACancellationRacesWithItsRequest) {
   const std::string url = NewDatabase();
   LedgerRunner runner(OptionsFor(url));
