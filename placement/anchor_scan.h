@@ -38,6 +38,9 @@ class AnchorScan {
   // Takes those out of `may_fit_` that are short of a class.
   void SiftByAmounts(const RootChunk& chunk);
 
+  // Asks memory for what comes after `tree`, by index in `chunk`.
+  void FetchAhead(const RootChunk& chunk, size_t tree) const;
+
   const State& state_;
   const SearchPlan& plan_;
   TreePtr only_;  // where the plan names the one tree that can be the anchor

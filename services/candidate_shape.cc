@@ -6,7 +6,6 @@ namespace berth::services {
 
 using placement::Allocation;
 using placement::Candidate;
-using placement::ProviderId;
 
 bool HaveOneShape(const Candidate& one, const Candidate& other) {
   if (one.allocations.size() != other.allocations.size() ||
@@ -26,18 +25,6 @@ bool HaveOneShape(const Candidate& one, const Candidate& other) {
     if (left.first != right.first || left.second.size() != right.second.size()) return false;
   }
   return true;
-}
-
-void ForEachId(const Candidate& candidate, absl::FunctionRef<void(ProviderId)> visit) {
-  const ProviderId* last = nullptr;
-  for (const Allocation& allocation : candidate.allocations) {
-    if (last == nullptr || *last != allocation.provider) visit(allocation.provider);
-    last = &allocation.provider;
-  }
-  for (const auto& [suffix, providers] : candidate.mappings) {
-    for (const ProviderId provider : providers) visit(provider);
-  }
-  visit(candidate.anchor);
 }
 
 }  // namespace berth::services

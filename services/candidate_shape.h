@@ -2,7 +2,6 @@
 #ifndef BERTH_SERVICES_CANDIDATE_SHAPE_H_
 #define BERTH_SERVICES_CANDIDATE_SHAPE_H_
 
-#include "absl/functional/function_ref.h"
 #include "placement/candidate.h"
 
 namespace berth::services {
@@ -12,8 +11,18 @@ bool HaveOneShape(const placement::Candidate& one, const placement::Candidate& o
 
 // Every provider of `candidate`, in the order in which its allocations, its mappings and its root
 // name them. As many for all candidates of one shape.
-void ForEachId(const placement::Candidate& candidate,
-               absl::FunctionRef<void(placement::ProviderId)> visit);
+template <typename Visit>
+void ForEachId(const placement::Candidate& candidate, const Visit& visit) {
+  const placement::ProviderId* last = nullptr;
+  for (const placement::Allocation& allocation : candidate.allocations) {
+    if (last == nullptr || *last != allocation.provider) visit(allocation.provider);
+    last = &allocation.provider;
+  }
+  for (const auto& [suffix, providers] : candidate.mappings) {
+    for (const placement::ProviderId provider : providers) visit(provider);
+  }
+  visit(candidate.anchor);
+}
 
 }  // namespace berth::services
 

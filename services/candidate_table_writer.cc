@@ -97,6 +97,7 @@ size_t CandidateTableWriter::TreeOf(ProviderId root, size_t before) const {
 
 void CandidateTableWriter::SetTrees(std::vector<const Tree*> trees) {
   trees_ = std::move(trees);
+  roots_.reserve(trees_.size());
   for (const Tree* tree : trees_) roots_.push_back(tree->root_id());
   // A root that gives nothing itself, nor anything below it, is in none of them.
   std::vector<ProviderId> missing;
@@ -117,9 +118,11 @@ void CandidateTableWriter::SetTrees(std::vector<const Tree*> trees) {
     roots_.clear();
     for (const Tree* tree : trees_) roots_.push_back(tree->root_id());
   }
+  first_places_.reserve(trees_.size());
   for (const Tree* tree : trees_) {
     first_places_.push_back(provider_count_);
     provider_count_ += tree->size();
+    row_count_ += static_cast<int64_t>(tree->used.size());
   }
 }
 
@@ -155,6 +158,8 @@ void CandidateTableWriter::Summaries() {
   std::vector<int64_t> parents, kinds, capacities, used;
   parents.reserve(provider_count_);
   kinds.reserve(provider_count_);
+  capacities.reserve(row_count_);
+  used.reserve(row_count_);
   absl::flat_hash_map<const ProviderConfig*, int64_t, KindHash, KindEqual> known;
   const ProviderConfig* last = nullptr;
   for (size_t i = 0; i < trees_.size(); ++i) {

@@ -65,6 +65,7 @@ class CandidateTableWriter {
   std::vector<placement::ProviderId> roots_;   // parallel to trees_
   std::vector<int64_t> first_places_;          // parallel to trees_
   int64_t provider_count_ = 0;
+  int64_t row_count_ = 0;  // of their inventories
 };
 
 }  // namespace berth::services

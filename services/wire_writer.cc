@@ -37,6 +37,11 @@ char* WriteVarint(uint64_t value, char* to) {
   return to;
 }
 
+// The highest byte first. The loop is one instruction to the compiler.
+void WriteBigEndian(uint64_t value, char* to) {
+  for (int at = 0; at < 8; ++at) to[at] = static_cast<char>(value >> (56 - 8 * at));
+}
+
 size_t VarintSize(uint64_t value) { return (std::bit_width(value | 1) + 6) / 7; }
 
 void ConvertId(const placement::Uuid& value, char* to) {
@@ -108,20 +113,19 @@ void WireWriter::Head(int field, size_t bytes) {
 
 void WireWriter::Packed(int field, absl::Span<const int64_t> values) {
   if (values.empty()) return;
-  size_t size = 0;
-  for (const int64_t value : values) size += VarintSize(static_cast<uint64_t>(value));
-  Head(field, size);
-  char* to = Room(size);
-  for (const int64_t value : values) to = WriteVarint(static_cast<uint64_t>(value), to);
-  size_ += size;
+  const auto fill = [&] {
+    char* const begin = Room(kVarintBytesMax * values.size());
+    char* to = begin;
+    for (const int64_t value : values) to = WriteVarint(static_cast<uint64_t>(value), to);
+    size_ += to - begin;
+  };
+  Message(field, fill, 2 * values.size());
 }
 
 void WireWriter::RawId(const placement::Uuid& value) {
   char* const to = Room(16);
-  for (int at = 0; at < 16; ++at) {
-    const uint64_t half = at < 8 ? value.high : value.low;
-    to[at] = static_cast<char>(half >> (56 - 8 * (at % 8)));
-  }
+  WriteBigEndian(value.high, to);
+  WriteBigEndian(value.low, to + 8);
   size_ += 16;
 }
 
