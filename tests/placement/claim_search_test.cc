@@ -72,7 +72,7 @@ TEST(ClaimSearch, ABudgetNeverSaysThatThereIsNone) {
 // than its search: all of it counts.
 TEST(ClaimSearch, TheBudgetPaysForEveryHostThatIsTried) {
   std::string notation;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 200; ++i) {
     absl::StrAppend(&notation, "h", i, "\n  x", i, "{VCPU:3}\n  y", i, "{VCPU:3}\n");
   }
   World world(notation);
@@ -80,9 +80,9 @@ TEST(ClaimSearch, TheBudgetPaysForEveryHostThatIsTried) {
       Claims(world, {"c1", "c2"}, "r VCPU:2", Strategy::kFirst, MemberAffinity::kSameRoot);
   claims.members.push_back(Member(world, "c3", "r VCPU:2"));
   EXPECT_EQ(RootsIn(world, claims, 5'000'000), Names{"NO_CANDIDATE"});
-  EXPECT_EQ(RootsIn(world, claims, 20'000), Names{"SEARCH_BUDGET_EXCEEDED"});
+  EXPECT_EQ(RootsIn(world, claims, 5'000), Names{"SEARCH_BUDGET_EXCEEDED"});
   // What the lock allows is less than what a worker does.
-  for (int i = 400; i < 1000; ++i) {
+  for (int i = 200; i < 500; ++i) {
     world.Add(absl::StrCat("h", i, "\n  x", i, "{VCPU:3}\n  y", i, "{VCPU:3}\n"));
   }
   PlaceClaims searched = claims;
