@@ -69,10 +69,9 @@ Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept
   for (const KeptRequest& request : kept) kept_.emplace(request.key, request);
 }
 
-// The answer under `key` to a command whose body has `hash`, or to a look-up, which has none.
+// The answer under `key` to a command whose body has `hash`, or to a look-up, which has none: null.
 // Nothing: the id has not come before.
-std::optional<Decision> Batch::Replay(const RequestKey& key,
-                                      const std::optional<std::string>& hash) const {
+std::optional<Decision> Batch::Replay(const RequestKey& key, const std::string* hash) const {
   const auto own = own_.find(key);
   const auto kept = kept_.find(key);
   if (own == own_.end() && kept == kept_.end()) return std::nullopt;
@@ -80,7 +79,7 @@ std::optional<Decision> Batch::Replay(const RequestKey& key,
   const std::string& kept_hash =
       earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;
   if (kept_hash.empty()) return OnlyStatus(Cancelled(key));
-  if (hash && *hash != kept_hash) return OnlyStatus(Reused(key));
+  if (hash != nullptr && *hash != kept_hash) return OnlyStatus(Reused(key));
   if (earlier != nullptr) {
     Decision decision = earlier->decision;
     decision.replayed = true;
@@ -97,9 +96,8 @@ Decision Batch::Decide(const PendingPtr& pending, bool* remember) {
   const auto* find = std::get_if<FindRequest>(&command.body);
   *remember = false;
   if (const std::optional<RequestKey> key = KeyOf(command)) {
-    std::optional<std::string> hash;
-    if (find == nullptr) hash = command.body_hash;
-    BERTH_CHECK(!hash || !hash->empty());  // or it would be kept as cancelled
+    const std::string* const hash = find == nullptr ? &command.body_hash : nullptr;
+    BERTH_CHECK(hash == nullptr || !hash->empty());  // or it would be kept as cancelled
     if (std::optional<Decision> decision = Replay(*key, hash)) return *std::move(decision);
     *remember = find == nullptr || find->cancel_if_absent;
   }

@@ -75,8 +75,7 @@ class Batch {
   };
 
   Decision Decide(const PendingPtr& pending, bool* remember);
-  std::optional<Decision> Replay(const RequestKey& key,
-                                 const std::optional<std::string>& hash) const;
+  std::optional<Decision> Replay(const RequestKey& key, const std::string* hash) const;
 
   const StatePtr base_;
   const absl::Time now_;
