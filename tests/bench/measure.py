@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,7 @@ OPENSTACK_SEARCH_SECONDS = 12  # one search takes seconds
 REGISTERED, OPENSTACK_REGISTERED = 5_000, 200
 BULK = 64  # claims of one message
 WATCHERS = 1_000
+TRACKERS_FIRST, TRACKERS = 500, 2_000
 SCHEDULERS = 32
 # Measurements whose every operation leaves a consumer.
 CLAIMING = ("claims", "hot_claims", "bulk_claims", "claims_at_half", "watched_claims")
@@ -78,7 +80,7 @@ def measure_rounds(world, peer, echo, sizes, figures, options):
         figures.keep("pairs.64", world.load("claim-release", *at, *hosts, *seconds, 64))
         for watchers in (0, WATCHERS):
             figures.keep(f"watched_claims.{watchers}", world.loads(
-                [*at, *hosts, "--seconds", options.seconds, "claims", "--watchers", watchers], program="berth-watch-bench"))
+                [*at, *hosts, "--seconds", options.seconds, "claims", "--watchers", watchers], program="berth-stream-bench"))
         for in_flight in (64, 512):
             figures.keep(f"hot_claims.{in_flight}", world.load("claim", "--hot", *at, *hosts, *seconds, in_flight))
         for in_flight in (1, 10):
@@ -199,7 +201,7 @@ def measure_processes(options, figures):
                 figures.keep("pairs_through.1", through([world], "claim-release", 64))
                 figures.keep("pairs_through.2", through([world, replica], "claim-release", 64))
             told = world.loads(["--address", world.address, "--hosts", HOSTS, "--seconds", 2 * options.seconds, "elsewhere",
-                                "--elsewhere", replica.address, "--pause-ms", 20], program="berth-watch-bench")
+                                "--elsewhere", replica.address, "--pause-ms", 20], program="berth-stream-bench")
             for process in (world, replica):
                 world.load("self-check", "--address", process.address)
         return {"staleness_p50_ms": round(told["median_ms"], 2), "staleness_p99_ms": round(told["p99_ms"], 2)}
@@ -227,10 +229,35 @@ def measure_start(options, figures):
         for limit in (LIMIT, 5):
             figures.keep(f"candidates_100k_limit_{limit}.1", world.load(*search, limit))
         figures.keep("no_room_100k.1", world.load(*search, LIMIT, "--none"))
-        figures.keep("candidates_100k_limit_100.10", world.load(*search, LIMIT, "--in-flight", 10))
-        rate = figures.median("candidates_100k_limit_100.10") / 2
-        figures.keep("candidates_100k_at_half.10", world.load(*search, LIMIT, "--in-flight", 10, "--rate", rate))
+        sizes = figures.found["no_room_100k.1"][-1]
+        with Echo(options.build, sizes["answer_bytes"]) as echo:
+            figures.keep("small_echo.1", world.load("echo", "--address", echo.address, "--request-bytes",
+                                                    sizes["request_bytes"], "--seconds", options.seconds))
+        for name, form in (("candidates_100k_limit_100", []), ("candidates_100k_table", ["--table"])):
+            figures.keep(f"{name}.10", world.load(*search, LIMIT, *form, "--in-flight", 10))
+            figures.keep(f"{name}_at_half.10", world.load(*search, LIMIT, *form, "--in-flight", 10, "--rate",
+                                                          figures.median(f"{name}.10") / 2))
         return {"load_100k_s": round(started, 2), "resident_100k_gib": round(world.resident_bytes() / 2**30, 3)}
+
+
+def measure_trackers(options):
+    """What another connected tracker costs in memory, once there are some."""
+    with World(options.build) as world:
+        say(f"connecting {TRACKERS} trackers")
+        connected, resident = [], []
+        for first, count in ((0, TRACKERS_FIRST), (TRACKERS_FIRST, TRACKERS)):
+            connected.append(subprocess.Popen(
+                [world.build / "tests/bench/berth-stream-bench", "--address", world.address, "trackers", "--first", str(first),
+                 "--count", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            told = json.loads(connected[-1].stdout.readline())
+            if told["done"] != count:
+                sys.exit(f"not all trackers were welcomed: {told}")
+            resident.append(world.resident_bytes())
+        for process in connected:
+            process.communicate()
+            if process.returncode != 0:
+                sys.exit("not all trackers stayed connected")
+        return {"tracker_resident_kib": round((resident[1] - resident[0]) / 1024 / TRACKERS, 1)}
 
 
 def measure_haul(options):
@@ -281,7 +308,9 @@ def ratios(figures):
         "conflict_rate": conflict_rate("schedule.1"),
         "conflict_rate_two_processes": conflict_rate("schedule.2"),
         "no_room_100k_us": round(figures.median("no_room_100k.1", "median_us")),
-        "candidates_100k_at_half_p99_ms": round(figures.median("candidates_100k_at_half.10", "p99_us") / 1000, 2),
+        "no_room_100k_beyond_echo_us": round(
+            figures.median("no_room_100k.1", "median_us") - figures.median("small_echo.1", "median_us")),
+        "candidates_100k_at_half_p99_ms": round(figures.median("candidates_100k_table_at_half.10", "p99_us") / 1000, 2),
         "claims_best": claims,
         "pgbench_best": limit,
     }
@@ -300,6 +329,9 @@ def ratios(figures):
 
 
 def main():
+    # Each tracker has a connection.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("output", type=pathlib.Path)
@@ -313,6 +345,7 @@ def main():
     measure_choice(options, figures)
     measure_trees(options, figures)
     summary = measure_processes(options, figures) | measure_start(options, figures)
+    summary |= measure_trackers(options)
     search = measure_search(options)
     summary |= ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
     if options.full:

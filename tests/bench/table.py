@@ -33,8 +33,11 @@ LINES = (
     ("openstack_register", "OpenStack Placement, hosts registered, {} conn.", "per_second", "/s"),
     ("candidates_100k_limit_100", "candidates of 100,000 hosts, limit 100, {} in flight", "median_us", "us"),
     ("candidates_100k_limit_5", "candidates of 100,000 hosts, limit 5, {} in flight", "median_us", "us"),
-    ("candidates_100k_at_half", "the same at half the best rate, limit 100, {} at most", "p99_us", "us"),
+    ("candidates_100k_limit_100_at_half", "the same at half that rate, {} at most", "p99_us", "us"),
+    ("candidates_100k_table", "the same as a table, {} in flight", "per_second", "/s"),
+    ("candidates_100k_table_at_half", "the same at half that rate, {} at most", "p99_us", "us"),
     ("no_room_100k", "no room in 100,000 hosts, {} in flight", "median_us", "us"),
+    ("small_echo", "echo of the same sizes, {} in flight", "median_us", "us"),
 )
 RATIOS = (
     ("claims_vs_pgbench", "claims : pgbench, each at its best"),
@@ -58,9 +61,11 @@ RATIOS = (
     ("register_vs_openstack", "hosts registered : OpenStack Placement"),
     ("search_100k_us", "search of 100,000 hosts, limit 100, in memory, us"),
     ("no_room_100k_us", "no room in 100,000 hosts, through gRPC, us"),
-    ("candidates_100k_at_half_p99_ms", "candidates of these at half the best rate, 99 of 100, ms"),
+    ("no_room_100k_beyond_echo_us", "the same without the echo, us"),
+    ("candidates_100k_at_half_p99_ms", "candidates of these as a table at half the best rate, 99 of 100, ms"),
     ("load_100k_s", "start with 100,000 hosts until the first answer, s"),
     ("resident_100k_gib", "memory with 100,000 hosts, GiB"),
+    ("tracker_resident_kib", "memory for each of 2,000 more connected trackers, KiB"),
     ("haul_last_vs_first", "the last 100,000 of 2,000,000 claims : the first"),
 )
 

@@ -1,5 +1,5 @@
-// berth-watch-bench: what watching costs and how soon it tells, one measurement per call, told as one
-// line of JSON.
+// berth-stream-bench: what those cost that stay connected, and how soon they are told; one measurement
+// per call, told as one line of JSON.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -12,21 +12,25 @@
 #include "CLI/CLI.hpp"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/allocation.pb.h"
+#include "berth/placement/v1/report.pb.h"
 #include "berth/placement/v1/watch.pb.h"
 #include "nlohmann/json.hpp"
 #include "tests/bench/closed_loop.h"
 #include "tests/bench/requests.h"
-#include "tests/bench/watchers.h"
+#include "tests/bench/streams.h"
 
 namespace berth::bench {
 namespace {
 
 namespace pb = berth::placement::v1;
 
+constexpr char kWatchMethod[] = "/berth.placement.v1.WatchService/Watch";
+constexpr char kSessionMethod[] = "/berth.placement.v1.ReportService/Session";
 constexpr char kClaimMethod[] = "/berth.placement.v1.AllocationService/SetAllocations";
 constexpr int kConnectionsMax = 4;
 constexpr absl::Duration kWarmUp = absl::Milliseconds(300);
 constexpr std::chrono::seconds kToldWithin(10);
+constexpr absl::Duration kWelcomedWithin = absl::Seconds(60);
 
 struct Settings {
   std::string address;
@@ -34,6 +38,8 @@ struct Settings {
   int64_t hosts = 10'000;
   int64_t watchers = 0;
   int64_t watchers_of_all = 0;
+  int64_t trackers = 0;
+  int64_t first_tracker = 0;
   int in_flight = 64;
   double seconds = 2;
   int pause_ms = 500;
@@ -58,13 +64,17 @@ int Claims(const Settings& settings) {
     requests.push_back(request.SerializeAsString());
   }
   requests.resize(requests.size() + settings.watchers_of_all);
-  const Watchers watchers(settings.address, kConnectionsMax, requests, nullptr);
+  StreamOptions options;
+  options.address = settings.address;
+  options.method = kWatchMethod;
+  options.connections = kConnectionsMax;
+  const Streams watchers(options, requests);
   ClaimRequests claims(settings.hosts);
   LoopOptions loop = Claiming(settings, &claims);
   loop.warm_up = kWarmUp;
   loop.duration = kWarmUp + absl::Seconds(settings.seconds);
   const LoopResult result = RunLoop(loop);
-  const WatchCounts counts = watchers.counts();
+  const StreamCounts counts = watchers.counts();
   const nlohmann::json told = {{"done", result.done},
                                {"failed", result.failed},
                                {"per_second", result.per_second},
@@ -85,14 +95,17 @@ int Elsewhere(const Settings& settings) {
   int64_t told_number = 0;
   pb::WatchRequest request;
   request.add_kinds(pb::ENTITY_KIND_CONSUMER);
-  const Watchers watchers(settings.elsewhere, 1, {request.SerializeAsString()},
-                          [&](absl::string_view bytes) {
-                            pb::WatchResponse response;
-                            response.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-                            const std::lock_guard<std::mutex> lock(mutex);
-                            told_number = std::max(told_number, response.revision().number());
-                            told.notify_all();
-                          });
+  StreamOptions options;
+  options.address = settings.elsewhere;
+  options.method = kWatchMethod;
+  options.look = [&](absl::string_view bytes) {
+    pb::WatchResponse response;
+    response.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    const std::lock_guard<std::mutex> lock(mutex);
+    told_number = std::max(told_number, response.revision().number());
+    told.notify_all();
+  };
+  const Streams watchers(options, {request.SerializeAsString()});
   ClaimRequests claims(settings.hosts);
   std::mt19937_64 random(1);
   std::vector<double> took_ms;
@@ -127,9 +140,47 @@ int Elsewhere(const Settings& settings) {
   return 0;
 }
 
+// Trackers of one node each, on a connection of their own, that have said who they are; stays until
+// standard input ends.
+int Trackers(const Settings& settings) {
+  std::vector<std::string> requests;
+  for (int64_t i = 0; i < settings.trackers; ++i) {
+    const int64_t number = settings.first_tracker + i;
+    pb::SessionRequest request;
+    pb::Hello* const hello = request.mutable_hello();
+    hello->set_host(HostName(number));
+    hello->set_binary("berth-tracker");
+    hello->set_incarnation(HostUuid(kHotHost - number));
+    hello->set_machine_id(HostName(number));
+    pb::NodeDigest* const node = hello->add_nodes();
+    node->set_node_uuid(HostUuid(number));
+    node->set_node_name(HostName(number));
+    requests.push_back(request.SerializeAsString());
+  }
+  StreamOptions options;
+  options.address = settings.address;
+  options.method = kSessionMethod;
+  options.connections = static_cast<int>(settings.trackers);
+  options.half_close = false;
+  const Streams trackers(options, requests);
+  const absl::Time until = absl::Now() + kWelcomedWithin;
+  StreamCounts counts = trackers.counts();
+  while (counts.answered < settings.trackers && counts.ended == 0 && absl::Now() < until) {
+    absl::SleepFor(absl::Milliseconds(20));
+    counts = trackers.counts();
+  }
+  const nlohmann::json told = {
+      {"done", counts.answered}, {"ended", counts.ended}, {"first_end", counts.first_end}};
+  std::printf("%s\n", told.dump().c_str());
+  std::fflush(stdout);
+  while (std::getchar() != EOF) {
+  }
+  return counts.answered == settings.trackers && trackers.counts().ended == 0 ? 0 : 1;
+}
+
 int Main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("What watching costs and how soon it tells.");
+  CLI::App app("What those cost that stay connected, and how soon they are told.");
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--address", settings.address)->required();
@@ -142,7 +193,11 @@ int Main(int argc, char** argv) {
   CLI::App* elsewhere = app.add_subcommand("elsewhere", "Claims here, watches another process");
   elsewhere->add_option("--elsewhere", settings.elsewhere)->required();
   elsewhere->add_option("--pause-ms", settings.pause_ms, "At most, between claims");
+  CLI::App* trackers = app.add_subcommand("trackers", "Trackers that are connected and silent");
+  trackers->add_option("--count", settings.trackers)->required();
+  trackers->add_option("--first", settings.first_tracker, "The number of the first one's host");
   CLI11_PARSE(app, argc, argv);
+  if (trackers->parsed()) return Trackers(settings);
   return elsewhere->parsed() ? Elsewhere(settings) : Claims(settings);
 }
 

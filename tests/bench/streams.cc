@@ -1,4 +1,4 @@
-#include "tests/bench/watchers.h"
+#include "tests/bench/streams.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -16,13 +16,11 @@ namespace {
 using grpc::ByteBuffer;
 using Stub = grpc::TemplatedGenericStub<ByteBuffer, ByteBuffer>;
 
-constexpr char kMethod[] = "/berth.placement.v1.WatchService/Watch";
-
 }  // namespace
 
-class Watchers::Impl {
+class Streams::Impl {
  public:
-  explicit Impl(std::function<void(absl::string_view)> look) : look_(std::move(look)) {}
+  explicit Impl(const StreamOptions& options) : options_(options) {}
 
   void Open(const std::shared_ptr<grpc::Channel>& channel, const std::string& request) {
     streams_.push_back(std::make_unique<Stream>(this, channel));
@@ -35,9 +33,10 @@ class Watchers::Impl {
     ended_.wait(lock, [this] { return open_ == 0; });
   }
 
-  WatchCounts counts() {
+  StreamCounts counts() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    WatchCounts counts;
+    StreamCounts counts;
+    counts.answered = answered_;
     counts.messages = messages_;
     counts.bytes = bytes_;
     counts.ended = ended_count_;
@@ -58,8 +57,12 @@ class Watchers::Impl {
       }
       const grpc::Slice slice(request);
       request_ = ByteBuffer(&slice, 1);
-      stub_.PrepareBidiStreamingCall(&context_, kMethod, {}, this);
-      StartWriteLast(&request_, grpc::WriteOptions());
+      stub_.PrepareBidiStreamingCall(&context_, impl_->options_.method, {}, this);
+      if (impl_->options_.half_close) {
+        StartWriteLast(&request_, grpc::WriteOptions());
+      } else {
+        StartWrite(&request_);
+      }
       StartRead(&message_);
       StartCall();
     }
@@ -68,8 +71,9 @@ class Watchers::Impl {
     void OnReadDone(bool ok) override {
       if (!ok) return;
       ++impl_->messages_;
+      if (!std::exchange(answered_, true)) ++impl_->answered_;
       impl_->bytes_ += static_cast<int64_t>(message_.Length());
-      if (impl_->look_) Look();
+      if (impl_->options_.look) Look();
       StartRead(&message_);
     }
     void OnDone(const grpc::Status& status) override {
@@ -90,7 +94,7 @@ class Watchers::Impl {
       for (const grpc::Slice& slice : slices) {
         text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
       }
-      impl_->look_(text);
+      impl_->options_.look(text);
     }
 
     Impl* const impl_;
@@ -98,10 +102,12 @@ class Watchers::Impl {
     grpc::ClientContext context_;
     ByteBuffer request_;
     ByteBuffer message_;
+    bool answered_ = false;
   };
 
-  const std::function<void(absl::string_view)> look_;
+  const StreamOptions options_;
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::atomic<int64_t> answered_{0};
   std::atomic<int64_t> messages_{0};
   std::atomic<int64_t> bytes_{0};
   std::mutex mutex_;  // guards what follows
@@ -111,24 +117,22 @@ class Watchers::Impl {
   std::string first_end_;
 };
 
-Watchers::Watchers(const std::string& address, int connections,
-                   const std::vector<std::string>& requests,
-                   std::function<void(absl::string_view)> look)
-    : impl_(std::make_unique<Impl>(std::move(look))) {
+Streams::Streams(const StreamOptions& options, const std::vector<std::string>& requests)
+    : impl_(std::make_unique<Impl>(options)) {
   std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (int c = 0; c < connections; ++c) {
+  for (int c = 0; c < options.connections; ++c) {
     grpc::ChannelArguments arguments;
     arguments.SetInt("bench.connection", c);  // else all would share one
     channels.push_back(
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+        grpc::CreateCustomChannel(options.address, grpc::InsecureChannelCredentials(), arguments));
   }
   for (size_t i = 0; i < requests.size(); ++i) {
     impl_->Open(channels[i % channels.size()], requests[i]);
   }
 }
 
-Watchers::~Watchers() { impl_->EndAll(); }
+Streams::~Streams() { impl_->EndAll(); }
 
-WatchCounts Watchers::counts() const { return impl_->counts(); }
+StreamCounts Streams::counts() const { return impl_->counts(); }
 
 }  // namespace berth::bench
