@@ -13,6 +13,7 @@ constexpr char kPositionColumns[] =
     "revision, epoch, batch_id, previous_batch_id, micros_of(ledger_time), format, command_count, "
     "next_class_id, next_trait_id, epoch_began_at";
 constexpr int kPositionColumnCount = 10;
+constexpr char kReadHeadAndRequests[] = "read_head_and_requests";
 constexpr char kLargeBatchName[] = "berth-placement writer, large batch";
 
 BatchId BatchAt(const QueryRows& rows, int row, int column) {
@@ -56,16 +57,12 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
     if (rows.size() > 0) locked.head = LogRowAt(rows, 0);
     return locked;
   }
-  SqlCall find("find_requests", 2);
+  SqlCall find(kReadHeadAndRequests, 2);
   for (const RequestKey& key : keys) {
     find.Column(0).AddText(key.actor);
     find.Column(1).AddText(key.request_id);
   }
-  std::string sql = absl::StrCat(LockSql(), "(SELECT ", kPositionColumns,
-                                 ", NULL, NULL, NULL::bytea, NULL::bytea FROM log ORDER BY "
-                                 "revision DESC LIMIT 1) UNION ALL SELECT NULL, NULL, NULL, NULL, "
-                                 "NULL, NULL, NULL, NULL, NULL, NULL, actor, request_id, "
-                                 "body_hash, answer FROM ");
+  std::string sql = absl::StrCat(LockSql(), "EXECUTE ");
   find.AppendTo(&sql);
   const absl::Status status = database.Run(sql, &rows);
   if (!status.ok()) return status;
@@ -122,7 +119,12 @@ std::string WriterSettingsSql() {
          "SET lock_timeout = '3s'; "
          // Arrays are joined to rows by key, whatever the statistics say.
          "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
-         "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+         "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; " +
+         absl::StrCat(
+             "PREPARE ", kReadHeadAndRequests, "(text[], text[]) AS (SELECT ", kPositionColumns,
+             ", NULL, NULL, NULL::bytea, NULL::bytea FROM log ORDER BY revision DESC "
+             "LIMIT 1) UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "
+             "NULL, NULL, actor, request_id, body_hash, answer FROM find_requests($1, $2)");
 }
 
 std::string LargeBatchSql() {
