@@ -71,11 +71,13 @@ Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept
 
 // The answer under `key` to a command whose body has `hash`, or to a look-up, which has none: null.
 // Nothing: the id has not come before.
-std::optional<Decision> Batch::Replay(const RequestKey& key, const std::string* hash) const {
+std::optional<Decision> Batch::Replay(const RequestKey& key, const std::string* hash) {
   const auto own = own_.find(key);
   const auto kept = kept_.find(key);
   if (own == own_.end() && kept == kept_.end()) return std::nullopt;
   const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
+  // What another process has kept can be seen before a standby has it.
+  if (earlier == nullptr && !base_is_durable_) ForceRow();
   const std::string& kept_hash =
       earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;
   if (kept_hash.empty()) return OnlyStatus(Cancelled(key));

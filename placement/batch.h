@@ -44,6 +44,9 @@ class Batch {
   // Decides `pending` next. The first command may touch any number of rows where `may_be_big`.
   Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_big);
 
+  // This process itself has committed `base`: all that is kept is durable. Else an answer that is kept
+  // is given only with a row after it, which proves as much.
+  void TrustBase() { base_is_durable_ = true; }
   // Makes it worth a log row even when nothing changed: after a fault, the row proves that all
   // before it is durable.
   void ForceRow() { forced_ = true; }
@@ -75,7 +78,7 @@ class Batch {
   };
 
   Decision Decide(const PendingPtr& pending, bool* remember);
-  std::optional<Decision> Replay(const RequestKey& key, const std::string* hash) const;
+  std::optional<Decision> Replay(const RequestKey& key, const std::string* hash);
 
   const StatePtr base_;
   const absl::Time now_;
@@ -90,6 +93,7 @@ class Batch {
   int64_t accepted_ = 0;
   BatchTally tally_;
   bool forced_ = false;
+  bool base_is_durable_ = false;
 };
 
 }  // namespace berth::placement

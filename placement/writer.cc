@@ -162,6 +162,7 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   if (!ReachHead(locked->head)) return PutBack(commands);
   const StatePtr base = publisher_->Newest();
   auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
+  if (base->position().batch == committed_) batch->TrustBase();
   if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
   if (!AskForPatience(commands)) return PutBack(commands);
   expiry_made_way_ = deciding_big_ && !expiry_made_way_;
@@ -235,8 +236,7 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
   for (size_t i = 0; i < commands.size(); ++i) {
     const PendingPtr& pending = commands[i];
     const bool waiting = pending->phase == Pending::Phase::kWaiting;
-    // Also where a batch had begun with it: that batch was not done, and who has asked since has been
-    // told that it will not be.
+    // Also where a batch had begun with it: that batch was not done.
     absl::Status why = WhyNotBegin(*pending, now);
     if (!why.ok()) {
       Refuse({pending}, std::move(why));
@@ -285,6 +285,7 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
     return Disconnect();
   }
   pause_ = kPauseMin;
+  committed_ = batch->id();
   Step(LedgerStep::kCommitted);
   publisher_->Publish(*batch->base(), batch->next(), batch->log());
   publisher_->SetCommitting(BatchId());

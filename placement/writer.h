@@ -113,6 +113,7 @@ class Writer {
 
   // The rest belongs to the thread.
   Database* connection_ = nullptr;             // database_, or null
+  BatchId committed_;                          // the last that this process knows to be durable
   std::unique_ptr<Batch> in_doubt_;            // whether it was committed is unknown
   std::vector<std::unique_ptr<Batch>> found_;  // committed, not yet proven durable
   std::deque<PendingPtr> alone_;               // each to be decided in a batch of its own

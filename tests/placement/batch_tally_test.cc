@@ -27,6 +27,8 @@ TEST(BatchTally, CountsClaimsByResultAndConflictsByKind) {
   tally.Add(PlaceClaims(), Refused("SEARCH_BUDGET_EXCEEDED"));
   tally.Add(SetInventories(), Refused("PROVIDER_GENERATION_CONFLICT"));
   tally.Add(SetInventories(), absl::InternalError("a status without a reason"));
+  tally.Add(FindRequest{"actor", "id", true}, Refused("REQUEST_CANCELLED"));
+  tally.Add(FindRequest{"actor", "id"}, Refused("REQUEST_NOT_FOUND"));
   EXPECT_EQ(tally.claims_done, 2);
   EXPECT_EQ(tally.claims_without_room, 2);
   EXPECT_EQ(tally.claims_refused, 3);

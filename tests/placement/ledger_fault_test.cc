@@ -82,7 +82,7 @@ TEST(LedgerFault, AnIdleConnectionThatWasLostCostsNothing) {
   EXPECT_EQ(UsedOf(runner.ledger(), 1), 5);
 }
 
-// what was told to be absent stays so, also where a batch had begun with it.
+// what is too late is not done, also where a batch had begun with it.
 TEST(LedgerFault, WhatIsTooLateIsNotDecidedAgain) {
   const std::string url = NewDatabase();
   Gate gate;

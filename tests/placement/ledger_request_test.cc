@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/refusal.h"
+#include "placement/rows.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 
@@ -69,6 +70,32 @@ TEST(LedgerRequest, ARequestIdTakesEffectOnceWithinABatch) {
   EXPECT_EQ(UsedOfFirst(runner), 3);
 }
 
+// A row of the database may be seen before it is durable everywhere; what is said by it waits until
+// a row after it is.
+TEST(LedgerRequest, AKeptAnswerIsGivenWhenARowAfterItIsDurable) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 8, 1024);
+  runner.Must(Claim(1, {1}, 3), "done");
+  runner.Must(FindRequest{"tester", "never", true});
+  LedgerRunner other(OptionsFor(url));
+  const auto database = ConnectOrDie(url);
+  const auto rows = [&] { return (*ReadHead(*database))->position.revision.number; };
+  const auto rows_after = [&](LedgerRunner& asked, const std::string& id, bool cancel) {
+    const int64_t before = rows();
+    (void)asked.Do(FindRequest{"tester", id, cancel});
+    return rows() - before;
+  };
+  EXPECT_EQ(rows_after(runner, "done", false), 0);  // its own: it knows
+  EXPECT_EQ(rows_after(other, "done", false), 1);
+  EXPECT_EQ(rows_after(other, "done", false), 0);
+  EXPECT_EQ(rows_after(runner, "never", true), 1);
+  EXPECT_EQ(rows_after(other, "unknown", false), 0);  // nothing is said that could be lost
+  const int64_t before = rows();
+  EXPECT_TRUE(other.Must(Claim(1, {1}, 3), "done").replayed);
+  EXPECT_EQ(rows() - before, 1);
+}
+
 // What was cancelled before it came is refused for as long as ids are kept; what came before stands.
 TEST(LedgerRequest, ACancelledRequestNeverTakesEffect) {
   const std::string url = NewDatabase();
@@ -79,6 +106,7 @@ TEST(LedgerRequest, ACancelledRequestNeverTakesEffect) {
   EXPECT_EQ(ReasonOf(runner.Do(Claim(1, {1}, 3), "late")), "REQUEST_CANCELLED");
   EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "late"})), "REQUEST_CANCELLED");
   EXPECT_EQ(ReasonOf(runner.Do(FindRequest{"tester", "late", true})), "REQUEST_CANCELLED");
+  EXPECT_EQ(runner.ledger().health().refusals, 1);  // of the claim: look-ups are told, not refused
 
   const Decision done = runner.Must(Claim(2, {1}, 1), "early");
   const Decision found = runner.Must(FindRequest{"tester", "early", true});
