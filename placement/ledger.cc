@@ -71,6 +71,9 @@ class Ledger::Impl {
     if (!condition_.recovery_required) return NoRecovery();
     auto database = ConnectToPrimary(options_.database_url, "berth-placement epoch");
     if (!database.ok()) return database.status();
+    // What was put back may be of an older release.
+    const absl::Status prepared = BringUpToDate(**database);
+    if (!prepared.ok()) return prepared;
     absl::StatusOr<State> state = BeginEpoch(**database, *publisher_.Newest(), start);
     if (!state.ok()) return state.status();
     const Position& position = state->position();
@@ -86,6 +89,8 @@ class Ledger::Impl {
     if (!condition_.recovery_required) return NoRecovery();
     auto database = ConnectToPrimary(options_.database_url, "berth-placement recovery");
     if (!database.ok()) return database.status();
+    const absl::Status prepared = BringUpToDate(**database);
+    if (!prepared.ok()) return prepared;
     const absl::StatusOr<std::optional<LogRow>> head = ReadHead(**database);
     if (!head.ok()) return head.status();
     const BatchId newest = *head ? (*head)->position.batch : BatchId();

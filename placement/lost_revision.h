@@ -9,7 +9,7 @@ namespace berth::placement {
 
 // Fails with kOutOfRange / EPOCH_UNKNOWN, then kFailedPrecondition / REVISION_LOST; OK where the
 // ledger that stands at `newest` has passed `wanted` or may get there.
-absl::Status CheckRevision(const Position& newest, Revision wanted);
+absl::Status CheckRevision(const State& newest, Revision wanted);
 
 }  // namespace berth::placement
 

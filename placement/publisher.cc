@@ -67,7 +67,7 @@ void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
   {
     const MutexLock lock(&mutex_);
     const State& newest = *recent_.back();
-    const absl::Status never = CheckRevision(newest.position(), minimum);
+    const absl::Status never = CheckRevision(newest, minimum);
     if (!never.ok()) {
       answer = never;
     } else if (newest.position().revision < minimum) {
@@ -162,7 +162,7 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
 // catches up applies one revision after the other, and only the last of them is fresh.
 void Publisher::TellOf(const StatePtr& state) {
   TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
-    const absl::Status never = CheckRevision(state->position(), waiter.minimum);
+    const absl::Status never = CheckRevision(*state, waiter.minimum);
     if (!never.ok()) return never;
     if (state->position().revision < waiter.minimum) return std::nullopt;
     if (staleness() > staleness_max_) return std::nullopt;

@@ -44,11 +44,12 @@ class Loader {
       return absl::FailedPreconditionError("the log is of a newer release's format");
     }
     for (const auto step : {&Loader::Names, &Loader::Providers, &Loader::Consumers, &Loader::Uses,
-                            &Loader::Services, &Loader::Nodes}) {
+                            &Loader::Services, &Loader::Nodes, &Loader::Epochs}) {
       const absl::Status status = (this->*step)();
       if (!status.ok()) return status;
     }
     state.Apply(changes_);
+    state.set_epochs(std::move(epochs_));
     if (*head) state.set_position((*head)->position);
     return state;
   }
@@ -295,7 +296,19 @@ class Loader {
     return absl::OkStatus();
   }
 
+  absl::Status Epochs() {
+    QueryRows rows;
+    const absl::Status status =
+        database_.Run("SELECT number, began_at FROM epoch ORDER BY number", &rows);
+    if (!status.ok()) return status;
+    for (int row = 0; row < rows.size(); ++row) {
+      epochs_.push_back({rows.Int(row, 0), rows.Int(row, 1)});
+    }
+    return absl::OkStatus();
+  }
+
   Database& database_;
+  std::vector<Revision> epochs_;
   Changes changes_;
   absl::flat_hash_map<ProviderId, Loaded> providers_;
   absl::flat_hash_map<std::string, std::shared_ptr<const Owner>> owners_;

@@ -90,6 +90,10 @@ constexpr Question kQuestions[] = {
      "WINDOW w AS (ORDER BY revision)) l WHERE last_revision IS NOT NULL AND "
      "(revision <> last_revision + 1 OR previous_batch_id <> last_batch OR epoch < last_epoch OR "
      "ledger_time < last_time OR command_count < last_count)"},
+    {"an epoch that the table of epochs has otherwise",
+     "SELECT concat_ws(' ', l.epoch, l.revision) FROM log l LEFT JOIN epoch e ON e.number = "
+     "l.epoch "
+     "WHERE e.began_at IS DISTINCT FROM greatest(l.epoch_began_at, 1) ORDER BY l.revision LIMIT 1"},
 };
 
 std::string Micros(absl::string_view column) {

@@ -42,6 +42,11 @@ absl::Span<const Change> OnlyOf(const Changes& changes) {
 
 void State::set_position(const Position& position) {
   position_ = position;
+  const int64_t newest = epochs_->empty() ? 0 : epochs_->back().epoch;
+  if (position.revision.epoch > newest) {
+    const auto first = std::max<int64_t>(position.epoch_began_at, 1);
+    epochs_.Own().push_back({position.revision.epoch, first});
+  }
   const auto class_id = static_cast<ClassId>(position.next_class_id);
   if (catalog_->classes.NextId() < class_id) {
     catalog_.Own().classes.ReserveIds(position.next_class_id);

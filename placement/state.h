@@ -93,8 +93,16 @@ struct Position {
 class State {
  public:
   const Position& position() const { return position_; }
-  // Also sees to it that the catalog hands out no id below next_class_id and next_trait_id.
+  // Also sees to it that the catalog hands out no id below next_class_id and next_trait_id, and that
+  // an epoch that is new stands in epochs().
   void set_position(const Position& position);
+  // The first revision of each epoch of this history, rising: what an older epoch has from there on
+  // is lost.
+  const std::vector<Revision>& epochs() const { return *epochs_; }
+  // Of a load, before set_position.
+  void set_epochs(std::vector<Revision> epochs) {
+    epochs_ = Shared<std::vector<Revision>>::Make(std::move(epochs));
+  }
 
   const Catalog& catalog() const { return *catalog_; }
 
@@ -173,6 +181,7 @@ class State {
                    absl::Span<const Allocation> rows);
 
   Position position_;
+  Shared<std::vector<Revision>> epochs_ = Shared<std::vector<Revision>>::Make();
   Shared<Catalog> catalog_ = Shared<Catalog>::Make();
   Roots roots_;
   PersistentMap<ProviderId, ProviderId> root_of_;

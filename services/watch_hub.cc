@@ -132,7 +132,7 @@ WatchHub::Progress WatchHub::WorkOnce(const WatcherPtr& watcher) {
 
 WatchHub::Progress WatchHub::CatchUp(Watcher* watcher) {
   const Revision position = watcher->position();
-  absl::Status status = placement::CheckRevision(ledger_->Newest()->position(), position);
+  absl::Status status = placement::CheckRevision(*ledger_->Newest(), position);
   if (status.ok()) {
     auto batches = ledger_->feed().After(position, kBatchesAtOnce);
     if (!batches.ok()) {

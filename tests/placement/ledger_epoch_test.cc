@@ -35,6 +35,16 @@ std::string ReasonInLog(const std::string& url) {
   return commands->at(0).reason;
 }
 
+// Claims by `count` consumers from `first` on, once the ledger takes writes again.
+void ClaimAll(LedgerRunner& runner, int first, int count) {
+  for (int i = first; i < first + count; ++i) {
+    ASSERT_TRUE(LedgerRunner::Eventually([&] {
+      return runner.Do(Claim(i, {1}, 1)).status.ok() ||
+             runner.ledger().Newest()->FindConsumer(ConsumerNumber(i)) != nullptr;
+    }));
+  }
+}
+
 // lost acknowledged writes are found, writing stops, and an operator begins a new epoch.
 TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   Restorable database;
@@ -44,12 +54,7 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
   database.Save();
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().Fresh().ok(); }));
   EXPECT_EQ(runner.ledger().FindLoss().status().code(), absl::StatusCode::kFailedPrecondition);
-  for (int i = 2; i <= 4; ++i) {
-    ASSERT_TRUE(LedgerRunner::Eventually([&] {
-      return runner.Do(Claim(i, {1}, 1)).status.ok() ||
-             runner.ledger().Newest()->FindConsumer(ConsumerNumber(i)) != nullptr;
-    }));
-  }
+  ClaimAll(runner, 2, 3);
   const Position lost = runner.ledger().Newest()->position();
   database.Restore();
 
@@ -100,6 +105,62 @@ TEST(LedgerEpoch, ADatabaseThatWentBackIsFoundAndTakenOver) {
     EXPECT_EQ(ReasonOf(state.status()), "REVISION_LOST");
   });
   ExpectCleanSelfCheck(runner, database.url());
+}
+
+// Loses what `count` consumers claim, with the database of before, and begins an epoch: the newest
+// revision that was lost.
+Revision LoseAndBegin(Restorable& database, LedgerRunner& runner, int first, int count) {
+  database.Save();
+  ClaimAll(runner, first, count);
+  const Revision lost = runner.ledger().Newest()->position().revision;
+  database.Restore();
+  EXPECT_TRUE(LedgerRunner::Eventually([&] {
+    const Revision head = runner.ledger().health().database_revision;
+    return runner.ledger().StartEpoch(StartAt(head)).ok();
+  }));
+  return lost;
+}
+
+TEST(LedgerEpoch, WhatAnEarlierEpochLostStaysLost) {
+  Restorable database;
+  LedgerOptions options = OptionsFor(database.url());
+  options.log_rows_kept = 4;  // the log itself has forgotten
+  LedgerRunner runner(options);
+  MakeProviders(runner, 1, 100, 1024);
+  const Revision lost = LoseAndBegin(database, runner, 1, 3);
+  ClaimAll(runner, 11, 20);
+  LoseAndBegin(database, runner, 41, 1);
+  ASSERT_GT(runner.ledger().Newest()->position().epoch_began_at, lost.number);
+  LedgerRunner late(options);
+  ExpectEqualStates(*runner.ledger().Newest(), *late.ledger().Newest());
+  for (LedgerRunner* each : {&runner, &late}) {
+    each->ledger().AwaitRevision(lost, absl::InfiniteFuture(), [](auto state) {
+      EXPECT_EQ(ReasonOf(state.status()), "REVISION_LOST");
+    });
+  }
+}
+
+// The backup lacks what later steps of the schema made; or these stand there from after it.
+TEST(LedgerEpoch, ABackupOfAnOlderReleaseIsBroughtUpToDate) {
+  for (const std::string older : {"DROP TABLE epoch; ", ""}) {
+    Restorable database;
+    LedgerRunner runner(OptionsFor(database.url()));
+    MakeProviders(runner, 1, 100, 1024);
+    database.Save();
+    ClaimAll(runner, 1, 1);
+    database.Restore();
+    const std::string sql = older + "DELETE FROM ledger_schema WHERE version > 3";
+    ASSERT_EQ(ConnectOrDie(database.url())->Run(sql, nullptr), absl::OkStatus());
+    EXPECT_TRUE(LedgerRunner::Eventually([&] { return runner.ledger().FindLoss().ok(); }));
+    EXPECT_TRUE(LedgerRunner::Eventually([&] {
+      const Revision head = runner.ledger().health().database_revision;
+      return runner.ledger().StartEpoch(StartAt(head)).ok();
+    }));
+    ClaimAll(runner, 2, 1);
+    LedgerRunner late(OptionsFor(database.url()));
+    ExpectEqualStates(*runner.ledger().Newest(), *late.ledger().Newest());
+    ExpectCleanSelfCheck(late, database.url());
+  }
 }
 
 TEST(LedgerEpoch, AnotherProcessLearnsOfTheEpoch) {

@@ -161,6 +161,7 @@ void ExpectEqualStates(const State& a, const State& b) {
   EXPECT_EQ(a.position().revision, b.position().revision);
   EXPECT_EQ(a.position().batch, b.position().batch);
   EXPECT_EQ(a.position().command_count, b.position().command_count);
+  EXPECT_EQ(a.epochs(), b.epochs());
   EXPECT_EQ(a.provider_count(), b.provider_count());
   EXPECT_EQ(a.consumers().size(), b.consumers().size());
   for (const EntityKey& difference : Differences(a, b)) ADD_FAILURE() << difference.key;

@@ -66,7 +66,6 @@ TEST(LogReader, SaysFromWhereOnItKnows) {
   EXPECT_TRUE(reader.After(newest, 100)->empty());
 }
 
-// Two epochs ago: only the log itself knows.
 TEST(LogReader, KnowsARevisionThatWasLostLongAgo) {
   const std::string url = NewDatabase();
   LedgerRunner runner(OptionsFor(url));
