@@ -8,7 +8,7 @@ help:
 	@echo 'make demo     start placement and a tracker, look at a host, claim some of it'
 	@echo 'make test     build everything and run all tests (cold: about a quarter of an hour on two cores)'
 	@echo 'make check    second compiler, linters, sanitizers'
-	@echo 'make mutants  break the product in twelve ways; the history test has to find each'
+	@echo 'make mutants  break the product in thirteen ways; the history test has to find each'
 	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded operations against a real placement process'
 	@echo 'make bench    speed on this machine, beside pgbench, a bare gRPC echo and OpenStack Placement'
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'

@@ -275,6 +275,12 @@ bool Client::Do(Operation operation) {
 void Client::Settle(const Call& call, Operation* operation) {
   if (Upto(2) == 0 && SendAgain(call, operation)) return;
   AskUntilKnown(operation);
+  // The call may come this late; it must not be done any more. A past that is lost takes the
+  // cancellation with it.
+  if (operation->outcome != Outcome::kAbsent || !run_->repeats) return;
+  const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));
+  (void)Invoke(open.channel, call.method, *call.request, call.response.get(),
+               absl::Now() + kPatience);
 }
 
 // Sends the call once more. Whether that settled it: a refusal does not, for the first one may be
