@@ -154,9 +154,9 @@ const TreePtr* AnchorScan::Next() {
   return nullptr;
 }
 
-// Each tree is four blocks that lead to each other, and claims leave them all over the memory:
-// waiting for them one after the other takes longer than all else. So each is asked for some trees
-// before it is wanted, when the one that leads to it has come.
+// A tree of one provider is four blocks that lead to each other, and claims leave them all over the
+// memory: waiting for them one after the other takes longer than all else. So each is asked for some
+// trees before it is wanted, when the one that leads to it has come.
 void AnchorScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
   const auto ahead = [&](size_t distance) -> const Tree* {
     const size_t at = tree + distance;

@@ -72,7 +72,8 @@ class Node {
   // The next pass goes by `configuration`, and what it observed is judged by it. A pass that fails with
   // it leaves everything to the last good one, the configuration too.
   void Configure(const NodeConfiguration& configuration);
-  // Whether the last good pass is longer ago than three intervals (T-293).
+  // Whether the last good pass, or the first attempt where there was none, is longer ago than three
+  // intervals (T-293).
   bool AuditOverdue(MonotonicTime now) const;
   // When the orphans that the last audit saw want their confirming pass.
   std::optional<MonotonicTime> confirm_at() const;

@@ -152,7 +152,7 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
   } else if (answer.outcome() == pb::REQUEST_OUTCOME_ABSENT) {
     text = "absent: it was not done; --cancel sees to it that it never is\n";
   } else if (answer.outcome() == pb::REQUEST_OUTCOME_CANCELLED) {
-    text = "cancelled: it was not done, and will not be\n";
+    text = "cancelled: it was not done, as far back as ids are kept, and will not be\n";
   }
   return session.Print(answer, text, {outcome});
 }

@@ -290,7 +290,7 @@ class CommandLine(BerthCase):
         self.assertEqual(first, again)
         self.assertEqual(self.berth("request", "once-1", "-o", "name"), "applied\n")
         self.assertEqual(self.berth("request", "never", "-o", "name"), "absent\n")
-        self.assertEqual(self.berth("request", "never", "--cancel"), "cancelled: it was not done, and will not be\n")
+        self.assertIn("will not be", self.berth("request", "never", "--cancel"))
         self.berth("provider", "create", "too_late", "--request-id", "never", code=4)
         self.assertIn("another --request-id", self.talk)
 
