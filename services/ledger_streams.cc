@@ -1,6 +1,7 @@
 #include "services/ledger_streams.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -107,19 +108,17 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
 
 class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerRequest> {
  public:
-  ImportStream(Edge* edge, std::atomic<bool>* importing, Context* context,
-               pb::ImportLedgerResponse* response)
-      : edge_(edge), importing_(importing), context_(context), response_(response) {}
+  ImportStream(Edge* edge, ImportPlace* place, Context* context, pb::ImportLedgerResponse* response)
+      : edge_(edge), place_(place), context_(context), response_(response) {}
 
   void Open() {
-    if (importing_->exchange(true)) {
-      importing_ = nullptr;
-      return End(Overloaded("an import is under way already"));
-    }
-    StartRead(&message_);
+    ticket_ = place_->Take(begun_, [this](const absl::Status& status) { End(status); });
+    if (ticket_ == 0) return End(Overloaded("an import is under way already"));
+    ReadNext();
   }
 
   void OnReadDone(bool ok) override {
+    if (!place_->Heard(ticket_)) return;
     if (cancelled_->load()) return End(absl::CancelledError("the caller has gone"));
     const bool queued = edge_->workers()->Submit([this, ok] { ok ? Take() : Decide(); });
     if (!queued) End(Overloaded("too many searches and lists are waiting: nothing was done"));
@@ -131,7 +130,11 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   void Take() {
     const absl::Status taken = TakeMessage();
     if (!taken.ok()) return End(taken);
-    StartRead(&message_);
+    ReadNext();
+  }
+
+  void ReadNext() {
+    place_->Await(ticket_, absl::Now(), [this] { StartRead(&message_); });
   }
 
   absl::Status TakeMessage() {
@@ -194,8 +197,9 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     End(absl::OkStatus());
   }
 
+  // Called once: by `place_` while the caller is awaited, else by whoever is at work.
   void End(const absl::Status& status) {
-    if (importing_ != nullptr) *importing_ = false;
+    place_->Leave(ticket_);
     const grpc::Status wire = PlacementStatus(status);
     edge_->recorder().Record(first_.value_or(pb::ImportLedgerRequest()),
                              edge_->recorder().WantsPeer(wire) ? context_->peer() : "", wire,
@@ -204,11 +208,12 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   }
 
   Edge* const edge_;
-  std::atomic<bool>* importing_;  // null: another one has it
+  ImportPlace* const place_;
   Context* const context_;
   pb::ImportLedgerResponse* const response_;
   const absl::Time begun_ = absl::Now();
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  int64_t ticket_ = 0;                            // 0: another one has the place
   pb::ImportLedgerRequest message_;               // of the read in progress, or being taken
   std::optional<pb::ImportLedgerRequest> first_;  // without its entities
   size_t bytes_ = 0;
@@ -225,11 +230,10 @@ grpc::ServerWriteReactor<pb::ExportLedgerResponse>* OpenExport(
   return stream;
 }
 
-grpc::ServerReadReactor<pb::ImportLedgerRequest>* OpenImport(Edge* edge,
-                                                             std::atomic<bool>* importing,
+grpc::ServerReadReactor<pb::ImportLedgerRequest>* OpenImport(Edge* edge, ImportPlace* place,
                                                              Context* context,
                                                              pb::ImportLedgerResponse* response) {
-  auto* stream = new ImportStream(edge, importing, context, response);
+  auto* stream = new ImportStream(edge, place, context, response);
   stream->Open();
   return stream;
 }

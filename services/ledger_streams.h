@@ -5,11 +5,10 @@
 #ifndef BERTH_SERVICES_LEDGER_STREAMS_H_
 #define BERTH_SERVICES_LEDGER_STREAMS_H_
 
-#include <atomic>
-
 #include "berth/placement/v1/ledger.pb.h"
 #include "grpcpp/support/server_callback.h"
 #include "services/call.h"
+#include "services/import_place.h"
 
 namespace berth::services {
 
@@ -18,9 +17,8 @@ grpc::ServerWriteReactor<pb::ExportLedgerResponse>* OpenExport(
     Edge* edge, Context* context, const pb::ExportLedgerRequest& request);
 
 // Takes records until the caller has no more, then has the ledger decide all of them at once. Only
-// one at a time: `*importing` says whether there is one.
-grpc::ServerReadReactor<pb::ImportLedgerRequest>* OpenImport(Edge* edge,
-                                                             std::atomic<bool>* importing,
+// one at a time, as `place` says, which also ends it where the caller is silent for too long.
+grpc::ServerReadReactor<pb::ImportLedgerRequest>* OpenImport(Edge* edge, ImportPlace* place,
                                                              Context* context,
                                                              pb::ImportLedgerResponse* response);
 

@@ -16,8 +16,8 @@ constexpr int kDifferencesMax = 1000;
 constexpr int kReasonMax = 1000;
 class LedgerService final : public pb::LedgerService::CallbackService {
  public:
-  LedgerService(Edge* edge, std::string database_url)
-      : edge_(edge), database_url_(std::move(database_url)) {}
+  LedgerService(Edge* edge, std::string database_url, ImportPlace* imports)
+      : edge_(edge), database_url_(std::move(database_url)), imports_(imports) {}
 
   // Answers in every state of the ledger: a stale state too, unless a revision is asked for.
   Reactor* GetRevision(Context* context, const pb::GetRevisionRequest* request,
@@ -101,7 +101,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
   grpc::ServerReadReactor<pb::ImportLedgerRequest>* ImportLedger(
       Context* context, pb::ImportLedgerResponse* response) override {
-    return OpenImport(edge_, &importing_, context, response);
+    return OpenImport(edge_, imports_, context, response);
   }
 
   Reactor* StartEpoch(Context* context, const pb::StartEpochRequest* request,
@@ -141,14 +141,15 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
   Edge* const edge_;
   const std::string database_url_;
-  std::atomic<bool> checking_{false};   // each reads all tables
-  std::atomic<bool> importing_{false};  // each is held in memory as a whole
+  ImportPlace* const imports_;
+  std::atomic<bool> checking_{false};  // each reads all tables
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url) {
-  return std::make_unique<LedgerService>(edge, database_url);
+std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
+                                                 ImportPlace* imports) {
+  return std::make_unique<LedgerService>(edge, database_url, imports);
 }
 
 }  // namespace berth::services

@@ -12,6 +12,7 @@
 #include "placement/ledger.h"
 #include "placement/standard_data.h"
 #include "services/call.h"
+#include "services/import_place.h"
 #include "services/log.h"
 #include "services/loops.h"
 #include "services/metrics.h"
@@ -33,7 +34,7 @@ constexpr char kDatabaseName[] = "berth";
 constexpr absl::Duration kTimerStep = absl::Milliseconds(20);
 constexpr absl::Duration kSessionStep = absl::Seconds(1);
 constexpr absl::Duration kStandardNamesWithin = absl::Seconds(30);
-constexpr absl::Duration kSettleWithin = absl::Seconds(5);
+constexpr absl::Duration kStopWithin = absl::Seconds(5);
 
 AccessLog AccessLogOf(const std::string& name) {
   if (name == "none") return AccessLog::kNone;
@@ -124,7 +125,7 @@ class PlacementProcess::Impl {
     services.push_back(MakeAllocationService(edge.get()));
     services.push_back(MakeUsageService(edge.get()));
     services.push_back(MakeCandidateService(edge.get(), budget));
-    services.push_back(MakeLedgerService(edge.get(), url));
+    services.push_back(MakeLedgerService(edge.get(), url, &imports));
     services.push_back(MakeFleetService(edge.get(), sessions.get()));
     services.push_back(MakeReportService(sessions.get()));
     services.push_back(MakeConsumerService(edge.get()));
@@ -151,7 +152,7 @@ class PlacementProcess::Impl {
     return absl::OkStatus();
   }
 
-  // One step of the timer: deadlines, liveness, health, heartbeats.
+  // One step of the timer: deadlines, liveness, silent callers, health, heartbeats.
   absl::Duration Tick() {
     ledger->Watchdog();
     const absl::Time now = absl::Now();
@@ -159,6 +160,7 @@ class PlacementProcess::Impl {
     next_sessions = now + kSessionStep;
     sessions->Tick(now);
     watches->Tick(now);
+    imports.Tick(now);
     ShowHealth();
     if (now < next_heartbeat) return kTimerStep;
     next_heartbeat = now + sessions->heartbeat_interval();
@@ -192,6 +194,7 @@ class PlacementProcess::Impl {
   std::unique_ptr<Workers> workers;
   std::unique_ptr<ReportSessions> sessions;
   std::unique_ptr<WatchHub> watches;
+  ImportPlace imports;
   std::unique_ptr<Edge> edge;
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<Server> server;
@@ -206,7 +209,7 @@ PlacementProcess::PlacementProcess(std::unique_ptr<Impl> impl) : impl_(std::move
 PlacementProcess::~PlacementProcess() {
   impl_->metrics.StopListening();  // readings ask what is ended below
   impl_->timer.reset();
-  if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kSettleWithin);
+  if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kStopWithin);
   impl_->server.reset();
   impl_->services.clear();
   impl_->workers.reset();  // what it has accepted may use everything below
@@ -237,6 +240,7 @@ bool PlacementProcess::Drain() {
   const bool all_done = impl_->server->Drain([this] {
     impl_->sessions->EndAll();
     impl_->watches->EndAll();
+    impl_->imports.EndAll();
   });
   impl_->sessions->RemoveHeartbeat();
   return all_done;

@@ -17,6 +17,7 @@ class Service;
 namespace berth::services {
 
 class Edge;
+class ImportPlace;
 class ReportSessions;
 class WatchHub;
 
@@ -28,7 +29,8 @@ std::unique_ptr<grpc::Service> MakeAllocationService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeUsageService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
                                                     const placement::SearchBudget& budget);
-std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url);
+std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
+                                                 ImportPlace* imports);
 std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
