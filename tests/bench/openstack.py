@@ -112,7 +112,7 @@ class OpenStack(Started):
         used = {who: after[who] - before[who] for who in after}
         used["client"] = usage.ru_utime + usage.ru_stime
         return {"done": done, "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]),
-                "median_us": microseconds(re.search(r"50%\s+(\S+)", output)[1]),
+                "median_us": microseconds(re.search(r"^\s*50%\s+(\S+)", output, re.M)[1]),
                 "cpu_us": {who: round(1e6 * seconds_used / max(done, 1), 1) for who, seconds_used in used.items()}}
 
     def claims(self, connections, seconds, host=None):
