@@ -77,11 +77,22 @@ absl::Status UnaryCall::Listens() const {
   return absl::DeadlineExceededError("the time was over before its turn came");
 }
 
-void UnaryCall::End(const absl::Status& status) {
+grpc::Status CallRecorder::End(const Message& request, const Context& context,
+                               const absl::Status& status, absl::Time begun) const {
   const grpc::Status wire = PlacementStatus(status);
-  recorder_->Record(*request_, recorder_->WantsPeer(wire) ? context_->peer() : "", wire,
-                    absl::Now() - begun_);
-  Finish(wire);
+  Record(request, WantsPeer(wire) ? context.peer() : "", wire, absl::Now() - begun);
+  return wire;
+}
+
+void UnaryCall::End(const absl::Status& status) {
+  Finish(recorder_->End(*request_, *context_, status, begun_));
+}
+
+Reactor* Edge::EndAtOnce(Context* context, const Message& request, absl::Time begun,
+                         const absl::Status& status) const {
+  Reactor* const reactor = context->DefaultReactor();
+  reactor->Finish(recorder_.End(request, *context, status, begun));
+  return reactor;
 }
 
 absl::StatusOr<placement::Command> Edge::CommandFor(

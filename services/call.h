@@ -41,11 +41,15 @@ class CallRecorder {
   CallRecorder(Metrics* metrics, AccessLog access_log);
   // The method of `request`, as "package.Service/Method"; empty: none.
   const std::string& MethodOf(const google::protobuf::Message& request) const;
+  // Records a call that began at `begun` as it ends with `status`; what its caller gets.
+  grpc::Status End(const google::protobuf::Message& request, const Context& context,
+                   const absl::Status& status, absl::Time begun) const;
+
+ private:
   void Record(const google::protobuf::Message& request, const std::string& peer,
               const grpc::Status& status, absl::Duration duration) const;
   bool WantsPeer(const grpc::Status& status) const;
 
- private:
   struct Method {
     std::string name;
     Metrics::Method* metrics;
@@ -105,6 +109,10 @@ class Edge {
   UnaryCall* Begin(Context* context, const google::protobuf::Message* request) {
     return new UnaryCall(&recorder_, context, request);
   }
+
+  // A call that its handler answers before it returns: gRPC then wakes no thread to be done with it.
+  Reactor* EndAtOnce(Context* context, const google::protobuf::Message& request, absl::Time begun,
+                     const absl::Status& status) const;
 
   // A write: `convert` makes the command or refuses, `fill` the reply from what it did.
   template <typename Request, typename Response>

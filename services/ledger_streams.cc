@@ -90,10 +90,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   }
 
   void End(const absl::Status& status) {
-    const grpc::Status wire = PlacementStatus(status);
-    edge_->recorder().Record(request_, edge_->recorder().WantsPeer(wire) ? context_->peer() : "",
-                             wire, absl::Now() - begun_);
-    Finish(wire);
+    Finish(edge_->recorder().End(request_, *context_, status, begun_));
   }
 
   Edge* const edge_;
@@ -200,11 +197,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   // Called once: by `place_` while the caller is awaited, else by whoever is at work.
   void End(const absl::Status& status) {
     place_->Leave(ticket_);
-    const grpc::Status wire = PlacementStatus(status);
-    edge_->recorder().Record(first_.value_or(pb::ImportLedgerRequest()),
-                             edge_->recorder().WantsPeer(wire) ? context_->peer() : "", wire,
-                             absl::Now() - begun_);
-    Finish(wire);
+    const auto& request = first_.value_or(pb::ImportLedgerRequest());
+    Finish(edge_->recorder().End(request, *context_, status, begun_));
   }
 
   Edge* const edge_;

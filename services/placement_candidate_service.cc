@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "berth/placement/v1/candidate.grpc.pb.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -52,15 +54,18 @@ class CandidateService final : public Service {
   // The reply is written as bytes: as messages it would cost more than the search.
   Reactor* FindCandidates(Context* context, const grpc::ByteBuffer* bytes,
                           grpc::ByteBuffer* reply) override {
+    const absl::Time begun = absl::Now();
     const auto request = std::make_shared<pb::FindCandidatesRequest>();
-    UnaryCall* const call = edge_->Begin(context, request.get());
     grpc::ByteBuffer copy = *bytes;  // of references
     if (!grpc::SerializationTraits<pb::FindCandidatesRequest>::Deserialize(&copy, request.get())
              .ok()) {
-      call->End(absl::InternalError("the request is not a FindCandidatesRequest"));
-      return call;
+      const auto unreadable = absl::InternalError("the request is not a FindCandidatesRequest");
+      return edge_->EndAtOnce(context, *request, begun, unreadable);
     }
-    if (FindAtOnce(*request, reply, call)) return call;
+    if (const std::optional<absl::Status> found = FindAtOnce(*request, reply)) {
+      return edge_->EndAtOnce(context, *request, begun, *found);
+    }
+    UnaryCall* const call = edge_->Begin(context, request.get());
     edge_->WithState(call, *request,
                      request->has_minimum_revision() ? &request->minimum_revision() : nullptr,
                      Cost::kHeavy, [this, request, reply](const State& state) {
@@ -173,25 +178,25 @@ class CandidateService final : public Service {
     });
   }
 
-  // Answers on gRPC's own thread what takes no longer than to wake a worker; false where a worker
-  // has to.
-  bool FindAtOnce(const pb::FindCandidatesRequest& request, grpc::ByteBuffer* reply,
-                  UnaryCall* call) const {
+  // Finds on gRPC's own thread what takes no longer than to wake a worker; nothing where a worker has
+  // to.
+  std::optional<absl::Status> FindAtOnce(const pb::FindCandidatesRequest& request,
+                                         grpc::ByteBuffer* reply) const {
     const bool table = request.form() == pb::CANDIDATE_FORM_TABLE;
     const int limit_max = table ? kTableLimitAtOnce : kLimitAtOnce;
     if (request.has_minimum_revision() || !request.has_limit() || request.limit() > limit_max ||
         request.has_order() || request.query().groups_size() != 1 ||
         !request.query().groups(0).max_providers().empty() || !CheckText(request).ok()) {
-      return false;
+      return std::nullopt;
     }
     const auto state = edge_->ledger()->Fresh();
-    if (!state.ok()) return false;
+    if (!state.ok()) return std::nullopt;
     placement::SearchBudget brief = budget_;
     brief.steps_max = std::min(brief.steps_max, table ? kTableStepsAtOnce : kStepsAtOnce);
     const auto truncated = Find(**state, request, brief, reply);
-    if (truncated.ok() ? *truncated : absl::IsDeadlineExceeded(truncated.status())) return false;
-    call->End(truncated.status());
-    return true;
+    const bool is_cut = truncated.ok() ? *truncated : absl::IsDeadlineExceeded(truncated.status());
+    if (is_cut) return std::nullopt;
+    return truncated.status();
   }
 
   // Whether the candidates in `reply` are not all.
