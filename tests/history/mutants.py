@@ -37,7 +37,8 @@ MUTANTS = [
         ("placement/rows_log.cc",
          '"SET lock_timeout = \'3s\'; "',
          '"SET lock_timeout = \'3s\'; " +\n'
-         '         std::string(MUTANT ? "ALTER TABLE log DROP CONSTRAINT IF EXISTS log_pkey; " : "") +')]),
+         '         std::string(MUTANT ? "DO $$ BEGIN IF EXISTS (SELECT FROM pg_constraint WHERE conname = \'log_pkey\') "\n'
+         '                              "THEN ALTER TABLE log DROP CONSTRAINT log_pkey; END IF; END $$; " : "") +')]),
     # A place that was found before the lock is taken without a look at what is free under it.
     ("check-before-lock", "through", [
         ("placement/claim_search.cc",
