@@ -16,8 +16,8 @@ struct BatchTally {
   // Refusals because the author knew an older generation, by whose it was.
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
 
-  // `status` is what became of `body`. What look-ups of a request id are told
-  // does not count; answers that are given again are not to be counted.
+  // `status` is what became of `body`. What look-ups of a request id are told does not
+  // count; answers that are given again are not to be counted.
   void Add(const CommandBody& body, const absl::Status& status);
 };
 

@@ -25,6 +25,17 @@ absl::Status NoRecovery() {
                 "no recovery is required");
 }
 
+// A connection to a database that has all steps of the schema: it may be new, or a backup of an older
+// release that was put back.
+absl::StatusOr<std::unique_ptr<Database>> ConnectUpToDate(const std::string& url,
+                                                          absl::string_view purpose) {
+  auto database = ConnectToPrimary(url, purpose);
+  if (!database.ok()) return database;
+  const absl::Status prepared = BringUpToDate(**database);
+  if (!prepared.ok()) return prepared;
+  return database;
+}
+
 }  // namespace
 
 class Ledger::Impl {
@@ -69,11 +80,8 @@ class Ledger::Impl {
 
   absl::Status StartEpoch(const EpochStart& start) {
     if (!condition_.recovery_required) return NoRecovery();
-    auto database = ConnectToPrimary(options_.database_url, "berth-placement epoch");
+    auto database = ConnectUpToDate(options_.database_url, "berth-placement epoch");
     if (!database.ok()) return database.status();
-    // What was put back may be of an older release.
-    const absl::Status prepared = BringUpToDate(**database);
-    if (!prepared.ok()) return prepared;
     absl::StatusOr<State> state = BeginEpoch(**database, *publisher_.Newest(), start);
     if (!state.ok()) return state.status();
     const Position& position = state->position();
@@ -87,10 +95,8 @@ class Ledger::Impl {
   absl::StatusOr<LossPtr> FindLoss() {
     const MutexLock loading(&loading_);
     if (!condition_.recovery_required) return NoRecovery();
-    auto database = ConnectToPrimary(options_.database_url, "berth-placement recovery");
+    auto database = ConnectUpToDate(options_.database_url, "berth-placement recovery");
     if (!database.ok()) return database.status();
-    const absl::Status prepared = BringUpToDate(**database);
-    if (!prepared.ok()) return prepared;
     const absl::StatusOr<std::optional<LogRow>> head = ReadHead(**database);
     if (!head.ok()) return head.status();
     const BatchId newest = *head ? (*head)->position.batch : BatchId();
@@ -159,10 +165,8 @@ class Ledger::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& options) {
-  auto database = ConnectToPrimary(options.database_url, "berth-placement start");
+  auto database = ConnectUpToDate(options.database_url, "berth-placement start");
   if (!database.ok()) return database.status();
-  const absl::Status prepared = BringUpToDate(**database);
-  if (!prepared.ok()) return prepared;
   absl::StatusOr<State> state = LoadState(**database);
   if (!state.ok()) return state.status();
   auto first = std::make_shared<const State>(*std::move(state));

@@ -51,6 +51,9 @@ TEST(CheckRevision, AnEpochThatIsNotOfThisHistoryIsLost) {
         << lost.epoch << "/" << lost.number;
   }
   EXPECT_EQ(CheckRevision(state, {1, 55}), absl::OkStatus());
+  for (const Revision never : {Revision{2, 41}, {4, 60}}) {
+    EXPECT_EQ(RefusalOf(CheckRevision(state, never))->items.at(0).at("epoch"), "3");
+  }
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ constexpr Corruption kCorruptions[] = {
     {"DELETE FROM log WHERE revision = 3", "the log has a gap"},
     {"UPDATE log SET previous_batch_id = gen_random_uuid() WHERE revision = 4",
      "the log has a gap"},
+    {"UPDATE epoch SET began_at = 2", "an epoch that the table of epochs has otherwise"},
 };
 
 TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
