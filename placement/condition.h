@@ -38,7 +38,9 @@ class Condition {
   // Adds what a settled batch decided.
   void Add(const BatchTally& tally);
 
-  std::atomic<bool> connected{false};
+  // Whether a command may wait for the writer. A connection that was lost is made again first: only
+  // where that failed is it false.
+  std::atomic<bool> reachable{true};
   std::atomic<bool> recovery_required{false};
   std::atomic<bool> format_too_new{false};
   std::atomic<bool> writing_stopped{false};

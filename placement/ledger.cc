@@ -48,14 +48,13 @@ class Ledger::Impl {
         writer_(options, &publisher_, &queue_, &answerer_, &condition_),
         follower_(options.database_url, &publisher_, &condition_) {
     publisher_.SetFresh(publisher_.BootTime());
-    condition_.connected = true;
     writer_.Start();
   }
 
   void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
               absl::AnyInvocable<void(Decision)> done) {
     absl::Status refused = condition_.WhyNoWrites();
-    if (refused.ok() && !condition_.connected) refused = NotDone("there is no database");
+    if (refused.ok() && !condition_.reachable) refused = NotDone("there is no database");
     if (!refused.ok()) return done(OnlyStatus(std::move(refused)));
     auto pending = std::make_shared<Pending>();
     pending->command = std::move(command);
@@ -120,7 +119,7 @@ class Ledger::Impl {
     health.recovery_required = condition_.recovery_required;
     health.format_too_new = condition_.format_too_new;
     health.writing_stopped = condition_.writing_stopped;
-    health.writable = condition_.connected && condition_.WhyNoWrites().ok();
+    health.writable = condition_.reachable && condition_.WhyNoWrites().ok();
     health.staleness = publisher_.staleness();
     if (health.recovery_required) health.database_revision = condition_.database_revision();
     health.oldest_watchable = condition_.oldest_watchable();

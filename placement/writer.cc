@@ -91,6 +91,7 @@ void Writer::Run() {
   RefuseAll(NotDone("placement is stopping"));
   GiveUpInDoubt();
   Disconnect();
+  condition_->reachable = false;
   const MutexLock lock(&mutex_);
   ended_ = true;
   ended_changed_.SignalAll();
@@ -105,6 +106,7 @@ bool Writer::Connect() {
   auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
   absl::Status status = database.status();
   if (status.ok()) status = (*database)->Run(WriterSettingsSql(), nullptr);
+  condition_->reachable = status.ok();
   if (!status.ok()) {
     condition_->Tell(std::string(status.message()));
     return false;
@@ -112,12 +114,10 @@ bool Writer::Connect() {
   const MutexLock lock(&mutex_);
   database_ = *std::move(database);
   connection_ = database_.get();
-  condition_->connected = true;
   return true;
 }
 
 void Writer::Disconnect() {
-  condition_->connected = false;
   connection_ = nullptr;
   std::shared_ptr<Database> database;
   const MutexLock lock(&mutex_);

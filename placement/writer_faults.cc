@@ -78,6 +78,7 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   }
   condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
   Refuse(commands, NotDone("the database does not take writes"));
+  condition_->reachable = false;
   RefuseAll(NotDone("the database does not take writes"));
   Disconnect();
   Pause();
@@ -127,6 +128,7 @@ void Writer::Reload() {
   if (!state.ok()) {
     condition_->Tell(absl::StrCat("cannot load the tables: ", state.status().message()));
     if (state.status().code() == absl::StatusCode::kDataLoss) condition_->writing_stopped = true;
+    condition_->reachable = false;
     Disconnect();
     return Pause();
   }

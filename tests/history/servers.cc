@@ -13,12 +13,6 @@ namespace {
 
 constexpr absl::Duration kEndMax = absl::Seconds(30);
 
-// The directory that the server listens in, out of a connection string.
-std::string HostOf(const std::string& url) {
-  const size_t begin = url.find("host=") + 5;
-  return url.substr(begin, url.find('&', begin) - begin);
-}
-
 std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -30,7 +24,7 @@ std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
 
 Servers::Servers(const std::string& url) : url_(url) {
   for (int which = 0; which < kServers; ++which) {
-    proxies_[which] = std::make_unique<placement::CuttingProxy>(HostOf(url));
+    proxies_[which] = std::make_unique<placement::CuttingProxy>(url);
     Start(which);
   }
 }

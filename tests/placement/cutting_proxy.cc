@@ -27,6 +27,11 @@ sockaddr_un AddressOf(const std::string& directory) {
   return address;
 }
 
+std::string SocketDirectoryOf(const std::string& url) {
+  const size_t begin = url.find("host=") + 5;
+  return url.substr(begin, url.find('&', begin) - begin);
+}
+
 bool SendAll(int socket, const char* data, size_t size) {
   while (size > 0) {
     const ssize_t sent = send(socket, data, size, MSG_NOSIGNAL);
@@ -39,8 +44,7 @@ bool SendAll(int socket, const char* data, size_t size) {
 
 }  // namespace
 
-CuttingProxy::CuttingProxy(const std::string& server_directory)
-    : server_directory_(server_directory) {
+CuttingProxy::CuttingProxy(const std::string& url) : server_directory_(SocketDirectoryOf(url)) {
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_un address = AddressOf(directory_.path());
   BERTH_CHECK(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
@@ -76,6 +80,9 @@ void CuttingProxy::Accept() {
 }
 
 void CuttingProxy::Serve(int client) {
+  ++held_;
+  while (hold_new_ && !ending_) poll(nullptr, 0, kPollMs);
+  --held_;
   const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_un address = AddressOf(server_directory_);
   bool open = connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;

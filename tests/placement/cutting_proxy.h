@@ -16,8 +16,8 @@ namespace berth::placement {
 
 class CuttingProxy {
  public:
-  // Forwards to the server that listens in `server_directory`.
-  explicit CuttingProxy(const std::string& server_directory);
+  // Forwards to the server of `url`, which names the directory of its socket.
+  explicit CuttingProxy(const std::string& url);
   ~CuttingProxy();
 
   // `url` with the proxy in the place of the server.
@@ -32,6 +32,10 @@ class CuttingProxy {
   int cuts() const { return cuts_; }
   // While it holds, nothing is forwarded in either direction, as in a network that drops everything.
   void Hold(bool hold) { hold_ = hold; }
+  // While it does, nobody who connects hears anything.
+  void HoldNew(bool hold) { hold_new_ = hold; }
+  // How many are held so.
+  int held() const { return held_; }
 
  private:
   void Accept();
@@ -43,6 +47,8 @@ class CuttingProxy {
   std::atomic<Cut> cut_{Cut::kNever};
   std::atomic<int> cuts_{0};
   std::atomic<bool> hold_{false};
+  std::atomic<bool> hold_new_{false};
+  std::atomic<int> held_{0};
   std::atomic<bool> ending_{false};
   Mutex mutex_;
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);

@@ -26,12 +26,6 @@ Generation AddHost(LedgerRunner& runner, int number, Amount vcpu) {
 
 Generation GenerationOf(const Decision& decision) { return decision.result.consumers.at(0).second; }
 
-// Of VCPU; -1 where there is no such provider.
-Amount UsedOf(const State& state, int number) {
-  const auto place = state.FindProvider(ProviderNumber(number));
-  return place ? place->used(0) : -1;
-}
-
 // How much `consumer` holds of everything.
 Amount HeldBy(const State& state, int consumer) {
   Amount sum = 0;

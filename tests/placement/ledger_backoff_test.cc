@@ -16,11 +16,6 @@
 namespace berth::placement {
 namespace {
 
-std::string SocketDirectoryOf(const std::string& url) {
-  const size_t begin = url.find("host=") + 5;
-  return url.substr(begin, url.find('&', begin) - begin);
-}
-
 // While the outcome of a batch is unknown and the server refuses, nobody is told anything wrong,
 // newcomers are refused at once, and the attempts come at growing distances.
 TEST(LedgerBackoff, AServerThatRefusesIsAskedLessAndLess) {
@@ -28,7 +23,7 @@ TEST(LedgerBackoff, AServerThatRefusesIsAskedLessAndLess) {
   // 20 ms, twice as long each time.
   constexpr absl::Duration kTogetherMin = absl::Milliseconds(1200);
   const std::string url = NewDatabase();
-  CuttingProxy proxy(SocketDirectoryOf(url));
+  CuttingProxy proxy(url);
   auto database = ConnectOrDie(url);
   Mutex mutex;
   std::vector<absl::Time> attempts;

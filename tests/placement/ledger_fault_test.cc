@@ -1,4 +1,4 @@
-// What the ledger does when its connection, its database or its neighbour fails.
+// What the ledger does when its database or its neighbour fails.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,6 @@
 #include "absl/time/clock.h"
 #include "placement/ledger.h"
 #include "placement/refusal.h"
-#include "tests/placement/cutting_proxy.h"
 #include "tests/placement/gate.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
@@ -21,65 +20,10 @@
 namespace berth::placement {
 namespace {
 
-Amount UsedOf(Ledger& ledger, int provider) {
-  const auto place = ledger.Newest()->FindProvider(ProviderNumber(provider));
-  return place ? place->used(0) + place->used(1) : -1;
-}
-
-std::string SocketDirectoryOf(const std::string& url) {
-  const size_t begin = url.find("host=") + 5;
-  return url.substr(begin, url.find('&', begin) - begin);
-}
-
 LedgerOptions GatedOptions(const std::string& url, Gate& gate) {
   LedgerOptions options = OptionsFor(url);
   options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
   return options;
-}
-
-// a connection that is lost around the commit leaves no command unanswered, none done twice.
-TEST(LedgerFault, AnUnknownOutcomeIsSettledByTheLog) {
-  for (const auto cut : {CuttingProxy::Cut::kBeforeCommit, CuttingProxy::Cut::kAfterCommit}) {
-    const std::string url = NewDatabase();
-    CuttingProxy proxy(SocketDirectoryOf(url));
-    LedgerRunner runner(OptionsFor(proxy.Through(url)));
-    MakeProviders(runner, 2, 100, 1024);
-    for (int round = 1; round <= 5; ++round) {
-      const int64_t number = runner.ledger().Newest()->position().revision.number;
-      proxy.CutNext(cut);
-      std::vector<std::future<Decision>> claims;
-      for (int i = 0; i < 4; ++i) {
-        claims.push_back(runner.Begin(
-            WithId(Claim(10 * round + i, {1, 2}, 1), absl::StrCat("r", 10 * round + i))));
-      }
-      for (std::future<Decision>& claim : claims) {
-        const Decision decision = claim.get();
-        EXPECT_EQ(decision.status, absl::OkStatus()) << runner.told();
-        EXPECT_GT(decision.revision.number, number);
-      }
-      EXPECT_EQ(proxy.cuts(), round);
-      EXPECT_EQ(UsedOf(runner.ledger(), 1), 4 * round);
-    }
-    EXPECT_GE(runner.ledger().health().in_doubt, 5);
-    ExpectCleanSelfCheck(runner, url);
-  }
-}
-
-TEST(LedgerFault, AnIdleConnectionThatWasLostCostsNothing) {
-  const std::string url = NewDatabase();
-  LedgerRunner runner(OptionsFor(url));
-  MakeProviders(runner, 1, 100, 1024);
-  auto database = ConnectOrDie(url);
-  for (int i = 1; i <= 5; ++i) {
-    EXPECT_EQ(QueryOne(*database,
-                       "SELECT bool_and(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity "
-                       "WHERE application_name LIKE 'berth-placement%' AND datname = "
-                       "current_database()"),
-              "t");
-    runner.Must(Claim(i, {1}, 1));
-  }
-  EXPECT_EQ(runner.ledger().health().in_doubt, 0);
-  EXPECT_EQ(UsedOf(runner.ledger(), 1), 5);
 }
 
 // what is too late is not done, also where a batch had begun with it.
@@ -99,7 +43,7 @@ TEST(LedgerFault, WhatIsTooLateIsNotDecidedAgain) {
   gate.Open();
   EXPECT_EQ(ReasonOf(late.get()), "DEADLINE_BEFORE_START");
   other.Must(Claim(3, {1}, 1));
-  EXPECT_EQ(UsedOf(other.ledger(), 1), 2);
+  EXPECT_EQ(UsedOf(*other.ledger().Newest(), 1), 2);
 }
 
 // What was cancelled stays so, also where a batch had begun with it that would be decided again.
@@ -115,24 +59,8 @@ TEST(LedgerFault, WhatWasCancelledIsNotDecidedAgain) {
   EXPECT_FALSE(other.Must(FindRequest{"tester", "late", true}).replayed);  // takes the lock away
   gate.Open();
   EXPECT_EQ(ReasonOf(late.get()), "REQUEST_CANCELLED");
-  EXPECT_EQ(UsedOf(paused.ledger(), 1), 0);
+  EXPECT_EQ(UsedOf(*paused.ledger().Newest(), 1), 0);
   ExpectCleanSelfCheck(other, url);
-}
-
-// A cancellation is a write: where its commit is lost, it is settled before it is answered.
-TEST(LedgerFault, ACancellationHoldsThroughALostCommit) {
-  for (const auto cut : {CuttingProxy::Cut::kBeforeCommit, CuttingProxy::Cut::kAfterCommit}) {
-    const std::string url = NewDatabase();
-    CuttingProxy proxy(SocketDirectoryOf(url));
-    LedgerRunner runner(OptionsFor(proxy.Through(url)));
-    MakeProviders(runner, 1, 100, 1024);
-    proxy.CutNext(cut);
-    EXPECT_FALSE(runner.Must(FindRequest{"tester", "late", true}).replayed);
-    EXPECT_EQ(proxy.cuts(), 1);
-    LedgerRunner other(OptionsFor(url));
-    EXPECT_EQ(ReasonOf(other.Do(Claim(1, {1}, 1), "late")), "REQUEST_CANCELLED");
-    ExpectCleanSelfCheck(other, url);
-  }
 }
 
 // F-3: who holds the lock and does not move is ended; his batch is decided again.
@@ -151,7 +79,7 @@ TEST(LedgerFault, APausedHolderOfTheLockIsPassedBy) {
     EXPECT_LT(absl::Now() - begun, absl::Seconds(15));
     gate.Open();
     EXPECT_EQ(late.get().status, absl::OkStatus());
-    EXPECT_EQ(UsedOf(paused.ledger(), 1), 2);
+    EXPECT_EQ(UsedOf(*paused.ledger().Newest(), 1), 2);
     ExpectCleanSelfCheck(paused, url);
   }
 }
@@ -194,7 +122,7 @@ TEST(LedgerFault, AFrozenDatabaseHoldsNobody) {
       [&] { return runner.ledger().health().writable && runner.ledger().Fresh().ok(); }));
   // What was unknown is known now, and is one of two things.
   const Decision asked = runner.Do(FindRequest{"tester", "r1"});
-  EXPECT_EQ(asked.status.ok() ? 1 : 0, UsedOf(runner.ledger(), 1));
+  EXPECT_EQ(asked.status.ok() ? 1 : 0, UsedOf(*runner.ledger().Newest(), 1));
   EXPECT_EQ(runner.Do(Claim(4, {1}, 1)).status, absl::OkStatus());
   ExpectCleanSelfCheck(runner, (*cluster)->Url("berth"));
 }
@@ -246,7 +174,8 @@ TEST(LedgerFault, ACommitThatWaitsForAStandbyIsLeftAlone) {
   configure("ALTER SYSTEM RESET synchronous_standby_names", "");
   EXPECT_EQ(first.get().status, absl::OkStatus());
   EXPECT_EQ(second.get().status, absl::OkStatus());
-  ASSERT_TRUE(LedgerRunner::Eventually([&] { return UsedOf(one.ledger(), 1) == claims; }));
+  ASSERT_TRUE(
+      LedgerRunner::Eventually([&] { return UsedOf(*one.ledger().Newest(), 1) == claims; }));
   ExpectCleanSelfCheck(one, url);
 }
 
@@ -312,7 +241,7 @@ TEST(LedgerFault, OnePoisonedCommandFailsAlone) {
     failed += decision.status.code() == absl::StatusCode::kInternal ? 1 : 0;
   }
   EXPECT_EQ(failed, 1);
-  EXPECT_EQ(UsedOf(runner.ledger(), 1), 9);
+  EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 9);
   EXPECT_TRUE(absl::StrContains(runner.told(), "refused alone")) << runner.told();
   ExpectCleanSelfCheck(runner, url);
 }

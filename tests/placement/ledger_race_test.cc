@@ -18,11 +18,6 @@ std::shared_ptr<const ProviderConfig> AddHost(LedgerRunner& runner, int number) 
   return runner.Must(Offer(number, generation, 8, 1024)).result.providers.at(0).config;
 }
 
-Amount UsedOf(const State& state, int number) {
-  const auto place = state.FindProvider(ProviderNumber(number));
-  return place && !place->config().inventories.empty() ? place->used(0) : 0;
-}
-
 std::string Words(const Decision& first, const Decision& second) {
   return absl::StrCat(WordOf(first), " ", WordOf(second));
 }

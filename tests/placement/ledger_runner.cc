@@ -157,6 +157,12 @@ void MakeProviders(LedgerRunner& runner, int count, Amount vcpu, Amount memory_m
   for (std::future<Decision>& offer : offered) EXPECT_EQ(offer.get().status, absl::OkStatus());
 }
 
+Amount UsedOf(const State& state, int provider) {
+  const auto place = state.FindProvider(ProviderNumber(provider));
+  if (!place) return -1;
+  return place->config().inventories.empty() ? 0 : place->used(0);
+}
+
 void ExpectEqualStates(const State& a, const State& b) {
   EXPECT_EQ(a.position().revision, b.position().revision);
   EXPECT_EQ(a.position().batch, b.position().batch);

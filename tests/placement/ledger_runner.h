@@ -65,6 +65,9 @@ CommandBody Release(int consumer, Generation generation);
 // Makes providers 1..count with these inventories; the classes too.
 void MakeProviders(LedgerRunner& runner, int count, Amount vcpu, Amount memory_mb);
 
+// Units of its first class in use; 0 where it offers nothing, -1 where there is no such provider.
+Amount UsedOf(const State& state, int provider);
+
 // Fails the test where two states differ in anything that tables hold.
 void ExpectEqualStates(const State& a, const State& b);
 // Fails the test where the self-check finds anything, or cannot be done.

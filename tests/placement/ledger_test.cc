@@ -14,11 +14,6 @@
 namespace berth::placement {
 namespace {
 
-Amount UsedOf(const State& state, int provider) {
-  const auto place = state.FindProvider(ProviderNumber(provider));
-  return place ? place->used(0) + place->used(1) : -1;
-}
-
 TEST(Ledger, AClaimIsDecidedWrittenAndPublished) {
   const std::string url = NewDatabase();
   LedgerRunner runner(OptionsFor(url));

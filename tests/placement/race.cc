@@ -18,11 +18,6 @@ const char* const kWaitForTheLock =
     "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = "
     "current_database() AND application_name = 'berth-placement writer'";
 
-std::string SocketDirectoryOf(const std::string& url) {
-  const size_t begin = url.find("host=") + 5;
-  return url.substr(begin, url.find('&', begin) - begin);
-}
-
 LedgerOptions Patient(LedgerOptions options) {
   options.batch_deciding_max = absl::Minutes(1);  // what waits together is decided together
   return options;
@@ -42,7 +37,7 @@ std::string WordOf(const Decision& decision) {
 
 Race::Race()
     : url_(NewDatabase()),
-      proxy_(SocketDirectoryOf(url_)),
+      proxy_(url_),
       one_(GatedOptions(), false),
       two_(Patient(OptionsFor(url_)), false),
       observer_(ConnectOrDie(url_)) {
