@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
+#include "placement/check.h"
 #include "placement/constraint.h"
 
 namespace berth::placement {
@@ -93,7 +94,9 @@ AnchorScan::AnchorScan(const State& state, const SearchPlan& plan, const Sharing
 void AnchorScan::NeedAmounts(const Sharing& sharing) {
   for (size_t c = 0; c < plan_.classes.size(); ++c) {
     const Amount amount = OwnAmount(plan_, sharing, static_cast<int>(c));
-    if (amount > 0) needed_.push_back({plan_.classes[c], amount});
+    if (amount == 0) continue;
+    needed_.push_back({plan_.classes[c], amount});
+    most_free_.push_back(state_.roots().most_free().Of(plan_.classes[c]));
   }
 }
 
@@ -143,6 +146,7 @@ const TreePtr* AnchorScan::Next() {
   }
   const auto& chunks = state_.roots().chunks();
   for (; chunk_ < chunks.size(); ++chunk_, sifted_ = false) {
+    if (!MayFit(chunk_)) continue;
     const RootChunk& chunk = *chunks[chunk_];
     if (!sifted_) Sift(chunk);
     while (at_ < chunk.ids.size()) {
@@ -176,12 +180,21 @@ const RootChunk* AnchorScan::NextChunk(RootSet& may_fit) {
   if (plan_.hopeless) return nullptr;
   const auto& chunks = state_.roots().chunks();
   while (chunk_ < chunks.size()) {
-    const RootChunk& chunk = *chunks[chunk_++];
+    const size_t at = chunk_++;
+    if (!MayFit(at)) continue;
+    const RootChunk& chunk = *chunks[at];
     Sift(chunk);
     may_fit = may_fit_;
     if (may_fit.any()) return &chunk;
   }
   return nullptr;
+}
+
+bool AnchorScan::MayFit(size_t chunk) const {
+  for (size_t i = 0; i < needed_.size(); ++i) {
+    if (most_free_[i].empty() || most_free_[i][chunk] < needed_[i].amount) return false;
+  }
+  return true;
 }
 
 void AnchorScan::Sift(const RootChunk& chunk) {
@@ -222,10 +235,7 @@ void AnchorScan::SiftByAmounts(const RootChunk& chunk) {
     const auto column = std::find_if(
         chunk.columns.begin(), chunk.columns.end(),
         [&need](const auto& offered) { return offered.resource_class == need.resource_class; });
-    if (column == chunk.columns.end() || column->most_free < need.amount) {
-      may_fit_.reset();
-      return;
-    }
+    BERTH_CHECK(column != chunk.columns.end());  // the chunk has enough of it
     columns.push_back(&*column);
   }
   // By tree: negative where some class is short. Amounts and columns are within 0..kAmountMax, so

@@ -6,8 +6,10 @@
 #define BERTH_PLACEMENT_ANCHOR_SCAN_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "placement/search_plan.h"
 #include "placement/sharing.h"
 
@@ -31,7 +33,9 @@ class AnchorScan {
   void NeedMarks(const Sharing& sharing);
   void BarMarks(const Sharing& sharing);
 
-  // Finds out which trees of `chunk` may fit.
+  // Whether some tree of the chunk at `chunk` has, for each class by itself, as much as is needed.
+  bool MayFit(size_t chunk) const;
+  // Finds out which trees of `chunk` may fit. REQUIRES: MayFit.
   void Sift(const RootChunk& chunk);
   // Takes those out of `may_fit_` that lack marks, or have what is barred.
   void SiftByMarks(const RootMarks& marks);
@@ -46,6 +50,7 @@ class AnchorScan {
   TreePtr only_;  // where the plan names the one tree that can be the anchor
   bool only_given_ = false;
   std::vector<ClassAmount> needed_;
+  std::vector<absl::Span<const int32_t>> most_free_;  // parallel to needed_: by chunk
   TraitSets needed_traits_;
   AggregateSets needed_aggregates_;
   std::vector<TraitId> barred_traits_;          // of trees of one provider

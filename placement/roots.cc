@@ -163,6 +163,15 @@ void Roots::MakeRoom(int at, ProviderId root) {
   }
   chunks_.insert(chunks_.begin() + at + 1, std::move(made));
   firsts_.insert(firsts_.begin() + at + 1, first);
+  most_free_.Insert(at + 1);
+  Summarize(at);
+  Summarize(at + 1);
+}
+
+void Roots::Summarize(int at) {
+  for (const RootChunk::Column& column : chunks_[at]->columns) {
+    most_free_.Set(column.resource_class, at, column.most_free);
+  }
 }
 
 void Roots::Put(TreePtr tree) {
@@ -170,6 +179,7 @@ void Roots::Put(TreePtr tree) {
   if (chunks_.empty()) {
     chunks_.push_back(Shared<RootChunk>::Make());
     firsts_.push_back(root);
+    most_free_.Insert(0);
   }
   int chunk_at = ChunkOf(root);
   if (IsAt(*chunks_[chunk_at], PlaceIn(*chunks_[chunk_at], root), root)) {
@@ -178,6 +188,7 @@ void Roots::Put(TreePtr tree) {
     chunk.marks.Own().Replace(at, *tree);
     chunk.trees.Own(at) = std::move(tree);
     RefreshColumns(chunk, at);
+    Summarize(chunk_at);
     return;
   }
   if (chunks_[chunk_at]->trees.size() == RootChunk::kRootsMax) {
@@ -187,16 +198,19 @@ void Roots::Put(TreePtr tree) {
   RootChunk& chunk = chunks_[chunk_at].Own();
   InsertInto(chunk, PlaceIn(chunk, root), std::move(tree));
   firsts_[chunk_at] = chunk.ids.front();
+  Summarize(chunk_at);
   ++size_;
 }
 
 void Roots::Edit(ProviderId root, absl::FunctionRef<void(Tree&)> edit) {
   BERTH_CHECK(!chunks_.empty());
-  RootChunk& chunk = chunks_[ChunkOf(root)].Own();
+  const int chunk_at = ChunkOf(root);
+  RootChunk& chunk = chunks_[chunk_at].Own();
   const int at = PlaceIn(chunk, root);
   BERTH_CHECK(IsAt(chunk, at, root));
   edit(chunk.trees.Own(at).Own());
   RefreshColumns(chunk, at);
+  Summarize(chunk_at);
 }
 
 void Roots::Erase(ProviderId root) {
@@ -210,8 +224,10 @@ void Roots::Erase(ProviderId root) {
   if (chunk.ids.empty()) {
     chunks_.erase(chunks_.begin() + chunk_at);
     firsts_.erase(firsts_.begin() + chunk_at);
+    most_free_.Erase(chunk_at);
   } else {
     firsts_[chunk_at] = chunk.ids.front();
+    Summarize(chunk_at);
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "placement/counted.h"
+#include "placement/most_free.h"
 #include "placement/root_marks.h"
 #include "placement/tree.h"
 #include "placement/types.h"
@@ -31,7 +32,7 @@ struct RootChunk {
   // offers the class any more.
   struct Column {
     ClassId resource_class{};
-    // The largest of free_max: what more is asked for nobody in the chunk has.
+    // The largest of free_max: what more is asked for nobody in the chunk has. Also in MostFree.
     int32_t most_free = 0;
     std::array<int32_t, kRootsMax> free_max{};
     // How much of all that each tree can give away of the class is free, in parts of kShareWhole.
@@ -82,15 +83,20 @@ class Roots {
   int64_t size() const { return size_; }
   // Chunks by rising ids; none is empty.
   const std::vector<Shared<RootChunk>>& chunks() const { return chunks_; }
+  // What the chunks' columns have at most, parallel to chunks().
+  const MostFree& most_free() const { return most_free_; }
 
  private:
   // The chunk that holds `root` or would; 0 where there is none.
   int ChunkOf(ProviderId root) const;
   // Halves the chunk at `at`, which is full, or begins a new one where `root` stands behind all.
   void MakeRoom(int at, ProviderId root);
+  // Brings most_free_ up to the columns of the chunk at `at`.
+  void Summarize(int at);
 
   std::vector<Shared<RootChunk>> chunks_;
   std::vector<ProviderId> firsts_;  // of each chunk the first id, side by side
+  MostFree most_free_;
   int64_t size_ = 0;
 };
 

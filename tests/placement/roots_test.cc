@@ -98,6 +98,20 @@ void ExpectSame(const Roots& roots, const Model& model) {
     }
   }
   ASSERT_EQ(expected, model.end());
+  for (const ClassId resource_class : kClasses) {
+    const absl::Span<const int32_t> most_free = roots.most_free().Of(resource_class);
+    if (!most_free.empty()) {
+      ASSERT_EQ(most_free.size(), roots.chunks().size());
+    }
+    for (size_t index = 0; index < roots.chunks().size(); ++index) {
+      int64_t expected_most = 0;
+      const RootChunk& chunk = *roots.chunks()[index];
+      for (int at = 0; at < chunk.trees.size(); ++at) {
+        expected_most = std::max(expected_most, FreeMax(*chunk.trees[at], resource_class));
+      }
+      ASSERT_EQ(most_free.empty() ? 0 : most_free[index], expected_most);
+    }
+  }
 }
 
 TEST(Roots, AgreesWithAnOrdinaryMapAndLeavesCopiesAlone) {
@@ -123,8 +137,13 @@ TEST(Roots, AgreesWithAnOrdinaryMapAndLeavesCopiesAlone) {
       }
       ASSERT_EQ(roots.Find(root) != nullptr, model.contains(root));
       if (step % 500 == 0) older.emplace_back(roots, model);
+      if (step % 10 == 0) ExpectSame(roots, model);
     }
-    ExpectSame(roots, model);
+  }
+  while (!model.empty()) {
+    roots.Erase(model.begin()->first);
+    model.erase(model.begin());
+    if (model.size() % 10 == 0) ExpectSame(roots, model);
   }
   for (const auto& [roots_then, model_then] : older) ExpectSame(roots_then, model_then);
 }
