@@ -71,6 +71,7 @@ class Ledger::Impl {
     const absl::Time now = absl::Now();
     answerer_.Post(queue_.Expire(now));
     publisher_.Expire(now);
+    publisher_.FreeOld();
     if (condition_.recovery_required) return;
     LossPtr past;  // freed without the lock
     const MutexLock lock(&loss_mutex_);

@@ -15,6 +15,8 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kRecentMax = 8;
+// Where nobody calls FreeOld, so many are kept at the most.
+constexpr size_t kOldMax = 32;
 
 absl::Duration SystemBootClock() {
   timespec now{};
@@ -90,6 +92,12 @@ void Publisher::Expire(absl::Time now) {
   });
 }
 
+void Publisher::FreeOld() {
+  std::vector<StatePtr> old;
+  const MutexLock lock(&mutex_);
+  old.swap(old_);
+}
+
 void Publisher::Close() {
   {
     const MutexLock lock(&mutex_);
@@ -146,14 +154,15 @@ void Publisher::Replace(StatePtr state) {
 }
 
 void Publisher::SetNewest(StatePtr state, bool forget_older) {
-  std::deque<StatePtr> old;  // let go without the lock: a state may be large
+  std::vector<StatePtr> old;  // freed without the lock: a state may be large
   {
     const MutexLock lock(&mutex_);
     recent_.push_back(std::move(state));
     while (recent_.size() > (forget_older ? 1 : kRecentMax)) {
-      old.push_back(std::move(recent_.front()));
+      old_.push_back(std::move(recent_.front()));
       recent_.pop_front();
     }
+    if (forget_older || old_.size() > kOldMax) old.swap(old_);
   }
   TellOf(Newest());
 }

@@ -36,6 +36,9 @@ class Publisher {
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
   // Tells those whose deadline is before `now`.
   void Expire(absl::Time now);
+  // Frees the states that were let go since: a batch leaves thousands of blocks behind, and the
+  // writer has better things to do.
+  void FreeOld();
   // Tells all who wait that nothing comes any more.
   void Close();
 
@@ -83,6 +86,7 @@ class Publisher {
   Mutex publishing_;
   mutable Mutex mutex_;
   std::deque<StatePtr> recent_ ABSL_GUARDED_BY(mutex_);  // the newest last; never empty
+  std::vector<StatePtr> old_ ABSL_GUARDED_BY(mutex_);    // not recent any more, not yet freed
   std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   BatchId committing_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;

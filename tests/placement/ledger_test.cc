@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -293,6 +294,21 @@ TEST(Ledger, ClaimsUpdateProvidersInPlace) {
   ASSERT_TRUE(LedgerRunner::Eventually(
       [&] { return database->Run(updates, &rows).ok() && rows.Int(0, 0) >= 200; }));
   EXPECT_GE(rows.Int(0, 1) * 100, rows.Int(0, 0) * 95);
+}
+
+// A state that nobody can read any more is freed by the watchdog, or, where none runs, a little later.
+TEST(Ledger, OldStatesAreFreed) {
+  constexpr int kFew = 12;
+  LedgerRunner runner(OptionsFor(NewDatabase()), false);
+  MakeProviders(runner, 1, 1000, 1024);
+  std::weak_ptr<const State> old = runner.ledger().Newest();
+  for (int i = 0; i < kFew; ++i) runner.Must(Claim(i, {1}, 1));
+  EXPECT_FALSE(old.expired());  // not on the writer's time
+  runner.ledger().Watchdog();
+  EXPECT_TRUE(old.expired());
+  old = runner.ledger().Newest();
+  for (int i = kFew; i < 6 * kFew; ++i) runner.Must(Claim(i, {1}, 1));
+  EXPECT_TRUE(old.expired());
 }
 
 TEST(Ledger, HeartbeatsAreRowsOfTheirOwn) {
