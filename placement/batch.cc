@@ -181,7 +181,7 @@ void Batch::Close() {
   }
 }
 
-std::string Batch::Sql(int64_t log_rows_kept) const {
+Statement Batch::Sql(int64_t log_rows_kept) const {
   BatchRows rows;
   rows.base = base_.get();
   rows.next = next_.get();

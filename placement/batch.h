@@ -64,8 +64,8 @@ class Batch {
 
   // No more commands: fixes the position of the state that results. REQUIRES: writes().
   void Close();
-  // The statements that write it and commit. REQUIRES: closed.
-  std::string Sql(int64_t log_rows_kept) const;
+  // The statement that writes it. REQUIRES: closed.
+  Statement Sql(int64_t log_rows_kept) const;
   StatePtr next() const { return next_; }
   // The answers of all decided commands that have none yet. To be called once.
   std::vector<Answer> TakeAnswers();

@@ -23,6 +23,10 @@
 namespace berth::placement {
 namespace {
 
+// A statement of so many bytes is worth a round trip of its own to the commit: reading its values as
+// SQL would take PostgreSQL longer.
+constexpr size_t kLongStatement = size_t{32} << 10;
+
 constexpr char kSqlStatePayload[] = "berth.sqlstate";
 
 // Find a dead peer within seconds. Written first: what the operator says later in the string wins.
@@ -176,17 +180,15 @@ Database::~Database() {
   if (socket_ >= 0) close(socket_);
 }
 
-absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
+template <typename Call>
+absl::Status Database::Try(const Call& call) {
   if (broken_) return absl::UnavailableError("the connection to the database is broken");
   const Calling calling(&call_began_ns_);
   std::string sqlstate;
   std::string text;
   try {
     pqxx::nontransaction work(connection_->session);
-    pqxx::result result = work.exec(std::string(sql));
-    if (rows != nullptr) {
-      rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{result});
-    }
+    call(work);
     return absl::OkStatus();
   } catch (const pqxx::sql_error& error) {
     sqlstate = error.sqlstate();
@@ -206,6 +208,26 @@ absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
       absl::StrCat("lost the connection to the database: ", absl::StripAsciiWhitespace(text)));
 }
 
+absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
+  return Try([&](pqxx::nontransaction& work) {
+    pqxx::result result = work.exec(std::string(sql));
+    if (rows == nullptr) return;
+    rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{std::move(result)});
+  });
+}
+
+absl::Status Database::RunAndCommit(const Statement& statement) {
+  if (statement.size() < kLongStatement) {
+    return Run(statement.WithLiterals() + "; COMMIT", nullptr);
+  }
+  const absl::Status status = Try([&](pqxx::nontransaction& work) {
+    work.exec_params(statement.WithParameters(),
+                     pqxx::prepare::make_dynamic_params(statement.values()));
+  });
+  if (!status.ok()) return status;
+  return Run("COMMIT", nullptr);
+}
+
 int Database::backend_pid() const { return connection_->session.backendpid(); }
 
 void Database::Shut() {
@@ -220,28 +242,6 @@ void Database::ShutIfSlow(absl::Duration limit) {
 std::string SqlStateOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kSqlStatePayload);
   return payload ? std::string(*payload) : std::string();
-}
-
-void AppendQuoted(absl::string_view text, std::string* sql) {
-  sql->push_back('\'');
-  for (const char character : text) {
-    if (character == '\'') sql->push_back('\'');
-    sql->push_back(character);
-  }
-  sql->push_back('\'');
-}
-
-void AppendBytes(absl::string_view bytes, std::string* sql) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  const size_t begin = sql->size() + 3;
-  absl::StrAppend(sql, "'\\x");
-  sql->resize(begin + 2 * bytes.size());
-  char* out = sql->data() + begin;
-  for (const char byte : bytes) {
-    *out++ = kDigits[static_cast<unsigned char>(byte) >> 4];
-    *out++ = kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  absl::StrAppend(sql, "'::bytea");
 }
 
 }  // namespace berth::placement

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "placement/statement.h"
 
 namespace berth::placement {
 
@@ -56,6 +57,9 @@ class Database {
   //                 message holds PostgreSQL's text for the log, never for a client
   // SqlStateOf tells the SQLSTATE where there was one. After a failure inside BEGIN, ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
+  // Runs `statement` in the open transaction and commits that: one round trip for a short statement,
+  // two for a long one, whose values then go as parameters. Fails as Run.
+  absl::Status RunAndCommit(const Statement& statement);
 
   int backend_pid() const;
   // Shuts the socket, so that whatever waits on it fails at once.
@@ -68,6 +72,10 @@ class Database {
   struct Connection;
   explicit Database(std::unique_ptr<Connection> connection);
 
+  // Has `call` use the connection, and turns what it throws into a status.
+  template <typename Call>
+  absl::Status Try(const Call& call);
+
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
@@ -78,11 +86,6 @@ class Database {
 
 // The SQLSTATE that came with a failure of Database::Run, or empty.
 std::string SqlStateOf(const absl::Status& status);
-
-// Appends `text` as an SQL literal, quotes included. REQUIRES: no U+0000.
-void AppendQuoted(absl::string_view text, std::string* sql);
-// Appends `bytes` as a literal of type bytea.
-void AppendBytes(absl::string_view bytes, std::string* sql);
 
 }  // namespace berth::placement
 

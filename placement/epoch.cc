@@ -52,7 +52,7 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
   rows.payload = EncodeBatch(
       {{start.actor, start.request_id, std::make_shared<const Changes>(), start.reason}});
   rows.log_rows_kept = kKeepAllLogRows;
-  const absl::Status written = database.Run(WriteBatchSql(rows), nullptr);
+  const absl::Status written = database.RunAndCommit(WriteBatchSql(rows));
   // Lost in the commit: an operator must look again.
   if (written.code() == absl::StatusCode::kUnavailable) return OutcomeUnknown();
   if (!written.ok()) return written;

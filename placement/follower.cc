@@ -100,19 +100,20 @@ absl::Status Follower::WriteHeartbeat(
     services.AddText(service);
     times.AddText(absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone()));
   }
-  std::string sql = "INSERT INTO heartbeat (process, written_at, service, heard_at) VALUES (";
-  AppendQuoted(process, &sql);
-  sql.append(", now(), ");
+  Statement sql;
+  sql.Append("INSERT INTO heartbeat (process, written_at, service, heard_at) VALUES (");
+  sql.AppendValue(process);
+  sql.Append(", now(), ");
   services.AppendTo(&sql);
-  sql.append(", ");
+  sql.Append(", ");
   times.AppendTo(&sql);
-  sql.append(
+  sql.Append(
       ") ON CONFLICT (process) DO UPDATE SET written_at = excluded.written_at, "
       "service = excluded.service, heard_at = excluded.heard_at");
   const MutexLock beating(&beating_);
   const absl::StatusOr<std::shared_ptr<Database>> database = Open(Which::kHeartbeat);
   if (!database.ok()) return database.status();
-  return (*database)->Run(sql, nullptr);
+  return (*database)->Run(sql.WithLiterals(), nullptr);
 }
 
 }  // namespace berth::placement

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "placement/check.h"
 #include "placement/sql_call.h"
+#include "placement/statement.h"
 
 namespace berth::placement {
 namespace {
@@ -100,25 +100,23 @@ class Calls {
  public:
   explicit Calls(const BatchRows& rows) : rows_(rows) {}
 
-  std::string Sql() {
+  Statement Sql() {
     Providers();
     Consumers();
-    Names();
     Services();
     Nodes();
-    Requests();
-    std::string sql = "SELECT ";
+    Statement sql;
+    sql.Append("SELECT ");
     for (const SqlCall* call :
          {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_, &remove_providers_,
           &providers_, &remove_services_, &services_, &remove_nodes_, &nodes_}) {
       if (call->empty()) continue;
       call->AppendTo(&sql);
-      sql.push_back(',');
+      sql.Append(",");
     }
-    sql.append(names_);
-    sql.append(requests_);
+    Names(&sql);
+    Requests(&sql);
     Log(&sql);
-    sql.append("; COMMIT");
     return sql;
   }
 
@@ -187,7 +185,8 @@ class Calls {
 
   template <typename IdType>
   void AddNames(absl::string_view table, const absl::flat_hash_set<IdType>& ids,
-                const NameTable<IdType>& before, const NameTable<IdType>& after) {
+                const NameTable<IdType>& before, const NameTable<IdType>& after,
+                Statement* sql) const {
     if (ids.empty()) return;
     SqlArray removed;
     SqlCall added("", 2);
@@ -197,20 +196,20 @@ class Calls {
       added.Column(0).AddInt(static_cast<int>(id));
       added.Column(1).AddText(after.NameOf(id));
     }
-    absl::StrAppend(&names_, "write_names('", table, "',");
-    removed.AppendTo(&names_);
-    names_.push_back(',');
-    added.Column(0).AppendTo(&names_);
-    names_.push_back(',');
-    added.Column(1).AppendTo(&names_);
-    names_.append("),");
+    sql->Append("write_names('", table, "',");
+    removed.AppendTo(sql);
+    sql->Append(",");
+    added.Column(0).AppendTo(sql);
+    sql->Append(",");
+    added.Column(1).AppendTo(sql);
+    sql->Append("),");
   }
 
-  void Names() {
+  void Names(Statement* sql) const {
     const Catalog& before = rows_.base->catalog();
     const Catalog& after = rows_.next->catalog();
-    AddNames("resource_class", rows_.touched->classes, before.classes, after.classes);
-    AddNames("trait", rows_.touched->traits, before.traits, after.traits);
+    AddNames("resource_class", rows_.touched->classes, before.classes, after.classes, sql);
+    AddNames("trait", rows_.touched->traits, before.traits, after.traits, sql);
   }
 
   void Services() {
@@ -272,7 +271,7 @@ class Calls {
     nodes_.Column(11).AddInt(absl::ToUnixMicros(node.updated_at));
   }
 
-  void Requests() {
+  void Requests(Statement* sql) const {
     if (rows_.requests.empty()) return;
     SqlCall columns("", 4);
     for (const KeptRequest& request : rows_.requests) {
@@ -281,24 +280,24 @@ class Calls {
       columns.Column(2).AddBytes(request.body_hash);
       columns.Column(3).AddBytes(request.answer);
     }
-    requests_.append("write_requests(");
+    sql->Append("write_requests(");
     for (int i = 0; i < 4; ++i) {
-      columns.Column(i).AppendTo(&requests_);
-      requests_.push_back(',');
+      columns.Column(i).AppendTo(sql);
+      sql->Append(",");
     }
-    absl::StrAppend(&requests_, absl::ToUnixMicros(rows_.next->position().ledger_time), "),");
+    sql->Append(absl::ToUnixMicros(rows_.next->position().ledger_time), "),");
   }
 
-  void Log(std::string* sql) const {
+  void Log(Statement* sql) const {
     const Position& position = rows_.next->position();
     BERTH_CHECK(position.revision.number == rows_.base->position().revision.number + 1);
-    absl::StrAppend(sql, "append_log(", position.revision.number, ",", position.revision.epoch,
-                    ",'", position.batch.ToString(), "','", rows_.base->position().batch.ToString(),
-                    "',", absl::ToUnixMicros(position.ledger_time), ",", position.format, ",");
-    absl::StrAppend(sql, position.command_count, ",", position.next_class_id, ",",
-                    position.next_trait_id, ",", position.epoch_began_at, ",");
-    AppendBytes(rows_.payload, sql);
-    absl::StrAppend(sql, ",", rows_.log_rows_kept, ")");
+    sql->Append("append_log(", position.revision.number, ",", position.revision.epoch, ",'",
+                position.batch.ToString(), "','", rows_.base->position().batch.ToString(), "',",
+                absl::ToUnixMicros(position.ledger_time), ",", position.format, ",");
+    sql->Append(position.command_count, ",", position.next_class_id, ",", position.next_trait_id,
+                ",", position.epoch_began_at, ",");
+    sql->AppendValue(BytesText(rows_.payload));
+    sql->Append("::bytea,", rows_.log_rows_kept, ")");
   }
 
   const BatchRows& rows_;
@@ -312,8 +311,6 @@ class Calls {
   SqlCall remove_services_{"remove_services", 2};
   SqlCall nodes_{"write_nodes", 12};
   SqlCall remove_nodes_{"remove_nodes", 1};
-  std::string names_;
-  std::string requests_;
 };
 
 }  // namespace
@@ -327,6 +324,6 @@ int64_t Touched::size() const {
                               services.size() + nodes.size());
 }
 
-std::string WriteBatchSql(const BatchRows& rows) { return Calls(rows).Sql(); }
+Statement WriteBatchSql(const BatchRows& rows) { return Calls(rows).Sql(); }
 
 }  // namespace berth::placement

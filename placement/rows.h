@@ -85,8 +85,8 @@ struct BatchRows {
   int64_t log_rows_kept = 0;
 };
 
-// The statements that write it and commit.
-std::string WriteBatchSql(const BatchRows& rows);
+// The statement that writes it.
+Statement WriteBatchSql(const BatchRows& rows);
 
 // Settings of the connection that writes: durable commits, no long waits, and plans that are made
 // once, that of LockAndReadHead among them.

@@ -62,9 +62,10 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
     find.Column(0).AddText(key.actor);
     find.Column(1).AddText(key.request_id);
   }
-  std::string sql = absl::StrCat(LockSql(), "EXECUTE ");
+  Statement sql;
+  sql.Append(LockSql(), "EXECUTE ");
   find.AppendTo(&sql);
-  const absl::Status status = database.Run(sql, &rows);
+  const absl::Status status = database.Run(sql.WithLiterals(), &rows);
   if (!status.ok()) return status;
   for (int row = 0; row < rows.size(); ++row) {
     if (!rows.IsNull(row, 0)) {

@@ -1,6 +1,5 @@
 #include "placement/sql_call.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -43,15 +42,12 @@ void SqlArray::AddText(absl::string_view value) {
   text_.push_back('"');
   for (const char character : value) {
     if (character == '"' || character == '\\') text_.push_back('\\');
-    if (character == '\'') text_.push_back('\'');
     text_.push_back(character);
   }
   text_.push_back('"');
 }
 
-void SqlArray::AddBytes(absl::string_view value) {
-  AddText(absl::StrCat("\\x", absl::BytesToHexString(value)));
-}
+void SqlArray::AddBytes(absl::string_view value) { AddText(BytesText(value)); }
 
 void SqlArray::AddNull() {
   Separate();
@@ -69,17 +65,19 @@ void SqlArray::End() {
   absl::StrAppend(&text_, "}\"");
 }
 
-void SqlArray::AppendTo(std::string* sql) const { absl::StrAppend(sql, "'{", text_, "}'"); }
+void SqlArray::AppendTo(Statement* statement) const {
+  statement->AppendValue(absl::StrCat("{", text_, "}"));
+}
 
-void SqlCall::AppendTo(std::string* sql) const {
-  absl::StrAppend(sql, function_);
-  char separator = '(';
+void SqlCall::AppendTo(Statement* statement) const {
+  statement->Append(function_, "(");
+  absl::string_view separator;
   for (const SqlArray& column : columns_) {
-    sql->push_back(separator);
-    column.AppendTo(sql);
-    separator = ',';
+    statement->Append(separator);
+    column.AppendTo(statement);
+    separator = ",";
   }
-  sql->push_back(')');
+  statement->Append(")");
 }
 
 }  // namespace berth::placement

@@ -1,7 +1,7 @@
 // SqlCall: a call of an SQL function whose arguments are arrays side by side, one place per row.
 //
 // Values go in column by column: Column(i) then takes one value per row. The text is written as it
-// will be sent; nothing is parsed or copied again.
+// will be sent.
 #ifndef BERTH_PLACEMENT_SQL_CALL_H_
 #define BERTH_PLACEMENT_SQL_CALL_H_
 
@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "placement/statement.h"
 #include "placement/uuid.h"
 
 namespace berth::placement {
 
-// The literal of a one-dimensional array. An element may be an array itself: it is then the text of
+// The text form of a one-dimensional array. An element may be an array itself: it is then the text of
 // that array, which the function casts (rows have arrays of different lengths, which PostgreSQL's
 // two-dimensional arrays cannot hold).
 class SqlArray {
@@ -31,7 +32,7 @@ class SqlArray {
   void End();
 
   bool empty() const { return text_.empty(); }
-  void AppendTo(std::string* sql) const;
+  void AppendTo(Statement* statement) const;
 
  private:
   void Separate();
@@ -47,8 +48,8 @@ class SqlCall {
   SqlArray& Column(int column) { return columns_[column]; }
   // Whether no row was added.
   bool empty() const { return columns_.front().empty(); }
-  // Appends "function('{…}','{…}')".
-  void AppendTo(std::string* sql) const;
+  // Appends "function({…},{…})", with each array as a value.
+  void AppendTo(Statement* statement) const;
 
  private:
   const absl::string_view function_;

@@ -269,12 +269,12 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
 
 void Writer::Write(std::unique_ptr<Batch> batch) {
   batch->Close();
-  const std::string sql = batch->Sql(options_.log_rows_kept);
+  const Statement sql = batch->Sql(options_.log_rows_kept);
   publisher_->SetCommitting(batch->id());
   Step(LedgerStep::kBeforeWrite);
   const absl::Duration began = publisher_->BootTime();
   writing_rows_ = batch->row_count();
-  const absl::Status status = Call(sql);
+  const absl::Status status = connection_->RunAndCommit(sql);
   writing_rows_ = 0;
   if (!status.ok()) {
     publisher_->SetCommitting(BatchId());

@@ -88,6 +88,7 @@ void CuttingProxy::Serve(int client) {
   bool open = connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   bool cut_at_answer = false;
   std::string last_sent;  // a command may come in pieces
+  bool writing = false;   // a batch has been sent, its commit has not
   std::vector<char> buffer(1 << 16);
   while (open && !ending_) {
     if (hold_) {
@@ -113,11 +114,14 @@ void CuttingProxy::Serve(int client) {
       if (from == 0) {
         last_sent = last_sent.substr(last_sent.size() > 64 ? last_sent.size() - 64 : 0);
         absl::StrAppend(&last_sent, data);
+        // A long batch commits in a message of its own.
+        writing |= absl::StrContains(last_sent, "append_log(");
+        const bool commits = writing && absl::StrContains(last_sent, "COMMIT");
+        if (commits) writing = false;
+        if (commits) last_sent.clear();
         const Cut cut = cut_;
-        if (cut != Cut::kNever && absl::StrContains(last_sent, "; COMMIT") &&
-            absl::StrContains(last_sent, "append_log(")) {
+        if (cut != Cut::kNever && commits) {
           cut_ = Cut::kNever;
-          last_sent.clear();
           if (cut == Cut::kBeforeCommit) {
             ++cuts_;
             open = false;

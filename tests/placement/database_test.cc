@@ -132,10 +132,37 @@ TEST(Literals, SurviveTheTrip) {
   std::string bytes;
   for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
   std::string sql = "SELECT ";
-  AppendBytes(bytes, &sql);
+  AppendQuoted(BytesText(bytes), &sql);
   QueryRows rows;
-  ASSERT_TRUE(database->Run(sql, &rows).ok());
+  ASSERT_TRUE(database->Run(sql + "::bytea", &rows).ok());
   EXPECT_EQ(rows.Bytes(0, 0), bytes);
+}
+
+// A short statement goes with its values in it, a long one with its values as parameters.
+TEST(Statement, IsWrittenAndCommittedWhateverItsLength) {
+  const std::string url = NewDatabase();
+  auto database = ConnectOrDie(url);
+  ASSERT_TRUE(database->Run("CREATE TABLE note (number int, text text)", nullptr).ok());
+  for (const size_t size : {10, 1'000'000}) {
+    const std::string text = absl::StrCat("it's \\ $1 ", std::string(size, 'x'));
+    Statement statement;
+    statement.Append("INSERT INTO note VALUES (");
+    statement.AppendValue("7");
+    statement.Append(",");
+    statement.AppendValue(text);
+    statement.Append(")");
+    ASSERT_TRUE(database->Run("BEGIN", nullptr).ok());
+    ASSERT_EQ(database->RunAndCommit(statement), absl::OkStatus());
+    EXPECT_EQ(QueryOne(*ConnectOrDie(url), "SELECT text FROM note WHERE number = 7"), text);
+    // What is refused leaves nothing behind.
+    statement.Append(", (8, 'no')");
+    statement.AppendValue("more");
+    ASSERT_TRUE(database->Run("BEGIN; DELETE FROM note", nullptr).ok());
+    EXPECT_EQ(database->RunAndCommit(statement).code(), absl::StatusCode::kInternal);
+    ASSERT_TRUE(database->Run("ROLLBACK", nullptr).ok());
+    EXPECT_EQ(QueryOne(*database, "SELECT count(*) FROM note"), "1");
+    ASSERT_TRUE(database->Run("DELETE FROM note", nullptr).ok());
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,31 +20,47 @@ LedgerOptions OptionsThrough(const CuttingProxy& proxy, const std::string& url) 
   return OptionsFor(absl::StrCat(proxy.Through(url), "&connect_timeout=60"));
 }
 
-// a connection that is lost around the commit leaves no command unanswered, none done twice.
+// A claim of each of `count` consumers, in one command.
+CommandBody ClaimForEach(int first_consumer, int count) {
+  SetAllocations all;
+  for (int i = 0; i < count; ++i) {
+    const CommandBody one = Claim(first_consumer + i, {1, 2}, 1);
+    all.consumers.push_back(std::get<SetAllocations>(one).consumers.front());
+  }
+  return all;
+}
+
+// a connection that is lost around the commit leaves no command unanswered, none done twice;
+// neither where the batch is long and its commit a message of its own.
+void CutAroundCommits(CuttingProxy::Cut cut, int consumers_each) {
+  const std::string url = NewDatabase();
+  CuttingProxy proxy(url);
+  LedgerRunner runner(OptionsThrough(proxy, url));
+  MakeProviders(runner, 2, 10'000, 1024);
+  for (int round = 1; round <= 5; ++round) {
+    const int64_t number = runner.ledger().Newest()->position().revision.number;
+    proxy.CutNext(cut);
+    std::vector<std::future<Decision>> claims;
+    for (int i = 0; i < 4; ++i) {
+      const int place = 10 * round + i;
+      claims.push_back(runner.Begin(
+          WithId(ClaimForEach(place * consumers_each, consumers_each), absl::StrCat("r", place))));
+    }
+    for (std::future<Decision>& claim : claims) {
+      const Decision decision = claim.get();
+      EXPECT_EQ(decision.status, absl::OkStatus()) << runner.told();
+      EXPECT_GT(decision.revision.number, number);
+    }
+    EXPECT_EQ(proxy.cuts(), round);
+    EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 4 * round * consumers_each);
+  }
+  EXPECT_GE(runner.ledger().health().in_doubt, 5);
+  ExpectCleanSelfCheck(runner, url);
+}
+
 TEST(LedgerReconnect, AnUnknownOutcomeIsSettledByTheLog) {
   for (const auto cut : {CuttingProxy::Cut::kBeforeCommit, CuttingProxy::Cut::kAfterCommit}) {
-    const std::string url = NewDatabase();
-    CuttingProxy proxy(url);
-    LedgerRunner runner(OptionsThrough(proxy, url));
-    MakeProviders(runner, 2, 100, 1024);
-    for (int round = 1; round <= 5; ++round) {
-      const int64_t number = runner.ledger().Newest()->position().revision.number;
-      proxy.CutNext(cut);
-      std::vector<std::future<Decision>> claims;
-      for (int i = 0; i < 4; ++i) {
-        claims.push_back(runner.Begin(
-            WithId(Claim(10 * round + i, {1, 2}, 1), absl::StrCat("r", 10 * round + i))));
-      }
-      for (std::future<Decision>& claim : claims) {
-        const Decision decision = claim.get();
-        EXPECT_EQ(decision.status, absl::OkStatus()) << runner.told();
-        EXPECT_GT(decision.revision.number, number);
-      }
-      EXPECT_EQ(proxy.cuts(), round);
-      EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 4 * round);
-    }
-    EXPECT_GE(runner.ledger().health().in_doubt, 5);
-    ExpectCleanSelfCheck(runner, url);
+    for (const int consumers_each : {1, 100}) CutAroundCommits(cut, consumers_each);
   }
 }
 

@@ -52,7 +52,7 @@ class Tables {
     BatchRows rows{&base, &state_, &touched, EncodeBatch(log), {}, 1'000'000};
     const absl::StatusOr<LockedHead> locked = LockAndReadHead(*database_, {});
     EXPECT_TRUE(locked.ok()) << locked.status();
-    const absl::Status status = database_->Run(WriteBatchSql(rows), nullptr);
+    const absl::Status status = database_->RunAndCommit(WriteBatchSql(rows));
     if (!status.ok()) {
       EXPECT_TRUE(database_->Run("ROLLBACK", nullptr).ok());
       state_ = base;
@@ -220,7 +220,7 @@ TEST(Rows, RequestsAreFoundByTheirKey) {
   const KeptRequest kept{{"it's \"me\"", "r-1"}, std::string(32, '\xab'), std::string("\0x", 2)};
   BatchRows rows{&base, &next, &touched, "", {kept}, 100};
   ASSERT_TRUE(LockAndReadHead(tables.database(), {}).ok());
-  ASSERT_EQ(tables.database().Run(WriteBatchSql(rows), nullptr), absl::OkStatus());
+  ASSERT_EQ(tables.database().RunAndCommit(WriteBatchSql(rows)), absl::OkStatus());
   const auto found =
       LockAndReadHead(tables.database(), {{"it's \"me\"", "r-2"}, kept.key, {"other", "r-1"}});
   ASSERT_TRUE(found.ok()) << found.status();
