@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import gate
 import openstack
 from table import show
 from world import Echo, World, say
@@ -32,7 +33,6 @@ CONNECTIONS = (2, 4, 8, 16, 32)
 OPENSTACK_CLAIM_CONNECTIONS, OPENSTACK_SEARCH_CONNECTIONS = 8, 4
 OPENSTACK_SEARCH_SECONDS = 12  # one search takes seconds
 REGISTERED, OPENSTACK_REGISTERED = 5_000, 200
-BULK = 64  # claims of one message
 WATCHERS = 1_000
 TRACKERS_FIRST, TRACKERS = 500, 2_000
 SCHEDULERS = 32
@@ -57,6 +57,9 @@ class Figures:
     def median(self, name, key="per_second"):
         return statistics.median(f[key] for f in self.found[name])
 
+    def ratio(self, ours, theirs, key="per_second", digits=3):
+        return round(self.median(ours, key) / self.median(theirs, key), digits)
+
     def best(self, prefix):
         return max((name for name in self.found if name.startswith(prefix + ".")), key=self.median)
 
@@ -76,7 +79,7 @@ def measure_rounds(world, peer, echo, sizes, figures, options):
             figures.keep(f"claims.{in_flight}", world.load("claim", *at, *hosts, *seconds, in_flight))
             figures.keep(f"pgbench.{connections}", world.pgbench("claim.sql", connections, options.seconds))
         figures.keep("pgbench_in_steps.16", world.pgbench("claim_in_steps.sql", 16, options.seconds))
-        figures.keep("bulk_claims.8", world.load("claim", "--consumers", BULK, *at, *hosts, *seconds, 8))
+        figures.keep("bulk_claims.8", world.load("claim", "--consumers", gate.BULK, *at, *hosts, *seconds, 8))
         figures.keep("pairs.64", world.load("claim-release", *at, *hosts, *seconds, 64))
         for watchers in (0, WATCHERS):
             figures.keep(f"watched_claims.{watchers}", world.loads(
@@ -102,16 +105,6 @@ def measure_peer_once(world, peer, figures):
     figures.keep(f"openstack_candidates.{connections}", peer.candidates(WIDE_LIMIT, connections, OPENSTACK_SEARCH_SECONDS))
     say("registration")
     figures.keep("openstack_register.8", peer.register(OPENSTACK_REGISTERED))
-
-
-def check(world, figures):
-    """Every OK is in the tables, and placement finds no difference between these, the log and its memory."""
-    claimed = figures.total(*CLAIMING)
-    consumers = int(world.sql("berth", "SELECT count(*) FROM consumer"))
-    if claimed != consumers:
-        sys.exit(f"{claimed} claims were answered OK, {consumers} consumers are in the table")
-    world.load("self-check", "--address", world.address)
-    return claimed
 
 
 def measure(options, figures):
@@ -140,7 +133,8 @@ def measure(options, figures):
         register = ["register", "--address", world.address, "--count", REGISTERED, "--in-flight"]
         figures.keep("register_in_four_calls.64", world.load(*register, 64))
         figures.keep("register.64", world.load(*register, 64, "--in-one-call"))
-        claimed = check(world, figures)
+        claimed = figures.total(*CLAIMING)
+        world.check(claimed)
     return sizes, machine, claimed
 
 
@@ -288,13 +282,10 @@ def fdatasync_us(directory):
 
 def ratios(figures):
     """Ours over theirs, each at its best."""
-    def ratio(ours, theirs, key="per_second", digits=3):
-        return round(figures.median(ours, key) / figures.median(theirs, key), digits)
-
     def conflict_rate(name):
         return round(figures.median(name, "conflicts") / figures.median(name, "tries"), 4)
 
-    claims, limit = figures.best("claims"), figures.best("pgbench")
+    ratio, claims, limit = figures.ratio, figures.best("claims"), figures.best("pgbench")
     found = {
         "claims_vs_pgbench": ratio(claims, limit),
         "hot_claims_vs_random": ratio(figures.best("hot_claims"), claims),
@@ -342,12 +333,13 @@ def main():
     begun = time.monotonic()
     figures = Figures()
     sizes, machine, claimed = measure(options, figures)
+    gate.measure(options, figures)
     measure_choice(options, figures)
     measure_trees(options, figures)
     summary = measure_processes(options, figures) | measure_start(options, figures)
     summary |= measure_trackers(options)
     search = measure_search(options)
-    summary |= ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
+    summary |= ratios(figures) | gate.ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
     if options.full:
         summary |= measure_haul(options)
     summary |= {"claims_checked": claimed, "sizes": sizes, "machine": machine, "figures": figures.found}

@@ -152,6 +152,13 @@ class World(Placement):
         return {"placement": sum(cpu_seconds(process.pid) for process in processes),
                 "postgresql": cpu_seconds(self.postmaster, True) + sum(map(cpu_seconds, children_of(self.postmaster)))}
 
+    def check(self, claimed):
+        """Every OK is in the tables, and placement finds no difference between these, the log and its memory."""
+        consumers = int(self.sql("berth", "SELECT count(*) FROM consumer"))
+        if claimed != consumers:
+            sys.exit(f"{claimed} claims were answered OK, {consumers} consumers are in the table")
+        self.load("self-check", "--address", self.address)
+
     def measured(self, commands, read):
         """What `read` makes of the outputs of `commands`, with the CPU time that each party used for one operation."""
         before = self.cpu()
