@@ -31,6 +31,7 @@ int Main(int argc, char** argv) {
     command->add_flag("--hot", settings.hot);
     command->add_flag("--spread", settings.spread);
     command->add_flag("--nested", settings.nested);
+    command->add_flag("--marked", settings.marked);
     command->add_flag("--none", settings.none);
     command->add_flag("--table", settings.table);
     command->add_flag("--in-one-call", settings.in_one_call);

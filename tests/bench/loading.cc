@@ -86,8 +86,9 @@ int RegisterInFourCalls(const Settings& settings) {
 }  // namespace
 
 int LoadHosts(const Settings& settings) {
-  const LoopResult hosts = LoadMany(
-      settings, [](int64_t first, int count) { return HostsTopology(first, count, false); });
+  const LoopResult hosts = LoadMany(settings, [&](int64_t first, int count) {
+    return HostsTopology(first, count, settings.marked);
+  });
   if (!settings.hot || hosts.failed > 0) return Tell(hosts);
   return Tell(Once(settings, kApplyTopology, HostsTopology(kHotHost, 1, false)));
 }

@@ -6,7 +6,8 @@
 
 namespace berth::bench {
 
-// The hosts, many in a message; and the hot one, if asked for.
+// The hosts, many in a message, with trait and aggregate if asked for (`--marked`); and the hot one
+// (`--hot`).
 int LoadHosts(const Settings& settings);
 // Trees of seven providers instead (`--nested`).
 int LoadTrees(const Settings& settings);

@@ -27,7 +27,6 @@ HOSTS = 10_000
 MANY_HOSTS = 100_000
 TREES = 1_000
 LIMIT = 100
-WIDE_LIMIT = 1000
 IN_FLIGHT = (1, 16, 64, 256, 512)
 CONNECTIONS = (2, 4, 8, 16, 32)
 OPENSTACK_CLAIM_CONNECTIONS, OPENSTACK_SEARCH_CONNECTIONS = 8, 4
@@ -90,7 +89,7 @@ def measure_rounds(world, peer, echo, sizes, figures, options):
             figures.keep(f"echo.{in_flight}", world.load(*bare, in_flight))
             figures.keep(f"candidates.{in_flight}", world.load(*search, in_flight))
         for name, form in (("candidates_wide_limit", []), ("candidates_table", ["--table"])):
-            figures.keep(f"{name}.4", world.load("candidates", *at, *form, "--limit", WIDE_LIMIT, *seconds, 4))
+            figures.keep(f"{name}.4", world.load("candidates", *at, *form, "--limit", gate.WIDE_LIMIT, *seconds, 4))
         figures.keep("devices.1", world.load("devices", *at, *seconds, 1))
         if peer is not None:
             connections = OPENSTACK_CLAIM_CONNECTIONS
@@ -102,7 +101,7 @@ def measure_rounds(world, peer, echo, sizes, figures, options):
 def measure_peer_once(world, peer, figures):
     say("searches of OpenStack Placement")
     connections = OPENSTACK_SEARCH_CONNECTIONS
-    figures.keep(f"openstack_candidates.{connections}", peer.candidates(WIDE_LIMIT, connections, OPENSTACK_SEARCH_SECONDS))
+    figures.keep(f"openstack_candidates.{connections}", peer.candidates(gate.WIDE_LIMIT, connections, OPENSTACK_SEARCH_SECONDS))
     say("registration")
     figures.keep("openstack_register.8", peer.register(OPENSTACK_REGISTERED))
 

@@ -35,6 +35,23 @@ INSERT INTO inventories (created_at, resource_provider_id, resource_class_id, to
 ANALYZE;
 """
 
+# Marks every host but the hot one with the trait and the aggregate of topology.h.
+TRAIT, AGGREGATE = "HW_CPU_X86_AVX2", "aaaaaaaa-0000-4000-8000-000000000001"
+MARK = """
+INSERT INTO placement_aggregates (created_at, uuid) VALUES (now(), '{aggregate}');
+INSERT INTO resource_provider_aggregates (created_at, resource_provider_id, aggregate_id)
+  SELECT now(), provider.id, aggregate.id FROM resource_providers AS provider, placement_aggregates AS aggregate
+  WHERE provider.uuid NOT LIKE '%{hot}';
+INSERT INTO resource_provider_traits (created_at, resource_provider_id, trait_id)
+  SELECT now(), provider.id, trait.id FROM resource_providers AS provider, traits AS trait
+  WHERE provider.uuid NOT LIKE '%{hot}' AND trait.name = '{trait}';
+ANALYZE;
+"""
+
+QUERY = "resources=VCPU:1,MEMORY_MB:256,DISK_GB:1"
+# What its gate asks.
+GATE_QUERY = f"resources=VCPU:1,DISK_GB:10,MEMORY_MB:256&member_of={AGGREGATE}&required={TRAIT}"
+
 
 def is_there():
     return all(shutil.which(program) for program in PROGRAMS)
@@ -43,9 +60,10 @@ def is_there():
 class OpenStack(Started):
     """Its server over `world`'s PostgreSQL, with the same hosts in a database of its own."""
 
-    def __init__(self, world, hosts):
+    def __init__(self, world, hosts, rows=LOAD):
         self.world = world
         self.hosts = hosts
+        self.rows = rows
         self.directory = world.directory / "openstack"
         self.server = None
         self.address = None
@@ -72,7 +90,7 @@ class OpenStack(Started):
             time.sleep(0.1)
         self.address = re.search(r"bound to TCP address (\S+)", log_path.read_text(errors="replace"))[1]
         self.call("GET", "/resource_classes")  # it writes the standard names at its first start
-        self.world.sql("openstack", LOAD.format(hosts=self.hosts, hot=HOT_HOST))
+        self.world.sql("openstack", self.rows.format(hosts=self.hosts, hot=HOT_HOST, trait=TRAIT, aggregate=AGGREGATE))
 
     def stop(self):
         if self.server is not None:
@@ -118,8 +136,8 @@ class OpenStack(Started):
     def claims(self, connections, seconds, host=None):
         return self.wrk("/", connections, seconds, "openstack_claim.lua", host)
 
-    def candidates(self, limit, connections, seconds):
-        return self.wrk(f"/allocation_candidates?resources=VCPU:1,MEMORY_MB:256,DISK_GB:1&limit={limit}", connections, seconds)
+    def candidates(self, limit, connections, seconds, query=QUERY):
+        return self.wrk(f"/allocation_candidates?{query}&limit={limit}", connections, seconds)
 
     def register(self, count, workers=8):
         """New hosts with inventories, a trait and an aggregate: four calls each, as its clients do."""
@@ -142,9 +160,9 @@ class OpenStack(Started):
             path = f"/resource_providers/{uuid}"
             self.call("POST", "/resource_providers", {"uuid": uuid, "name": f"host-{number}"}, connection)
             self.call("PUT", f"{path}/inventories", {"resource_provider_generation": 0, "inventories": inventories}, connection)
-            self.call("PUT", f"{path}/traits", {"resource_provider_generation": 1, "traits": ["HW_CPU_X86_AVX2"]}, connection)
+            self.call("PUT", f"{path}/traits", {"resource_provider_generation": 1, "traits": [TRAIT]}, connection)
             self.call("PUT", f"{path}/aggregates", {
-                "resource_provider_generation": 2, "aggregates": ["aaaaaaaa-0000-4000-8000-000000000001"]}, connection)
+                "resource_provider_generation": 2, "aggregates": [AGGREGATE]}, connection)
 
     def check(self, claims):
         """Every claim that it answered with success is there."""

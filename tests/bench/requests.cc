@@ -204,6 +204,14 @@ pb::FindCandidatesRequest CandidatesRequest(int limit, const Amounts& amounts) {
   return request;
 }
 
+pb::FindCandidatesRequest MarkedCandidatesRequest(int limit) {
+  pb::FindCandidatesRequest request = CandidatesRequest(limit, {.disk_gb = 10});
+  pb::RequestGroup& group = *request.mutable_query()->mutable_groups(0);
+  group.add_required_traits()->add_any_of(kHostTrait);
+  group.add_member_of()->add_any_of(kHostAggregate);
+  return request;
+}
+
 std::string RandomCandidatesRequest(int limit, const Amounts& amounts) {
   pb::FindCandidatesRequest request;
   request.set_limit(limit);

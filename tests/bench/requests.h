@@ -100,7 +100,9 @@ class ClaimSearchRequests {
 // Up to `limit` places for such a claim, with summaries.
 placement::v1::FindCandidatesRequest CandidatesRequest(int limit,
                                                        const Amounts& amounts = Amounts());
-// The same in any order, without summaries.
+// What OpenStack's gate asks: places on hosts that have trait and aggregate of topology.h.
+placement::v1::FindCandidatesRequest MarkedCandidatesRequest(int limit);
+// Places for a claim in any order, without summaries.
 std::string RandomCandidatesRequest(int limit, const Amounts& amounts);
 
 // Places that no host has room for.

@@ -24,6 +24,7 @@ struct Settings {
   bool hot = false;
   bool spread = false;
   bool nested = false;
+  bool marked = false;
   bool none = false;
   bool table = false;
   bool in_one_call = false;

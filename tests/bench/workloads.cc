@@ -81,6 +81,12 @@ class Scheduler {
   int64_t tries_ = 0;
 };
 
+pb::FindCandidatesRequest WantedBy(const Settings& settings) {
+  if (settings.nested) return TreeCandidatesRequest(settings.limit);
+  if (settings.marked) return MarkedCandidatesRequest(settings.limit);
+  return CandidatesRequest(settings.limit, settings.none ? kTooMuch : Amounts());
+}
+
 }  // namespace
 
 int Claim(const Settings& settings) {
@@ -137,9 +143,7 @@ int Schedule(const Settings& settings) {
 }
 
 int FindCandidates(const Settings& settings) {
-  pb::FindCandidatesRequest wanted =
-      settings.nested ? TreeCandidatesRequest(settings.limit)
-                      : CandidatesRequest(settings.limit, settings.none ? kTooMuch : Amounts());
+  pb::FindCandidatesRequest wanted = WantedBy(settings);
   if (settings.table) wanted.set_form(pb::CANDIDATE_FORM_TABLE);
   const std::string request = wanted.SerializeAsString();
   const int64_t all = settings.none     ? 0

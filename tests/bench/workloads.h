@@ -17,8 +17,9 @@ int ClaimSearch(const Settings& settings);
 // was faster. An operation is a claim that succeeded.
 int Schedule(const Settings& settings);
 
-// Searches: for a flat claim, for what fits nowhere (`--none`), for one on a tree (`--nested`); with
-// answers as messages or as a table (`--table`).
+// Searches: for a flat claim, for what fits nowhere (`--none`), for hosts with trait and aggregate
+// (`--marked`), for a claim on a tree (`--nested`); with answers as messages or as a table
+// (`--table`).
 int FindCandidates(const Settings& settings);
 // Ways to take several devices of one host.
 int FindDevices(const Settings& settings);
