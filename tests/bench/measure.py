@@ -207,17 +207,22 @@ def measure_search(options):
     return json.loads(output)
 
 
+def start_again(world, *search):
+    """Seconds from the start of a process on a filled database until its first answer to `search`."""
+    world.stop()
+    begun = time.monotonic()
+    world.start()
+    world.load("candidates", "--address", world.address, *search, "--count", 1)
+    return round(time.monotonic() - begun, 2)
+
+
 def measure_start(options, figures):
     """100,000 hosts: how long a start takes, how much memory they need, how fast a search through gRPC is."""
     with World(options.build) as world:
         say(f"loading {MANY_HOSTS} hosts")
         world.load("load-hosts", "--address", world.address, "--hosts", MANY_HOSTS)
-        world.stop()
         say("starting with them")
-        begun = time.monotonic()
-        world.start()
-        world.load("candidates", "--address", world.address, "--limit", LIMIT, "--count", 1)
-        started = time.monotonic() - begun
+        started = start_again(world, "--limit", LIMIT)
         search = ["candidates", "--address", world.address, "--hosts", MANY_HOSTS, "--seconds", options.seconds, "--limit"]
         for limit in (LIMIT, 5):
             figures.keep(f"candidates_100k_limit_{limit}.1", world.load(*search, limit))
@@ -230,7 +235,19 @@ def measure_start(options, figures):
             figures.keep(f"{name}.10", world.load(*search, LIMIT, *form, "--in-flight", 10))
             figures.keep(f"{name}_at_half.10", world.load(*search, LIMIT, *form, "--in-flight", 10, "--rate",
                                                           figures.median(f"{name}.10") / 2))
-        return {"load_100k_s": round(started, 2), "resident_100k_gib": round(world.resident_bytes() / 2**30, 3)}
+        return {"load_100k_s": started, "resident_100k_gib": round(world.resident_bytes() / 2**30, 3)}
+
+
+def measure_resident(options, name, hosts, load, *search):
+    """What the service needs in memory for so many hosts or trees, and how long it takes to start with them."""
+    with World(options.build) as world:
+        say(f"loading {hosts} hosts or trees for their memory")
+        world.load(load, "--address", world.address, "--hosts", hosts)
+        loaded = world.resident_bytes()
+        started = start_again(world, "--hosts", hosts, *search)
+        # Messages and tables leave different gaps in memory: it has to do for both.
+        most = max(loaded, world.resident_bytes())
+        return {f"resident_{name}_mib": round(most / 2**20, 1), f"load_{name}_s": started}
 
 
 def measure_trackers(options):
@@ -327,7 +344,8 @@ def main():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=2, help="of each measurement")
-    parser.add_argument("--full", action="store_true", help=f"{HAUL_CLAIMS} claims as well: some minutes more")
+    parser.add_argument("--full", action="store_true",
+                        help=f"{MANY_HOSTS} trees and {HAUL_CLAIMS} claims as well: some minutes more")
     options = parser.parse_args()
     begun = time.monotonic()
     figures = Figures()
@@ -336,10 +354,11 @@ def main():
     measure_choice(options, figures)
     measure_trees(options, figures)
     summary = measure_processes(options, figures) | measure_start(options, figures)
-    summary |= measure_trackers(options)
+    summary |= measure_resident(options, "10k", HOSTS, "load-hosts", "--limit", LIMIT) | measure_trackers(options)
     search = measure_search(options)
     summary |= ratios(figures) | gate.ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
     if options.full:
+        summary |= measure_resident(options, "100k_trees", MANY_HOSTS, "load-trees", "--nested", "--limit", 5)
         summary |= measure_haul(options)
     summary |= {"claims_checked": claimed, "sizes": sizes, "machine": machine, "figures": figures.found}
     options.output.mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,10 @@ RATIOS = (
     ("candidates_100k_at_half_p99_ms", "candidates of these as a table at half the best rate, 99 of 100, ms"),
     ("load_100k_s", "start with 100,000 hosts until the first answer, s"),
     ("resident_100k_gib", "memory with 100,000 hosts, GiB"),
+    ("load_10k_s", "start with 10,000 hosts until the first answer, s"),
+    ("resident_10k_mib", "memory with 10,000 hosts, MiB"),
+    ("load_100k_trees_s", "start with 100,000 trees of seven providers, s"),
+    ("resident_100k_trees_mib", "memory with 100,000 trees of seven providers, MiB"),
     ("tracker_resident_kib", "memory for each of 2,000 more connected trackers, KiB"),
     ("haul_last_vs_first", "the last 100,000 of 2,000,000 claims : the first"),
 )
