@@ -48,6 +48,7 @@ int Main(int argc, char** argv) {
   add("claim-search", "Claims wherever placement finds room", ClaimSearch);
   add("schedule", "Finds places and claims one of them", Schedule);
   add("candidates", "Searches candidates", FindCandidates);
+  add("gate-steps", "Repeats what OpenStack's gate does", GateSteps);
   add("devices", "Searches ways to take several devices of one host", FindDevices);
   add("self-check", "Has placement compare log, tables and memory", SelfCheck);
   add("echo", "Calls the bare RPC", Echo);

@@ -13,19 +13,25 @@ SEARCHES_IN_FLIGHT = 10
 OPENSTACK_CLAIM_CONNECTIONS = 8
 OPENSTACK_SEARCH_SECONDS = 5  # ten searches at once take a second
 
+# Its two jobs: how hosts are loaded and searched here and there, how many candidates these have, how often a step is made.
+JOBS = {
+    "flat": ("load-hosts", "--marked", openstack.LOAD + openstack.MARK, openstack.GATE_QUERY, HOSTS, 99),
+    "nested": ("load-trees", "--nested", openstack.TREES, openstack.TREE_QUERY, 2 * HOSTS, 10),
+}
+JOB_SEARCHES = 500
+OPENSTACK_JOB_SECONDS = 20  # ten searches of trees at once take five seconds
 
-def beside(world):
+
+def beside(world, rows):
     """The real one with the same hosts, where it is installed."""
-    if not openstack.is_there():
-        return contextlib.nullcontext()
-    return openstack.OpenStack(world, HOSTS, openstack.LOAD + openstack.MARK)
+    return openstack.OpenStack(world, HOSTS, rows) if openstack.is_there() else contextlib.nullcontext()
 
 
 def measure(options, figures):
     with World(options.build) as world:
         say(f"loading {HOSTS} hosts")
         world.load("load-hosts", "--marked", "--address", world.address, "--hosts", HOSTS)
-        with beside(world) as peer:
+        with beside(world, openstack.LOAD + openstack.MARK) as peer:
             for _ in range(options.rounds):
                 measure_ours(world, figures, options)
                 if peer is not None:
@@ -52,6 +58,32 @@ def measure_peer(peer, figures, options):
     figures.keep(f"openstack_claims_1k.{connections}", peer.claims(connections, options.seconds + 1))
     figures.keep(f"openstack_candidates_1k.{SEARCHES_IN_FLIGHT}",
                  peer.candidates(WIDE_LIMIT, SEARCHES_IN_FLIGHT, OPENSTACK_SEARCH_SECONDS, openstack.GATE_QUERY))
+
+
+def replay(options, figures):
+    """The gate's jobs, on fresh hosts: its steps one after the other, then searches ten at once."""
+    for name, (load, kind, rows, query, candidates, steps) in JOBS.items():
+        with World(options.build) as world:
+            say(f"the gate's job, {name}")
+            at = [kind, "--address", world.address, "--hosts", HOSTS]
+            world.load(load, *at)
+            search = [*at, "--limit", 0, "--table", "--count"]
+            figures.keep(f"gate_{name}_steps.1", world.load("gate-steps", *search, steps))
+            figures.keep(f"gate_{name}_searches.{SEARCHES_IN_FLIGHT}", world.load(
+                "candidates", *search, JOB_SEARCHES, "--in-flight", SEARCHES_IN_FLIGHT))
+            with beside(world, rows) as peer:
+                if peer is not None:
+                    figures.keep(f"openstack_gate_{name}_steps.1", peer.gate_steps(query, steps, candidates))
+                    figures.keep(f"openstack_gate_{name}_searches.{SEARCHES_IN_FLIGHT}",
+                                 peer.candidates(None, SEARCHES_IN_FLIGHT, OPENSTACK_JOB_SECONDS, query))
+                    peer.check(steps)
+            world.check(steps)
+
+
+def replay_ratios(figures):
+    names = [f"gate_{job}_{what}" for job in JOBS for what in ("steps", "searches")] if openstack.is_there() else []
+    return {f"{name}_vs_openstack": figures.ratio(figures.best(name), figures.best(f"openstack_{name}"), digits=1)
+            for name in names}
 
 
 def ratios(figures):

@@ -345,7 +345,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=2, help="of each measurement")
     parser.add_argument("--full", action="store_true",
-                        help=f"{MANY_HOSTS} trees and {HAUL_CLAIMS} claims as well: some minutes more")
+                        help=f"{MANY_HOSTS} trees, OpenStack's gate and {HAUL_CLAIMS} claims as well: some minutes more")
     options = parser.parse_args()
     begun = time.monotonic()
     figures = Figures()
@@ -359,7 +359,8 @@ def main():
     summary |= ratios(figures) | gate.ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
     if options.full:
         summary |= measure_resident(options, "100k_trees", MANY_HOSTS, "load-trees", "--nested", "--limit", 5)
-        summary |= measure_haul(options)
+        gate.replay(options, figures)
+        summary |= gate.replay_ratios(figures) | measure_haul(options)
     summary |= {"claims_checked": claimed, "sizes": sizes, "machine": machine, "figures": figures.found}
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")

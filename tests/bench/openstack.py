@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import uuid
 
 from world import HERE, Started, children_of, cpu_seconds, end
 
@@ -48,9 +49,32 @@ INSERT INTO resource_provider_traits (created_at, resource_provider_id, trait_id
 ANALYZE;
 """
 
+# The trees of topology.h: each part with its parent and what it has a lot of.
+TREES = """
+CREATE TEMPORARY TABLE part (number, parent, class, trait) AS VALUES
+  (0, NULL, 'DISK_GB', 'COMPUTE_VOLUME_MULTI_ATTACH'), (1, 0, 'VCPU', NULL), (1, 0, 'MEMORY_MB', NULL),
+  (2, 0, 'VCPU', 'CUSTOM_BENCH_FAST'), (2, 0, 'MEMORY_MB', NULL), (3, 1, 'FPGA', NULL), (4, 2, 'FPGA', NULL),
+  (5, 2, 'FPGA', NULL), (6, 1, 'VGPU', NULL);
+INSERT INTO traits (created_at, name) VALUES (now(), 'CUSTOM_BENCH_FAST');
+INSERT INTO resource_providers (created_at, id, uuid, name, generation, root_provider_id, parent_provider_id)
+  SELECT DISTINCT now(), 7 * tree + number + 1, '2222222' || number || '-0000-4000-8000-' || lpad(tree::text, 12, '0'),
+         'tree-' || tree || '-' || number, 1, 7 * tree + 1, 7 * tree + parent + 1
+  FROM generate_series(0, {hosts} - 1) AS tree, part ORDER BY 2;
+INSERT INTO inventories (created_at, resource_provider_id, resource_class_id, total, reserved, min_unit, max_unit,
+                         step_size, allocation_ratio)
+  SELECT now(), 7 * tree + part.number + 1, class.id, 100000, 0, 1, 2147483647, 1, 1
+  FROM generate_series(0, {hosts} - 1) AS tree, part JOIN resource_classes AS class ON class.name = part.class;
+INSERT INTO resource_provider_traits (created_at, resource_provider_id, trait_id)
+  SELECT now(), 7 * tree + part.number + 1, trait.id
+  FROM generate_series(0, {hosts} - 1) AS tree, part JOIN traits AS trait ON trait.name = part.trait;
+ANALYZE;
+"""
+
 QUERY = "resources=VCPU:1,MEMORY_MB:256,DISK_GB:1"
 # What its gate asks.
 GATE_QUERY = f"resources=VCPU:1,DISK_GB:10,MEMORY_MB:256&member_of={AGGREGATE}&required={TRAIT}"
+TREE_QUERY = ("resources=DISK_GB:10&required=COMPUTE_VOLUME_MULTI_ATTACH&resources_COMPUTE=VCPU:1,MEMORY_MB:256&"
+              "required_COMPUTE=CUSTOM_BENCH_FAST&resources_FPGA=FPGA:1&group_policy=none&same_subtree=_COMPUTE,_FPGA")
 
 
 def is_there():
@@ -137,7 +161,24 @@ class OpenStack(Started):
         return self.wrk("/", connections, seconds, "openstack_claim.lua", host)
 
     def candidates(self, limit, connections, seconds, query=QUERY):
-        return self.wrk(f"/allocation_candidates?{query}&limit={limit}", connections, seconds)
+        return self.wrk(f"/allocation_candidates?{query}" + (f"&limit={limit}" if limit else ""), connections, seconds)
+
+    def gate_steps(self, query, count, candidates):
+        """What its gate repeats, alone: finds five candidates, claims the first, searches twice for as many as there are."""
+        connection = http.client.HTTPConnection(self.address, timeout=120)
+        path = f"/allocation_candidates?{query}"
+        owner = {"project_id": "bench", "user_id": "bench", "consumer_type": "INSTANCE", "consumer_generation": None}
+        before, begun = self.cpu(), time.monotonic()
+        for _ in range(count):
+            found = self.call("GET", f"{path}&limit=5", connection=connection)["allocation_requests"]
+            self.call("PUT", f"/allocations/{uuid.uuid4()}", found[0] | owner, connection)
+            for _ in range(2):
+                found = self.call("GET", path, connection=connection)["allocation_requests"]
+                if len(found) != candidates:
+                    sys.exit(f"OpenStack Placement finds {len(found)} candidates, not {candidates}")
+        elapsed, after = time.monotonic() - begun, self.cpu()
+        return {"done": count, "per_second": count / elapsed,
+                "cpu_us": {who: round(1e6 * (after[who] - before[who]) / count, 1) for who in after} | {"client": 0}}
 
     def register(self, count, workers=8):
         """New hosts with inventories, a trait and an aggregate: four calls each, as its clients do."""

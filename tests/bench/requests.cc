@@ -40,6 +40,16 @@ std::string RandomConsumer(std::mt19937_64& random) {
                          high & 0xfff, low >> 52, low & 0xffffffffffff);
 }
 
+pb::ConsumerAllocations* AddConsumer(const std::string& uuid, pb::SetAllocationsRequest* to) {
+  pb::ConsumerAllocations* consumer = to->add_consumers();
+  consumer->set_consumer_uuid(uuid);
+  consumer->mutable_new_consumer();
+  consumer->set_project_id("bench");
+  consumer->set_user_id("bench");
+  consumer->set_consumer_type("INSTANCE");
+  return consumer;
+}
+
 }  // namespace
 
 std::string HostUuid(int64_t number) {
@@ -83,13 +93,7 @@ ClaimRequests::ClaimRequests(int64_t host_count, int consumers, const Amounts& a
     : host_count_(host_count) {
   pb::SetAllocationsRequest request;
   for (int i = 0; i < consumers; ++i) {
-    pb::ConsumerAllocations* consumer = request.add_consumers();
-    consumer->set_consumer_uuid(kAnyConsumer);
-    consumer->mutable_new_consumer();
-    consumer->set_project_id("bench");
-    consumer->set_user_id("bench");
-    consumer->set_consumer_type("INSTANCE");
-    pb::ProviderAllocation* allocation = consumer->add_allocations();
+    pb::ProviderAllocation* allocation = AddConsumer(kAnyConsumer, &request)->add_allocations();
     allocation->set_provider_uuid(HostUuid(0));
     AddAmounts(amounts, allocation->mutable_resources());
   }
@@ -133,12 +137,7 @@ TreeClaimRequests::TreeClaimRequests(int64_t tree_count) : tree_count_(tree_coun
 std::string TreeClaimRequests::Next() {
   const int64_t tree = next_++ % tree_count_;
   pb::SetAllocationsRequest request;
-  pb::ConsumerAllocations* consumer = request.add_consumers();
-  consumer->set_consumer_uuid(RandomConsumer(random_));
-  consumer->mutable_new_consumer();
-  consumer->set_project_id("bench");
-  consumer->set_user_id("bench");
-  consumer->set_consumer_type("INSTANCE");
+  pb::ConsumerAllocations* consumer = AddConsumer(RandomConsumer(random_), &request);
   const auto add = [&](TreePart part) -> auto& {
     pb::ProviderAllocation* allocation = consumer->add_allocations();
     allocation->set_provider_uuid(TreePartUuid(tree, part));
@@ -175,6 +174,12 @@ pb::FindCandidatesRequest TreeCandidatesRequest(int limit) {
   together->add_suffixes("_COMPUTE");
   together->add_suffixes("_FPGA");
   return request;
+}
+
+std::string ClaimOf(const pb::Candidate& candidate, std::mt19937_64& random) {
+  pb::SetAllocationsRequest request;
+  *AddConsumer(RandomConsumer(random), &request)->mutable_allocations() = candidate.allocations();
+  return request.SerializeAsString();
 }
 
 ClaimSearchRequests::ClaimSearchRequests(bool spread) {

@@ -84,6 +84,9 @@ class TreeClaimRequests {
 placement::v1::FindCandidatesRequest TreeCandidatesRequest(int limit);
 inline constexpr int kTreeCandidates = 2;
 
+// A claim of what `candidate` says, by a consumer that was never there.
+std::string ClaimOf(const placement::v1::Candidate& candidate, std::mt19937_64& random);
+
 // The same claims as on hosts, each leaving it to placement where: the first host that has room, or the one where
 // most is free.
 class ClaimSearchRequests {

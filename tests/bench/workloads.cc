@@ -25,6 +25,8 @@ constexpr char kFindCandidates[] = "CandidateService/FindCandidates";
 // What a client does between two calls is not the server's time, and lets it fall asleep.
 constexpr int64_t kLookedAtEach = 64;
 constexpr int kPlaces = 10;
+// Of a step of the gate.
+constexpr int kGateLimit = 5, kGateCalls = 4;
 
 using Next = absl::StatusOr<std::optional<NextCall>>;
 
@@ -87,6 +89,12 @@ pb::FindCandidatesRequest WantedBy(const Settings& settings) {
   return CandidatesRequest(settings.limit, settings.none ? kTooMuch : Amounts());
 }
 
+std::string SearchOf(const Settings& settings) {
+  pb::FindCandidatesRequest request = WantedBy(settings);
+  if (settings.table) request.set_form(pb::CANDIDATE_FORM_TABLE);
+  return request.SerializeAsString();
+}
+
 }  // namespace
 
 int Claim(const Settings& settings) {
@@ -143,9 +151,7 @@ int Schedule(const Settings& settings) {
 }
 
 int FindCandidates(const Settings& settings) {
-  pb::FindCandidatesRequest wanted = WantedBy(settings);
-  if (settings.table) wanted.set_form(pb::CANDIDATE_FORM_TABLE);
-  const std::string request = wanted.SerializeAsString();
+  const std::string request = SearchOf(settings);
   const int64_t all = settings.none     ? 0
                       : settings.nested ? kTreeCandidates * settings.hosts
                                         : settings.hosts;
@@ -172,6 +178,34 @@ int FindCandidates(const Settings& settings) {
                        {"answer_bytes", answer_bytes},
                        {"decode_us", absl::ToDoubleMicroseconds(decoding) /
                                          static_cast<double>(std::max<int64_t>(decoded, 1))}});
+}
+
+int GateSteps(const Settings& settings) {
+  Settings few = settings;
+  few.limit = kGateLimit;
+  few.table = false;
+  const std::string first = SearchOf(few);
+  const std::string all = SearchOf(settings);
+  std::mt19937_64 random(std::random_device{}());
+  int answered = 0;
+  LoopOptions loop = Making(settings, kFindCandidates, settings.count, 1);
+  loop.request = [&](int64_t) {
+    answered = 0;
+    return first;
+  };
+  loop.next = [&](int64_t, const grpc::Status& status, absl::string_view reply) -> Next {
+    if (!status.ok()) return Failed(status);
+    ++answered;
+    if (answered == kGateCalls) return std::nullopt;
+    if (answered > 1) return NextCall{absl::StrCat(kService, kFindCandidates), all};
+    pb::FindCandidatesResponse found;
+    if (!found.ParseFromArray(reply.data(), static_cast<int>(reply.size())) ||
+        found.candidates_size() != kGateLimit) {
+      return absl::InternalError("a wrong answer");
+    }
+    return NextCall{absl::StrCat(kService, kSetAllocations), ClaimOf(found.candidates(0), random)};
+  };
+  return Tell(RunLoop(loop));
 }
 
 int FindDevices(const Settings& settings) {

@@ -21,6 +21,9 @@ int Schedule(const Settings& settings);
 // (`--marked`), for a claim on a tree (`--nested`); with answers as messages or as a table
 // (`--table`).
 int FindCandidates(const Settings& settings);
+// What OpenStack's gate repeats, nothing else in flight: finds five candidates, claims the first,
+// searches twice with the limit and in the form that were told.
+int GateSteps(const Settings& settings);
 // Ways to take several devices of one host.
 int FindDevices(const Settings& settings);
 
