@@ -15,7 +15,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kConsumersAtOnce = 20'000;
+constexpr int kRowsAtOnce = 20'000;
 
 Uuid UuidAt(const QueryRows& rows, int row, int column) {
   const std::optional<Uuid> uuid = Uuid::Parse(rows.Text(row, column));
@@ -79,18 +79,37 @@ class Loader {
     return absl::OkStatus();
   }
 
+  // Calls read(rows, row) for each row of `select`, which begins with an id and ends before WHERE, by
+  // rising id. Comes in portions: the rows of all of it at once would take more memory than what
+  // becomes of them.
+  template <typename Read>
+  absl::Status ForEachById(absl::string_view select, Read read) {
+    std::string after = "00000000-0000-0000-0000-000000000000";
+    absl::string_view comparison = ">=";
+    while (true) {
+      QueryRows rows;
+      const absl::Status status =
+          database_.Run(absl::StrCat(select, " WHERE id ", comparison, " '", after,
+                                     "' ORDER BY id LIMIT ", kRowsAtOnce),
+                        &rows);
+      if (!status.ok()) return status;
+      for (int row = 0; row < rows.size(); ++row) {
+        const absl::Status done = read(rows, row);
+        if (!done.ok()) return done;
+      }
+      if (rows.size() < kRowsAtOnce) return absl::OkStatus();
+      after = std::string(rows.Text(rows.size() - 1, 0));
+      comparison = ">";
+    }
+  }
+
   absl::Status Providers() {
-    QueryRows rows;
-    const absl::Status status = database_.Run(
+    const absl::Status status = ForEachById(
         "SELECT id, name, parent, generation, allocation_generation, class, total, reserved, "
         "min_unit, max_unit, step_size, ratio, capacity, used, trait, aggregate, "
-        "micros_of(created_at), micros_of(updated_at) FROM provider ORDER BY id",
-        &rows);
+        "micros_of(created_at), micros_of(updated_at) FROM provider",
+        [this](const QueryRows& rows, int row) { return ReadProvider(rows, row); });
     if (!status.ok()) return status;
-    for (int row = 0; row < rows.size(); ++row) {
-      const absl::Status read = ReadProvider(rows, row);
-      if (!read.ok()) return read;
-    }
     for (auto& [id, loaded] : providers_) {
       const absl::Status placed = Place(loaded);
       if (!placed.ok()) return placed;
@@ -116,6 +135,7 @@ class Loader {
       if (column.size() == ratios.size()) continue;
       return Contradiction("inventories of provider", config->id.ToString());
     }
+    config->inventories.reserve(ratios.size());
     for (size_t i = 0; i < ratios.size(); ++i) {
       const auto resource_class = static_cast<ClassId>(columns[0][i]);
       config->inventories.push_back(
@@ -124,10 +144,14 @@ class Loader {
            columns[6][i]});
       loaded.used.used.push_back({resource_class, columns[7][i]});
     }
-    for (const int64_t trait : IntArray(rows.Text(row, 14))) {
+    const std::vector<int64_t> traits = IntArray(rows.Text(row, 14));
+    config->traits.reserve(traits.size());
+    for (const int64_t trait : traits) {
       config->traits.push_back(static_cast<TraitId>(trait));
     }
-    for (const Uuid& aggregate : UuidArray(rows.Text(row, 15))) {
+    const std::vector<Uuid> aggregates = UuidArray(rows.Text(row, 15));
+    config->aggregates.reserve(aggregates.size());
+    for (const Uuid& aggregate : aggregates) {
       config->aggregates.push_back(AggregateId{aggregate});
     }
     config->created_at = TimeAt(rows, row, 16);
@@ -162,26 +186,10 @@ class Loader {
   }
 
   absl::Status Consumers() {
-    std::string after = "00000000-0000-0000-0000-000000000000";
-    absl::string_view comparison = ">=";
-    while (true) {
-      QueryRows rows;
-      const absl::Status status = database_.Run(
-          absl::StrCat(
-              "SELECT id, generation, project, \"user\", type, provider, class, amount, "
-              "micros_of(created_at), micros_of(updated_at), micros_of(lease_expires_at) FROM "
-              "consumer WHERE id ",
-              comparison, " '", after, "' ORDER BY id LIMIT ", kConsumersAtOnce),
-          &rows);
-      if (!status.ok()) return status;
-      for (int row = 0; row < rows.size(); ++row) {
-        const absl::Status read = ReadConsumer(rows, row);
-        if (!read.ok()) return read;
-      }
-      if (rows.size() < kConsumersAtOnce) return absl::OkStatus();
-      after = std::string(rows.Text(rows.size() - 1, 0));
-      comparison = ">";
-    }
+    return ForEachById(
+        "SELECT id, generation, project, \"user\", type, provider, class, amount, "
+        "micros_of(created_at), micros_of(updated_at), micros_of(lease_expires_at) FROM consumer",
+        [this](const QueryRows& rows, int row) { return ReadConsumer(rows, row); });
   }
 
   absl::Status ReadConsumer(const QueryRows& rows, int row) {

@@ -89,6 +89,7 @@ RATIOS = (
     ("resident_10k_mib", "memory with 10,000 hosts, MiB"),
     ("load_100k_trees_s", "start with 100,000 trees of seven providers, s"),
     ("resident_100k_trees_mib", "memory with 100,000 trees of seven providers, MiB"),
+    ("resident_100k_trees_just_loaded_mib", "the same just after they were loaded, MiB"),
     ("tracker_resident_kib", "memory for each of 2,000 more connected trackers, KiB"),
     ("haul_last_vs_first", "the last 100,000 of 2,000,000 claims : the first"),
 )
