@@ -66,6 +66,7 @@ void ReportSession::ReadNext() {
 void ReportSession::ReadIfRoom() {
   if (!read_waits_ || outbox_.size() >= kOutboxMax || ending_ || finished_) return;
   read_waits_ = false;
+  incoming_.Clear();  // nobody needs it any more, and the next may be long in coming
   StartRead(&incoming_);
 }
 
@@ -73,6 +74,7 @@ void ReportSession::OnWriteDone(bool ok) {
   {
     MutexLock lock(&mutex_);
     writing_ = false;
+    outgoing_.Clear();  // it is out, and the next may be long in coming
     if (!ok && !ending_) ending_ = absl::OkStatus();  // nobody is there any more
     WriteNext();
     ReadIfRoom();
