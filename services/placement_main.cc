@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "services/config.h"
+#include "services/libraries.h"
 #include "services/log.h"
 #include "services/placement_options.h"
 #include "services/placement_process.h"
@@ -43,6 +44,7 @@ int Fail(const absl::Status& status) {
 }
 
 int Main(int argc, char** argv) {
+  SetUpLibraries();
   PlacementOptions options;
   Config config("berth-placement", "Keeps who holds what, on which host.", kSettingsFile);
   AddPlacementOptions(&options, &config);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "grpcpp/impl/codegen/service_type.h"
+#include "services/libraries.h"
 #include "services/log.h"
 #include "services/metrics.h"
 #include "services/placement_options.h"
@@ -130,6 +131,7 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
 }
 
 int Main(int argc, char** argv) {
+  SetUpLibraries();
   const sigset_t signals = Signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread, so that all inherit it
   const absl::StatusOr<TrackerSettings> settings = ReadTrackerSettings(argc, argv);
