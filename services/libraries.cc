@@ -1,5 +1,7 @@
 #include "services/libraries.h"
 
+#include <cstdlib>
+
 #include "absl/synchronization/mutex.h"
 
 namespace berth::services {
@@ -9,6 +11,10 @@ void SetUpLibraries() {
   // held with it, half a KiB each, in one graph behind one lock. That finds mistakes in gRPC's own
   // order of locks, at the cost of memory for each connection and of time for each call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // gRPC 1.51 tries out reads into chunks of 8 or 64 KiB, of which a silent connection keeps one.
+  // Without, the room follows what a connection sends (server.cc says where it begins). A later gRPC
+  // that has no such experiment ignores the name. What an operator says comes first.
+  setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", /*overwrite=*/0);
 }
 
 }  // namespace berth::services
