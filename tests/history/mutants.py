@@ -149,8 +149,14 @@ def mutated():
 def make_copy():
     """The files of the checkout as they are now, those not yet added too; unchanged ones keep their times."""
     names = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT).stdout.split("\n")
+    names = sorted(name for name in names if name and (ROOT / name).is_file())
     changed = mutated()
-    for name in sorted(name for name in names if name and (ROOT / name).is_file()):
+    for folder, folders, files in os.walk(COPY):
+        if pathlib.Path(folder) == COPY:
+            folders[:] = [name for name in folders if name != "build"]
+        for gone in {pathlib.Path(folder, file) for file in files} - {COPY / name for name in names}:
+            gone.unlink()
+    for name in names:
         source, target = ROOT / name, COPY / name
         content = changed[name].encode() if name in changed else source.read_bytes()
         if target.is_file() and target.read_bytes() == content:
