@@ -38,8 +38,8 @@ class Condition {
   // Adds what a settled batch decided.
   void Add(const BatchTally& tally);
 
-  // Whether a command may wait for the writer. A connection that was lost is made again first: only
-  // where that failed is it false.
+  // Whether a command may wait for the writer. A connection that was lost is made again first: it is
+  // false where that failed, or where the database took no writes or could not be read.
   std::atomic<bool> reachable{true};
   std::atomic<bool> recovery_required{false};
   std::atomic<bool> format_too_new{false};

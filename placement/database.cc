@@ -218,14 +218,24 @@ absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
 
 absl::Status Database::RunAndCommit(const Statement& statement) {
   if (statement.size() < kLongStatement) {
-    return Run(statement.WithLiterals() + "; COMMIT", nullptr);
+    return SureOfCommit(Run(statement.WithLiterals() + "; COMMIT", nullptr));
   }
   const absl::Status status = Try([&](pqxx::nontransaction& work) {
     work.exec_params(statement.WithParameters(),
                      pqxx::prepare::make_dynamic_params(statement.values()));
   });
   if (!status.ok()) return status;
-  return Run("COMMIT", nullptr);
+  return SureOfCommit(Run("COMMIT", nullptr));
+}
+
+// What PostgreSQL did not say itself, as that memory is short on this side, says nothing about the
+// commit: the connection is given up.
+absl::Status Database::SureOfCommit(absl::Status status) {
+  if (status.ok() || broken_ || !SqlStateOf(status).empty()) return status;
+  Shut();
+  broken_ = true;
+  return absl::UnavailableError(
+      absl::StrCat("gave the connection to the database up: ", status.message()));
 }
 
 int Database::backend_pid() const { return connection_->session.backendpid(); }

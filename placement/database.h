@@ -58,7 +58,9 @@ class Database {
   // SqlStateOf tells the SQLSTATE where there was one. After a failure inside BEGIN, ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
   // Runs `statement` in the open transaction and commits that: one round trip for a short statement,
-  // two for a long one, whose values then go as parameters. Fails as Run.
+  // two for a long one, whose values then go as parameters. Fails with
+  //   kUnavailable  the connection broke: whether it was committed is unknown
+  //   kAborted, kInternal, as Run: nothing was committed; ROLLBACK
   absl::Status RunAndCommit(const Statement& statement);
 
   int backend_pid() const;
@@ -75,6 +77,7 @@ class Database {
   // Has `call` use the connection, and turns what it throws into a status.
   template <typename Call>
   absl::Status Try(const Call& call);
+  absl::Status SureOfCommit(absl::Status status);
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;

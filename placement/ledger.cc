@@ -54,7 +54,7 @@ class Ledger::Impl {
   void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
               absl::AnyInvocable<void(Decision)> done) {
     absl::Status refused = condition_.WhyNoWrites();
-    if (refused.ok() && !condition_.reachable) refused = NotDone("there is no database");
+    if (refused.ok() && !Reachable()) refused = NotDone("there is no database");
     if (!refused.ok()) return done(OnlyStatus(std::move(refused)));
     auto pending = std::make_shared<Pending>();
     pending->command = std::move(command);
@@ -120,7 +120,7 @@ class Ledger::Impl {
     health.recovery_required = condition_.recovery_required;
     health.format_too_new = condition_.format_too_new;
     health.writing_stopped = condition_.writing_stopped;
-    health.writable = condition_.reachable && condition_.WhyNoWrites().ok();
+    health.writable = Reachable() && condition_.WhyNoWrites().ok();
     health.staleness = publisher_.staleness();
     if (health.recovery_required) health.database_revision = condition_.database_revision();
     health.oldest_watchable = condition_.oldest_watchable();
@@ -152,6 +152,8 @@ class Ledger::Impl {
   Follower& follower() { return follower_; }
 
  private:
+  bool Reachable() const { return condition_.reachable && !writer_.ConnectsSlowly(); }
+
   const LedgerOptions options_;
   Condition condition_;
   Answerer answerer_;

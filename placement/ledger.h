@@ -84,7 +84,8 @@ class Ledger {
   // backing off to 100 ms.
   absl::StatusOr<int> Follow();
   // One step of the watchdog: shuts the socket of a connection that makes no progress, answers what
-  // is past its deadline, frees states that nobody can read any more. Never blocks; to be called from another thread than Follow, which may.
+  // is past its deadline, lets go of states that are no longer recent. Never waits; to be called from
+  // another thread than Follow, which may.
   void Watchdog();
 
   // After RECOVERY_REQUIRED: takes the tables as they are for the truth and begins a new epoch.

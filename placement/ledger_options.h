@@ -38,7 +38,7 @@ struct LedgerOptions {
 
 // How the ledger stands, for health checks and metrics.
 struct LedgerHealth {
-  bool writable = false;           // reaches its database, or tries to again, and may write
+  bool writable = false;           // may write, and its database is reached, or was a moment ago
   bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
   bool format_too_new = false;     // the log holds rows of a newer format than this release knows
   bool writing_stopped = false;    // a second reload within a minute: an operator must look

@@ -26,8 +26,8 @@ void MostFree::Set(ClassId resource_class, size_t chunk, int32_t amount) {
     rows_.insert(rows_.begin() + static_cast<int64_t>(at),
                  Row{resource_class, Shared<Amounts>::Make(Amounts(chunk_count_))});
   }
-  if ((*rows_[at].amounts)[chunk] == amount)
-    return;  // most claims change nothing: nothing is copied
+  // Most claims change nothing: then nothing is copied.
+  if ((*rows_[at].amounts)[chunk] == amount) return;
   rows_[at].amounts.Own()[chunk] = amount;
 }
 

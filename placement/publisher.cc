@@ -93,7 +93,7 @@ void Publisher::Expire(absl::Time now) {
 }
 
 void Publisher::FreeOld() {
-  std::vector<StatePtr> old;
+  std::deque<StatePtr> old;
   const MutexLock lock(&mutex_);
   old.swap(old_);
 }
@@ -154,7 +154,7 @@ void Publisher::Replace(StatePtr state) {
 }
 
 void Publisher::SetNewest(StatePtr state, bool forget_older) {
-  std::vector<StatePtr> old;  // freed without the lock: a state may be large
+  std::deque<StatePtr> old;  // freed without the lock: a state may be large
   {
     const MutexLock lock(&mutex_);
     recent_.push_back(std::move(state));
@@ -162,7 +162,11 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
       old_.push_back(std::move(recent_.front()));
       recent_.pop_front();
     }
-    if (forget_older || old_.size() > kOldMax) old.swap(old_);
+    if (forget_older) old.swap(old_);
+    while (old_.size() > kOldMax) {
+      old.push_back(std::move(old_.front()));
+      old_.pop_front();
+    }
   }
   TellOf(Newest());
 }

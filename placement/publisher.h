@@ -86,7 +86,7 @@ class Publisher {
   Mutex publishing_;
   mutable Mutex mutex_;
   std::deque<StatePtr> recent_ ABSL_GUARDED_BY(mutex_);  // the newest last; never empty
-  std::vector<StatePtr> old_ ABSL_GUARDED_BY(mutex_);    // not recent any more, not yet freed
+  std::deque<StatePtr> old_ ABSL_GUARDED_BY(mutex_);     // not recent any more, not yet freed
   std::vector<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
   BatchId committing_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;

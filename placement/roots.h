@@ -1,7 +1,7 @@
 // Roots: all trees by rising root id, in chunks of at most 256, with columns for the search.
 //
-// A value with shared chunks: copying costs one pointer per chunk, changing a tree copies its chunk
-// once (a chunk that nobody else shares is changed in place). A chunk keeps, for each class that
+// A value with shared chunks: copying costs one pointer per chunk and per class, changing a tree
+// copies its chunk once (a chunk that nobody else shares is changed in place). A chunk keeps, for each class that
 // any of its trees offers, the largest free amount that one provider of each tree has: an upper
 // bound that lets a search pass over a tree without looking at it; what share of each tree is free,
 // which puts trees in order; and which trees have a trait or stand in an aggregate at all.

@@ -1,7 +1,6 @@
 // SqlCall: a call of an SQL function whose arguments are arrays side by side, one place per row.
 //
-// Values go in column by column: Column(i) then takes one value per row. The text is written as it
-// will be sent.
+// Values go in column by column: Column(i) then takes one value per row.
 #ifndef BERTH_PLACEMENT_SQL_CALL_H_
 #define BERTH_PLACEMENT_SQL_CALL_H_
 

@@ -60,6 +60,12 @@ void Writer::Watch() {
   database_->ShutIfSlow(options_.no_progress_max + writing_rows_.load() * kProgressPerRow);
 }
 
+bool Writer::ConnectsSlowly() const {
+  const int64_t since_ns = connecting_since_ns_;
+  return since_ns != 0 &&
+         publisher_->BootTime() - absl::Nanoseconds(since_ns) >= options_.no_progress_max;
+}
+
 // Stopping, and nothing is left to settle or no time to do it.
 bool Writer::MustEnd() const {
   if (!stopping_) return false;
@@ -102,10 +108,22 @@ void Writer::Pause() {
   pause_ = std::min(2 * pause_, kPauseMax);
 }
 
+void Writer::WentThrough() {
+  pause_ = kPauseMin;
+  losses_ = 0;
+}
+
+void Writer::Lost() {
+  Disconnect();
+  if (++losses_ > 1) Pause();
+}
+
 bool Writer::Connect() {
+  connecting_since_ns_ = absl::ToInt64Nanoseconds(publisher_->BootTime());
   auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
   absl::Status status = database.status();
   if (status.ok()) status = (*database)->Run(WriterSettingsSql(), nullptr);
+  connecting_since_ns_ = 0;
   condition_->reachable = status.ok();
   if (!status.ok()) {
     condition_->Tell(std::string(status.message()));
@@ -173,7 +191,7 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   const absl::Status ended = Call("ROLLBACK");
   AnswerUnwritten(*batch);
   if (ended.ok()) {
-    pause_ = kPauseMin;
+    WentThrough();
   } else {
     Disconnect();
   }
@@ -282,9 +300,9 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
     condition_->in_doubt += static_cast<int64_t>(batch->Commands().size());
     condition_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
     in_doubt_ = std::move(batch);
-    return Disconnect();
+    return Lost();
   }
-  pause_ = kPauseMin;
+  WentThrough();
   committed_ = batch->id();
   Step(LedgerStep::kCommitted);
   publisher_->Publish(*batch->base(), batch->next(), batch->log());

@@ -46,6 +46,8 @@ class Writer {
   // Shuts the connection when a call on it takes longer than no_progress_max, or than so many rows
   // may take.
   void Watch();
+  // Whether an attempt to connect has lasted for no_progress_max: nobody knows when it will end.
+  bool ConnectsSlowly() const;
 
  private:
   void Run();
@@ -54,6 +56,10 @@ class Writer {
   bool MustEnd() const;
   // Waits before the next attempt, longer each time until a batch goes through.
   void Pause();
+  // A batch did: what fails next is no series.
+  void WentThrough();
+  // The connection broke: the first time it is made again at once, then after a pause.
+  void Lost();
 
   // One batch of `commands`, or of those in doubt.
   void RunBatch(std::vector<PendingPtr> commands);
@@ -110,6 +116,8 @@ class Writer {
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> settle_until_ns_{0};
   std::atomic<int64_t> writing_rows_{0};  // by the call that is under way
+  // On the boot clock; 0: it is not connecting.
+  std::atomic<int64_t> connecting_since_ns_{0};
 
   // The rest belongs to the thread.
   Database* connection_ = nullptr;             // database_, or null
@@ -130,6 +138,7 @@ class Writer {
   LedgerClock clock_;
   int64_t rotated_hour_ = -1;
   absl::Duration pause_;  // before the next attempt, after a failure
+  int losses_ = 0;        // of connections, since a batch went through
   std::thread thread_;
 };
 

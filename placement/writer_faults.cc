@@ -63,8 +63,8 @@ void Writer::GiveUpInDoubt() {
 void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands) {
   if (status.code() == absl::StatusCode::kUnavailable) {
     ++condition_->reconnects;
-    Disconnect();
-    return PutBack(commands);
+    PutBack(commands);
+    return Lost();
   }
   if (commands.empty() && !in_doubt_ && found_.empty()) PutOffLeases();
   const bool timed_out = SqlStateOf(status) == "55P03";

@@ -13,7 +13,7 @@ void SetUpLibraries() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // gRPC 1.51 tries out reads into chunks of 8 or 64 KiB, of which a silent connection keeps one.
   // Without, the room follows what a connection sends (server.cc says where it begins). A later gRPC
-  // that has no such experiment ignores the name. What an operator says comes first.
+  // may not know the experiment any more, and says so. What an operator sets comes first.
   setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", /*overwrite=*/0);
 }
 

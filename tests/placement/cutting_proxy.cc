@@ -116,6 +116,7 @@ void CuttingProxy::Serve(int client) {
         absl::StrAppend(&last_sent, data);
         // A long batch commits in a message of its own.
         writing |= absl::StrContains(last_sent, "append_log(");
+        if (absl::StrContains(data, "ROLLBACK")) writing = false;
         const bool commits = writing && absl::StrContains(last_sent, "COMMIT");
         if (commits) writing = false;
         if (commits) last_sent.clear();
