@@ -210,9 +210,9 @@ absl::Status Database::Try(const Call& call) {
 
 absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
   return Try([&](pqxx::nontransaction& work) {
-    pqxx::result result = work.exec(std::string(sql));
+    const pqxx::result result = work.exec(std::string(sql));
     if (rows == nullptr) return;
-    rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{std::move(result)});
+    rows->data_ = std::make_shared<const QueryRows::Data>(QueryRows::Data{result});
   });
 }
 
