@@ -314,5 +314,19 @@ TEST(LedgerFault, LedgerTimeFollowsNoJump) {
   }
 }
 
+// Also who follows the log while it stops: his connection is shut.
+TEST(LedgerFault, StoppingLeavesNobodyWaiting) {
+  LedgerRunner runner(OptionsFor(NewDatabase()));
+  absl::Status told;
+  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteFuture(),
+                                [&](auto state) { told = state.status(); });
+  runner.ledger().Stop(absl::Now() + absl::Seconds(5));
+  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
+  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteFuture(),
+                                [&](auto state) { told = state.status(); });
+  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
+  runner.ledger().Stop(absl::Now());
+}
+
 }  // namespace
 }  // namespace berth::placement

@@ -197,19 +197,6 @@ TEST(Ledger, WhatMayNotBeginIsNotDone) {
   EXPECT_EQ(ReasonOf(runner.Do(Claim(1, {1}, 1))), "STORE_UNAVAILABLE");
 }
 
-TEST(Ledger, StoppingLeavesNobodyWaiting) {
-  LedgerRunner runner(OptionsFor(NewDatabase()));
-  absl::Status told;
-  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteFuture(),
-                                [&](auto state) { told = state.status(); });
-  runner.ledger().Stop(absl::Now() + absl::Seconds(5));
-  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
-  runner.ledger().AwaitRevision({0, 1000}, absl::InfiniteFuture(),
-                                [&](auto state) { told = state.status(); });
-  EXPECT_EQ(told.code(), absl::StatusCode::kUnavailable);
-  runner.ledger().Stop(absl::Now());
-}
-
 TEST(Ledger, AFullQueueRefusesAtOnce) {
   std::promise<void> gate;
   std::shared_future<void> opened = gate.get_future().share();
