@@ -146,7 +146,7 @@ const TreePtr* AnchorScan::Next() {
   }
   const auto& chunks = state_.roots().chunks();
   for (; chunk_ < chunks.size(); ++chunk_, sifted_ = false) {
-    if (!MayFit(chunk_)) continue;
+    if (!sifted_ && !MayFit(chunk_)) continue;
     const RootChunk& chunk = *chunks[chunk_];
     if (!sifted_) Sift(chunk);
     while (at_ < chunk.ids.size()) {

@@ -118,8 +118,10 @@ void CuttingProxy::Serve(int client) {
         writing |= absl::StrContains(last_sent, "append_log(");
         if (absl::StrContains(data, "ROLLBACK")) writing = false;
         const bool commits = writing && absl::StrContains(last_sent, "COMMIT");
-        if (commits) writing = false;
-        if (commits) last_sent.clear();
+        if (commits) {
+          writing = false;
+          last_sent.clear();
+        }
         const Cut cut = cut_;
         if (cut != Cut::kNever && commits) {
           cut_ = Cut::kNever;

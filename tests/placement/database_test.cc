@@ -165,5 +165,26 @@ TEST(Statement, IsWrittenAndCommittedWhateverItsLength) {
   }
 }
 
+// What only the commit can refuse is refused, whatever the statement's length.
+TEST(Statement, ARefusedCommitLeavesNothing) {
+  auto database = ConnectOrDie(NewDatabase());
+  ASSERT_TRUE(database
+                  ->Run("CREATE TABLE note (text text, number int UNIQUE DEFERRABLE INITIALLY "
+                        "DEFERRED)",
+                        nullptr)
+                  .ok());
+  for (const size_t size : {10, 1'000'000}) {
+    Statement statement;
+    statement.Append("INSERT INTO note VALUES (");
+    statement.AppendValue(std::string(size, 'x'));
+    statement.Append(", 7), ('again', 7)");
+    ASSERT_TRUE(database->Run("BEGIN", nullptr).ok());
+    const absl::Status refused = database->RunAndCommit(statement);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInternal);
+    EXPECT_EQ(SqlStateOf(refused), "23505");
+    EXPECT_EQ(QueryOne(*database, "SELECT count(*) FROM note"), "0");
+  }
+}
+
 }  // namespace
 }  // namespace berth::placement
