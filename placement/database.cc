@@ -27,6 +27,9 @@ namespace {
 // SQL would take PostgreSQL longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
+// Batches are of a few forms. With so many all are forgotten.
+constexpr size_t kPreparedMax = 64;
+
 constexpr char kSqlStatePayload[] = "berth.sqlstate";
 
 // Find a dead peer within seconds. Written first: what the operator says later in the string wins.
@@ -216,9 +219,36 @@ absl::Status Database::Run(absl::string_view sql, QueryRows* rows) {
   });
 }
 
+absl::Status Database::RunPrepared(absl::string_view before, const Statement& statement,
+                                   QueryRows* rows) {
+  return RunPrepared(before, statement, "", rows);
+}
+
+absl::Status Database::RunPrepared(absl::string_view before, const Statement& statement,
+                                   absl::string_view after, QueryRows* rows) {
+  std::string text = statement.WithParameters();
+  std::string sql(before);
+  const auto known = prepared_.find(text);
+  if (known != prepared_.end()) {
+    absl::StrAppend(&sql, "EXECUTE s", known->second, statement.ValueList(), after);
+    return Run(sql, rows);
+  }
+  if (prepared_.size() >= kPreparedMax) {
+    prepared_.clear();
+    absl::StrAppend(&sql, "DEALLOCATE ALL; ");
+  }
+  // Where this fails nobody knows whether the number is taken.
+  const int number = ++last_prepared_;
+  absl::StrAppend(&sql, "PREPARE s", number, " AS ", text, "; EXECUTE s", number,
+                  statement.ValueList(), after);
+  const absl::Status status = Run(sql, rows);
+  if (status.ok()) prepared_.emplace(std::move(text), number);
+  return status;
+}
+
 absl::Status Database::RunAndCommit(const Statement& statement) {
   if (statement.size() < kLongStatement) {
-    return SureOfCommit(Run(statement.WithLiterals() + "; COMMIT", nullptr));
+    return SureOfCommit(RunPrepared("", statement, "; COMMIT", nullptr));
   }
   const absl::Status status = Try([&](pqxx::nontransaction& work) {
     work.exec_params(statement.WithParameters(),

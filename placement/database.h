@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -57,8 +58,12 @@ class Database {
   //                 message holds PostgreSQL's text for the log, never for a client
   // SqlStateOf tells the SQLSTATE where there was one. After a failure inside BEGIN, ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
+  // Runs `before`, which ends in a semicolon, and `statement` in one round trip; otherwise as Run.
+  // PostgreSQL reads and plans the statement's text when it comes first, and then keeps it for this
+  // connection.
+  absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows);
   // Runs `statement` in the open transaction and commits that: one round trip for a short statement,
-  // two for a long one, whose values then go as parameters. Fails with
+  // prepared as above, two for a long one, whose values then go as parameters. Fails with
   //   kUnavailable  the connection broke: whether it was committed is unknown
   //   kAborted, kInternal, as Run: nothing was committed; ROLLBACK
   absl::Status RunAndCommit(const Statement& statement);
@@ -77,10 +82,15 @@ class Database {
   // Has `call` use the connection, and turns what it throws into a status.
   template <typename Call>
   absl::Status Try(const Call& call);
+  absl::Status RunPrepared(absl::string_view before, const Statement& statement,
+                           absl::string_view after, QueryRows* rows);
   absl::Status SureOfCommit(absl::Status status);
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
+  // What PostgreSQL keeps for this connection, by text; and the last number that was given away.
+  absl::flat_hash_map<std::string, int> prepared_;
+  int last_prepared_ = 0;
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
   // A second descriptor of the same socket: libpq closes its own whenever it likes, and the number
   // might be another file's by the time that Shut is called.

@@ -113,7 +113,7 @@ absl::Status Follower::WriteHeartbeat(
   const MutexLock beating(&beating_);
   const absl::StatusOr<std::shared_ptr<Database>> database = Open(Which::kHeartbeat);
   if (!database.ok()) return database.status();
-  return (*database)->Run(sql.WithLiterals(), nullptr);
+  return (*database)->RunPrepared("", sql, nullptr);
 }
 
 }  // namespace berth::placement

@@ -1,7 +1,10 @@
 #include "placement/rows.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "placement/check.h"
 #include "placement/sql_call.h"
 #include "placement/statement.h"
@@ -285,19 +288,33 @@ class Calls {
       columns.Column(i).AppendTo(sql);
       sql->Append(",");
     }
-    sql->Append(absl::ToUnixMicros(rows_.next->position().ledger_time), "),");
+    sql->AppendValue(absl::StrCat(absl::ToUnixMicros(rows_.next->position().ledger_time)));
+    sql->Append("),");
   }
 
   void Log(Statement* sql) const {
     const Position& position = rows_.next->position();
     BERTH_CHECK(position.revision.number == rows_.base->position().revision.number + 1);
-    sql->Append("append_log(", position.revision.number, ",", position.revision.epoch, ",'",
-                position.batch.ToString(), "','", rows_.base->position().batch.ToString(), "',",
-                absl::ToUnixMicros(position.ledger_time), ",", position.format, ",");
-    sql->Append(position.command_count, ",", position.next_class_id, ",", position.next_trait_id,
-                ",", position.epoch_began_at, ",");
-    sql->AppendValue(BytesText(rows_.payload));
-    sql->Append("::bytea,", rows_.log_rows_kept, ")");
+    std::string values[] = {absl::StrCat(position.revision.number),
+                            absl::StrCat(position.revision.epoch),
+                            position.batch.ToString(),
+                            rows_.base->position().batch.ToString(),
+                            absl::StrCat(absl::ToUnixMicros(position.ledger_time)),
+                            absl::StrCat(position.format),
+                            absl::StrCat(position.command_count),
+                            absl::StrCat(position.next_class_id),
+                            absl::StrCat(position.next_trait_id),
+                            absl::StrCat(position.epoch_began_at),
+                            BytesText(rows_.payload),
+                            absl::StrCat(rows_.log_rows_kept)};
+    sql->Append("append_log");
+    absl::string_view separator = "(";
+    for (std::string& value : values) {
+      sql->Append(separator);
+      separator = ",";
+      sql->AppendValue(std::move(value));
+    }
+    sql->Append(")");
   }
 
   const BatchRows& rows_;

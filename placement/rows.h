@@ -63,7 +63,7 @@ struct LockedHead {
 };
 
 // Begins a transaction, takes the ledger's lock and reads the newest log row and what is kept for
-// `keys`; where there are any, the session has WriterSettingsSql. Fails as Database::Run; kAborted
+// `keys`. Fails as Database::Run; kAborted
 // with SQLSTATE 55P03 where the lock was not to be had. The transaction stays open unless the
 // connection broke.
 absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector<RequestKey>& keys);
@@ -89,7 +89,7 @@ struct BatchRows {
 Statement WriteBatchSql(const BatchRows& rows);
 
 // Settings of the connection that writes: durable commits, no long waits, and plans that are made
-// once, that of LockAndReadHead among them.
+// once.
 std::string WriterSettingsSql();
 
 // For the open transaction alone: its session may be silent for a minute while a large batch is

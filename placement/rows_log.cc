@@ -13,7 +13,6 @@ constexpr char kPositionColumns[] =
     "revision, epoch, batch_id, previous_batch_id, micros_of(ledger_time), format, command_count, "
     "next_class_id, next_trait_id, epoch_began_at";
 constexpr int kPositionColumnCount = 10;
-constexpr char kReadHeadAndRequests[] = "read_head_and_requests";
 constexpr char kLargeBatchName[] = "berth-placement writer, large batch";
 
 BatchId BatchAt(const QueryRows& rows, int row, int column) {
@@ -51,21 +50,21 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
                                            const std::vector<RequestKey>& keys) {
   LockedHead locked;
   QueryRows rows;
-  if (keys.empty()) {
-    const absl::Status status = database.Run(LockSql() + HeadSql(), &rows);
-    if (!status.ok()) return status;
-    if (rows.size() > 0) locked.head = LogRowAt(rows, 0);
-    return locked;
-  }
-  SqlCall find(kReadHeadAndRequests, 2);
-  for (const RequestKey& key : keys) {
-    find.Column(0).AddText(key.actor);
-    find.Column(1).AddText(key.request_id);
-  }
   Statement sql;
-  sql.Append(LockSql(), "EXECUTE ");
-  find.AppendTo(&sql);
-  const absl::Status status = database.Run(sql.WithLiterals(), &rows);
+  if (keys.empty()) {
+    sql.Append(HeadSql());
+  } else {
+    SqlCall find("find_requests", 2);
+    for (const RequestKey& key : keys) {
+      find.Column(0).AddText(key.actor);
+      find.Column(1).AddText(key.request_id);
+    }
+    sql.Append("(SELECT ", kPositionColumns, ", NULL, NULL, NULL::bytea, NULL::bytea FROM log ");
+    sql.Append("ORDER BY revision DESC LIMIT 1) UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, ",
+               "NULL, NULL, NULL, NULL, NULL, actor, request_id, body_hash, answer FROM ");
+    find.AppendTo(&sql);
+  }
+  const absl::Status status = database.RunPrepared(LockSql(), sql, &rows);
   if (!status.ok()) return status;
   for (int row = 0; row < rows.size(); ++row) {
     if (!rows.IsNull(row, 0)) {
@@ -99,11 +98,14 @@ absl::StatusOr<Revision> ReadHorizon(Database& database) {
 
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max) {
   QueryRows rows;
-  const absl::Status status = database.Run(
-      absl::StrCat("SELECT ", kPositionColumns, ", CASE WHEN revision = ", number,
-                   " THEN ''::bytea ELSE payload END FROM log WHERE revision >= ", number,
-                   " ORDER BY revision LIMIT ", rows_max),
-      &rows);
+  Statement sql;
+  sql.Append("SELECT ", kPositionColumns, ", CASE WHEN revision = ");
+  sql.AppendValue(absl::StrCat(number));
+  sql.Append(" THEN ''::bytea ELSE payload END FROM log WHERE revision >= ");
+  sql.AppendValue(absl::StrCat(number));
+  sql.Append(" ORDER BY revision LIMIT ");
+  sql.AppendValue(absl::StrCat(rows_max));
+  const absl::Status status = database.RunPrepared("", sql, &rows);
   if (!status.ok()) return status;
   std::vector<LogRow> log;
   log.reserve(rows.size());
@@ -120,12 +122,7 @@ std::string WriterSettingsSql() {
          "SET lock_timeout = '3s'; "
          // Arrays are joined to rows by key, whatever the statistics say.
          "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
-         "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; " +
-         absl::StrCat(
-             "PREPARE ", kReadHeadAndRequests, "(text[], text[]) AS (SELECT ", kPositionColumns,
-             ", NULL, NULL, NULL::bytea, NULL::bytea FROM log ORDER BY revision DESC "
-             "LIMIT 1) UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "
-             "NULL, NULL, actor, request_id, body_hash, answer FROM find_requests($1, $2)");
+         "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; ";
 }
 
 std::string LargeBatchSql() {

@@ -12,19 +12,6 @@ void Statement::AppendValue(std::string value) {
   values_.push_back(std::move(value));
 }
 
-std::string Statement::WithLiterals() const {
-  std::string sql;
-  sql.reserve(size() + 2 * values_.size());
-  size_t done = 0;
-  for (size_t i = 0; i < values_.size(); ++i) {
-    sql.append(text_, done, places_[i] - done);
-    AppendQuoted(values_[i], &sql);
-    done = places_[i];
-  }
-  sql.append(text_, done);
-  return sql;
-}
-
 std::string Statement::WithParameters() const {
   std::string sql;
   size_t done = 0;
@@ -35,6 +22,17 @@ std::string Statement::WithParameters() const {
   }
   sql.append(text_, done);
   return sql;
+}
+
+std::string Statement::ValueList() const {
+  std::string list;
+  list.reserve(value_bytes_ + 3 * values_.size() + 1);
+  for (const std::string& value : values_) {
+    list.push_back(list.empty() ? '(' : ',');
+    AppendQuoted(value, &list);
+  }
+  if (!list.empty()) list.push_back(')');
+  return list;
 }
 
 void AppendQuoted(absl::string_view text, std::string* sql) {

@@ -1,7 +1,7 @@
 // Statement: one SQL statement and the values in it.
 //
-// Values are kept apart from the text: they stand in it as literals, which costs nothing but that
-// PostgreSQL reads each byte of them as SQL, or beside it as parameters, which it does not.
+// Values are kept apart from the text: statements that differ in their values alone have one text,
+// which PostgreSQL then reads and plans once.
 #ifndef BERTH_PLACEMENT_STATEMENT_H_
 #define BERTH_PLACEMENT_STATEMENT_H_
 
@@ -25,11 +25,11 @@ class Statement {
 
   // Bytes, of text and values.
   size_t size() const { return text_.size() + value_bytes_; }
-  // With '...' for each value.
-  std::string WithLiterals() const;
-  // With $1, $2 and so on for the values().
+  // The text, with $1, $2 and so on for the values().
   std::string WithParameters() const;
   const std::vector<std::string>& values() const { return values_; }
+  // "('…','…')" for the values, or empty where there are none.
+  std::string ValueList() const;
 
  private:
   std::string text_;

@@ -88,7 +88,7 @@ void CuttingProxy::Serve(int client) {
   bool open = connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   bool cut_at_answer = false;
   std::string last_sent;  // a command may come in pieces
-  bool writing = false;   // a batch has been sent, its commit has not
+  bool locked = false;    // a batch has begun, its commit has not been sent
   std::vector<char> buffer(1 << 16);
   while (open && !ending_) {
     if (hold_) {
@@ -114,12 +114,11 @@ void CuttingProxy::Serve(int client) {
       if (from == 0) {
         last_sent = last_sent.substr(last_sent.size() > 64 ? last_sent.size() - 64 : 0);
         absl::StrAppend(&last_sent, data);
-        // A long batch commits in a message of its own.
-        writing |= absl::StrContains(last_sent, "append_log(");
-        if (absl::StrContains(data, "ROLLBACK")) writing = false;
-        const bool commits = writing && absl::StrContains(last_sent, "COMMIT");
-        if (commits) {
-          writing = false;
+        // What is done without a batch begins, locks and commits in one message.
+        const bool commits = locked && absl::StrContains(last_sent, "COMMIT");
+        locked |= absl::StrContains(last_sent, "pg_advisory_xact_lock(");
+        if (absl::StrContains(last_sent, "COMMIT") || absl::StrContains(data, "ROLLBACK")) {
+          locked = false;
           last_sent.clear();
         }
         const Cut cut = cut_;

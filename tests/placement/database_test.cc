@@ -138,6 +138,42 @@ TEST(Literals, SurviveTheTrip) {
   EXPECT_EQ(rows.Bytes(0, 0), bytes);
 }
 
+Statement ValueAnd(int number, absl::string_view column, absl::string_view type) {
+  Statement statement;
+  statement.Append("SELECT 1000 / ");
+  statement.AppendValue(absl::StrCat(number));
+  statement.Append("::", type, " AS ", column);
+  return statement;
+}
+
+// Values differ, the text is read once; also where its first values are refused, or what came before.
+TEST(Statement, IsPreparedByItsText) {
+  auto database = ConnectOrDie(NewDatabase());
+  const char kKept[] = "SELECT count(*) FROM pg_prepared_statements";
+  QueryRows rows;
+  EXPECT_EQ(SqlStateOf(database->RunPrepared("", ValueAnd(0, "a", "int"), &rows)), "22012");
+  EXPECT_EQ(SqlStateOf(database->RunPrepared("SELECT 1 / 0; ", ValueAnd(1, "a", "int"), &rows)),
+            "22012");
+  for (const int number : {1, 2, 4}) {
+    ASSERT_EQ(database->RunPrepared("SELECT 7; ", ValueAnd(number, "a", "int"), &rows),
+              absl::OkStatus());
+    EXPECT_EQ(rows.Int(0, 0), 1000 / number);
+  }
+  // The one that was refused is there too: nobody could know.
+  EXPECT_EQ(QueryOne(*database, kKept), "2");
+  ASSERT_TRUE(database->RunPrepared("", ValueAnd(3, "a", "float8"), &rows).ok());
+  EXPECT_GT(rows.Double(0, 0), 333.3);
+  EXPECT_EQ(QueryOne(*database, kKept), "3");
+  // However many texts come, PostgreSQL's memory has an end.
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(database->RunPrepared("", ValueAnd(5, absl::StrCat("b", i), "int"), &rows).ok());
+    EXPECT_EQ(rows.Int(0, 0), 200);
+  }
+  EXPECT_LT(std::stoi(QueryOne(*database, kKept)), 100);
+  ASSERT_TRUE(database->RunPrepared("", ValueAnd(8, "a", "int"), &rows).ok());
+  EXPECT_EQ(rows.Int(0, 0), 125);
+}
+
 // A short statement goes with its values in it, a long one with its values as parameters.
 TEST(Statement, IsWrittenAndCommittedWhateverItsLength) {
   const std::string url = NewDatabase();
