@@ -77,6 +77,15 @@ TEST(Cluster, KeepsItsDataAcrossRestartsAndCrashes) {
   EXPECT_EQ(QueryOne(*ConnectOrDie((*again)->Url("berth")), "SELECT x FROM t"), "42");
 }
 
+TEST(Cluster, KeepsSmallSegmentsOfItsLog) {
+  ScratchDirectory directory;
+  auto cluster = Cluster::Start(QuickOptions(directory.path()));
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  auto database = ConnectOrDie((*cluster)->Url("postgres"));
+  EXPECT_EQ(QueryOne(*database, "SHOW wal_segment_size"), "4MB");
+  EXPECT_EQ(QueryOne(*database, "SHOW min_wal_size"), "256MB");
+}
+
 TEST(Cluster, IsNotSharedBetweenProcesses) {
   ScratchDirectory directory;
   auto first = Cluster::Start(QuickOptions(directory.path()));
