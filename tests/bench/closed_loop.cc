@@ -1,8 +1,13 @@
 #include "tests/bench/closed_loop.h"
 
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -48,21 +53,20 @@ class Loop {
   }
 
   LoopResult Run() {
-    begun_ = absl::Now();
-    for (Slot& slot : slots_) idle_.push_back(&slot);
-    StartIdle();
-    while (in_flight_ > 0 || MayStart()) {
-      void* tag = nullptr;
-      bool ok = false;
-      if (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(NextDue())) !=
-          grpc::CompletionQueue::TIMEOUT) {
-        --in_flight_;
-        Slot& slot = *static_cast<Slot*>(tag);
-        if (!GoOn(slot)) idle_.push_back(&slot);
+    std::thread reaper([this] { Reap(); });
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      begun_ = absl::Now();
+      for (Slot& slot : slots_) idle_.push_back(&slot);
+      if (options_.rate > 0) {
+        StartWhenDue(lock);
+      } else {
+        StartIdle();
       }
-      StartIdle();
+      changed_.wait(lock, [this] { return in_flight_ == 0; });
     }
     queue_.Shutdown();
+    reaper.join();
     return Summary();
   }
 
@@ -70,25 +74,49 @@ class Loop {
   bool MayStart() const {
     return started_ < options_.calls_max && absl::Now() - begun_ < options_.duration;
   }
-  // When the next operation is due; never where nothing but the end of others begins one.
-  absl::Time NextDue() const {
-    if (options_.rate <= 0 || idle_.empty() || !MayStart()) return absl::InfiniteFuture();
-    return Due(started_);
-  }
   absl::Time Due(int64_t number) const {
     return begun_ + absl::Seconds(static_cast<double>(number) / options_.rate);
   }
 
-  void StartIdle() {
-    while (!idle_.empty() && MayStart()) {
-      const absl::Time now = absl::Now();
-      if (options_.rate > 0 && Due(started_) > now) return;
-      Slot& slot = *idle_.back();
-      idle_.pop_back();
-      slot.number = started_++;
-      slot.begun = options_.rate > 0 ? Due(slot.number) : now;
-      Call(slot, options_.method, options_.request(slot.number));
+  // Takes the answers, each as it comes, and begins the next where no rate is given.
+  void Reap() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      --in_flight_;
+      Slot& slot = *static_cast<Slot*>(tag);
+      if (!GoOn(slot)) idle_.push_back(&slot);
+      if (options_.rate <= 0) StartIdle();
+      changed_.notify_one();
     }
+  }
+
+  void StartIdle() {
+    while (!idle_.empty() && MayStart()) Start(absl::Now());
+  }
+
+  // The queue's own time-outs would not do: they are milliseconds, rounded up.
+  void StartWhenDue(std::unique_lock<std::mutex>& lock) {
+    prctl(PR_SET_TIMERSLACK, 1);
+    while (MayStart()) {
+      const absl::Time due = Due(started_);
+      if (const absl::Duration early = due - absl::Now(); early > absl::ZeroDuration()) {
+        lock.unlock();
+        absl::SleepFor(early);
+        lock.lock();
+      }
+      changed_.wait(lock, [this] { return !idle_.empty(); });
+      Start(due);
+    }
+  }
+
+  void Start(absl::Time begun) {
+    Slot& slot = *idle_.back();
+    idle_.pop_back();
+    slot.number = started_++;
+    slot.begun = begun;
+    Call(slot, options_.method, options_.request(slot.number));
   }
 
   void Call(Slot& slot, const std::string& method, const std::string& bytes) {
@@ -155,6 +183,8 @@ class Loop {
   const LoopOptions& options_;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   grpc::CompletionQueue queue_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
   std::vector<Slot> slots_;
   std::vector<Slot*> idle_;
   int in_flight_ = 0;

@@ -1,9 +1,10 @@
 // RunLoop: operations of one call or a few, so many in flight at any time, counted and timed.
 //
 // Requests and replies are bytes, so that the load costs as little as it can of the cores that it
-// shares with what it measures: one thread sends and receives all of it. A call's time runs from
-// its start until its reply is there, before anybody looks into it. At a given rate it runs from
-// when the call was due: who has to wait because others are slow waits, too.
+// shares with what it measures: one thread receives all of it and begins what comes next. A call's
+// time runs from its start until its reply is there, before anybody looks into it. At a given rate
+// another thread begins them, each when it is due, and its time runs from there: who has to wait
+// because others are slow waits, too.
 #ifndef BERTH_TESTS_BENCH_CLOSED_LOOP_H_
 #define BERTH_TESTS_BENCH_CLOSED_LOOP_H_
 
