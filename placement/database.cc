@@ -27,8 +27,8 @@ namespace {
 // SQL would take PostgreSQL longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
-// Batches are of a few forms. With so many all are forgotten.
-constexpr size_t kPreparedMax = 64;
+// Batches are of a few forms. After so many all are forgotten, also those that failed.
+constexpr int kPreparedMax = 64;
 
 constexpr char kSqlStatePayload[] = "berth.sqlstate";
 
@@ -228,12 +228,16 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
                                    absl::string_view after, QueryRows* rows) {
   std::string text = statement.WithParameters();
   std::string sql(before);
-  const auto known = prepared_.find(text);
-  if (known != prepared_.end()) {
+  if (const auto known = prepared_.find(text); known != prepared_.end()) {
     absl::StrAppend(&sql, "EXECUTE s", known->second, statement.ValueList(), after);
-    return Run(sql, rows);
+    absl::Status status = Run(sql, rows);
+    // Perhaps PostgreSQL will not have it any more: a table's columns may be of other types now.
+    if (!status.ok()) prepared_.erase(known);
+    return status;
   }
-  if (prepared_.size() >= kPreparedMax) {
+  const int last_before = last_prepared_;
+  const bool forget = last_before - last_forgotten_ >= kPreparedMax;
+  if (forget) {
     prepared_.clear();
     absl::StrAppend(&sql, "DEALLOCATE ALL; ");
   }
@@ -241,8 +245,10 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
   const int number = ++last_prepared_;
   absl::StrAppend(&sql, "PREPARE s", number, " AS ", text, "; EXECUTE s", number,
                   statement.ValueList(), after);
-  const absl::Status status = Run(sql, rows);
-  if (status.ok()) prepared_.emplace(std::move(text), number);
+  absl::Status status = Run(sql, rows);
+  if (!status.ok()) return status;
+  if (forget) last_forgotten_ = last_before;
+  prepared_.emplace(std::move(text), number);
   return status;
 }
 

@@ -58,9 +58,10 @@ class Database {
   //                 message holds PostgreSQL's text for the log, never for a client
   // SqlStateOf tells the SQLSTATE where there was one. After a failure inside BEGIN, ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
-  // Runs `before`, which ends in a semicolon, and `statement` in one round trip; otherwise as Run.
-  // PostgreSQL reads and plans the statement's text when it comes first, and then keeps it for this
-  // connection.
+  // Runs `before`, which is empty or ends in a semicolon, and `statement` in one round trip; otherwise
+  // as Run. PostgreSQL reads the statement's text when it comes first and keeps it for this
+  // connection, planned as the session's plan_cache_mode says. REQUIRES: a SELECT, INSERT, UPDATE or
+  // DELETE, in which all that differs from call to call are values.
   absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows);
   // Runs `statement` in the open transaction and commits that: one round trip for a short statement,
   // prepared as above, two for a long one, whose values then go as parameters. Fails with
@@ -88,9 +89,11 @@ class Database {
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
-  // What PostgreSQL keeps for this connection, by text; and the last number that was given away.
+  // What PostgreSQL keeps for this connection, by text. The last number that was given away, and the
+  // last of those that PostgreSQL keeps no more.
   absl::flat_hash_map<std::string, int> prepared_;
   int last_prepared_ = 0;
+  int last_forgotten_ = 0;
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
   // A second descriptor of the same socket: libpq closes its own whenever it likes, and the number
   // might be another file's by the time that Shut is called.

@@ -63,9 +63,8 @@ struct LockedHead {
 };
 
 // Begins a transaction, takes the ledger's lock and reads the newest log row and what is kept for
-// `keys`. Fails as Database::Run; kAborted
-// with SQLSTATE 55P03 where the lock was not to be had. The transaction stays open unless the
-// connection broke.
+// `keys`. Fails as Database::Run; kAborted with SQLSTATE 55P03 where the lock was not to be had. The
+// transaction stays open unless the connection broke.
 absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector<RequestKey>& keys);
 
 // The newest log row without its payload, or nothing.

@@ -122,7 +122,7 @@ std::string WriterSettingsSql() {
          "SET lock_timeout = '3s'; "
          // Arrays are joined to rows by key, whatever the statistics say.
          "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
-         "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; ";
+         "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 }
 
 std::string LargeBatchSql() {

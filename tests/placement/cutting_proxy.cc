@@ -114,7 +114,8 @@ void CuttingProxy::Serve(int client) {
       if (from == 0) {
         last_sent = last_sent.substr(last_sent.size() > 64 ? last_sent.size() - 64 : 0);
         absl::StrAppend(&last_sent, data);
-        // What is done without a batch begins, locks and commits in one message.
+        // What else a process does under the lock, but for steps of the schema when it starts, begins
+        // and commits in one message.
         const bool commits = locked && absl::StrContains(last_sent, "COMMIT");
         locked |= absl::StrContains(last_sent, "pg_advisory_xact_lock(");
         if (absl::StrContains(last_sent, "COMMIT") || absl::StrContains(data, "ROLLBACK")) {

@@ -164,17 +164,42 @@ TEST(Statement, IsPreparedByItsText) {
   ASSERT_TRUE(database->RunPrepared("", ValueAnd(3, "a", "float8"), &rows).ok());
   EXPECT_GT(rows.Double(0, 0), 333.3);
   EXPECT_EQ(QueryOne(*database, kKept), "3");
-  // However many texts come, PostgreSQL's memory has an end.
+  // However many texts come, PostgreSQL's memory has an end: also of what it refuses each time.
   for (int i = 0; i < 200; ++i) {
     ASSERT_TRUE(database->RunPrepared("", ValueAnd(5, absl::StrCat("b", i), "int"), &rows).ok());
     EXPECT_EQ(rows.Int(0, 0), 200);
+  }
+  EXPECT_LT(std::stoi(QueryOne(*database, kKept)), 100);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(SqlStateOf(database->RunPrepared("", ValueAnd(0, "c", "int"), &rows)), "22012");
   }
   EXPECT_LT(std::stoi(QueryOne(*database, kKept)), 100);
   ASSERT_TRUE(database->RunPrepared("", ValueAnd(8, "a", "int"), &rows).ok());
   EXPECT_EQ(rows.Int(0, 0), 125);
 }
 
-// A short statement goes with its values in it, a long one with its values as parameters.
+// What PostgreSQL does not take any more is prepared anew the next time.
+TEST(Statement, IsPreparedAnewAfterAFailure) {
+  const std::string url = NewDatabase();
+  auto database = ConnectOrDie(url);
+  ASSERT_TRUE(
+      database->Run("CREATE TABLE note (number int); INSERT INTO note VALUES (7)", nullptr).ok());
+  Statement statement;
+  statement.Append("SELECT number FROM note WHERE number > ");
+  statement.AppendValue("0");
+  QueryRows rows;
+  ASSERT_TRUE(database->RunPrepared("", statement, &rows).ok());
+  const char* const changes[] = {"ALTER TABLE note ALTER number TYPE bigint", "DEALLOCATE ALL"};
+  for (const char* change : changes) {
+    ASSERT_TRUE(database->Run(change, nullptr).ok());
+    EXPECT_EQ(database->RunPrepared("", statement, &rows).code(), absl::StatusCode::kInternal)
+        << change;
+    ASSERT_TRUE(database->RunPrepared("", statement, &rows).ok()) << change;
+    EXPECT_EQ(rows.Int(0, 0), 7);
+  }
+}
+
+// A short statement is prepared, a long one sends its values as parameters.
 TEST(Statement, IsWrittenAndCommittedWhateverItsLength) {
   const std::string url = NewDatabase();
   auto database = ConnectOrDie(url);
