@@ -83,17 +83,22 @@ class Loop {
     void* tag = nullptr;
     bool ok = false;
     while (queue_.Next(&tag, &ok)) {
+      const absl::Time now = absl::Now();
       const std::lock_guard<std::mutex> lock(mutex_);
       --in_flight_;
       Slot& slot = *static_cast<Slot*>(tag);
-      if (!GoOn(slot)) idle_.push_back(&slot);
+      if (!GoOn(slot, now)) idle_.push_back(&slot);
       if (options_.rate <= 0) StartIdle();
-      changed_.notify_one();
+      // Whom nothing keeps waiting is not woken: that would cost more than all else here.
+      if (in_flight_ == 0 || all_busy_) changed_.notify_one();
     }
   }
 
   void StartIdle() {
-    while (!idle_.empty() && MayStart()) Start(absl::Now());
+    while (!idle_.empty() && MayStart()) {
+      const std::string request = options_.request(started_);
+      Start(absl::Now(), request);
+    }
   }
 
   // The queue's own time-outs would not do: they are milliseconds, rounded up.
@@ -101,22 +106,25 @@ class Loop {
     prctl(PR_SET_TIMERSLACK, 1);
     while (MayStart()) {
       const absl::Time due = Due(started_);
+      const std::string request = options_.request(started_);
       if (const absl::Duration early = due - absl::Now(); early > absl::ZeroDuration()) {
         lock.unlock();
         absl::SleepFor(early);
         lock.lock();
       }
+      all_busy_ = idle_.empty();
       changed_.wait(lock, [this] { return !idle_.empty(); });
-      Start(due);
+      all_busy_ = false;
+      if (MayStart()) Start(due, request);
     }
   }
 
-  void Start(absl::Time begun) {
+  void Start(absl::Time begun, const std::string& request) {
     Slot& slot = *idle_.back();
     idle_.pop_back();
     slot.number = started_++;
     slot.begun = begun;
-    Call(slot, options_.method, options_.request(slot.number));
+    Call(slot, options_.method, request);
   }
 
   void Call(Slot& slot, const std::string& method, const std::string& bytes) {
@@ -131,9 +139,8 @@ class Loop {
     ++in_flight_;
   }
 
-  // Judges the answer that is there. Whether the operation has begun a further call.
-  bool GoOn(Slot& slot) {
-    const absl::Time now = absl::Now();
+  // Judges the answer that is there since `now`. Whether the operation has begun a further call.
+  bool GoOn(Slot& slot, absl::Time now) {
     grpc::Slice reply;
     const bool is_looked_at = options_.next || (options_.is_right && slot.status.ok() &&
                                                 slot.number % options_.looked_at_each == 0);
@@ -188,6 +195,7 @@ class Loop {
   std::vector<Slot> slots_;
   std::vector<Slot*> idle_;
   int in_flight_ = 0;
+  bool all_busy_ = false;  // one is due and waits for a slot
   int64_t started_ = 0;
   absl::Time begun_;
   absl::Time last_;  // when the last one that counts ended

@@ -140,7 +140,7 @@ def measure(options, figures):
 def measure_at_half(world, figures, options):
     """How long claims take when half as many come as could, with few callers and with many."""
     claim = ["claim", "--address", world.address, "--hosts", HOSTS, "--seconds", 2 * options.seconds, "--in-flight"]
-    os.sync()  # what was loaded before is not written meanwhile
+    os.sync()  # what the kernel still holds of what was loaded
     figures.keep("claims.8", world.load(*claim, 8))
     for _ in range(2 * options.rounds):  # the slowest of a hundred vary more than all else
         for in_flight, best in ((8, "claims.8"), (256, figures.best("claims"))):

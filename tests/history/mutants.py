@@ -33,7 +33,7 @@ MUTANTS = [
     ("skip-lock", "through", [
         ("placement/rows_log.cc",
          'absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")',
-         'absl::StrCat(MUTANT ? "BEGIN; SELECT (" : "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")'),
+         'absl::StrCat(MUTANT ? "BEGIN; /* pg_advisory_xact_lock( */ SELECT (" : "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")'),
         ("placement/rows_log.cc",
          '"SET lock_timeout = \'3s\'; "',
          '"SET lock_timeout = \'3s\'; " +\n'
