@@ -80,6 +80,19 @@ TEST(Schema, TheTableItselfRefusesTooMuchUse) {
   }
 }
 
+// Statistics that no plan asks for would be made on the claims' time.
+TEST(Schema, TablesThatClaimsFillHaveLittleStatistics) {
+  auto database = ConnectOrDie(NewDatabase());
+  EXPECT_EQ(
+      QueryOne(*database,
+               "SELECT string_agg(DISTINCT attrelid::regclass || ' ' || attstattarget || ' ' "
+               "|| (t.typcategory = 'A'), ', ') FROM pg_attribute a JOIN pg_type t ON t.oid = "
+               "a.atttypid WHERE attrelid IN ('log'::regclass, 'provider'::regclass, "
+               "'consumer'::regclass) AND attnum > 0"),
+      "consumer 0 true, consumer 10 false, log 10 false, provider 0 true, "
+      "provider 10 false");
+}
+
 TEST(Schema, RequestPartitionsComeAndGo) {
   auto database = ConnectOrDie(NewDatabase());
   const auto rotate = [&](const std::string& at) {
