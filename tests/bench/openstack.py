@@ -18,6 +18,7 @@ HEADERS = {"x-auth-token": "admin", "OpenStack-API-Version": "placement 1.38", "
 PROCESSES, THREADS = 2, 8
 START_LIMIT_SECONDS = 60
 HOT_HOST = 999_999_999  # as in requests.h
+DONE_MIN = 0.95  # of what it answers, or the figure does not count
 
 # The hosts of requests.h, as rows: through its API they would take minutes.
 LOAD = """
@@ -147,13 +148,16 @@ class OpenStack(Started):
         output = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0 or "Non-2xx" in output or "Socket errors" in output:
+        answered = int(re.search(r"(\d+) requests in", output)[1]) if process.returncode == 0 else 0
+        refused = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+        done = answered - (int(refused[1]) if refused else 0)
+        # It gives a claim up that came too late ten times, now and then, where all want one host.
+        if done < DONE_MIN * answered or done == 0 or "Socket errors" in output:
             sys.exit(f"OpenStack Placement fails under wrk:\n{output}")
         after = self.cpu()
-        done = int(re.search(r"(\d+) requests in", output)[1])
         used = {who: after[who] - before[who] for who in after}
         used["client"] = usage.ru_utime + usage.ru_stime
-        return {"done": done, "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]),
+        return {"done": done, "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]) * done / answered,
                 "median_us": microseconds(re.search(r"^\s*50%\s+(\S+)", output, re.M)[1]),
                 "cpu_us": {who: round(1e6 * seconds_used / max(done, 1), 1) for who, seconds_used in used.items()}}
 
