@@ -24,6 +24,8 @@ namespace berth::bench {
 namespace {
 
 constexpr int kMessageBytesMax = 64 << 20;
+// To wake more often would cost the cores more than the calls: what is due meanwhile waits so long.
+constexpr absl::Duration kTick = absl::Microseconds(500);
 
 using Reader = grpc::ClientAsyncResponseReader<grpc::ByteBuffer>;
 
@@ -85,9 +87,11 @@ class Loop {
     while (queue_.Next(&tag, &ok)) {
       const absl::Time now = absl::Now();
       const std::lock_guard<std::mutex> lock(mutex_);
-      --in_flight_;
       Slot& slot = *static_cast<Slot*>(tag);
-      if (!GoOn(slot, now)) idle_.push_back(&slot);
+      if (!GoOn(slot, now)) {
+        --in_flight_;
+        idle_.push_back(&slot);
+      }
       if (options_.rate <= 0) StartIdle();
       // Whom nothing keeps waiting is not woken: that would cost more than all else here.
       if (in_flight_ == 0 || all_busy_) changed_.notify_one();
@@ -97,34 +101,41 @@ class Loop {
   void StartIdle() {
     while (!idle_.empty() && MayStart()) {
       const std::string request = options_.request(started_);
-      Start(absl::Now(), request);
+      Call(Take(absl::Now()), options_.method, request);
     }
   }
 
   // The queue's own time-outs would not do: they are milliseconds, rounded up.
   void StartWhenDue(std::unique_lock<std::mutex>& lock) {
     prctl(PR_SET_TIMERSLACK, 1);
+    absl::Time woke = begun_;
     while (MayStart()) {
       const absl::Time due = Due(started_);
       const std::string request = options_.request(started_);
-      if (const absl::Duration early = due - absl::Now(); early > absl::ZeroDuration()) {
+      if (due > absl::Now()) {
+        woke = std::max(due, woke + kTick);
         lock.unlock();
-        absl::SleepFor(early);
+        absl::SleepFor(woke - absl::Now());
         lock.lock();
       }
       all_busy_ = idle_.empty();
       changed_.wait(lock, [this] { return !idle_.empty(); });
       all_busy_ = false;
-      if (MayStart()) Start(due, request);
+      if (!MayStart()) return;
+      Slot& slot = Take(due);
+      lock.unlock();
+      Call(slot, options_.method, request);
+      lock.lock();
     }
   }
 
-  void Start(absl::Time begun, const std::string& request) {
+  Slot& Take(absl::Time begun) {
     Slot& slot = *idle_.back();
     idle_.pop_back();
     slot.number = started_++;
     slot.begun = begun;
-    Call(slot, options_.method, request);
+    ++in_flight_;
+    return slot;
   }
 
   void Call(Slot& slot, const std::string& method, const std::string& bytes) {
@@ -136,7 +147,6 @@ class Loop {
     slot.reader = slot.stub->PrepareUnaryCall(&*slot.context, method, request, &queue_);
     slot.reader->StartCall();
     slot.reader->Finish(&slot.reply, &slot.status, &slot);
-    ++in_flight_;
   }
 
   // Judges the answer that is there since `now`. Whether the operation has begun a further call.
