@@ -3,8 +3,8 @@
 // Requests and replies are bytes, so that the load costs as little as it can of the cores that it
 // shares with what it measures: one thread receives all of it and begins what comes next. A call's
 // time runs from its start until its reply is there, before anybody looks into it. At a given rate
-// another thread begins them, each when it is due, and its time runs from there: who has to wait
-// because others are slow waits, too.
+// another thread begins them, half a millisecond at most after they are due, and a call's time runs
+// from when it was due: who has to wait because others are slow waits, too.
 #ifndef BERTH_TESTS_BENCH_CLOSED_LOOP_H_
 #define BERTH_TESTS_BENCH_CLOSED_LOOP_H_
 

@@ -114,6 +114,31 @@ TEST(Schema, RequestPartitionsComeAndGo) {
   EXPECT_EQ(partitions(),
             "request_2026010211 request_2026010212 request_2026010311 request_2026010312 "
             "request_default");
+  // Only added to, and gone after a day.
+  EXPECT_EQ(QueryOne(*database,
+                     "SELECT count(*) FROM pg_class WHERE relname ~ '^request_[0-9]+$' AND "
+                     "reloptions = '{autovacuum_enabled=false}'"),
+            "4");
+}
+
+// An operator's own work on a table stops no release from starting.
+TEST(Schema, ATableThatIsNotToBeHadKeepsItsStatistics) {
+  const std::string url = NewDatabase();
+  auto database = ConnectOrDie(url);
+  auto other = ConnectOrDie(url);
+  ASSERT_TRUE(database
+                  ->Run("DELETE FROM ledger_schema WHERE version = 6; "
+                        "ALTER TABLE log ALTER revision SET STATISTICS 100; "
+                        "ALTER TABLE provider ALTER id SET STATISTICS 100",
+                        nullptr)
+                  .ok());
+  ASSERT_TRUE(other->Run("BEGIN; LOCK TABLE log IN SHARE UPDATE EXCLUSIVE MODE", nullptr).ok());
+  ASSERT_EQ(BringUpToDate(*database), absl::OkStatus());
+  const char kTargets[] =
+      "SELECT string_agg(attrelid::regclass || ' ' || attstattarget, ', ' ORDER BY attname) FROM "
+      "pg_attribute WHERE attrelid = 'log'::regclass AND attname = 'revision' OR "
+      "attrelid = 'provider'::regclass AND attname = 'id'";
+  EXPECT_EQ(QueryOne(*database, kTargets), "provider 10, log 100");
 }
 
 TEST(Schema, MicrosecondsSurviveTheTrip) {
