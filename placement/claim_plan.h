@@ -18,8 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "placement/command.h"
+#include "placement/outcome.h"
 #include "placement/refusal.h"
-#include "placement/rules.h"
 #include "placement/state.h"
 
 namespace berth::placement {

@@ -8,25 +8,6 @@
 #include "placement/refusal.h"
 
 namespace berth::placement {
-namespace {
-
-constexpr absl::Duration kRetryAfter = absl::Milliseconds(200);
-
-}  // namespace
-
-Decision OnlyStatus(absl::Status status) {
-  Decision decision;
-  decision.status = std::move(status);
-  return decision;
-}
-
-absl::Status OutcomeUnknown() {
-  return absl::DeadlineExceededError("the outcome is unknown: ask by request id");
-}
-
-absl::Status NotDone(absl::string_view why) {
-  return Refuse(absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE", why, {}, kRetryAfter);
-}
 
 absl::Status WhyNotBegin(const Pending& pending, absl::Time now) {
   if (pending.cancelled && *pending.cancelled) {

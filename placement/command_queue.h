@@ -77,13 +77,6 @@ class CommandQueue {
   bool nudged_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// A decision that is nothing but `status`.
-Decision OnlyStatus(absl::Status status);
-// The outcome is unknown: kDeadlineExceeded without a reason.
-absl::Status OutcomeUnknown();
-// Nothing was done, with a hint when to come again.
-absl::Status NotDone(absl::string_view why);
-
 }  // namespace berth::placement
 
 #endif  // BERTH_PLACEMENT_COMMAND_QUEUE_H_

@@ -1,6 +1,6 @@
 #include "placement/condition.h"
 
-#include "placement/command_queue.h"
+#include "placement/decision.h"
 #include "placement/refusal.h"
 
 namespace berth::placement {

@@ -5,10 +5,11 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "placement/change.h"
 #include "placement/command.h"
-#include "placement/rules.h"
+#include "placement/outcome.h"
 #include "placement/types.h"
 
 namespace berth::placement {
@@ -23,6 +24,13 @@ struct Decision {
   absl::Time decided_at;  // by the ledger's clock
   bool replayed = false;  // an answer that was kept under the request id
 };
+
+// A decision that is nothing but `status`.
+Decision OnlyStatus(absl::Status status);
+// The outcome is unknown: kDeadlineExceeded without a reason.
+absl::Status OutcomeUnknown();
+// Nothing was done, with a hint when to come again.
+absl::Status NotDone(absl::string_view why);
 
 }  // namespace berth::placement
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "placement/command_queue.h"
+#include "placement/decision.h"
 #include "placement/log_codec.h"
 #include "placement/refusal.h"
 #include "placement/rows.h"

@@ -5,7 +5,6 @@
 #include "placement/primary.h"
 #include "placement/rows.h"
 #include "placement/rows_load.h"
-#include "placement/sql_call.h"
 
 namespace berth::placement {
 namespace {
@@ -16,32 +15,27 @@ constexpr absl::Duration kHorizonAge = absl::Seconds(5);
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Database>> Follower::Open(Which which) {
-  const absl::string_view purpose =
-      which == Which::kLog ? "berth-placement follower" : "berth-placement heartbeat";
+absl::StatusOr<std::shared_ptr<Database>> Follower::Open() {
   {
     const MutexLock lock(&mutex_);
-    std::shared_ptr<Database>& database = which == Which::kLog ? database_ : heartbeat_;
-    if (database && !database->broken()) return database;
-    database.reset();
+    if (database_ && !database_->broken()) return database_;
+    database_.reset();
   }
-  auto opened = ConnectToPrimary(database_url_, purpose);
+  auto opened = ConnectToPrimary(database_url_, "berth-placement follower");
   if (!opened.ok()) return opened.status();
   const MutexLock lock(&mutex_);
-  std::shared_ptr<Database>& database = which == Which::kLog ? database_ : heartbeat_;
-  database = *std::move(opened);
-  return database;
+  database_ = *std::move(opened);
+  return database_;
 }
 
 void Follower::Watch(absl::Duration limit) {
   const MutexLock lock(&mutex_);
   if (database_) database_->ShutIfSlow(limit);
-  if (heartbeat_) heartbeat_->ShutIfSlow(limit);
 }
 
 absl::StatusOr<int> Follower::Follow() {
   const MutexLock following(&following_);
-  const absl::StatusOr<std::shared_ptr<Database>> database = Open(Which::kLog);
+  const absl::StatusOr<std::shared_ptr<Database>> database = Open();
   if (!database.ok()) return database.status();
   const absl::Duration began = publisher_->BootTime();
   const absl::StatusOr<CatchUpStep> step = CatchUp(**database, *publisher_, kRowsAtOnce);
@@ -90,30 +84,6 @@ absl::Status Follower::Reload(Database& database) {
   // Where this process waited for a new epoch, an operator has begun it at another one.
   condition_->recovery_required = false;
   return absl::OkStatus();
-}
-
-absl::Status Follower::WriteHeartbeat(
-    const std::string& process, const std::vector<std::pair<std::string, absl::Time>>& heard) {
-  SqlArray services;
-  SqlArray times;
-  for (const auto& [service, time] : heard) {
-    services.AddText(service);
-    times.AddText(absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone()));
-  }
-  Statement sql;
-  sql.Append("INSERT INTO heartbeat (process, written_at, service, heard_at) VALUES (");
-  sql.AppendValue(process);
-  sql.Append(", now(), ");
-  services.AppendTo(&sql);
-  sql.Append(", ");
-  times.AppendTo(&sql);
-  sql.Append(
-      ") ON CONFLICT (process) DO UPDATE SET written_at = excluded.written_at, "
-      "service = excluded.service, heard_at = excluded.heard_at");
-  const MutexLock beating(&beating_);
-  const absl::StatusOr<std::shared_ptr<Database>> database = Open(Which::kHeartbeat);
-  if (!database.ok()) return database.status();
-  return (*database)->RunPrepared("", sql, nullptr);
 }
 
 }  // namespace berth::placement

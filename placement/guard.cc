@@ -1,7 +1,6 @@
 #include "placement/guard.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -86,21 +85,6 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
-}
-
-Outcome PutProvider(ProviderConfig config, ProviderId root) {
-  Outcome outcome;
-  auto shared = std::make_shared<const ProviderConfig>(std::move(config));
-  outcome.result.providers.push_back({shared, root});
-  outcome.changes.push_back(ProviderPut{std::move(shared)});
-  return outcome;
-}
-
-Outcome KeepProvider(const ProviderPlace& place) {
-  Outcome outcome;
-  outcome.result.providers.push_back(
-      {place.tree->shape->configs[place.position], place.tree->root_id()});
-  return outcome;
 }
 
 std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id) {

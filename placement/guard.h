@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "placement/refusal.h"
-#include "placement/rules.h"
 #include "placement/state.h"
 
 namespace berth::placement {
@@ -45,12 +44,6 @@ absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name)
 // (P-46).
 absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
                                                    const std::vector<std::string>& names);
-
-// `config` in place of what stands, with `root` as the answer's: the last line of the ladders that
-// change one provider.
-Outcome PutProvider(ProviderConfig config, ProviderId root);
-// The answer of a command that leaves the provider at `place` as it is.
-Outcome KeepProvider(const ProviderPlace& place);
 
 // The provider that has `name` and is not `id`, if there is one (P-11).
 std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id);

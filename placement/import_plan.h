@@ -21,7 +21,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "placement/command.h"
-#include "placement/rules.h"
+#include "placement/outcome.h"
 #include "placement/state.h"
 
 namespace berth::placement {

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "placement/form.h"
+#include "placement/outcome.h"
 #include "placement/provider.h"
-#include "placement/rules.h"
 #include "placement/state.h"
 
 namespace berth::placement {

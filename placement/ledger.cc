@@ -200,11 +200,6 @@ void Ledger::Watchdog() { impl_->Watchdog(); }
 absl::Status Ledger::StartEpoch(const EpochStart& start) { return impl_->StartEpoch(start); }
 absl::StatusOr<LossPtr> Ledger::FindLoss() { return impl_->FindLoss(); }
 
-absl::Status Ledger::WriteHeartbeat(const std::string& process,
-                                    const std::vector<std::pair<std::string, absl::Time>>& heard) {
-  return impl_->follower().WriteHeartbeat(process, heard);
-}
-
 Feed& Ledger::feed() { return impl_->publisher().feed(); }
 LedgerHealth Ledger::health() const { return impl_->health(); }
 void Ledger::Stop(absl::Time settle_until) { impl_->Stop(settle_until); }

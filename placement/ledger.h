@@ -98,11 +98,6 @@ class Ledger {
   // the tables, unless it has read them at that revision already.
   absl::StatusOr<LossPtr> FindLoss();
 
-  // Writes this process's heartbeat row: the services whose streams it holds and when it last heard
-  // each. Not a command; over a connection of its own. The caller does so every 10 s.
-  absl::Status WriteHeartbeat(const std::string& process,
-                              const std::vector<std::pair<std::string, absl::Time>>& heard);
-
   Feed& feed();
   LedgerHealth health() const;
 

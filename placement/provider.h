@@ -9,11 +9,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "placement/persistent_map.h"
 #include "placement/types.h"
 
 namespace berth::placement {
@@ -42,8 +40,6 @@ struct ProviderConfig {
   bool HasTrait(TraitId trait) const;
   bool IsMemberOf(AggregateId aggregate) const;
 };
-
-using ConsumerSet = PersistentMap<ConsumerId, std::monostate>;
 
 }  // namespace berth::placement
 

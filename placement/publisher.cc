@@ -1,15 +1,14 @@
 #include "placement/publisher.h"
 
-#include <time.h>
-
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "placement/check.h"
-#include "placement/command_queue.h"
+#include "placement/decision.h"
 #include "placement/lost_revision.h"
 #include "placement/refusal.h"
+#include <time.h>
 
 namespace berth::placement {
 namespace {

@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "placement/command.h"
 #include "placement/fleet_node.h"
-#include "placement/rules.h"
+#include "placement/outcome.h"
 #include "placement/state.h"
 
 namespace berth::placement {

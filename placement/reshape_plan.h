@@ -17,8 +17,8 @@
 #include "absl/status/status.h"
 #include "placement/claim_plan.h"
 #include "placement/command.h"
+#include "placement/outcome.h"
 #include "placement/refusal.h"
-#include "placement/rules.h"
 #include "placement/state.h"
 
 namespace berth::placement {

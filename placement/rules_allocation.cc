@@ -3,9 +3,9 @@
 
 #include "placement/allocation_form.h"
 #include "placement/claim_plan.h"
+#include "placement/claims.h"
 #include "placement/form.h"
 #include "placement/guard.h"
-#include "placement/rules.h"
 
 namespace berth::placement {
 namespace {

@@ -7,7 +7,7 @@
 #include "placement/claim_form.h"
 #include "placement/claim_plan.h"
 #include "placement/claim_search.h"
-#include "placement/rules.h"
+#include "placement/claims.h"
 
 namespace berth::placement {
 namespace {

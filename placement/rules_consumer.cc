@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "placement/allocation_form.h"
 #include "placement/claim_plan.h"
+#include "placement/claims.h"
 #include "placement/form.h"
 #include "placement/guard.h"
-#include "placement/rules.h"
 
 namespace berth::placement {
 namespace {

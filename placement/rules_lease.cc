@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "placement/claim_plan.h"
+#include "placement/claims.h"
 #include "placement/guard.h"
 #include "placement/lease.h"
-#include "placement/rules.h"
 
 namespace berth::placement {
 namespace {

@@ -17,13 +17,17 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "placement/counted.h"
+#include "placement/persistent_map.h"
 #include "placement/provider.h"
 
 namespace berth::placement {
+
+using ConsumerSet = PersistentMap<ConsumerId, std::monostate>;
 
 struct TreeShape {
   absl::InlinedVector<std::shared_ptr<const ProviderConfig>, 1> configs;

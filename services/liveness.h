@@ -17,17 +17,9 @@
 #include "absl/time/time.h"
 #include "placement/command.h"
 #include "placement/mutex.h"
-#include "placement/state.h"
+#include "services/wire_fleet.h"
 
 namespace berth::services {
-
-// What this process knows of one service.
-struct Heard {
-  placement::Uuid incarnation;
-  absl::Time at;
-  int64_t count = 0;         // of beats
-  bool stale_audit = false;  // as its last beat said (T-293)
-};
 
 // What a beat says of its service.
 struct Beat {

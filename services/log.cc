@@ -65,6 +65,16 @@ std::string TextOf(const LogValue& value) {
 
 }  // namespace
 
+LogFormat LogFormatOf(absl::string_view name) {
+  return name == "text" ? LogFormat::kText : LogFormat::kJson;
+}
+
+LogLevel LogLevelOf(absl::string_view name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
+}
+
 void StartLog(LogFormat format, LogLevel level_min) {
   settings.format = format;
   settings.level_min = level_min;

@@ -18,6 +18,10 @@ namespace berth::services {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogFormat { kText, kJson };
 
+// The value of a setting: "text", else JSON; "debug", "warning", "error", else information.
+LogFormat LogFormatOf(absl::string_view name);
+LogLevel LogLevelOf(absl::string_view name);
+
 using LogValue = std::variant<std::string, int64_t, double, bool>;
 using LogField = std::pair<absl::string_view, LogValue>;
 

@@ -115,16 +115,6 @@ ServerOptions ServerOptionsOf(const PlacementOptions& options) {
                        .drain_max = options.drain_max};
 }
 
-LogFormat LogFormatOf(const std::string& name) {
-  return name == "text" ? LogFormat::kText : LogFormat::kJson;
-}
-
-LogLevel LogLevelOf(const std::string& name) {
-  if (name == "debug") return LogLevel::kDebug;
-  if (name == "warning") return LogLevel::kWarning;
-  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
-}
-
 std::string DefaultStateDirectory() {
   if (geteuid() == 0) return "/var/lib/berth-placement";
   const char* state_home = std::getenv("XDG_STATE_HOME");

@@ -50,8 +50,6 @@ void AddPlacementOptions(PlacementOptions* options, Config* config);
 absl::Status CheckPlacementOptions(const PlacementOptions& options);
 
 ServerOptions ServerOptionsOf(const PlacementOptions& options);
-LogFormat LogFormatOf(const std::string& name);
-LogLevel LogLevelOf(const std::string& name);
 
 // /var/lib/berth-placement for root, else under the user's state home.
 std::string DefaultStateDirectory();

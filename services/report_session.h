@@ -19,7 +19,6 @@
 #include "placement/ledger.h"
 #include "placement/mutex.h"
 #include "services/report_sessions.h"
-#include "services/tracker_stream.h"
 #include "services/wire_report.h"
 
 namespace berth::services {

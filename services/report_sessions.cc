@@ -27,6 +27,8 @@ constexpr size_t kTurnsMax = 256;  // of one tick
 // that tells it. The rest of the down time is patience.
 constexpr int kBeatsInDownTime = 6;
 constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
+// A call to the database for heartbeats that lasts longer is made to fail.
+constexpr absl::Duration kHeartbeatCallMax = absl::Seconds(5);
 
 absl::Status ComeBack() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
@@ -46,8 +48,7 @@ ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
     : ledger_(ledger),
       workers_(workers),
       heartbeat_interval_(std::min(service_down_time / kBeatsInDownTime, kHeartbeatMax)),
-      process_(placement::Uuid::Random().ToString()),
-      heartbeats_(database_url, process_),
+      heartbeats_(database_url, placement::Uuid::Random().ToString()),
       liveness_(service_down_time),
       slots_(kSnapshotsMax, kSnapshotWithin) {
   {
@@ -191,6 +192,7 @@ void ReportSessions::MarkDown(const std::vector<placement::MarkService>& turns) 
 }
 
 void ReportSessions::Tick(absl::Time now) {
+  heartbeats_.ShutIfSlow(kHeartbeatCallMax);
   const placement::StatePtr state = ledger_->Newest();
   Liveness::TurnList turns = liveness_.Turns(*state, now, kTurnsMax);
   for (placement::MarkService& turn : turns.up) Mark(std::move(turn));
@@ -218,7 +220,7 @@ void ReportSessions::Tick(absl::Time now) {
 }
 
 void ReportSessions::WriteHeartbeat() {
-  const absl::Status written = ledger_->WriteHeartbeat(process_, liveness_.All());
+  const absl::Status written = heartbeats_.Write(liveness_.All());
   if (!written.ok()) {
     Log(LogLevel::kWarning, "the heartbeat could not be written",
         {{"detail", std::string(written.message())}});

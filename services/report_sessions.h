@@ -16,22 +16,46 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "berth/placement/v1/report.pb.h"
 #include "placement/feed.h"
+#include "placement/heartbeats.h"
 #include "placement/ledger.h"
 #include "placement/mutex.h"
-#include "services/heartbeats.h"
 #include "services/liveness.h"
 #include "services/metrics.h"
 #include "services/snapshot_slots.h"
-#include "services/tracker_stream.h"
 #include "services/workers.h"
 
 namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
+
+// A tracker at the other end of a stream, as the registry of all streams sees it.
+// Implementations are thread-safe; none of the calls blocks or calls back.
+class TrackerStream {
+ public:
+  virtual ~TrackerStream() = default;
+
+  // Who it is, and the nodes that its Hello named. They stay while it is attached.
+  virtual const Liveness::Key& key() const = 0;
+  virtual placement::Uuid incarnation() const = 0;
+  virtual std::vector<placement::ProviderId> node_ids() const = 0;
+
+  // A committed command touched the tree of `node`; its service; anything at all.
+  virtual void Touch(placement::ProviderId node, const placement::FeedCommand& command) = 0;
+  virtual void TouchService() = 0;
+  virtual void TouchAll() = 0;
+  // Has a worker tell what is to be pushed, if anything is.
+  virtual void FlushPushes() = 0;
+
+  virtual void OrderSnapshot(placement::ProviderId node) = 0;
+  virtual void OrderAudit(const std::string& order_id, placement::ProviderId node) = 0;
+  // Ends the stream once what is being written is out. Idempotent.
+  virtual void End(const absl::Status& status) = 0;
+};
 
 class ReportSessions {
  public:
@@ -102,8 +126,7 @@ class ReportSessions {
   placement::Ledger* const ledger_;
   Workers* const workers_;
   const absl::Duration heartbeat_interval_;
-  const std::string process_;
-  const Heartbeats heartbeats_;
+  placement::Heartbeats heartbeats_;
   Liveness liveness_;
   int64_t feed_handle_ = 0;
   std::atomic<bool> following_{false};

@@ -2,14 +2,15 @@
 #ifndef BERTH_SERVICES_WIRE_FLEET_H_
 #define BERTH_SERVICES_WIRE_FLEET_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "berth/placement/v1/fleet.pb.h"
 #include "berth/placement/v1/node.pb.h"
 #include "placement/command.h"
-#include "services/liveness.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 
@@ -17,6 +18,14 @@ namespace berth::services {
 
 using ServicePtr = std::shared_ptr<const placement::ServiceRecord>;
 using NodePtr = std::shared_ptr<const placement::NodeRecord>;
+
+// What this process knows of one service.
+struct Heard {
+  placement::Uuid incarnation;
+  absl::Time at;
+  int64_t count = 0;         // of beats
+  bool stale_audit = false;  // as its last beat said (T-293)
+};
 
 // Fail with INVALID_FIELD, then SERVICE_NOT_FOUND or NODE_NOT_FOUND.
 absl::StatusOr<ServicePtr> FindServiceByUuid(const placement::State& state, absl::string_view text);

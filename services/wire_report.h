@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/report.pb.h"
 #include "placement/command.h"
-#include "placement/ledger.h"
+#include "placement/decision.h"
 #include "services/liveness.h"
 #include "services/wire_form.h"
 

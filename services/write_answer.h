@@ -4,7 +4,8 @@
 #ifndef BERTH_SERVICES_WRITE_ANSWER_H_
 #define BERTH_SERVICES_WRITE_ANSWER_H_
 
-#include "placement/ledger.h"
+#include "placement/decision.h"
+#include "placement/state.h"
 
 namespace berth::services {
 

@@ -298,20 +298,5 @@ TEST(Ledger, OldStatesAreFreed) {
   EXPECT_TRUE(old.expired());
 }
 
-TEST(Ledger, HeartbeatsAreRowsOfTheirOwn) {
-  const std::string url = NewDatabase();
-  LedgerRunner runner(OptionsFor(url));
-  const auto write = [&](int64_t second) {
-    return runner.ledger().WriteHeartbeat("p1",
-                                          {{"host/berth-tracker", absl::FromUnixSeconds(second)}});
-  };
-  ASSERT_EQ(write(100), absl::OkStatus());
-  ASSERT_EQ(write(200), absl::OkStatus());
-  EXPECT_EQ(QueryOne(*ConnectOrDie(url),
-                     "SELECT process || ' ' || service[1] || ' ' || extract(epoch FROM "
-                     "heard_at[1])::int FROM heartbeat"),
-            "p1 host/berth-tracker 200");
-}
-
 }  // namespace
 }  // namespace berth::placement
