@@ -1,7 +1,6 @@
 #include "placement/allocation_form.h"
 
 #include "placement/catalog.h"
-#include "placement/lease.h"
 
 namespace berth::placement {
 namespace {

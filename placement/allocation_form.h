@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "placement/command.h"
 #include "placement/form.h"
 
@@ -45,6 +46,17 @@ void EachOnce(Form& form, absl::string_view key, const std::string& field, const
     form.Fault(kDuplicateParameter, field, absl::StrCat("name ", ids[i].ToString(), " twice"),
                {{std::string(key), ids[i].ToString()}});
   }
+}
+
+// A fault unless `lease` is 1 s to 24 h.
+inline void LeaseField(Form& form, const std::string& field, absl::Duration lease) {
+  if (lease >= absl::Seconds(1) && lease <= absl::Hours(24)) return;
+  form.Fault(kInvalidField, field, "must be 1 s to 24 h");
+}
+
+// When a lease that begins now ends: times are kept in whole microseconds.
+inline absl::Time LeaseEnd(absl::Time now, absl::Duration lease) {
+  return absl::FromUnixMicros(absl::ToUnixMicros(now + lease));
 }
 
 }  // namespace berth::placement

@@ -65,7 +65,7 @@ class AnchorSearch {
   const TreePtr& anchor() const { return *anchor_; }
 
  private:
-  // anchor_domain.cc: which servers there are, and what each can serve by itself.
+  // Which servers there are, and what each can serve by itself.
   void ListServers(const std::vector<const SharingProvider*>& foreign);
   bool FillDomains();
   bool ServesAlone(const Server& server, const PlannedGroup& group) const;
@@ -84,7 +84,7 @@ class AnchorSearch {
   bool Allows(int slot, int server) const;
   bool StandsApart(int slot, int server) const;
 
-  // anchor_spread.cc: classes that several providers share.
+  // Classes that several providers share.
   bool AdvanceShare(int slot);
   Amount MostOf(const SlotDemand& demand, int server) const;
   bool CanServeShare(const Server& server, const SlotDemand& demand) const;

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "placement/allocation_form.h"
 #include "placement/check.h"
-#include "placement/lease.h"
 #include "placement/refusal.h"
 
 namespace berth::placement {

@@ -12,7 +12,7 @@
 #include "placement/check.h"
 #include "placement/fleet_node.h"
 #include "placement/guard.h"
-#include "placement/lease.h"
+#include "placement/allocation_form.h"
 
 namespace berth::placement {
 namespace {

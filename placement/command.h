@@ -16,7 +16,6 @@
 
 #include "absl/time/time.h"
 #include "placement/candidate.h"
-#include "placement/candidate_request.h"
 #include "placement/fleet.h"
 #include "placement/tree.h"
 #include "placement/types.h"

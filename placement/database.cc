@@ -1,13 +1,7 @@
 #include "placement/database.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <array>
 #include <exception>
-#include <pqxx/pqxx>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -19,6 +13,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "placement/check.h"
+#include <fcntl.h>
+#include <pqxx/pqxx>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 namespace berth::placement {
 namespace {
@@ -288,6 +287,17 @@ void Database::ShutIfSlow(absl::Duration limit) {
 std::string SqlStateOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kSqlStatePayload);
   return payload ? std::string(*payload) : std::string();
+}
+
+absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& url,
+                                                           absl::string_view purpose) {
+  absl::StatusOr<std::unique_ptr<Database>> database = Database::Connect(url, purpose);
+  if (!database.ok()) return database;
+  QueryRows rows;
+  const absl::Status status = (*database)->Run("SELECT pg_is_in_recovery()", &rows);
+  if (!status.ok()) return absl::UnavailableError(status.message());
+  if (rows.Bool(0, 0)) return absl::UnavailableError("the database is a standby");
+  return database;
 }
 
 }  // namespace berth::placement

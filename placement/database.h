@@ -103,6 +103,11 @@ class Database {
 // The SQLSTATE that came with a failure of Database::Run, or empty.
 std::string SqlStateOf(const absl::Status& status);
 
+// As Database::Connect; also kUnavailable where the server is a standby: one that lags would look
+// like a database that went back in time.
+absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& url,
+                                                           absl::string_view purpose);
+
 }  // namespace berth::placement
 
 #endif  // BERTH_PLACEMENT_DATABASE_H_

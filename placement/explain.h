@@ -3,7 +3,7 @@
 #define BERTH_PLACEMENT_EXPLAIN_H_
 
 #include "absl/status/statusor.h"
-#include "placement/candidate_request.h"
+#include "placement/candidate.h"
 #include "placement/explanation.h"
 #include "placement/search_budget.h"
 #include "placement/state.h"

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/catch_up.h"
-#include "placement/primary.h"
+#include "placement/database.h"
 #include "placement/rows.h"
 #include "placement/rows_load.h"
 

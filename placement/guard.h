@@ -48,6 +48,10 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
 // The provider that has `name` and is not `id`, if there is one (P-11).
 std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id);
 
+// Fails with kOutOfRange / EPOCH_UNKNOWN, then kFailedPrecondition / REVISION_LOST; OK where the
+// ledger that stands at `newest` has passed `wanted` or may get there.
+absl::Status CheckRevision(const State& newest, Revision wanted);
+
 }  // namespace berth::placement
 
 #endif  // BERTH_PLACEMENT_GUARD_H_

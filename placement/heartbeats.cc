@@ -1,7 +1,7 @@
 #include "placement/heartbeats.h"
 
 #include "absl/strings/str_cat.h"
-#include "placement/primary.h"
+#include "placement/database.h"
 #include "placement/sql_call.h"
 #include "placement/statement.h"
 

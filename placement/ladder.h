@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "placement/anchor_search.h"
-#include "placement/candidate_request.h"
+#include "placement/candidate.h"
 #include "placement/explanation.h"
 #include "placement/search_plan.h"
 #include "placement/sharing.h"

@@ -9,7 +9,7 @@
 #include "placement/condition.h"
 #include "placement/follower.h"
 #include "placement/mutex.h"
-#include "placement/primary.h"
+#include "placement/database.h"
 #include "placement/publisher.h"
 #include "placement/refusal.h"
 #include "placement/rows.h"

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "placement/change.h"
 #include "placement/log.pb.h"
+#include "placement/scope.h"
 
 namespace berth::placement {
 
@@ -18,6 +19,10 @@ void EncodeId(const Uuid& uuid, ledger::v1::Id* out);
 Uuid DecodeId(const ledger::v1::Id& in);
 void EncodeProvider(const ProviderConfig& config, ledger::v1::Provider* out);
 std::shared_ptr<const ProviderConfig> DecodeProvider(const ledger::v1::Provider& in);
+
+void EncodeScope(const Scope& scope, ledger::v1::Scope* out);
+// False where `in` holds a kind of change that this release does not know.
+bool DecodeScope(const ledger::v1::Scope& in, Scope* out);
 
 }  // namespace berth::placement
 

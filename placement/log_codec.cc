@@ -7,7 +7,6 @@
 
 #include "placement/check.h"
 #include "placement/log_change.h"
-#include "placement/log_scope.h"
 
 namespace berth::placement {
 namespace {

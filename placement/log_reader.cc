@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/log_codec.h"
-#include "placement/primary.h"
+#include "placement/database.h"
 #include "placement/refusal.h"
 #include "placement/rows.h"
 

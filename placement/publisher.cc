@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/check.h"
 #include "placement/decision.h"
-#include "placement/lost_revision.h"
+#include "placement/guard.h"
 #include "placement/refusal.h"
 #include <time.h>
 

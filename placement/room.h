@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "placement/candidate_request.h"
+#include "placement/candidate.h"
 #include "placement/search_budget.h"
 #include "placement/state.h"
 

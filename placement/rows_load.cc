@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "placement/array_text.h"
+#include "placement/sql_call.h"
 #include "placement/change.h"
 #include "placement/rows.h"
 

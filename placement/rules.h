@@ -1,6 +1,6 @@
 // Rules: command + state -> changes or refusal. Pure: same state, command and context, same answer.
 //
-// One function per command, in rules_*.cc by noun, each a guard ladder in the order that the
+// One function per command, in a source per noun, each a guard ladder in the order that the
 // specification documents. A rule reads the state, never changes it, and has no effect when it
 // refuses.
 #ifndef BERTH_PLACEMENT_RULES_H_
@@ -18,39 +18,38 @@ namespace berth::placement {
 absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
                                const RuleContext& context);
 
-// rules_provider.cc
+// provider.cc
 absl::StatusOr<Outcome> Decide(const State&, const CreateProvider&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateProvider&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteProvider&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const SetProviderTraits&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const ClearProviderTraits&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const SetProviderAggregates&, const RuleContext&);
-// rules_inventory.cc
+// inventory.cc
 absl::StatusOr<Outcome> Decide(const State&, const SetInventories&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const CreateInventory&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateInventory&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteInventory&, const RuleContext&);
-// rules_catalog.cc
+// catalog.cc
 absl::StatusOr<Outcome> Decide(const State&, const CreateClass&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteClass&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const EnsureTrait&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteTrait&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const EnsureStandardNames&, const RuleContext&);
-// rules_reshape.cc
+// reshape.cc
 absl::StatusOr<Outcome> Decide(const State&, const Reshape&, const RuleContext&);
-// rules_topology.cc
+// topology.cc
 absl::StatusOr<Outcome> Decide(const State&, const ApplyTopology&, const RuleContext&);
-// rules_fleet.cc
+// fleet.cc
 absl::StatusOr<Outcome> Decide(const State&, const RegisterService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const MarkService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateService&, const RuleContext&);
-// rules_report.cc
+// report.cc
 absl::StatusOr<Outcome> Decide(const State&, const ApplyReport&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const RetireNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteNode&, const RuleContext&);
-// rules_ledger.cc
+// ledger.cc
 absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
-// rules_import.cc
 absl::StatusOr<Outcome> Decide(const State&, const ImportLedger&, const RuleContext&);
 
 }  // namespace berth::placement

@@ -1,6 +1,8 @@
 // Rules of the ledger as a whole.
 
 #include "absl/strings/str_cat.h"
+#include "placement/import_form.h"
+#include "placement/import_plan.h"
 #include "placement/refusal.h"
 #include "placement/rules.h"
 
@@ -23,6 +25,18 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
   Outcome outcome;
   if (command.format > present) outcome.changes.push_back(FormatRaised{command.format});
   return outcome;
+}
+
+// Form, INVALID_INVENTORY last; WRONG_LEDGER_STATE; then stage by stage as ImportPlan::Settle
+// refuses. What an import brings begins with generations of its own (P-5), and like every command
+// it does all of it or nothing.
+absl::StatusOr<Outcome> Decide(const State& state, const ImportLedger& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckImportForm(command); !status.ok()) return status;
+  ImportPlan plan(state, command, context);
+  if (absl::Status status = plan.CheckEmpty(); !status.ok()) return status;
+  if (absl::Status status = plan.Settle(); !status.ok()) return status;
+  return plan.MakeOutcome();
 }
 
 }  // namespace berth::placement

@@ -13,7 +13,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "placement/candidate.h"
-#include "placement/candidate_request.h"
 #include "placement/search_budget.h"
 #include "placement/state.h"
 

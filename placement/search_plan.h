@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "placement/candidate_request.h"
+#include "placement/candidate.h"
 #include "placement/constraint.h"
 #include "placement/state.h"
 

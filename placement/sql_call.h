@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "placement/check.h"
 #include "placement/statement.h"
 #include "placement/uuid.h"
 
@@ -54,6 +57,40 @@ class SqlCall {
   const absl::string_view function_;
   std::vector<SqlArray> columns_;
 };
+
+// The elements of `text`. REQUIRES: it is a flat array.
+inline std::vector<absl::string_view> ArrayElements(absl::string_view text) {
+  BERTH_CHECK(text.size() >= 2 && text.front() == '{' && text.back() == '}');
+  text = text.substr(1, text.size() - 2);
+  if (text.empty()) return {};
+  return absl::StrSplit(text, ',');
+}
+
+inline std::vector<int64_t> IntArray(absl::string_view text) {
+  std::vector<int64_t> values;
+  for (const absl::string_view element : ArrayElements(text)) {
+    BERTH_CHECK(absl::SimpleAtoi(element, &values.emplace_back()));
+  }
+  return values;
+}
+
+inline std::vector<double> DoubleArray(absl::string_view text) {
+  std::vector<double> values;
+  for (const absl::string_view element : ArrayElements(text)) {
+    BERTH_CHECK(absl::SimpleAtod(element, &values.emplace_back()));
+  }
+  return values;
+}
+
+inline std::vector<Uuid> UuidArray(absl::string_view text) {
+  std::vector<Uuid> values;
+  for (const absl::string_view element : ArrayElements(text)) {
+    const std::optional<Uuid> uuid = Uuid::Parse(element);
+    BERTH_CHECK(uuid.has_value());
+    values.push_back(*uuid);
+  }
+  return values;
+}
 
 }  // namespace berth::placement
 

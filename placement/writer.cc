@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "placement/catch_up.h"
-#include "placement/primary.h"
+#include "placement/database.h"
 #include "placement/schema.h"
 
 namespace berth::placement {

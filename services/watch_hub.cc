@@ -4,7 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
-#include "placement/lost_revision.h"
+#include "placement/guard.h"
 
 namespace berth::services {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "placement/candidate_request.h"
+#include "placement/candidate.h"
 #include "placement/command.h"
 #include "tests/oracle/subject.h"
 

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "placement/candidate_request.h"
+#include "placement/candidate.h"
 #include "placement/command.h"
 
 namespace berth::oracle {

@@ -1,4 +1,4 @@
-#include "placement/lost_revision.h"
+#include "placement/guard.h"
 
 #include <gtest/gtest.h>
 
