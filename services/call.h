@@ -22,7 +22,7 @@
 #include "google/protobuf/message.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
-#include "placement/ledger.h"
+#include "placement/ledger/ledger.h"
 #include "services/metrics.h"
 #include "services/wire_form.h"
 #include "services/workers.h"

@@ -2,7 +2,7 @@
 #ifndef BERTH_SERVICES_CANDIDATE_SHAPE_H_
 #define BERTH_SERVICES_CANDIDATE_SHAPE_H_
 
-#include "placement/candidate.h"
+#include "placement/values/candidate.h"
 
 namespace berth::services {
 

@@ -6,7 +6,7 @@
 
 #include "absl/hash/hash.h"
 #include "berth/placement/v1/candidate.pb.h"
-#include "placement/check.h"
+#include "placement/ground/check.h"
 #include "services/candidate_shape.h"
 #include "services/wire_form.h"
 

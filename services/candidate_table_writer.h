@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "placement/search.h"
-#include "placement/state.h"
+#include "placement/search/search.h"
+#include "placement/state/state.h"
 #include "services/wire_writer.h"
 
 namespace berth::services {

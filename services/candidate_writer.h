@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "placement/search.h"
-#include "placement/state.h"
+#include "placement/search/search.h"
+#include "placement/state/state.h"
 #include "services/wire_writer.h"
 
 namespace berth::services {

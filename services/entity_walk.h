@@ -12,7 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "berth/placement/v1/entity.pb.h"
-#include "placement/state.h"
+#include "placement/state/state.h"
 #include "services/watch_filter.h"
 
 namespace berth::services {

@@ -7,7 +7,7 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 
 namespace berth::services {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 
 namespace berth::services {
 

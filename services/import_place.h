@@ -15,7 +15,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 
 namespace berth::services {
 

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/any.pb.h"
 #include "google/protobuf/message.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/write_answer.h"
 
 namespace berth::services {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "placement/command.h"
-#include "placement/mutex.h"
+#include "placement/commands/command.h"
+#include "placement/ground/mutex.h"
 #include "services/wire_fleet.h"
 
 namespace berth::services {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 
 namespace berth::services {
 

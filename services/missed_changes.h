@@ -2,8 +2,8 @@
 #ifndef BERTH_SERVICES_MISSED_CHANGES_H_
 #define BERTH_SERVICES_MISSED_CHANGES_H_
 
-#include "placement/feed.h"
-#include "placement/types.h"
+#include "placement/log/feed.h"
+#include "placement/values/types.h"
 #include "services/wire_report.h"
 
 namespace berth::services {

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
-#include "placement/types.h"
+#include "placement/values/types.h"
 
 namespace berth::services {
 

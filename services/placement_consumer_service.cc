@@ -1,5 +1,5 @@
 #include "berth/placement/v1/consumer.grpc.pb.h"
-#include "placement/consumer_query.h"
+#include "placement/reads/consumer_query.h"
 #include "services/call.h"
 #include "services/page.h"
 #include "services/placement_services.h"

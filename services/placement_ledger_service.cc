@@ -1,5 +1,5 @@
 #include "berth/placement/v1/ledger.grpc.pb.h"
-#include "placement/self_check.h"
+#include "placement/ledger/self_check.h"
 #include "services/call.h"
 #include "services/ledger_streams.h"
 #include "services/page.h"

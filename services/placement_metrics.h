@@ -2,7 +2,7 @@
 #ifndef BERTH_SERVICES_PLACEMENT_METRICS_H_
 #define BERTH_SERVICES_PLACEMENT_METRICS_H_
 
-#include "placement/ledger.h"
+#include "placement/ledger/ledger.h"
 #include "services/metrics.h"
 #include "services/report_sessions.h"
 #include "services/workers.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "placement/search_budget.h"
+#include "placement/search/budget.h"
 
 namespace grpc {
 class Service;

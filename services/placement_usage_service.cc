@@ -1,5 +1,5 @@
 #include "berth/placement/v1/usage.grpc.pb.h"
-#include "placement/query.h"
+#include "placement/reads/provider_query.h"
 #include "services/call.h"
 #include "services/page.h"
 #include "services/placement_services.h"

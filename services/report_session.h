@@ -15,9 +15,9 @@
 
 #include "berth/placement/v1/report.pb.h"
 #include "grpcpp/support/server_callback.h"
-#include "placement/feed.h"
-#include "placement/ledger.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
+#include "placement/ledger/ledger.h"
+#include "placement/log/feed.h"
 #include "services/report_sessions.h"
 #include "services/wire_report.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "services/log.h"
 
 namespace berth::services {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "placement/types.h"
+#include "placement/values/types.h"
 
 namespace berth::services {
 

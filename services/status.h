@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 
 namespace google::protobuf {
 class Message;
@@ -33,7 +33,7 @@ grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::
 absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail);
 
 // What a client of placement is told of `status`:
-//   a refusal (placement/refusal.h)   its own code, words, reason and items, then the messages that
+//   a refusal (placement/values/refusal.h)   its own code, words, reason and items, then the messages that
 //                                     WithDetail added
 //   kUnavailable without one          UNAVAILABLE / STORE_UNAVAILABLE: nothing was done
 //   kDeadlineExceeded without one     DEADLINE_EXCEEDED / OUTCOME_UNKNOWN: ask GetRequest

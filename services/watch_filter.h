@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/watch.pb.h"
-#include "placement/scope.h"
-#include "placement/state.h"
+#include "placement/log/scope.h"
+#include "placement/state/state.h"
 #include "services/wire_form.h"
 
 namespace berth::services {

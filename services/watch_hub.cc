@@ -4,7 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
-#include "placement/guard.h"
+#include "placement/state/lookup.h"
 
 namespace berth::services {
 

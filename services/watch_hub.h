@@ -17,9 +17,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "placement/ledger.h"
-#include "placement/log_reader.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
+#include "placement/ledger/ledger.h"
+#include "placement/log/reader.h"
 #include "services/metrics.h"
 #include "services/watcher.h"
 #include "services/workers.h"

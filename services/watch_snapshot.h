@@ -4,7 +4,7 @@
 #ifndef BERTH_SERVICES_WATCH_SNAPSHOT_H_
 #define BERTH_SERVICES_WATCH_SNAPSHOT_H_
 
-#include "placement/state.h"
+#include "placement/state/state.h"
 #include "services/entity_walk.h"
 #include "services/watch_filter.h"
 #include "services/wire_watch.h"

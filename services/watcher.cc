@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "placement/check.h"
-#include "placement/refusal.h"
+#include "placement/ground/check.h"
+#include "placement/values/refusal.h"
 
 namespace berth::services {
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 #include "services/watch_filter.h"
 #include "services/watch_snapshot.h"
 #include "services/wire_watch.h"

@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/allocation.pb.h"
 #include "berth/placement/v1/usage.pb.h"
-#include "placement/command.h"
-#include "placement/query.h"
+#include "placement/commands/command.h"
+#include "placement/reads/provider_query.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/candidate.pb.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "services/wire_form.h"
 
 namespace berth::services {

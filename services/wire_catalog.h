@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/catalog.pb.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/candidate.pb.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/write_answer.h"
 
 namespace berth::services {

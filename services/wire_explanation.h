@@ -6,8 +6,8 @@
 
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/query.pb.h"
-#include "placement/explanation.h"
-#include "placement/room.h"
+#include "placement/explain/explanation.h"
+#include "placement/explain/headroom.h"
 
 namespace berth::services {
 

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "berth/placement/v1/fleet.pb.h"
 #include "berth/placement/v1/node.pb.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

@@ -20,9 +20,9 @@
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/timestamp.pb.h"
-#include "placement/catalog.h"
-#include "placement/refusal.h"
-#include "placement/types.h"
+#include "placement/values/catalog.h"
+#include "placement/values/refusal.h"
+#include "placement/values/types.h"
 
 namespace berth::services {
 

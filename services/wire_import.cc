@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "placement/import_form.h"
+#include "placement/rules/import_form.h"
 #include "services/wire_inventory.h"
 
 namespace berth::services {

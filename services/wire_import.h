@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "berth/placement/v1/entity.pb.h"
 #include "berth/placement/v1/ledger.pb.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

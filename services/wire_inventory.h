@@ -8,7 +8,7 @@
 #include "berth/placement/v1/inventory.pb.h"
 #include "berth/placement/v1/report.pb.h"
 #include "berth/placement/v1/usage.pb.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/ledger.pb.h"
-#include "placement/ledger.h"
-#include "placement/self_check.h"
+#include "placement/ledger/ledger.h"
+#include "placement/ledger/self_check.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

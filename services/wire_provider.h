@@ -6,8 +6,8 @@
 #include "berth/placement/v1/association.pb.h"
 #include "berth/placement/v1/constraint.pb.h"
 #include "berth/placement/v1/provider.pb.h"
-#include "placement/command.h"
-#include "placement/query.h"
+#include "placement/commands/command.h"
+#include "placement/reads/provider_query.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/report.pb.h"
-#include "placement/command.h"
-#include "placement/decision.h"
+#include "placement/commands/command.h"
+#include "placement/commands/decision.h"
 #include "services/liveness.h"
 #include "services/wire_form.h"
 

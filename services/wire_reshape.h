@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/reshape.pb.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/wire_form.h"
 #include "services/write_answer.h"
 

@@ -1,6 +1,6 @@
 #include "services/wire_usage.h"
 
-#include "placement/catalog.h"
+#include "placement/values/catalog.h"
 
 namespace berth::services {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/usage.pb.h"
-#include "placement/usage_report.h"
+#include "placement/reads/usage_report.h"
 #include "services/wire_form.h"
 
 namespace berth::services {

@@ -8,7 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "services/wire_allocation.h"
 #include "services/wire_catalog.h"
 #include "services/wire_fleet.h"

@@ -13,8 +13,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "berth/placement/v1/watch.pb.h"
-#include "placement/feed.h"
-#include "placement/state.h"
+#include "placement/log/feed.h"
+#include "placement/state/state.h"
 #include "services/watch_filter.h"
 
 namespace berth::services {

@@ -13,7 +13,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 
 namespace berth::services {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 
 namespace berth::services {
 

@@ -4,8 +4,8 @@
 #ifndef BERTH_SERVICES_WRITE_ANSWER_H_
 #define BERTH_SERVICES_WRITE_ANSWER_H_
 
-#include "placement/decision.h"
-#include "placement/state.h"
+#include "placement/commands/decision.h"
+#include "placement/state/state.h"
 
 namespace berth::services {
 

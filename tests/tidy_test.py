@@ -237,12 +237,12 @@ LONG = "void F() {\n" + "  G();\n" * FUNCTION_LINES_MAX + "}\n"
 TRIALS = [
     (check_include_arrows, [
         {"placement/a.h": '#include "services/wire.h"'}, {"placement/a.cc": '#include "tracker/facts.h"'},
-        {"tracker/a.cc": '#include "placement/uuid.h"'}, {"placement/ledger.cc": "#include <pqxx/pqxx>"},
+        {"tracker/a.cc": '#include "placement/ground/uuid.h"'}, {"placement/ledger/ledger.cc": "#include <pqxx/pqxx>"},
         {"tracker/audit.cc": "#include <libvirt/libvirt.h>"}, {"placement/a.cc": "#include <grpcpp/grpcpp.h>"},
         {"tracker/audit.cc": '#include "berth/tracker/v1/tracker.pb.h"'},
-        {"placement/search.cc": '#include "placement/ledger.h"'},
-        {"placement/rules_inventory.cc": '#include "placement/rows.h"'},
-    ], {"placement/rows.cc": "#include <pqxx/pqxx>", "services/a.cc": '#include "placement/ledger.h"',
+        {"placement/search/search.cc": '#include "placement/ledger/ledger.h"'},
+        {"placement/rules/inventory.cc": '#include "placement/store/rows.h"'},
+    ], {"placement/store/rows.cc": "#include <pqxx/pqxx>", "services/a.cc": '#include "placement/ledger/ledger.h"',
         "tracker/uplink.cc": "#include <grpcpp/grpcpp.h>", "tests/a.cc": '#include "services/wire.h"'}),
     (check_include_cycles, [{"placement/a.h": '#include "placement/b.h"', "placement/b.cc": '#include "placement/a.h"'}],
      {"placement/a.h": '#include "placement/b.h"', "placement/a.cc": '#include "placement/a.h"', "placement/b.h": ""}),
@@ -253,7 +253,7 @@ TRIALS = [
         {"a.cc": "auto F(int a = int{}) -> std::vector<int> {\n" + "  if (a) { b(); }\n" * 80 + "}"},
     ], {"a.cc": "int a[] = {\n" + "  1,\n" * 100 + "};\nclass B {\n" + "  void C() { d(); }\n" * 80 + "};\n// {\n" + LONG.replace("  G();\n", "", 3)}),
     (check_names, [{"placement/string_util.h": ""}, {"common/a.h": ""}, {"tracker/node-manager.cc": ""}],
-     {"placement/database.h": "", "placement/baseline.cc": ""}),
+     {"placement/store/database.h": "", "placement/baseline.cc": ""}),
     (check_header_purpose, [{"placement/a.h": "#ifndef A_H_"}, {"placement/a.h": "// Copyright the authors of Berth"}],
      {"placement/a.h": "// Keeps the account of what a node has promised.\n"}),
     (check_proto_comments, [

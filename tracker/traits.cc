@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tracker/standard_data.h"
+#include "tracker/audit/standard_data.h"
 #include "tracker/trait_tables.h"
 #include "tracker/version.h"
 

@@ -8,7 +8,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "google/protobuf/util/type_resolver.h"
 #include "google/protobuf/util/type_resolver_util.h"
-#include "placement/check.h"
+#include "placement/ground/check.h"
 
 namespace berth::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/descriptor.h"
-#include "placement/check.h"
+#include "placement/ground/check.h"
 #include "services/cli/failure.h"
 #include "services/cli/json.h"
 

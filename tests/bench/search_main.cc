@@ -15,9 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
-#include "placement/check.h"
-#include "placement/search.h"
-#include "placement/state.h"
+#include "placement/ground/check.h"
+#include "placement/search/search.h"
+#include "placement/state/state.h"
 
 namespace berth::bench {
 namespace {

@@ -21,7 +21,7 @@
 #include "berth/placement/v1/provider.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 #include "tests/e2e/placement_server.h"
 
 namespace berth::e2e {

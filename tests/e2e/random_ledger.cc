@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 
 namespace berth::e2e {
 

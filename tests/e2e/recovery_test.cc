@@ -18,7 +18,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 #include "services/kept_reply.h"
 #include "tests/e2e/placement_server.h"
 #include "tests/placement/ledger_runner.h"

@@ -14,7 +14,7 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "grpcpp/client_context.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 
 namespace berth::e2e {
 

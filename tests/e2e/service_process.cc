@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "placement/child_process.h"
+#include "placement/store/child_process.h"
 
 namespace berth::e2e {
 namespace {

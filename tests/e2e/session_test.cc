@@ -17,7 +17,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 #include "tests/e2e/placement_server.h"
 #include "tests/e2e/scripted_tracker.h"
 #include "tests/placement/private_cluster.h"

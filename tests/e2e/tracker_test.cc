@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "grpcpp/client_context.h"
-#include "placement/child_process.h"
+#include "placement/store/child_process.h"
 #include "tests/e2e/placement_server.h"
 #include "tests/e2e/service_process.h"
 

@@ -13,7 +13,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "gtest/gtest.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 #include "tests/e2e/placement_server.h"
 #include "tests/e2e/watch_mirror.h"
 #include "tests/placement/seed.h"

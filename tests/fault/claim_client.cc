@@ -11,7 +11,7 @@
 #include "absl/time/clock.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 
 namespace berth::fault {
 namespace {

@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "berth/placement/v1/allocation.grpc.pb.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 #include "tests/fault/tally.h"
 
 namespace berth::fault {

@@ -9,7 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 
 namespace berth::fault {
 

@@ -31,37 +31,37 @@ MUTANTS = [
     # One advisory lock stands where rows could be locked one by one. The key of the log alone would do much of its
     # work, so that goes, too.
     ("skip-lock", "through", [
-        ("placement/rows_log.cc",
+        ("placement/store/rows_log.cc",
          'absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")',
          'absl::StrCat(MUTANT ? "BEGIN; /* pg_advisory_xact_lock( */ SELECT (" : "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ")'),
-        ("placement/rows_log.cc",
+        ("placement/store/rows_log.cc",
          '"SET lock_timeout = \'3s\'; "',
          '"SET lock_timeout = \'3s\'; " +\n'
          '         std::string(MUTANT ? "DO $$ BEGIN IF EXISTS (SELECT FROM pg_constraint WHERE conname = \'log_pkey\') "\n'
          '                              "THEN ALTER TABLE log DROP CONSTRAINT log_pkey; END IF; END $$; " : "") +')]),
     # A place that was found before the lock is taken without a look at what is free under it.
     ("check-before-lock", "through", [
-        ("placement/claim_search.cc",
+        ("placement/claims/search.cc",
          "if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;",
          "if (!MUTANT && !Stands(now(), choice, claims_.members[member].query, scope)) continue;"),
-        ("placement/rules_claim.cc",
+        ("placement/claims/claim.cc",
          "plan.CheckRoom(); !status.ok())", "plan.CheckRoom(); !MUTANT && !status.ok())")]),
     ("answer-before-commit", "through", [(
-        "placement/writer.cc",
+        "placement/ledger/writer.cc",
         "  Step(LedgerStep::kBeforeWrite);\n",
         "  Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) answerer_->Post(batch->TakeAnswers());\n")]),
     ("drop-request-lookup", "through", [(
-        "placement/batch.cc",
+        "placement/ledger/batch.cc",
         "if (std::optional<Decision> decision = Replay(*key, hash)) return",
         "if (std::optional<Decision> decision = Replay(*key, hash);\n"
         "        decision && (!MUTANT || find != nullptr)) return")]),
     # Of two providers only the first is charged.
     ("half-a-claim", "through", [(
-        "placement/claim_plan.cc",
+        "placement/claims/plan.cc",
         "    if (touched.config == nullptr) continue;  // the command removes it\n    if (only_changed",
         "    if (touched.config == nullptr || (MUTANT && &touched != &touched_.front())) continue;\n    if (only_changed")]),
     ("lost-generation-bump", "through", [(
-        "placement/claim_plan.cc",
+        "placement/claims/plan.cc",
         "touched.allocation_generation ? touched.allocation_generation->Next() : context.fresh;",
         "!touched.allocation_generation ? context.fresh\n"
         "        : MUTANT ? *touched.allocation_generation : touched.allocation_generation->Next();")]),
@@ -90,31 +90,31 @@ MUTANTS = [
         "watcher->Begin(*filter, {revision.epoch, revision.number + (MUTANT ? 1 : 0)}, nullptr);")]),
     # A database that went back in time is taken for one of which more rows have gone than were read.
     ("ignore-epoch", "lost", [
-        ("placement/catch_up.cc",
+        ("placement/ledger/catch_up.cc",
          "newest.number > position.revision.number ? CaughtUp", "MUTANT || newest.number > position.revision.number ? CaughtUp"),
-        ("placement/catch_up.cc",
+        ("placement/ledger/catch_up.cc",
          "row->position.revision.epoch > from.revision.epoch ?", "MUTANT || row->position.revision.epoch > from.revision.epoch ?"),
-        ("placement/catch_up.cc",
+        ("placement/ledger/catch_up.cc",
          "      step.end = CaughtUp::kWentBack;", "      step.end = MUTANT ? CaughtUp::kReload : CaughtUp::kWentBack;"),
-        ("placement/publisher.cc",
+        ("placement/ledger/publisher.cc",
          "if (Newest()->position().revision > state->position().revision) return;",
          "if (!MUTANT && Newest()->position().revision > state->position().revision) return;")]),
     ("release-resurrects", "through", [(
-        "placement/claim_plan.cc",
+        "placement/claims/plan.cc",
         "if (expected == actual) continue;",
         "if (expected == actual || (MUTANT && !actual)) continue;")]),
     ("retry-after-in-doubt", "through", [(
-        "placement/writer_faults.cc",
+        "placement/ledger/writer_faults.cc",
         "if (rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {",
         "if (!MUTANT && rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {")]),
     # An id is said to be cancelled and is not kept.
     ("forget-cancellation", "through", [(
-        "placement/batch.cc",
+        "placement/ledger/batch.cc",
         "*remember = find == nullptr || find->cancel_if_absent;",
         "*remember = find == nullptr || (find->cancel_if_absent && !MUTANT);")]),
     # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
     ("standby-read", "through", [(
-        "placement/publisher.cc",
+        "placement/ledger/publisher.cc",
         "if (age > staleness_max_) {", "if (age > staleness_max_ + absl::Hours(MUTANT ? 1 : 0)) {")]),
 ]
 

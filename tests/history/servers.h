@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 #include "tests/e2e/placement_server.h"
 #include "tests/placement/cutting_proxy.h"
 #include "tests/placement/private_cluster.h"

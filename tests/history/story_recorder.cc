@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/check.h"
-#include "placement/log.pb.h"
+#include "placement/ground/check.h"
+#include "placement/log/log.pb.h"
 #include "tests/history/effect.h"
 #include "tests/history/wire.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "placement/database.h"
+#include "placement/store/database.h"
 #include "tests/history/history.h"
 
 namespace berth::ledger::v1 {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <random>
 
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 #include "tests/e2e/watch_mirror.h"
 #include "tests/history/history.h"
 #include "tests/history/servers.h"

@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/protobuf/message.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 #include "tests/history/history.h"
 
 namespace berth::history {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/oracle/recorded_world.h"
 #include "tests/oracle/state_subject.h"
 #include "tests/placement/brute_force.h"

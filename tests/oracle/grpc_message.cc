@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "placement/check.h"
+#include "placement/ground/check.h"
 
 namespace berth::oracle {
 namespace {

@@ -14,8 +14,8 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/grpcpp.h"
-#include "placement/check.h"
-#include "placement/refusal.h"
+#include "placement/ground/check.h"
+#include "placement/values/refusal.h"
 #include "tests/oracle/grpc_message.h"
 
 namespace berth::oracle {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <utility>
 
-#include "placement/catalog.h"
-#include "placement/check.h"
+#include "placement/ground/check.h"
+#include "placement/values/catalog.h"
 
 namespace berth::oracle {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
-#include "placement/candidate.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
+#include "placement/values/candidate.h"
 #include "tests/oracle/subject.h"
 
 namespace berth::oracle {

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 
 namespace berth::oracle {
 namespace {

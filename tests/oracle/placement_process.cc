@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "placement/child_process.h"
+#include "placement/store/child_process.h"
 
 namespace berth::oracle {
 namespace {

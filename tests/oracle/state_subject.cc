@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "placement/check.h"
-#include "placement/rules.h"
-#include "placement/search.h"
-#include "placement/standard_data.h"
+#include "placement/ground/check.h"
+#include "placement/rules/rules.h"
+#include "placement/search/search.h"
+#include "placement/values/standard_data.h"
 
 namespace berth::oracle {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef BERTH_TESTS_ORACLE_STATE_SUBJECT_H_
 #define BERTH_TESTS_ORACLE_STATE_SUBJECT_H_
 
-#include "placement/state.h"
+#include "placement/state/state.h"
 #include "tests/oracle/subject.h"
 
 namespace berth::oracle {

@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "placement/candidate.h"
-#include "placement/command.h"
+#include "placement/commands/command.h"
+#include "placement/values/candidate.h"
 
 namespace berth::oracle {
 

@@ -1,8 +1,8 @@
-#include "placement/batch_tally.h"
+#include "placement/ledger/batch_tally.h"
 
 #include <gtest/gtest.h>
 
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 
 namespace berth::placement {
 namespace {

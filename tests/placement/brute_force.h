@@ -12,8 +12,8 @@
 #include <tuple>
 #include <utility>
 
-#include "placement/search.h"
-#include "placement/state.h"
+#include "placement/search/search.h"
+#include "placement/state/state.h"
 
 namespace berth::placement {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/state.h"
+#include "placement/state/state.h"
 
 namespace berth::placement {
 

@@ -1,4 +1,4 @@
-#include "placement/capacity.h"
+#include "placement/values/capacity.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "placement/catalog.h"
+#include "placement/values/catalog.h"
 
 #include "gtest/gtest.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
-#include "placement/claim_search.h"
-#include "placement/refusal.h"
+#include "placement/claims/search.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/request_notation.h"
 #include "tests/placement/world.h"
 

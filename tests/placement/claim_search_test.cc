@@ -1,13 +1,12 @@
 // ClaimSearch: its budget, which never turns "not found yet" into "there is none", the roots it
 // tries, and choices that it may not take.
-#include "placement/claim_search.h"
-
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "placement/claims/search.h"
 #include "tests/placement/claim_notation.h"
 #include "tests/placement/fleet_world.h"
 

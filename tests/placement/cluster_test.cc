@@ -1,4 +1,4 @@
-#include "placement/cluster.h"
+#include "placement/store/cluster.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "placement/child_process.h"
+#include "placement/store/child_process.h"
 #include "tests/placement/private_cluster.h"
 
 namespace berth::placement {

@@ -1,4 +1,4 @@
-#include "placement/consumer_query.h"
+#include "placement/reads/consumer_query.h"
 
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "placement/check.h"
+#include "placement/ground/check.h"
 
 namespace berth::placement {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
 #include "tests/placement/private_cluster.h"
 
 namespace berth::placement {

@@ -1,4 +1,4 @@
-#include "placement/database.h"
+#include "placement/store/database.h"
 
 #include <gtest/gtest.h>
 

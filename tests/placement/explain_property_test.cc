@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/explain.h"
+#include "placement/explain/explain.h"
 #include "tests/placement/brute_force.h"
 #include "tests/placement/random_requests.h"
 

@@ -1,5 +1,5 @@
 // What an explanation says of worlds that can be checked by eye.
-#include "placement/explain.h"
+#include "placement/explain/explain.h"
 
 #include <string>
 #include <vector>

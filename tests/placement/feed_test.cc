@@ -1,11 +1,11 @@
-#include "placement/feed.h"
+#include "placement/log/feed.h"
 
 #include <atomic>
 #include <map>
 #include <thread>
 
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 
 namespace berth::placement {
 namespace {

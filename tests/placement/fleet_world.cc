@@ -8,8 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
-#include "placement/check.h"
-#include "placement/refusal.h"
+#include "placement/ground/check.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/safety.h"
 #include "tests/placement/script.h"
 

@@ -4,8 +4,8 @@
 #ifndef BERTH_TESTS_PLACEMENT_GATE_H_
 #define BERTH_TESTS_PLACEMENT_GATE_H_
 
-#include "placement/ledger_options.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
+#include "placement/ledger/options.h"
 
 namespace berth::placement {
 

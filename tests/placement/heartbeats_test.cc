@@ -1,4 +1,4 @@
-#include "placement/heartbeats.h"
+#include "placement/store/heartbeats.h"
 
 #include <gtest/gtest.h>
 

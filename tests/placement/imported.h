@@ -2,8 +2,8 @@
 #ifndef BERTH_TESTS_PLACEMENT_IMPORTED_H_
 #define BERTH_TESTS_PLACEMENT_IMPORTED_H_
 
-#include "placement/command.h"
-#include "placement/state.h"
+#include "placement/commands/command.h"
+#include "placement/state/state.h"
 
 namespace berth::placement {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "placement/ledger.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
+#include "placement/ledger/ledger.h"
 #include "tests/placement/cutting_proxy.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"

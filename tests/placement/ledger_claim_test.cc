@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "placement/claim_search.h"
-#include "placement/ledger.h"
-#include "placement/refusal.h"
+#include "placement/claims/search.h"
+#include "placement/ledger/ledger.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 #include "tests/placement/safety.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "placement/ledger.h"
+#include "placement/ledger/ledger.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/feed.h"
-#include "placement/ledger.h"
-#include "placement/refusal.h"
+#include "placement/ledger/ledger.h"
+#include "placement/log/feed.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/imported.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"

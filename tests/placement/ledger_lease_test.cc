@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "placement/ledger.h"
-#include "placement/log_codec.h"
-#include "placement/rows.h"
+#include "placement/ledger/ledger.h"
+#include "placement/log/codec.h"
+#include "placement/store/rows.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 #include "tests/placement/safety.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "placement/ledger.h"
-#include "placement/refusal.h"
+#include "placement/ledger/ledger.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/model_ledger.h"
 #include "tests/placement/private_cluster.h"

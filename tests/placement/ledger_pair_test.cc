@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "placement/ledger.h"
-#include "placement/refusal.h"
+#include "placement/ledger/ledger.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 #include "tests/placement/safety.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/ledger.h"
+#include "placement/ledger/ledger.h"
 #include "tests/placement/cutting_proxy.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "placement/check.h"
-#include "placement/loss.h"
-#include "placement/refusal.h"
-#include "placement/self_check.h"
+#include "placement/ground/check.h"
+#include "placement/ledger/loss.h"
+#include "placement/ledger/self_check.h"
+#include "placement/values/refusal.h"
 
 namespace berth::placement {
 namespace {

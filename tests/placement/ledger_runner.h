@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "placement/ledger.h"
-#include "placement/mutex.h"
+#include "placement/ground/mutex.h"
+#include "placement/ledger/ledger.h"
 
 namespace berth::placement {
 

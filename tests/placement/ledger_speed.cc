@@ -17,8 +17,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "placement/check.h"
-#include "placement/child_process.h"
+#include "placement/ground/check.h"
+#include "placement/store/child_process.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

@@ -1,4 +1,4 @@
-#include "placement/ledger.h"
+#include "placement/ledger/ledger.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/feed.h"
-#include "placement/refusal.h"
+#include "placement/log/feed.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

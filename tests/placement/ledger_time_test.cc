@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/ledger.h"
-#include "placement/ledger_clock.h"
-#include "placement/log_codec.h"
-#include "placement/rows.h"
+#include "placement/ledger/clock.h"
+#include "placement/ledger/ledger.h"
+#include "placement/log/codec.h"
+#include "placement/store/rows.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

@@ -1,8 +1,7 @@
-#include "placement/log_reader.h"
-
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/log/reader.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

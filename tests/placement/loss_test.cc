@@ -1,4 +1,4 @@
-#include "placement/loss.h"
+#include "placement/ledger/loss.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,11 @@
-#include "placement/guard.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "placement/refusal.h"
+#include "placement/state/lookup.h"
+#include "placement/values/refusal.h"
 
 namespace berth::placement {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <variant>
 
-#include "placement/check.h"
+#include "placement/ground/check.h"
 
 namespace berth::placement {
 namespace {

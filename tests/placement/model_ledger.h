@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "placement/command.h"
-#include "placement/consumer.h"
+#include "placement/commands/command.h"
+#include "placement/values/consumer.h"
 
 namespace berth::placement {
 

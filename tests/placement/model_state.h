@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "placement/change.h"
-#include "placement/state.h"
+#include "placement/state/state.h"
+#include "placement/values/change.h"
 
 namespace berth::placement {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "placement/types.h"
+#include "placement/values/types.h"
 
 namespace berth::placement {
 

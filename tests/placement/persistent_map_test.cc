@@ -1,5 +1,5 @@
 // Random calls against an ordinary map; older copies must stay as they were.
-#include "placement/persistent_map.h"
+#include "placement/state/persistent_map.h"
 
 #include <memory>
 #include <random>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 #include "seed.h"
 
 namespace berth::placement {

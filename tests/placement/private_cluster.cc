@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "placement/check.h"
-#include "placement/schema.h"
+#include "placement/ground/check.h"
+#include "placement/store/schema.h"
 
 namespace berth::placement {
 namespace {

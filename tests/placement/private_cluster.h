@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "placement/cluster.h"
-#include "placement/database.h"
+#include "placement/store/cluster.h"
+#include "placement/store/database.h"
 
 namespace berth::placement {
 

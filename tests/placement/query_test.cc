@@ -1,5 +1,3 @@
-#include "placement/query.h"
-
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -7,7 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/reads/provider_query.h"
+#include "placement/values/refusal.h"
 #include "seed.h"
 
 namespace berth::placement {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/private_cluster.h"
 #include "tests/placement/safety.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "placement/database.h"
+#include "placement/store/database.h"
 #include "tests/placement/cutting_proxy.h"
 #include "tests/placement/gate.h"
 #include "tests/placement/ledger_runner.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/command.h"
+#include "placement/commands/command.h"
 #include "tests/placement/model_ledger.h"
 
 namespace berth::placement {

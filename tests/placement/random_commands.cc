@@ -6,7 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "placement/capacity.h"
+#include "placement/values/capacity.h"
 
 namespace berth::placement {
 namespace {

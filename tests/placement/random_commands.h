@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model_state.h"
-#include "placement/change.h"
+#include "placement/values/change.h"
 
 namespace berth::placement {
 

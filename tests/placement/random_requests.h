@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/candidate.h"
+#include "placement/values/candidate.h"
 #include "tests/placement/world.h"
 
 namespace berth::placement {

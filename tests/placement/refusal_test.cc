@@ -1,4 +1,4 @@
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 
 #include "gtest/gtest.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "placement/check.h"
+#include "placement/ground/check.h"
 
 namespace berth::placement {
 namespace {

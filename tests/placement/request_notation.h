@@ -12,7 +12,7 @@
 #define BERTH_TESTS_PLACEMENT_REQUEST_NOTATION_H_
 
 #include "absl/strings/string_view.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "tests/placement/world.h"
 
 namespace berth::placement {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "placement/database.h"
+#include "placement/store/database.h"
 
 namespace berth::placement {
 

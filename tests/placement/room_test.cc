@@ -1,6 +1,4 @@
 // How many more times a request fits: by arithmetic, and as claiming until refused finds it.
-#include "placement/room.h"
-
 #include <cstdio>
 #include <random>
 #include <string>
@@ -8,7 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/explain/headroom.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/brute_force.h"
 #include "tests/placement/random_requests.h"
 #include "tests/placement/request_notation.h"

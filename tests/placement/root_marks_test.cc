@@ -1,5 +1,5 @@
 // Marks against the trees themselves, while random trees come, change and go. BERTH_SEED repeats.
-#include "placement/root_marks.h"
+#include "placement/state/root_marks.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "placement/roots.h"
+#include "placement/state/roots.h"
 
 namespace berth::placement {
 namespace {

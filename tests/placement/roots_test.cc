@@ -1,5 +1,5 @@
 // Random calls against an ordinary map of trees; older copies must stay as they were.
-#include "placement/roots.h"
+#include "placement/state/roots.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "placement/rows.h"
+#include "placement/store/rows.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/log_codec.h"
-#include "placement/rows_load.h"
+#include "placement/log/codec.h"
+#include "placement/store/rows_load.h"
 #include "tests/placement/model_state.h"
 #include "tests/placement/private_cluster.h"
 #include "tests/placement/random_commands.h"

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/claim_search.h"
-#include "placement/refusal.h"
+#include "placement/claims/search.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/claim_notation.h"
 #include "tests/placement/seed.h"
 #include "tests/placement/world.h"

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/fleet_world.h"
 
 namespace berth::placement {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/import_form.h"
-#include "placement/refusal.h"
+#include "placement/rules/import_form.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/fleet_world.h"
 #include "tests/placement/imported.h"
 #include "tests/placement/safety.h"

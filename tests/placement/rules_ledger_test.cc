@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "placement/refusal.h"
-#include "placement/rules.h"
+#include "placement/rules/rules.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/world.h"
 
 namespace berth::placement {

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "tests/placement/fleet_world.h"
 #include "tests/placement/request_notation.h"
 #include "tests/placement/script.h"

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "gtest/gtest.h"
-#include "placement/claim_search.h"
-#include "placement/refusal.h"
-#include "placement/rules.h"
+#include "placement/claims/search.h"
+#include "placement/rules/rules.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/imported.h"
 #include "tests/placement/model_ledger.h"
 #include "tests/placement/random_bodies.h"

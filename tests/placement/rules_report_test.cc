@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/fleet_world.h"
 #include "tests/placement/script.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/fleet_world.h"
 #include "tests/placement/script.h"
 

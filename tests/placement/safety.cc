@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "placement/capacity.h"
+#include "placement/values/capacity.h"
 
 namespace berth::placement {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef BERTH_TESTS_PLACEMENT_SAFETY_H_
 #define BERTH_TESTS_PLACEMENT_SAFETY_H_
 
-#include "placement/state.h"
+#include "placement/state/state.h"
 
 namespace berth::placement {
 

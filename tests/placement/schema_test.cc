@@ -1,4 +1,4 @@
-#include "placement/schema.h"
+#include "placement/store/schema.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/safety.h"
 
 namespace berth::placement {

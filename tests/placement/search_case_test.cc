@@ -18,7 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "tests/placement/brute_force.h"
 #include "tests/placement/request_notation.h"
 #include "tests/placement/world.h"

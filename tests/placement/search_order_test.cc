@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/request_notation.h"
 #include "tests/placement/seed.h"
 #include "tests/placement/world.h"

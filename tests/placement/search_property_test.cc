@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "tests/placement/brute_force.h"
 #include "tests/placement/random_requests.h"
 #include "tests/placement/world.h"

@@ -1,12 +1,12 @@
 // The search's answer beside its set: order, limits, budget, laziness, summaries, retired nodes.
-#include "placement/search.h"
+#include "placement/search/search.h"
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/request_notation.h"
 #include "tests/placement/world.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "tests/placement/request_notation.h"
 #include "tests/placement/world.h"
 

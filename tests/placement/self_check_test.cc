@@ -1,4 +1,4 @@
-#include "placement/self_check.h"
+#include "placement/ledger/self_check.h"
 
 #include <gtest/gtest.h>
 

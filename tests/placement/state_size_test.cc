@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "placement/state.h"
+#include "placement/state/state.h"
 
 namespace {
 

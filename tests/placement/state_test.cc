@@ -1,11 +1,11 @@
 // Random commands against a model in plain maps, and what must end the process.
-#include "placement/state.h"
+#include "placement/state/state.h"
 
 #include <thread>
 
 #include "gtest/gtest.h"
 #include "model_state.h"
-#include "placement/capacity.h"
+#include "placement/values/capacity.h"
 #include "random_commands.h"
 #include "seed.h"
 

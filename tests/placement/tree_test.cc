@@ -1,4 +1,4 @@
-#include "placement/tree.h"
+#include "placement/state/tree.h"
 
 #include <algorithm>
 #include <random>

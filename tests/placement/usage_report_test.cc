@@ -1,4 +1,4 @@
-#include "placement/usage_report.h"
+#include "placement/reads/usage_report.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,4 +1,4 @@
-#include "placement/uuid.h"
+#include "placement/ground/uuid.h"
 
 #include <set>
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
-#include "placement/check.h"
+#include "placement/ground/check.h"
 #include "tests/placement/safety.h"
 
 namespace berth::placement {

@@ -23,8 +23,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "placement/rules.h"
-#include "placement/state.h"
+#include "placement/rules/rules.h"
+#include "placement/state/state.h"
 #include "tests/placement/notation.h"
 
 namespace berth::placement {

@@ -9,7 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "services/call.h"
 #include "services/placement_services.h"
 #include "services/server.h"

@@ -5,7 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "placement/refusal.h"
+#include "placement/values/refusal.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

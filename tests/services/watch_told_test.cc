@@ -7,7 +7,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "gtest/gtest.h"
-#include "placement/feed.h"
+#include "placement/log/feed.h"
 #include "services/watch_snapshot.h"
 #include "services/wire_watch.h"
 #include "tests/placement/random_commands.h"

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "placement/feed.h"
-#include "placement/refusal.h"
+#include "placement/log/feed.h"
+#include "placement/values/refusal.h"
 
 namespace berth::services {
 namespace {

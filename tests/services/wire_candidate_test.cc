@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/search.h"
+#include "placement/search/search.h"
 #include "services/candidate_table_writer.h"
 #include "services/candidate_writer.h"
 #include "services/wire_writer.h"

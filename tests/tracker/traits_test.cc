@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/node_fixture.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/standard_data.h"
+#include "tracker/audit/standard_data.h"
 #include "tracker/trait_tables.h"
 #include "tracker/version.h"
 

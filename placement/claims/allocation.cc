@@ -1,0 +1,286 @@
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/claims/allocation_form.h"
+#include "placement/claims/claims.h"
+#include "placement/claims/plan.h"
+#include "placement/state/lookup.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+// Stage 2 of P-130: the form (P-114).
+absl::Status CheckForm(const SetAllocations& command) {
+  Form form;
+  CountField(form, "consumers", command.consumers.size(), kConsumersMax);
+  ConsumerListFields(form, command.consumers);
+  return form.status();
+}
+
+}  // namespace
+
+// Form; CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND; RESOURCE_CLASS_NOT_FOUND; NO_INVENTORY;
+// UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED: stage by stage, with all violations of the stage
+// that fails (P-130). Replaces everything that the consumers hold (P-117), all or none (P-118).
+absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  std::vector<Holder> holders;
+  holders.reserve(command.consumers.size());
+  for (const ConsumerAllocations& consumer : command.consumers) {
+    holders.push_back({consumer.consumer, state.FindConsumer(consumer.consumer), &consumer});
+  }
+  ClaimPlan plan(state, std::move(holders));
+  if (absl::Status status = plan.CheckConsumers(); !status.ok()) return status;
+  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
+  if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckUnits(command.keep_unchanged_rows); !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
+  return plan.MakeOutcome(context);
+}
+
+// CONSUMER_NOT_FOUND; the generation, where one is given (P-139).
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteAllocations& command,
+                               const RuleContext& context) {
+  absl::StatusOr<ConsumerPtr> consumer =
+      RequireConsumer(state, command.consumer, command.expected_generation);
+  if (!consumer.ok()) return consumer.status();
+  ClaimPlan plan(state, {Holder{command.consumer, *std::move(consumer), nullptr}});
+  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  return plan.MakeOutcome(context);
+}
+
+namespace {
+
+bool IsAdjustment(Amount amount) {
+  return amount >= -kAmountMax && amount <= kAmountMax && amount != 0;
+}
+
+std::string FieldOf(size_t at) { return absl::StrCat("adjustments[", at, "]"); }
+
+absl::Status CheckForm(const AdjustAllocations& command) {
+  Form form;
+  CountField(form, "adjustments", command.adjustments.size(), kConsumerProvidersMax);
+  for (size_t i = 0; i < command.adjustments.size(); ++i) {
+    AmountFields(form, FieldOf(i) + ".amounts", command.adjustments[i], IsAdjustment,
+                 absl::StrCat(-kAmountMax, " to ", kAmountMax, " and not 0"));
+  }
+  EachOnce<ProviderId>(form, "provider", "adjustments", command.adjustments,
+                       [](const ProviderAmounts& adjustment) { return adjustment.provider; });
+  return form.status();
+}
+
+// PROVIDER_NOT_FOUND, then RESOURCE_CLASS_NOT_FOUND, each naming all: also of what is only taken.
+absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
+  std::vector<FaultItem> items;
+  std::string message;
+  for (size_t i = 0; i < command.adjustments.size(); ++i) {
+    const ProviderId id = command.adjustments[i].provider;
+    if (state.FindProvider(id)) continue;
+    if (items.empty()) message = absl::StrCat("there is no provider ", id.ToString());
+    items.push_back({{"provider", id.ToString()}, {"field", FieldOf(i) + ".provider_uuid"}});
+  }
+  absl::Status status = RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
+                                  std::exchange(message, ""), items);
+  if (!status.ok()) return status;
+  std::set<std::string> named;
+  for (size_t i = 0; i < command.adjustments.size(); ++i) {
+    for (const NamedAmount& amount : command.adjustments[i].amounts) {
+      const std::string& name = amount.resource_class;
+      if (state.catalog().classes.Find(name) || !named.insert(name).second) continue;
+      if (items.empty()) message = absl::StrCat("there is no resource class ", name);
+      items.push_back({{"resource_class", name}, {"field", FieldOf(i) + ".amounts"}});
+    }
+  }
+  return RefuseAll(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND", std::move(message),
+                   items);
+}
+
+// What the consumer ends up with, in the adjusted places at least 0: NEGATIVE_ALLOCATION naming all
+// of which more is taken than held; INVALID_FIELD where it would hold something of more providers
+// than any consumer may. REQUIRES: all names are known.
+absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& consumer,
+                                          const AdjustAllocations& command) {
+  const NameTable<ClassId>& classes = state.catalog().classes;
+  std::map<std::pair<ProviderId, ClassId>, Amount> rows;
+  for (const Allocation& row : consumer.allocations) {
+    rows[{row.provider, row.resource_class}] = row.amount;
+  }
+  std::vector<FaultItem> items;
+  std::string message;
+  for (size_t i = 0; i < command.adjustments.size(); ++i) {
+    const ProviderAmounts& adjustment = command.adjustments[i];
+    for (const NamedAmount& change : adjustment.amounts) {
+      Amount& amount = rows[{adjustment.provider, *classes.Find(change.resource_class)}];
+      const Amount held = amount;
+      amount += change.amount;
+      if (amount >= 0) continue;
+      if (items.empty()) {
+        message =
+            absl::StrCat("consumer ", consumer.id.ToString(), " holds ", held, " ",
+                         change.resource_class, " of provider ", adjustment.provider.ToString(),
+                         ", less than the ", -change.amount, " to take");
+      }
+      items.push_back({{"consumer", consumer.id.ToString()},
+                       {"provider", adjustment.provider.ToString()},
+                       {"resource_class", change.resource_class},
+                       {"requested", absl::StrCat(change.amount)},
+                       {"used", absl::StrCat(held)},
+                       {"field", FieldOf(i) + ".amounts"}});
+    }
+  }
+  absl::Status status = RefuseAll(absl::StatusCode::kFailedPrecondition, "NEGATIVE_ALLOCATION",
+                                  std::move(message), items);
+  if (!status.ok()) return status;
+  ConsumerAllocations wanted{consumer.id,          consumer.generation,  consumer.owner->project,
+                             consumer.owner->user, consumer.owner->type, {}};
+  for (const auto& [key, amount] : rows) {
+    if (amount == 0) continue;
+    if (wanted.allocations.empty() || wanted.allocations.back().provider != key.first) {
+      wanted.allocations.push_back({key.first, {}});
+    }
+    wanted.allocations.back().amounts.push_back({classes.NameOf(key.second), amount});
+  }
+  if (wanted.allocations.size() > kConsumerProvidersMax) {
+    Form form;
+    form.Fault("INVALID_FIELD", "adjustments",
+               absl::StrCat("must leave the consumer ", kConsumerProvidersMax,
+                            " providers at most, leaves ", wanted.allocations.size()));
+    return form.status();
+  }
+  return wanted;
+}
+
+absl::Status CheckForm(const ReleaseConsumers& command) {
+  Form form;
+  CountField(form, "consumers", command.consumers.size(), kConsumersMax);
+  EachOnce<ConsumerId>(form, "consumer", "consumers", command.consumers,
+                       [](const DeleteAllocations& release) { return release.consumer; });
+  return form.status();
+}
+
+}  // namespace
+
+// Form; CONSUMER_NOT_FOUND; the generation, where one is given; PROVIDER_NOT_FOUND;
+// RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION; INVALID_FIELD where it would hold something of too
+// many providers; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. What is not adjusted stays as it is and is not looked at; providers where
+// nothing changes keep their allocation generation.
+absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  absl::StatusOr<ConsumerPtr> consumer =
+      RequireConsumer(state, command.consumer, command.expected_generation);
+  if (!consumer.ok()) return consumer.status();
+  if (absl::Status status = CheckNames(state, command); !status.ok()) return status;
+  const absl::StatusOr<ConsumerAllocations> wanted = Merge(state, **consumer, command);
+  if (!wanted.ok()) return wanted.status();
+  ClaimPlan plan(state, {Holder{command.consumer, *std::move(consumer), &*wanted, true}});
+  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
+  if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
+  // Rows that are not adjusted are the unchanged ones.
+  if (absl::Status status = plan.CheckUnits(true); !status.ok()) return status;
+  if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
+  return plan.MakeOutcome(context, true);
+}
+
+// Form; CONSUMER_GENERATION_CONFLICT naming all whose given generation is stale. Those that hold
+// nothing are passed over.
+absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  std::vector<Holder> holders;
+  std::vector<ConsumerId> absent;
+  std::vector<FaultItem> items;
+  std::string message;
+  for (size_t i = 0; i < command.consumers.size(); ++i) {
+    const DeleteAllocations& release = command.consumers[i];
+    ConsumerPtr consumer = state.FindConsumer(release.consumer);
+    if (!consumer) {
+      absent.push_back(release.consumer);
+      continue;
+    }
+    const std::optional<Generation> expected = release.expected_generation;
+    if (expected && *expected != consumer->generation) {
+      if (items.empty()) {
+        message = absl::StrCat("consumer ", consumer->id.ToString(), " is at generation ",
+                               consumer->generation.value, ", not ", expected->value,
+                               ": read it again and decide again");
+      }
+      items.push_back({{"consumer", consumer->id.ToString()},
+                       {"field", absl::StrCat("consumers[", i, "].expected_generation")},
+                       {"expected_generation", absl::StrCat(expected->value)},
+                       {"actual_generation", absl::StrCat(consumer->generation.value)}});
+    }
+    holders.push_back({release.consumer, std::move(consumer), nullptr});
+  }
+  absl::Status status = RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT",
+                                  std::move(message), items);
+  if (!status.ok()) return status;
+  Outcome outcome;
+  if (!holders.empty()) {
+    ClaimPlan plan(state, std::move(holders));
+    if (status = plan.FindProviders(); !status.ok()) return status;
+    outcome = plan.MakeOutcome(context);
+  }
+  outcome.result.absent = std::move(absent);
+  return outcome;
+}
+
+namespace {
+
+// Allocation rows that one command takes back, unless the first consumer alone has more.
+constexpr size_t kRowsAtOnce = 500;
+
+}  // namespace
+
+// Form; CONSUMER_NOT_FOUND; the generation, where one is given. Moves the consumer's generation and
+// nothing of its providers.
+absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
+                               const RuleContext& context) {
+  Form form;
+  if (command.lease) LeaseField(form, "lease", *command.lease);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  const absl::StatusOr<ConsumerPtr> before =
+      RequireConsumer(state, command.consumer, command.expected_generation);
+  if (!before.ok()) return before.status();
+  auto consumer = std::make_shared<Consumer>(**before);
+  consumer->generation = consumer->generation.Next();
+  consumer->updated_at = context.now;
+  consumer->lease_expires_at.reset();
+  if (command.lease) consumer->lease_expires_at = LeaseEnd(context.now, *command.lease);
+  Outcome outcome;
+  outcome.result.consumers.emplace_back(consumer->id, consumer->generation);
+  outcome.changes.push_back(ConsumerPut{std::move(consumer)});
+  return outcome;
+}
+
+// Never refused. What is not yet due, or was renewed or confirmed before, stays.
+absl::StatusOr<Outcome> Decide(const State& state, const ExpireLeases&,
+                               const RuleContext& context) {
+  std::vector<Holder> holders;
+  size_t rows = 0;
+  state.leases().ForEach([&](const std::pair<absl::Time, ConsumerId>& lease, std::monostate) {
+    if (lease.first > context.now || (rows >= kRowsAtOnce)) return false;
+    ConsumerPtr consumer = state.FindConsumer(lease.second);
+    rows += consumer->allocations.size();
+    holders.push_back({lease.second, std::move(consumer), nullptr});
+    return true;
+  });
+  if (holders.empty()) return Outcome();
+  ClaimPlan plan(state, std::move(holders));
+  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  return plan.MakeOutcome(context);
+}
+
+}  // namespace berth::placement

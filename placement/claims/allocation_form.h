@@ -1,0 +1,64 @@
+// The form of allocations as commands ask for them (P-114), whichever command it is. Pure.
+#ifndef BERTH_PLACEMENT_CLAIMS_ALLOCATION_FORM_H_
+#define BERTH_PLACEMENT_CLAIMS_ALLOCATION_FORM_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "placement/commands/command.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+
+inline constexpr size_t kConsumersMax = 1000;         // of one request
+inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
+
+// Faults of consumers with all they shall hold, however many there are.
+void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers);
+// Faults of one consumer's owner and type. `path` spells a field of it, and only where something is
+// wrong: this runs for every claim.
+void OwnerFields(Form& form, absl::FunctionRef<std::string(absl::string_view)> path,
+                 absl::string_view project, absl::string_view user, absl::string_view type);
+// A fault unless `count` is 1 to `max`; `field` names the list.
+void CountField(Form& form, absl::string_view field, size_t count, size_t max);
+
+// Faults of the amounts asked of one provider: at least one class, each once, and each amount as
+// `amount_fits` has it, else "FIELD must be RANGE". `field` names the amounts.
+void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& asked,
+                  bool (*amount_fits)(Amount), absl::string_view range);
+
+// Faults of ids that stand twice; `field` names the list, `key` what its ids are of.
+template <typename IdType, typename Items, typename IdOf>
+void EachOnce(Form& form, absl::string_view key, const std::string& field, const Items& items,
+              IdOf id_of) {
+  absl::InlinedVector<IdType, 8> ids;
+  for (const auto& item : items) ids.push_back(id_of(item));
+  std::sort(ids.begin(), ids.end());
+  for (size_t i = 1; i < ids.size(); ++i) {
+    if (ids[i] != ids[i - 1]) continue;
+    form.Fault(kDuplicateParameter, field, absl::StrCat("name ", ids[i].ToString(), " twice"),
+               {{std::string(key), ids[i].ToString()}});
+  }
+}
+
+// A fault unless `lease` is 1 s to 24 h.
+inline void LeaseField(Form& form, const std::string& field, absl::Duration lease) {
+  if (lease >= absl::Seconds(1) && lease <= absl::Hours(24)) return;
+  form.Fault(kInvalidField, field, "must be 1 s to 24 h");
+}
+
+// When a lease that begins now ends: times are kept in whole microseconds.
+inline absl::Time LeaseEnd(absl::Time now, absl::Duration lease) {
+  return absl::FromUnixMicros(absl::ToUnixMicros(now + lease));
+}
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_CLAIMS_ALLOCATION_FORM_H_

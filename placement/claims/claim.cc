@@ -1,0 +1,93 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/claims/claims.h"
+#include "placement/claims/form.h"
+#include "placement/claims/plan.h"
+#include "placement/claims/search.h"
+#include "placement/values/catalog.h"
+
+namespace berth::placement {
+namespace {
+
+// The search under the lock keeps everybody waiting: some milliseconds at the most, also where
+// 100,000 roots are put in order.
+constexpr int64_t kStepsUnderLockMax = 50'000;
+
+// Form and names of the queries; those for which places were found have both.
+absl::Status CheckQueries(const State& state, const PlaceClaims& command) {
+  for (size_t m = command.choices.size(); m < command.members.size(); ++m) {
+    CandidateRequest request = command.members[m].query;
+    request.order = command.order;
+    const absl::Status status = PlanSearch(state, request).status();
+    if (!status.ok()) return OfMember(command, m, status);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
+  std::vector<FaultItem> items;
+  std::string message;
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    const ClaimMember& member = command.members[m];
+    const ConsumerPtr before = state.FindConsumer(member.consumer);
+    if (before == nullptr ? !member.expected_generation
+                          : before->generation == member.expected_generation) {
+      continue;
+    }
+    const std::string consumer = member.consumer.ToString();
+    const std::string actual = before ? absl::StrCat(before->generation.value) : "none";
+    const std::string expected =
+        member.expected_generation ? absl::StrCat(member.expected_generation->value) : "new";
+    if (items.empty()) {
+      message = absl::StrCat("consumer ", consumer,
+                             before ? absl::StrCat(" is at generation ", actual) : " holds nothing",
+                             ", not ", expected, ": read it again and decide again");
+    }
+    items.push_back({{"consumer", consumer},
+                     {"field", FieldOf(command, m, "generation")},
+                     {"expected_generation", expected},
+                     {"actual_generation", actual}});
+  }
+  if (items.empty()) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", message, items);
+}
+
+}  // namespace
+
+// Form; then, query by query, what P-175 says; CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE;
+// SEARCH_BUDGET_EXCEEDED. Lets every member hold what was found for it, all or none.
+absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  if (absl::Status status = CheckQueries(state, command); !status.ok()) return status;
+  if (absl::Status status = CheckConsumers(state, command); !status.ok()) return status;
+  // A query that was too much for a worker is too much for everybody who waits.
+  ClaimSearch search(state, command, 1, command.search_gave_up ? 0 : kStepsUnderLockMax);
+  absl::StatusOr<std::vector<Candidate>> placed = search.Place();
+  if (!placed.ok()) return placed.status();
+  std::vector<ConsumerAllocations> wanted;
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    wanted.push_back(AllocationsOf(state.catalog(), command.members[m], (*placed)[m]));
+  }
+  std::vector<Holder> holders;
+  holders.reserve(wanted.size());
+  for (const ConsumerAllocations& each : wanted) {
+    holders.push_back({each.consumer, state.FindConsumer(each.consumer), &each});
+  }
+  // The search and this are two sides of one truth (P-203): it asks nothing that was not found.
+  ClaimPlan plan(state, std::move(holders));
+  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
+  if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckUnits(false); !status.ok()) return status;
+  if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
+  Outcome outcome = plan.MakeOutcome(context);
+  outcome.result.candidates = *std::move(placed);
+  if (command.order.strategy == Strategy::kRandom) outcome.result.seed = command.order.seed;
+  return outcome;
+}
+
+}  // namespace berth::placement

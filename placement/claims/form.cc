@@ -1,0 +1,65 @@
+#include "placement/claims/form.h"
+
+#include <optional>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "placement/claims/allocation_form.h"
+#include "placement/ground/check.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr size_t kMembersMax = 256;
+
+}  // namespace
+
+std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view field) {
+  if (command.one) return absl::StrCat("consumer.", field);
+  return absl::StrCat("members[", member, "].consumer.", field);
+}
+
+absl::Status CheckForm(const PlaceClaims& command) {
+  Form form;
+  CountField(form, "members", command.members.size(), kMembersMax);
+  std::set<ConsumerId> seen;
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    const ClaimMember& member = command.members[m];
+    OwnerFields(
+        form, [&](absl::string_view field) { return FieldOf(command, m, field); }, member.project,
+        member.user, member.type);
+    if (member.lease) LeaseField(form, FieldOf(command, m, "lease"), *member.lease);
+    if (seen.insert(member.consumer).second) continue;
+    form.Fault(kDuplicateParameter, FieldOf(command, m, "consumer_uuid"),
+               absl::StrCat("repeats ", member.consumer.ToString()),
+               {{"consumer", member.consumer.ToString()}});
+  }
+  return form.status();
+}
+
+absl::Status OfMember(const PlaceClaims& command, size_t member, const absl::Status& fault) {
+  std::optional<Refusal> refusal = RefusalOf(fault);
+  BERTH_CHECK(refusal);
+  const std::string consumer = command.members[member].consumer.ToString();
+  const std::string at = command.one ? "query." : absl::StrCat("members[", member, "].query.");
+  std::string said_of = absl::StrCat("consumer ", consumer, ": ");
+  for (FaultItem& item : refusal->items) {
+    const auto field = item.find("field");
+    const bool is_first = &item == &refusal->items.front();
+    if (field != item.end() && absl::StartsWith(field->second, "order.")) {
+      if (is_first) said_of.clear();
+      continue;
+    }
+    if (field != item.end()) {
+      field->second = at + field->second;
+      if (is_first) said_of = at;  // the message begins with the field
+    }
+    item["consumer"] = consumer;
+  }
+  return Refuse(fault.code(), refusal->reason, absl::StrCat(said_of, fault.message()),
+                refusal->items, refusal->retry_after);
+}
+
+}  // namespace berth::placement

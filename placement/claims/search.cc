@@ -1,0 +1,333 @@
+#include "placement/claims/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/claims/choice.h"
+#include "placement/claims/form.h"
+#include "placement/claims/plan.h"
+#include "placement/ground/check.h"
+#include "placement/search/plan.h"
+#include "placement/search/sharing.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+// The roots that are looked for at first when all members must stand under one, and how many times
+// as many when those do not do.
+constexpr int64_t kRootsAtFirst = 16;
+constexpr int64_t kRootsGrowth = 16;
+
+// What is done once for a query, for a claim and for a tree that is tried, measured in steps of a
+// search: whoever waits for the steps waits for that, too.
+constexpr int64_t kStepsOfQuery = 20;
+constexpr int64_t kStepsOfClaim = 20;
+constexpr int64_t kStepsOfTree = 4;
+constexpr int64_t kChunksOfStep = 16;
+
+// Grows with the work of making a plan of `request`.
+int64_t StepsOfPlan(const CandidateRequest& request) {
+  size_t names = request.groups.size() + request.root_required.size() +
+                 request.root_forbidden.size() + request.same_subtree.size() +
+                 request.isolate.size() + request.separate_subtrees.size() +
+                 request.order.class_weights.size() + request.order.trait_weights.size();
+  for (const RequestGroup& group : request.groups) {
+    names += group.resources.size() + group.required.size() + group.forbidden.size() +
+             group.member_of.size();
+  }
+  return kStepsOfQuery + static_cast<int64_t>(names);
+}
+
+// Of work that looks at every chunk of roots, however little at each.
+int64_t StepsOfChunks(const State& state) {
+  return 1 + static_cast<int64_t>(state.roots().chunks().size()) / kChunksOfStep;
+}
+
+// What is free of a class in all of `tree`.
+Amount FreeIn(const Tree& tree, ClassId resource_class) {
+  Amount free = 0;
+  for (int position = 0; position < tree.size(); ++position) {
+    const int row = tree.config(position).FindInventory(resource_class);
+    if (row < 0) continue;
+    const Amount capacity = tree.config(position).inventories[row].capacity;
+    free += std::clamp<Amount>(capacity - tree.used_of(position, row), 0, kAmountMax);
+  }
+  return free;
+}
+
+}  // namespace
+
+ConsumerAllocations AllocationsOf(const Catalog& catalog, const ClaimMember& member,
+                                  const Candidate& candidate) {
+  ConsumerAllocations wanted;
+  wanted.consumer = member.consumer;
+  wanted.expected_generation = member.expected_generation;
+  wanted.project = member.project;
+  wanted.user = member.user;
+  wanted.type = member.type;
+  wanted.lease = member.lease;
+  for (const Allocation& allocation : candidate.allocations) {
+    if (wanted.allocations.empty() || wanted.allocations.back().provider != allocation.provider) {
+      wanted.allocations.push_back({allocation.provider, {}});
+    }
+    wanted.allocations.back().amounts.push_back(
+        {catalog.classes.NameOf(allocation.resource_class), allocation.amount});
+  }
+  return wanted;
+}
+
+ClaimSearch::ClaimSearch(const State& state, const PlaceClaims& claims, int choices_max,
+                         int64_t steps_max)
+    : state_(state), claims_(claims), choices_max_(choices_max), steps_left_(steps_max) {}
+
+absl::StatusOr<std::vector<Candidate>> ClaimSearch::Place() {
+  GiveBack();
+  std::vector<Candidate> placed;
+  const std::optional<State> before = changed_;
+  absl::Status status = PlaceAll(placed);
+  if (took_choice_ && !status.ok() && steps_left_ > 0) {
+    // Another choice for one may leave room for the next: choices refuse nothing.
+    changed_ = before;
+    use_choices_ = false;
+    status = PlaceAll(placed);
+  }
+  if (!status.ok()) return status;
+  BERTH_CHECK(placed.size() == claims_.members.size());
+  return placed;
+}
+
+absl::Status ClaimSearch::PlaceAll(std::vector<Candidate>& placed) {
+  if (claims_.affinity == MemberAffinity::kSameRoot) return PlaceUnderOneRoot(placed);
+  return PlaceEach(std::nullopt, placed);
+}
+
+absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
+                                    std::vector<Candidate>& placed) {
+  placed.clear();
+  found_.clear();
+  SearchScope scope;
+  scope.only = under;
+  for (int member = 0; member < static_cast<int>(claims_.members.size()); ++member) {
+    if (const Choice* choice = StandingChoice(member, scope)) {
+      took_choice_ = true;
+      placed.push_back(choice->candidate);
+      found_.push_back({*choice});
+    } else {
+      absl::StatusOr<SearchResult> found = Find(member, scope, choices_max_);
+      if (!found.ok()) return found.status();
+      std::vector<Choice>& choices = found_.emplace_back();
+      for (Candidate& candidate : found->candidates) {
+        choices.push_back(ChoiceOf(now(), std::move(candidate)));
+      }
+      placed.push_back(choices.front().candidate);
+    }
+    if (claims_.affinity == MemberAffinity::kDifferentRoots) {
+      scope.without.insert(placed.back().anchor);
+    }
+    if (member + 1 < static_cast<int>(claims_.members.size())) Take(member, placed.back());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
+  SumWanted();
+  std::set<ProviderId> tried;
+  if (use_choices_ && !claims_.choices.empty() && !claims_.choices[0].empty()) {
+    const ProviderId chosen = claims_.choices[0][0].candidate.anchor;
+    if (TryUnder(chosen, placed)) return absl::OkStatus();
+    tried.insert(chosen);
+  }
+  for (int64_t limit = kRootsAtFirst;; limit *= kRootsGrowth) {
+    const absl::StatusOr<SearchResult> found = FindRootsOf(0, limit);
+    if (!found.ok()) return found.status();
+    for (const Candidate& candidate : found->candidates) {
+      if (!tried.insert(candidate.anchor).second) continue;
+      if (TryUnder(candidate.anchor, placed)) return absl::OkStatus();
+      if (steps_left_ <= 0) return GaveUp(0);
+    }
+    // What a cut search did not come to may have room.
+    if (found->truncated) return GaveUp(0);
+    if (static_cast<int64_t>(found->candidates.size()) < limit) break;
+  }
+  return Refused(0, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
+                           "no root has room for all members together"));
+}
+
+void ClaimSearch::SumWanted() {
+  wanted_.clear();
+  std::map<ClassId, Amount> sums;
+  for (const ClaimMember& member : claims_.members) {
+    steps_left_ -= StepsOfPlan(member.query);
+    for (const RequestGroup& group : member.query.groups) {
+      for (const NamedAmount& amount : group.resources) {
+        const auto id = now().catalog().classes.Find(amount.resource_class);
+        if (id) sums[*id] += amount.amount;
+      }
+    }
+  }
+  const Sharing sharing(now());
+  for (const SharingProvider& provider : sharing.providers()) {
+    for (const InventoryRow& row : provider.tree->config(provider.position).inventories) {
+      sums.erase(row.resource_class);
+    }
+  }
+  for (const auto& [id, amount] : sums) wanted_.push_back({id, amount});
+}
+
+bool ClaimSearch::TryUnder(ProviderId root, std::vector<Candidate>& placed) {
+  if (!CouldHoldAll(root)) return false;
+  steps_left_ -= StepsOfChunks(state_);  // of copying a state
+  std::optional<State> before = changed_;
+  if (PlaceEach(root, placed).ok()) return true;
+  changed_ = std::move(before);
+  return false;
+}
+
+bool ClaimSearch::CouldHoldAll(ProviderId root) {
+  const TreePtr tree = now().FindTree(root);
+  if (!tree) return false;
+  steps_left_ -= kStepsOfTree + tree->size() * static_cast<int64_t>(wanted_.size());
+  return std::all_of(wanted_.begin(), wanted_.end(), [&tree](const ClassAmount& wanted) {
+    return FreeIn(*tree, wanted.resource_class) >= wanted.amount;
+  });
+}
+
+const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) {
+  if (!use_choices_ || member >= static_cast<int>(claims_.choices.size())) return nullptr;
+  const Strategy strategy = claims_.order.strategy;
+  const bool by_shares = strategy == Strategy::kSpread || strategy == Strategy::kPack;
+  std::optional<PlannedOrder> order;
+  const Choice* best = nullptr;
+  int64_t best_worth = 0;
+  for (const Choice& choice : claims_.choices[member]) {
+    steps_left_ -= kStepsOfTree * static_cast<int64_t>(choice.trees.size());
+    if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;
+    // One that fits is better than none that is compared.
+    if (!by_shares || steps_left_ <= 0) return best == nullptr ? &choice : best;
+    if (!order) order = OrderOf(member);
+    const auto weights = static_cast<int64_t>(order->shares.size() + order->traits.size());
+    steps_left_ -= weights * choice.trees.front()->size();
+    const int64_t worth = WorthOf(now(), choice, *order);
+    if (best == nullptr || worth > best_worth) {
+      best = &choice;
+      best_worth = worth;
+    }
+  }
+  return best;
+}
+
+PlannedOrder ClaimSearch::OrderOf(int member) {
+  const CandidateRequest request = RequestOf(member);
+  steps_left_ -= StepsOfPlan(request);
+  const absl::StatusOr<SearchPlan> plan = PlanSearch(now(), request);
+  return plan.ok() ? plan->order : PlannedOrder();
+}
+
+CandidateRequest ClaimSearch::RequestOf(int member) const {
+  CandidateRequest request = claims_.members[member].query;
+  request.order = claims_.order;
+  // Members of one command draw for themselves.
+  request.order.seed += static_cast<uint64_t>(member);
+  return request;
+}
+
+absl::StatusOr<SearchResult> ClaimSearch::Find(int member, const SearchScope& scope,
+                                               int64_t limit) {
+  return Pay(member, limit, [&](const CandidateRequest& request, const SearchBudget& budget) {
+    return FindCandidates(now(), request, budget, scope);
+  });
+}
+
+absl::StatusOr<SearchResult> ClaimSearch::FindRootsOf(int member, int64_t limit) {
+  return Pay(member, limit, [&](const CandidateRequest& request, const SearchBudget& budget) {
+    return FindRoots(now(), request, budget);
+  });
+}
+
+absl::StatusOr<SearchResult> ClaimSearch::Pay(int member, int64_t limit, SearchFor search) {
+  CandidateRequest request = RequestOf(member);
+  request.limit = limit;
+  steps_left_ -= StepsOfPlan(request) + StepsOfChunks(state_);
+  if (steps_left_ <= 0) return GaveUp(member);
+  SearchBudget budget;
+  budget.candidates_max = std::numeric_limits<int64_t>::max();
+  budget.steps_max = steps_left_;
+  absl::StatusOr<SearchResult> found = search(request, budget);
+  if (!found.ok()) {
+    if (absl::IsDeadlineExceeded(found.status())) steps_left_ = 0;
+    return Refused(member, found.status());
+  }
+  steps_left_ -= found->steps;
+  if (!found->candidates.empty()) return found;
+  return Refused(member, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
+                                "nothing has room for this"));
+}
+
+absl::Status ClaimSearch::GaveUp(int member) const {
+  return Refused(member, Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
+                                "the work budget ended"));
+}
+
+// Names the consumer where the search itself is the refusal.
+absl::Status ClaimSearch::Refused(int member, const absl::Status& status) const {
+  const std::optional<Refusal> refusal = RefusalOf(status);
+  BERTH_CHECK(refusal);
+  if (refusal->reason != "NO_CANDIDATE" && refusal->reason != "SEARCH_BUDGET_EXCEEDED") {
+    return OfMember(claims_, static_cast<size_t>(member), status);
+  }
+  const std::string consumer = claims_.members[member].consumer.ToString();
+  const std::string why = absl::IsDeadlineExceeded(status) ? "the search for a place was given up"
+                                                           : std::string(status.message());
+  return Refuse(status.code(), refusal->reason, absl::StrCat("consumer ", consumer, ": ", why),
+                {{{"consumer", consumer}}});
+}
+
+void ClaimSearch::GiveBack() {
+  std::vector<Holder> holders;
+  for (const ClaimMember& member : claims_.members) {
+    ConsumerPtr consumer = state_.FindConsumer(member.consumer);
+    if (consumer) holders.push_back({member.consumer, std::move(consumer), nullptr});
+  }
+  if (holders.empty()) return;
+  ClaimPlan plan(state_, std::move(holders));
+  BERTH_CHECK(plan.FindProviders().ok());  // nothing new is named
+  const Outcome outcome = plan.MakeOutcome({state_.position().ledger_time, Generation{}});
+  changed_ = state_;
+  changed_->Apply(outcome.changes);
+}
+
+void ClaimSearch::Take(int member, const Candidate& candidate) {
+  steps_left_ -= kStepsOfClaim;
+  const ConsumerAllocations wanted =
+      AllocationsOf(now().catalog(), claims_.members[member], candidate);
+  ClaimPlan plan(now(), {Holder{wanted.consumer, nullptr, &wanted}});
+  BERTH_CHECK(plan.FindProviders().ok() && plan.FindClasses().ok() &&
+              plan.FindInventories().ok());  // as the candidate says
+  const Outcome outcome = plan.MakeOutcome({state_.position().ledger_time, Generation{}});
+  if (!changed_) changed_ = state_;
+  changed_->Apply(outcome.changes);
+}
+
+absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims) {
+  // A search lets each member hold its place: none may stand there twice.
+  if (absl::Status status = CheckForm(*claims); !status.ok()) return status;
+  for (size_t m = 0; m < claims->members.size(); ++m) {
+    CandidateRequest request = claims->members[m].query;
+    request.order = claims->order;
+    const absl::Status status = CheckRequest(request);
+    if (!status.ok()) return OfMember(*claims, m, status);
+  }
+  const int choices_max = claims->members.size() == 1 ? kChoicesOfOne : kChoicesOfMany;
+  ClaimSearch search(state, *claims, choices_max, budget.steps_max);
+  const absl::Status status = search.Place().status();
+  claims->choices = search.TakeFound();
+  claims->search_gave_up = absl::IsDeadlineExceeded(status);
+  return absl::OkStatus();
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,28 @@
+#include "placement/commands/decision.h"
+
+#include <utility>
+
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr absl::Duration kRetryAfter = absl::Milliseconds(200);
+
+}  // namespace
+
+Decision OnlyStatus(absl::Status status) {
+  Decision decision;
+  decision.status = std::move(status);
+  return decision;
+}
+
+absl::Status OutcomeUnknown() {
+  return absl::DeadlineExceededError("the outcome is unknown: ask by request id");
+}
+
+absl::Status NotDone(absl::string_view why) {
+  return Refuse(absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE", why, {}, kRetryAfter);
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,37 @@
+// Decision: what became of a command.
+#ifndef BERTH_PLACEMENT_COMMANDS_DECISION_H_
+#define BERTH_PLACEMENT_COMMANDS_DECISION_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "placement/commands/command.h"
+#include "placement/commands/outcome.h"
+#include "placement/values/change.h"
+#include "placement/values/types.h"
+
+namespace berth::placement {
+
+struct Decision {
+  absl::Status status;  // OK, the command's refusal, or one of Ledger::Submit's own
+  Revision revision;    // at which it was decided
+  Generation fresh;     // the command's number (RuleContext::fresh); 0 for a refusal
+  std::shared_ptr<const Changes> changes;  // what it did, in order; null where status is not OK
+  Result result;
+  Asked asked;            // of a command with a request id
+  absl::Time decided_at;  // by the ledger's clock
+  bool replayed = false;  // an answer that was kept under the request id
+};
+
+// A decision that is nothing but `status`.
+Decision OnlyStatus(absl::Status status);
+// The outcome is unknown: kDeadlineExceeded without a reason.
+absl::Status OutcomeUnknown();
+// Nothing was done, with a hint when to come again.
+absl::Status NotDone(absl::string_view why);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_COMMANDS_DECISION_H_

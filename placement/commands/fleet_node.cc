@@ -1,0 +1,122 @@
+#include "placement/commands/fleet_node.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_set.h"
+
+namespace berth::placement {
+namespace {
+
+// The retired nodes that own some of `providers`.
+absl::btree_set<ProviderId> RetiredOwners(const State& state,
+                                          const std::vector<ProviderId>& providers) {
+  absl::btree_set<ProviderId> retired;
+  for (const ProviderId id : providers) {
+    const std::optional<ProviderPlace> place = state.FindProvider(id);
+    const int root = place ? OwningNode(state, *place->tree, place->position) : -1;
+    if (root < 0) continue;
+    const ProviderId node = place->tree->config(root).id;
+    if (FindNode(state, node)->retired) retired.insert(node);
+  }
+  return retired;
+}
+
+bool HoldsNothing(const State& state, const ProviderPlace& node) {
+  const Tree& tree = *node.tree;
+  for (int p = node.position; p < tree.shape->end_of[node.position]; ++p) {
+    if (!tree.consumers[p].empty()) return false;
+  }
+  return FirstForeign(state, tree, node.position, false) < 0;
+}
+
+// Makes the command that is to do `changes` remove the providers `going` as well; what else it
+// would do to them is left out. `state` is the one before it.
+void RemoveAlso(const State& state, absl::flat_hash_set<ProviderId> going, Changes& changes) {
+  for (const Change& change : changes) {
+    if (const auto* gone = std::get_if<ProviderRemoved>(&change)) going.insert(gone->id);
+  }
+  const auto is_moot = [&](const Change& change) {
+    const auto* put = std::get_if<ProviderPut>(&change);
+    const auto* used = std::get_if<ProviderUsed>(&change);
+    return (put != nullptr && going.contains(put->config->id)) ||
+           (used != nullptr && going.contains(used->id)) ||
+           std::holds_alternative<ProviderRemoved>(change);
+  };
+  changes.erase(std::remove_if(changes.begin(), changes.end(), is_moot), changes.end());
+  std::vector<std::pair<int, ProviderId>> from_below;
+  for (const ProviderId id : going) {
+    // What the command itself makes and takes away again is nowhere.
+    if (const auto place = state.FindProvider(id)) from_below.emplace_back(-place->position, id);
+  }
+  std::sort(from_below.begin(), from_below.end());
+  for (const auto& [_, id] : from_below) changes.push_back(ProviderRemoved{id});
+}
+
+}  // namespace
+
+ServicePtr FindService(const State& state, absl::string_view host, absl::string_view binary) {
+  const ServicePtr* found =
+      state.services().Find(std::make_pair(std::string(host), std::string(binary)));
+  return found == nullptr ? nullptr : *found;
+}
+
+NodeRecordPtr FindNode(const State& state, ProviderId id) {
+  const NodeRecordPtr* found = state.nodes().Find(id);
+  return found == nullptr ? nullptr : *found;
+}
+
+bool HoldsLease(const ServiceRecord& service) { return service.up && !service.forced_down; }
+
+void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits) {
+  const std::optional<TraitId> trait = state.catalog().traits.Find(kDisabledTrait);
+  if (!trait) return;
+  const auto at = std::lower_bound(traits.begin(), traits.end(), *trait);
+  const bool present = at != traits.end() && *at == *trait;
+  if (disabled && !present) traits.insert(at, *trait);
+  if (!disabled && present) traits.erase(at);
+}
+
+int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only) {
+  const std::optional<TraitId> owned = state.catalog().traits.Find(kOwnedTrait);
+  for (int p = root + 1; p < tree.shape->end_of[root]; ++p) {
+    const ProviderConfig& config = tree.config(p);
+    const bool foreign = !owned || !config.HasTrait(*owned);
+    if (FindNode(state, config.id) || (foreign && !nodes_only)) return p;
+  }
+  return -1;
+}
+
+void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released,
+                     Changes& changes) {
+  const absl::btree_set<ProviderId> retired = RetiredOwners(state, released);
+  if (retired.empty()) return;
+  State after = state;
+  after.Apply(changes);
+  absl::flat_hash_set<ProviderId> going;
+  Changes nodes;
+  for (const ProviderId node : retired) {
+    const std::optional<ProviderPlace> root = after.FindProvider(node);
+    if (!root || !HoldsNothing(after, *root)) continue;
+    const Tree& tree = *root->tree;
+    for (int p = root->position; p < tree.shape->end_of[root->position]; ++p) {
+      going.insert(tree.config(p).id);
+    }
+    nodes.push_back(NodeRemoved{node});
+  }
+  if (nodes.empty()) return;
+  RemoveAlso(state, std::move(going), changes);
+  changes.insert(changes.end(), nodes.begin(), nodes.end());
+}
+
+int OwningNode(const State& state, const Tree& tree, int position) {
+  while (position >= 0 && FindNode(state, tree.config(position).id) == nullptr) {
+    position = tree.shape->parent_of[position];
+  }
+  return position;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,182 @@
+// Ladder: which rungs a request has, in the order in which they are tried.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/explain/funnel.h"
+#include "placement/ground/check.h"
+
+namespace berth::placement {
+namespace {
+
+std::vector<std::string> TextsOf(const std::vector<AggregateId>& aggregates,
+                                 absl::string_view sign = "") {
+  std::vector<std::string> texts;
+  texts.reserve(aggregates.size());
+  for (AggregateId aggregate : aggregates) {
+    texts.push_back(absl::StrCat(sign, aggregate.ToString()));
+  }
+  return texts;
+}
+
+}  // namespace
+
+Ladder::Ladder(const State& state, const CandidateRequest& request, const SearchPlan& plan,
+               const Sharing& sharing, StepBudget& budget)
+    : state_(state), plan_(plan), sharing_(sharing), budget_(budget) {
+  ListNeeds(request);
+  ListRootRungs();
+  if (!state.nodes().empty() || plan.exclude_stale_roots) Add(ConstraintKind::kStaleness);
+  for (int group = 0; group < static_cast<int>(plan.groups.size()); ++group) ListGroupRungs(group);
+  ListSetRungs();
+}
+
+void Ladder::ListNeeds(const CandidateRequest& request) {
+  for (int g = 0; g < static_cast<int>(plan_.groups.size()); ++g) {
+    Need whole{g, {}, 1};
+    for (const NamedAmount& wanted : request.groups[g].resources) {
+      const std::optional<ClassId> id = state_.catalog().classes.Find(wanted.resource_class);
+      BERTH_CHECK(id.has_value());
+      whole.demands.push_back({*id, wanted.amount});
+    }
+    std::sort(whole.demands.begin(), whole.demands.end());
+    if (plan_.groups[g].suffixed()) {
+      needs_.push_back(whole);
+      continue;
+    }
+    for (const ClassAmount& demand : whole.demands) needs_.push_back({g, {demand}, 1});
+  }
+  for (const Spread& spread : plan_.spreads) {
+    for (Need& need : needs_) {
+      const bool shared =
+          need.group == plan_.unsuffixed &&
+          need.demands.front().resource_class == plan_.classes[spread.demand.class_index];
+      if (shared) need.count = spread.count;
+    }
+  }
+}
+
+Rung& Ladder::Add(ConstraintKind kind, int group) {
+  Rung& rung = rungs_.emplace_back();
+  rung.constraint.kind = kind;
+  rung.group = group;
+  if (group >= 0) rung.constraint.suffix = plan_.groups[group].suffix;
+  return rung;
+}
+
+std::vector<std::string> Ladder::TraitNames(const std::vector<TraitId>& traits) const {
+  std::vector<std::string> names;
+  names.reserve(traits.size());
+  for (TraitId trait : traits) names.push_back(state_.catalog().traits.NameOf(trait));
+  return names;
+}
+
+void Ladder::ListRootRungs() {
+  for (const std::vector<TraitId>& term : plan_.root.required) {
+    Rung& rung = Add(ConstraintKind::kRootTraits);
+    rung.traits = term;
+    rung.constraint.names = TraitNames(term);
+  }
+  for (TraitId trait : plan_.root.forbidden) {
+    Rung& rung = Add(ConstraintKind::kRootTraits);
+    rung.traits = {trait};
+    rung.forbids = true;
+    rung.constraint.names = {absl::StrCat("!", state_.catalog().traits.NameOf(trait))};
+  }
+  for (const std::vector<AggregateId>& term : plan_.root.member_of) {
+    Rung& rung = Add(ConstraintKind::kRootAggregates);
+    rung.aggregates = {term};
+    rung.constraint.names = TextsOf(term);
+  }
+  for (AggregateId aggregate : plan_.root.forbidden_aggregates) {
+    Rung& rung = Add(ConstraintKind::kRootAggregates);
+    rung.aggregates = {{aggregate}};
+    rung.forbids = true;
+    rung.constraint.names = TextsOf({aggregate}, "!");
+  }
+}
+
+void Ladder::ListAmountRungs(int group, ConstraintKind kind) {
+  for (const Need& need : needs_) {
+    if (need.group != group) continue;
+    for (const ClassAmount& demand : need.demands) {
+      Rung& rung = Add(kind, group);
+      rung.resource_class = demand.resource_class;
+      rung.constraint.names = {state_.catalog().classes.NameOf(demand.resource_class)};
+      rung.constraint.amount = demand.amount;
+    }
+  }
+}
+
+// What providers are comes before what is free of them: the first changes seldom.
+void Ladder::ListGroupRungs(int group) {
+  const PlannedGroup& wanted = plan_.groups[group];
+  ListAmountRungs(group, ConstraintKind::kInventory);
+  if (wanted.tree) Add(ConstraintKind::kInTree, group).constraint.names = {wanted.tree->ToString()};
+  for (const std::vector<TraitId>& term : wanted.required) {
+    Rung& rung = Add(ConstraintKind::kRequiredTraits, group);
+    rung.traits = term;
+    rung.constraint.names = TraitNames(term);
+  }
+  if (!wanted.forbidden.empty()) {
+    Rung& rung = Add(ConstraintKind::kForbiddenTraits, group);
+    rung.traits = wanted.forbidden;
+    rung.constraint.names = TraitNames(wanted.forbidden);
+  }
+  AggregateSets terms;
+  for (const std::vector<AggregateId>& term : wanted.member_of) {
+    terms.push_back(term);
+    Rung& rung = Add(ConstraintKind::kMemberOf, group);
+    rung.aggregates = terms;
+    rung.constraint.names = TextsOf(term);
+  }
+  if (!wanted.forbidden_aggregates.empty()) {
+    Rung& rung = Add(ConstraintKind::kForbiddenAggregates, group);
+    rung.aggregates = {wanted.forbidden_aggregates};
+    rung.constraint.names = TextsOf(wanted.forbidden_aggregates);
+  }
+  ListAmountRungs(group, ConstraintKind::kFree);
+}
+
+std::vector<std::string> Ladder::SuffixesOf(const std::vector<int>& slots) const {
+  std::vector<std::string> suffixes;
+  suffixes.reserve(slots.size());
+  for (int slot : slots) suffixes.push_back(plan_.groups[plan_.slots[slot].group].suffix);
+  return suffixes;
+}
+
+// The sets one after the other, each with those before it, in a plan that leaves out all else that
+// groups do to each other; at last the whole plan.
+void Ladder::ListSetRungs() {
+  SearchPlan relaxed = plan_;
+  relaxed.subtrees.clear();
+  relaxed.apart.clear();
+  relaxed.separate.clear();
+  relaxed.amounts_add_up = false;
+  relaxed.twin_of.clear();
+  if (!plan_.spreads.empty()) relaxed.slots.resize(plan_.spreads.front().first);
+  relaxed.spreads.clear();
+  if (plan_.unsuffixed >= 0) relaxed.groups[plan_.unsuffixed].required.clear();
+  const auto add = [&](ConstraintKind kind, std::vector<std::vector<int>> SearchPlan::*sets) {
+    for (const std::vector<int>& set : plan_.*sets) {
+      (relaxed.*sets).push_back(set);
+      Rung& rung = Add(kind);
+      rung.constraint.names = SuffixesOf(set);
+      rung.search = static_cast<int>(searched_.size());
+      searched_.push_back(relaxed);
+    }
+  };
+  add(ConstraintKind::kIsolate, &SearchPlan::apart);
+  add(ConstraintKind::kSameSubtree, &SearchPlan::subtrees);
+  add(ConstraintKind::kSeparateSubtrees, &SearchPlan::separate);
+  if (plan_.slots_interact) {
+    Add(ConstraintKind::kCombination).search = static_cast<int>(searched_.size());
+    searched_.push_back(plan_);
+  }
+  for (const SearchPlan& plan : searched_) {
+    searches_.push_back(std::make_unique<AnchorSearch>(plan, budget_));
+  }
+}
+
+}  // namespace berth::placement

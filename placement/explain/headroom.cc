@@ -1,0 +1,163 @@
+#include "placement/explain/headroom.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "placement/search/root_walk.h"
+#include "placement/values/capacity.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+// Trees that claims have changed, beside those of the state.
+using Overlay = absl::flat_hash_map<ProviderId, TreePtr>;
+
+// What a solution takes of one inventory row.
+struct Take {
+  const TreePtr* tree;
+  int position = 0;
+  int row = 0;
+  Amount amount = 0;
+};
+
+std::vector<Take> TakesOf(const SearchPlan& plan, const AnchorSearch& found) {
+  std::vector<Take> takes;
+  const auto add = [&takes](const Server& server, ClassId resource_class, Amount amount) {
+    const int row = server.config().FindInventory(resource_class);
+    for (Take& take : takes) {
+      if (*take.tree == *server.tree && take.position == server.position && take.row == row) {
+        take.amount += amount;  // P-195
+        return;
+      }
+    }
+    takes.push_back({server.tree, server.position, row, amount});
+  };
+  for (int s = 0; s < static_cast<int>(plan.slots.size()); ++s) {
+    const Slot& slot = plan.slots[s];
+    if (found.chosen(s) == nullptr) continue;
+    if (slot.spread >= 0) {
+      const int shared = plan.spreads[slot.spread].demand.class_index;
+      add(*found.chosen(s), plan.classes[shared], found.share(s));
+    }
+    for (const SlotDemand& demand : slot.demands) {
+      add(*found.chosen(s), plan.classes[demand.class_index], demand.amount);
+    }
+  }
+  return takes;
+}
+
+// How many times `takes` can be taken, one after the other. At least 1.
+int64_t TimesOf(const std::vector<Take>& takes) {
+  int64_t times = std::numeric_limits<int64_t>::max();
+  for (const Take& take : takes) {
+    const Tree& tree = **take.tree;
+    const Amount capacity = tree.config(take.position).inventories[take.row].capacity;
+    times = std::min(times, (capacity - tree.used_of(take.position, take.row)) / take.amount);
+  }
+  return times;
+}
+
+class RoomCount {
+ public:
+  RoomCount(const State& state, const SearchPlan& plan, int64_t steps_max)
+      : plan_(plan),
+        steps_{steps_max},
+        sharing_(state),
+        walk_(state, plan, sharing_, steps_),
+        search_(plan, steps_) {}
+
+  Room Run(int roots_max) {
+    Overlay overlay;  // of the trees that other roots look into
+    while (const TreePtr* tree = walk_.Next()) {
+      const int64_t count = CountUnder(*tree);
+      if (count > 0) room_.roots.push_back({(*tree)->root_id(), count});
+      const bool is_apart = walk_.foreign().empty() && !HoldsSharing(**tree);
+      room_.total_count = AddCapped(room_.total_count, is_apart ? count : Exhaust(*tree, overlay));
+    }
+    room_.root_count = static_cast<int64_t>(room_.roots.size());
+    room_.truncated = steps_.spent();
+    std::sort(room_.roots.begin(), room_.roots.end(), [](const auto& a, const auto& b) {
+      return std::tuple(-a.count, a.root) < std::tuple(-b.count, b.root);
+    });
+    if (room_.roots.size() > static_cast<size_t>(roots_max)) room_.roots.resize(roots_max);
+    return std::move(room_);
+  }
+
+ private:
+  // Under `tree` alone. Where there is no other solution than the first, it is all arithmetic.
+  int64_t CountUnder(const TreePtr& tree) {
+    if (walk_.found().is_single()) return TimesOf(TakesOf(plan_, walk_.found()));
+    Overlay overlay;
+    return Exhaust(tree, overlay);
+  }
+
+  bool HoldsSharing(const Tree& tree) const {
+    if (sharing_.empty()) return false;
+    for (int position = 0; position < tree.size(); ++position) {
+      if (sharing_.IsSharing(tree.config(position))) return true;
+    }
+    return false;
+  }
+
+  // Claims under `tree` as changed by `overlay` until nothing fits, and leaves the changes there.
+  int64_t Exhaust(const TreePtr& tree, Overlay& overlay) {
+    int64_t count = 0;
+    while (!steps_.spent()) {
+      const TreePtr anchor = Changed(tree, overlay);
+      std::vector<SharingProvider> shared;
+      for (const SharingProvider* each : walk_.foreign()) {
+        shared.push_back({Changed(each->tree, overlay), each->position, each->id});
+      }
+      std::vector<const SharingProvider*> foreign;
+      foreign.reserve(shared.size());
+      for (const SharingProvider& each : shared) foreign.push_back(&each);
+      if (!search_.Begin(anchor, foreign) || !search_.Next()) break;
+      const std::vector<Take> takes = TakesOf(plan_, search_);
+      // The first solution stays the first while it fits: room only falls. That who shares a class
+      // moves with the room is the exception.
+      const int64_t times = plan_.spreads.empty() ? TimesOf(takes) : 1;
+      for (const Take& take : takes) Apply(take, times, overlay);
+      count = AddCapped(count, times);
+    }
+    return count;
+  }
+
+  static TreePtr Changed(const TreePtr& tree, const Overlay& overlay) {
+    const auto changed = overlay.find(tree->root_id());
+    return changed == overlay.end() ? tree : changed->second;
+  }
+
+  static void Apply(const Take& take, int64_t times, Overlay& overlay) {
+    TreePtr& tree = overlay.try_emplace((*take.tree)->root_id(), *take.tree).first->second;
+    tree.Own().used[tree->shape->first_row[take.position] + take.row] += take.amount * times;
+  }
+
+  const SearchPlan& plan_;
+  StepBudget steps_;
+  Sharing sharing_;
+  AnchorWalk walk_;
+  AnchorSearch search_;
+  Room room_;
+};
+
+}  // namespace
+
+absl::StatusOr<Room> CountRoom(const State& state, const CandidateRequest& request, int roots_max,
+                               const SearchBudget& budget) {
+  const absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
+  if (!plan.ok()) return plan.status();
+  Room room = RoomCount(state, *plan, budget.steps_max).Run(roots_max);
+  if (room.truncated && room.total_count == 0) {
+    return Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
+                  absl::StrCat("none was counted in ", budget.steps_max,
+                               " steps; ask for less at once, or name a tree"));
+  }
+  return room;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,194 @@
+#include "placement/explain/relaxation.h"
+
+#include <algorithm>
+#include <optional>
+#include <queue>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "placement/search/root_walk.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr int kTriesMax = 256;  // of smaller amounts, for one constraint
+
+using SuffixSets = std::vector<std::vector<std::string>>;
+
+template <typename T>
+void EraseFirst(std::vector<T>& from, const T& item) {
+  const auto found = std::find(from.begin(), from.end(), item);
+  if (found != from.end()) from.erase(found);
+}
+
+// Whether one of `sets` had the members of `names` and was taken out.
+bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
+  const std::set<std::string> wanted(names.begin(), names.end());
+  const auto found = std::find_if(sets.begin(), sets.end(), [&wanted](const auto& set) {
+    return std::set<std::string>(set.begin(), set.end()) == wanted;
+  });
+  if (found == sets.end()) return false;
+  sets.erase(found);
+  return true;
+}
+
+// Takes what `rung` asks of roots out of `request`.
+void EraseOfRoot(const Rung& rung, CandidateRequest& request) {
+  const std::vector<std::string>& names = rung.constraint.names;
+  if (rung.constraint.kind == ConstraintKind::kRootTraits) {
+    if (rung.forbids) std::erase(request.root_forbidden, names.front().substr(1));
+    if (!rung.forbids) EraseFirst(request.root_required, names);
+    return;
+  }
+  const std::vector<AggregateId>& term = rung.aggregates.back();
+  if (rung.forbids) std::erase(request.root_forbidden_aggregates, term.front());
+  if (!rung.forbids) EraseFirst(request.root_member_of, term);
+}
+
+void EraseOfGroup(const Rung& rung, RequestGroup& group) {
+  switch (rung.constraint.kind) {
+    case ConstraintKind::kInTree:
+      group.in_tree.reset();
+      return;
+    case ConstraintKind::kRequiredTraits:
+      return EraseFirst(group.required, rung.constraint.names);
+    case ConstraintKind::kForbiddenTraits:
+      return group.forbidden.clear();
+    case ConstraintKind::kMemberOf:
+      return EraseFirst(group.member_of, rung.aggregates.back());
+    case ConstraintKind::kForbiddenAggregates:
+      return group.forbidden_aggregates.clear();
+    default: {  // an amount
+      const auto is_its = [&rung](const NamedAmount& each) {
+        return each.resource_class == rung.constraint.names.front();
+      };
+      std::erase_if(group.resources, is_its);
+      std::erase_if(group.max_providers, is_its);
+    }
+  }
+}
+
+// `request` without the constraint of `rung`; none where it cannot be left out.
+std::optional<CandidateRequest> Without(const Rung& rung, CandidateRequest request) {
+  const std::vector<std::string>& names = rung.constraint.names;
+  switch (rung.constraint.kind) {
+    case ConstraintKind::kRootTraits:
+    case ConstraintKind::kRootAggregates:
+      EraseOfRoot(rung, request);
+      return request;
+    case ConstraintKind::kStaleness:
+      if (!request.exclude_stale_roots) return std::nullopt;
+      request.exclude_stale_roots = false;
+      return request;
+    case ConstraintKind::kIsolate:
+      if (!EraseSet(request.isolate, names)) request.group_policy = GroupPolicy::kNone;
+      return request;
+    case ConstraintKind::kSameSubtree:
+      EraseSet(request.same_subtree, names);
+      return request;
+    case ConstraintKind::kSeparateSubtrees:
+      EraseSet(request.separate_subtrees, names);
+      return request;
+    case ConstraintKind::kCombination:
+      return std::nullopt;
+    default:
+      EraseOfGroup(rung, request.groups[rung.group]);
+      return request;
+  }
+}
+
+CandidateRequest WithAmount(const Rung& rung, CandidateRequest request, Amount amount) {
+  for (NamedAmount& each : request.groups[rung.group].resources) {
+    if (each.resource_class == rung.constraint.names.front()) each.amount = amount;
+  }
+  return request;
+}
+
+class Relaxer {
+ public:
+  Relaxer(const State& state, const CandidateRequest& request, const Sharing& sharing,
+          Ladder& ladder, StepBudget& budget)
+      : state_(state), request_(request), sharing_(sharing), ladder_(ladder), budget_(budget) {}
+
+  std::vector<Relaxation> Run() {
+    for (const Rung& rung : ladder_.rungs()) {
+      if (budget_.spent()) break;
+      if (rung.constraint.kind == ConstraintKind::kInventory) continue;  // kFree asks for both
+      Amount amount = 0;
+      if (rung.constraint.kind == ConstraintKind::kFree) amount = LargestFitting(rung);
+      const std::optional<CandidateRequest> changed =
+          amount > 0 ? WithAmount(rung, request_, amount) : Without(rung, request_);
+      if (!changed) continue;
+      const int64_t roots = CountRoots(*changed);
+      if (roots > 0) found_.push_back({rung.constraint, amount, roots});
+    }
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const auto& a, const auto& b) { return a.root_count > b.root_count; });
+    return std::move(found_);
+  }
+
+ private:
+  // 0 also where the changed request is none: a group must ask for something.
+  int64_t CountRoots(const CandidateRequest& changed) {
+    const absl::StatusOr<SearchPlan> plan = PlanSearch(state_, changed);
+    if (!plan.ok()) return 0;
+    AnchorWalk walk(state_, *plan, sharing_, budget_);
+    int64_t roots = 0;
+    while (walk.Next() != nullptr) ++roots;
+    return budget_.spent() ? 0 : roots;
+  }
+
+  // The largest smaller amount with which the request fits under some root; 0: none. What a root
+  // could give by itself is tried from the largest down, since other groups may take of it.
+  Amount LargestFitting(const Rung& rung) {
+    struct Try {
+      Amount amount;
+      const TreePtr* tree;
+      bool operator<(const Try& other) const { return amount < other.amount; }
+    };
+    std::priority_queue<Try> tries;
+    const auto add = [&](const TreePtr& tree, Amount below) {
+      const Amount most = ladder_.MostOtherwise(tree, rung, below);
+      if (most > 0) tries.push({most, &tree});
+    };
+    for (const auto& chunk : state_.roots().chunks()) {
+      for (int at = 0; at < chunk->trees.size() && !budget_.spent(); ++at) {
+        add(chunk->trees[at], rung.constraint.amount);
+      }
+    }
+    for (int i = 0; i < kTriesMax && !tries.empty() && !budget_.spent(); ++i) {
+      const Try best = tries.top();
+      if (FitsUnder(*best.tree, WithAmount(rung, request_, best.amount))) return best.amount;
+      tries.pop();
+      add(*best.tree, best.amount);
+    }
+    return 0;
+  }
+
+  bool FitsUnder(const TreePtr& tree, const CandidateRequest& changed) {
+    const absl::StatusOr<SearchPlan> plan = PlanSearch(state_, changed);
+    if (!plan.ok()) return false;
+    AnchorSearch search(*plan, budget_);
+    std::vector<const SharingProvider*> foreign;
+    if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
+    return search.Begin(tree, foreign) && search.Next();
+  }
+
+  const State& state_;
+  const CandidateRequest& request_;
+  const Sharing& sharing_;
+  Ladder& ladder_;
+  StepBudget& budget_;
+  std::vector<Relaxation> found_;
+};
+
+}  // namespace
+
+std::vector<Relaxation> FindRelaxations(const State& state, const CandidateRequest& request,
+                                        const Sharing& sharing, Ladder& ladder,
+                                        StepBudget& budget) {
+  return Relaxer(state, request, sharing, ladder, budget).Run();
+}
+
+}  // namespace berth::placement

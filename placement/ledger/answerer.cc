@@ -1,0 +1,72 @@
+#include "placement/ledger/answerer.h"
+
+#include <iterator>
+#include <utility>
+
+namespace berth::placement {
+
+Answerer::Answerer() : thread_([this] { Run(); }) {}
+
+Answerer::~Answerer() { Stop(); }
+
+void Answerer::Post(std::vector<Answer> answers) {
+  if (answers.empty()) return;
+  {
+    const MutexLock lock(&mutex_);
+    if (!ended_) {
+      if (answers_.empty()) {
+        answers_ = std::move(answers);
+      } else {
+        answers_.insert(answers_.end(), std::make_move_iterator(answers.begin()),
+                        std::make_move_iterator(answers.end()));
+      }
+      changed_.Signal();
+      return;
+    }
+  }
+  for (Answer& answer : answers) answer.done(std::move(answer.decision));
+}
+
+void Answerer::Post(absl::AnyInvocable<void()> call) {
+  {
+    const MutexLock lock(&mutex_);
+    if (!ended_) {
+      calls_.push_back(std::move(call));
+      changed_.Signal();
+      return;
+    }
+  }
+  call();
+}
+
+void Answerer::Stop() {
+  {
+    const MutexLock lock(&mutex_);
+    stopping_ = true;
+    changed_.Signal();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Answerer::Run() {
+  while (true) {
+    std::vector<Answer> answers;
+    std::vector<absl::AnyInvocable<void()>> calls;
+    {
+      const MutexLock lock(&mutex_);
+      while (answers_.empty() && calls_.empty()) {
+        if (stopping_) {
+          ended_ = true;
+          return;
+        }
+        changed_.Wait(&mutex_);
+      }
+      answers.swap(answers_);
+      calls.swap(calls_);
+    }
+    for (Answer& answer : answers) answer.done(std::move(answer.decision));
+    for (absl::AnyInvocable<void()>& call : calls) call();
+  }
+}
+
+}  // namespace berth::placement

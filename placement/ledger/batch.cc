@@ -1,0 +1,212 @@
+#include "placement/ledger/batch.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "placement/ground/check.h"
+#include "placement/log/scope.h"
+#include "placement/rules/rules.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status Reused(const RequestKey& key) {
+  return Refuse(absl::StatusCode::kInvalidArgument, "REQUEST_ID_REUSED",
+                "the request id came before with another request",
+                {{{"request_id", key.request_id}}});
+}
+
+absl::Status Unknown() {
+  return Refuse(absl::StatusCode::kNotFound, "REQUEST_NOT_FOUND",
+                "nothing took effect under this request id within the time that ids are kept");
+}
+
+absl::Status Cancelled(const RequestKey& key) {
+  return Refuse(absl::StatusCode::kFailedPrecondition, "REQUEST_CANCELLED",
+                "the request id was cancelled before a request came with it",
+                {{{"request_id", key.request_id}}});
+}
+
+// What the log says besides the changes. Under the request id itself a cancellation would look like
+// the request.
+std::string ReasonFor(const CommandBody& body) {
+  const auto* find = std::get_if<FindRequest>(&body);
+  return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
+}
+
+bool OnlyValidates(const CommandBody& body) {
+  const auto* reshape = std::get_if<Reshape>(&body);
+  const auto* topology = std::get_if<ApplyTopology>(&body);
+  const auto* import = std::get_if<ImportLedger>(&body);
+  return (reshape != nullptr && reshape->validate_only) ||
+         (topology != nullptr && topology->validate_only) ||
+         (import != nullptr && import->validate_only);
+}
+
+}  // namespace
+
+std::optional<RequestKey> KeyOf(const Command& command) {
+  if (const auto* find = std::get_if<FindRequest>(&command.body)) {
+    return RequestKey{find->actor, find->request_id};
+  }
+  if (command.request_id.empty() || OnlyValidates(command.body)) return std::nullopt;
+  return RequestKey{command.actor, command.request_id};
+}
+
+bool IsLarge(const Command& command, int64_t rows_max) {
+  const auto* import = std::get_if<ImportLedger>(&command.body);
+  return import != nullptr && import->size() > rows_max;
+}
+
+Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept)
+    : base_(std::move(base)),
+      now_(now),
+      id_{Uuid::Random()},
+      next_(std::make_shared<State>(*base_)) {
+  for (const KeptRequest& request : kept) kept_.emplace(request.key, request);
+}
+
+// The answer under `key` to a command whose body has `hash`, or to a look-up, which has none: null.
+// Nothing: the id has not come before.
+std::optional<Decision> Batch::Replay(const RequestKey& key, const std::string* hash) {
+  const auto own = own_.find(key);
+  const auto kept = kept_.find(key);
+  if (own == own_.end() && kept == kept_.end()) return std::nullopt;
+  const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
+  // What another process has kept can be seen before a standby has it.
+  if (earlier == nullptr && !base_is_durable_) ForceRow();
+  const std::string& kept_hash =
+      earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;
+  if (kept_hash.empty()) return OnlyStatus(Cancelled(key));
+  if (hash != nullptr && *hash != kept_hash) return OnlyStatus(Reused(key));
+  if (earlier != nullptr) {
+    Decision decision = earlier->decision;
+    decision.replayed = true;
+    return decision;
+  }
+  absl::StatusOr<Decision> decision = DecodeAnswer(kept->second.answer);
+  if (!decision.ok()) return OnlyStatus(decision.status());
+  return *std::move(decision);
+}
+
+// `remember`: whether what is decided is kept under the command's request id.
+Decision Batch::Decide(const PendingPtr& pending, bool* remember) {
+  const Command& command = pending->command;
+  const auto* find = std::get_if<FindRequest>(&command.body);
+  *remember = false;
+  if (const std::optional<RequestKey> key = KeyOf(command)) {
+    const std::string* const hash = find == nullptr ? &command.body_hash : nullptr;
+    BERTH_CHECK(hash == nullptr || !hash->empty());  // or it would be kept as cancelled
+    if (std::optional<Decision> decision = Replay(*key, hash)) return *std::move(decision);
+    *remember = find == nullptr || find->cancel_if_absent;
+  }
+  if (find != nullptr && !find->cancel_if_absent) return OnlyStatus(Unknown());
+  RuleContext context;
+  context.now = now_;
+  context.fresh = Generation{base_->position().command_count + accepted_ + 1};
+  absl::StatusOr<Outcome> outcome = placement::Decide(*next_, command, context);
+  if (!outcome.ok()) {
+    *remember = false;
+    return OnlyStatus(outcome.status());
+  }
+  Decision decision;
+  decision.fresh = context.fresh;
+  decision.decided_at = now_;
+  decision.asked = command.asked;
+  decision.changes = std::make_shared<const Changes>(std::move(outcome->changes));
+  decision.result = std::move(outcome->result);
+  return decision;
+}
+
+Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_big) {
+  bool remember = false;
+  Decision decision = Decide(pending, &remember);
+  const bool applies = decision.status.ok() && !decision.replayed;
+  if (applies && (!decided_.empty() || !may_be_big)) {
+    // An upper bound: rows that are touched twice are written once.
+    const auto rows = static_cast<int64_t>(decision.changes->size());
+    if (rows > rows_max) return Verdict::kTooBig;
+    if (touched_.size() + rows > rows_max) return Verdict::kFull;
+  }
+  if (!pending->Begin()) return Verdict::kGone;
+  if (applies) {
+    ++accepted_;
+    ScopeMaker scope(*next_, *decision.changes);
+    next_->Apply(*decision.changes);
+    touched_.Add(*decision.changes);
+    if (!decision.changes->empty() || remember) {
+      Scope where = std::move(scope).Finish(*next_);
+      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes,
+                      ReasonFor(pending->command.body),
+                      where.empty() ? nullptr : std::make_shared<const Scope>(std::move(where))});
+    }
+  }
+  if (!decision.replayed) tally_.Add(pending->command.body, decision.status);
+  std::optional<RequestKey> key;
+  if (remember) key = KeyOf(pending->command);
+  if (key) own_.emplace(*key, decided_.size());
+  decided_.push_back({pending, std::move(decision), std::move(key)});
+  return Verdict::kDecided;
+}
+
+std::vector<PendingPtr> Batch::Commands() const {
+  std::vector<PendingPtr> commands;
+  commands.reserve(decided_.size());
+  for (const Decided& decided : decided_) commands.push_back(decided.pending);
+  return commands;
+}
+
+void Batch::Close() {
+  BERTH_CHECK(writes());
+  Position position = base_->position();
+  position.revision.epoch = std::max<int64_t>(position.revision.epoch, 1);
+  ++position.revision.number;
+  position.batch = id_;
+  position.ledger_time = now_;
+  position.format = next_->position().format;
+  position.command_count += accepted_;
+  const Catalog& catalog = next_->catalog();
+  position.next_class_id =
+      std::max(position.next_class_id, static_cast<uint32_t>(catalog.classes.NextId()));
+  position.next_trait_id =
+      std::max(position.next_trait_id, static_cast<uint32_t>(catalog.traits.NextId()));
+  next_->set_position(position);
+  // A kept answer of another batch keeps the revision at which it was decided.
+  for (Decided& decided : decided_) {
+    const bool of_the_past = decided.decision.replayed && decided.decision.revision.number != 0;
+    if (!of_the_past) decided.decision.revision = position.revision;
+  }
+}
+
+Statement Batch::Sql(int64_t log_rows_kept) const {
+  BatchRows rows;
+  rows.base = base_.get();
+  rows.next = next_.get();
+  rows.touched = &touched_;
+  rows.payload = EncodeBatch(log_);
+  rows.log_rows_kept = log_rows_kept;
+  for (const Decided& decided : decided_) {
+    if (!decided.remember) continue;
+    rows.requests.push_back(
+        {*decided.remember, decided.pending->command.body_hash, EncodeAnswer(decided.decision)});
+  }
+  return WriteBatchSql(rows);
+}
+
+std::vector<Answer> Batch::TakeAnswers() {
+  std::vector<Answer> answers;
+  answers.reserve(decided_.size());
+  for (Decided& decided : decided_) {
+    if (decided.decision.revision.number == 0) {
+      decided.decision.revision = base_->position().revision;
+    }
+    std::optional<Answer> answer = decided.pending->Settle(std::move(decided.decision));
+    if (answer) answers.push_back(*std::move(answer));
+  }
+  return answers;
+}
+
+}  // namespace berth::placement

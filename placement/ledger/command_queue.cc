@@ -1,0 +1,122 @@
+#include "placement/ledger/command_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "placement/ground/check.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+
+absl::Status WhyNotBegin(const Pending& pending, absl::Time now) {
+  if (pending.cancelled && *pending.cancelled) {
+    return absl::CancelledError("cancelled before it began; nothing was done");
+  }
+  if (pending.deadline > now) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kDeadlineExceeded, "DEADLINE_BEFORE_START",
+                "the deadline passed before the command began; nothing was done");
+}
+
+bool Pending::Begin() {
+  Phase expected = Phase::kWaiting;
+  return phase.compare_exchange_strong(expected, Phase::kBegun) || expected == Phase::kBegun;
+}
+
+std::optional<Answer> Pending::Settle(Decision decision) {
+  if (phase.exchange(Phase::kAnswered) == Phase::kAnswered) return std::nullopt;
+  return Answer{std::move(done), std::move(decision)};
+}
+
+bool CommandQueue::Push(const PendingPtr& pending) {
+  const MutexLock lock(&mutex_);
+  if (closed_ || static_cast<int>(waiting_.size()) >= commands_max_) return false;
+  waiting_.push_back(pending);
+  if (waiting_.size() == 1) changed_.Signal();
+  return true;
+}
+
+void CommandQueue::PutBack(const std::vector<PendingPtr>& pendings) {
+  if (pendings.empty()) return;
+  const MutexLock lock(&mutex_);
+  waiting_.insert(waiting_.begin(), pendings.begin(), pendings.end());
+  changed_.Signal();
+}
+
+std::vector<PendingPtr> CommandQueue::Take(int commands_max, absl::Duration wait) {
+  const MutexLock lock(&mutex_);
+  if (waiting_.empty() && !closed_ && !nudged_) {
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(wait));
+  }
+  nudged_ = false;
+  const auto count = std::min<int64_t>(commands_max, static_cast<int64_t>(waiting_.size()));
+  std::vector<PendingPtr> taken(waiting_.begin(), waiting_.begin() + count);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + count);
+  return taken;
+}
+
+void CommandQueue::Rest(absl::Duration pause) {
+  const absl::Time until = absl::Now() + pause;
+  const MutexLock lock(&mutex_);
+  while (!nudged_ && absl::Now() < until) {
+    changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(until - absl::Now()));
+  }
+  nudged_ = false;
+}
+
+std::vector<PendingPtr> CommandQueue::TakeAll() {
+  const MutexLock lock(&mutex_);
+  std::vector<PendingPtr> taken(waiting_.begin(), waiting_.end());
+  waiting_.clear();
+  return taken;
+}
+
+void CommandQueue::Nudge() {
+  const MutexLock lock(&mutex_);
+  nudged_ = true;
+  changed_.Signal();
+}
+
+void CommandQueue::Close() {
+  const MutexLock lock(&mutex_);
+  closed_ = true;
+  changed_.Signal();
+}
+
+int64_t CommandQueue::size() const {
+  const MutexLock lock(&mutex_);
+  return static_cast<int64_t>(waiting_.size());
+}
+
+void CommandQueue::SetBegun(std::vector<PendingPtr> pendings) {
+  // What stood there before is let go outside of the lock.
+  const MutexLock lock(&mutex_);
+  begun_.swap(pendings);
+}
+
+std::vector<Answer> CommandQueue::Expire(absl::Time now) {
+  std::vector<Answer> answers;
+  const MutexLock lock(&mutex_);
+  const auto leaves = [&](const PendingPtr& pending) {
+    absl::Status why = WhyNotBegin(*pending, now);
+    if (why.ok()) return false;
+    std::optional<Answer> answer = pending->Settle(OnlyStatus(std::move(why)));
+    if (answer) answers.push_back(*std::move(answer));
+    return true;
+  };
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), leaves), waiting_.end());
+  for (const PendingPtr& pending : begun_) {
+    if (pending->deadline > now) continue;
+    // Taken from the queue is not begun: then nothing was done, and nothing will be.
+    Pending::Phase waiting = Pending::Phase::kWaiting;
+    if (pending->phase.compare_exchange_strong(waiting, Pending::Phase::kAnswered)) {
+      answers.push_back({std::move(pending->done), OnlyStatus(WhyNotBegin(*pending, now))});
+      continue;
+    }
+    std::optional<Answer> answer = pending->Settle(OnlyStatus(OutcomeUnknown()));
+    if (answer) answers.push_back(*std::move(answer));
+  }
+  return answers;
+}
+
+}  // namespace berth::placement

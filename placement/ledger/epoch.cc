@@ -1,0 +1,75 @@
+#include "placement/ledger/epoch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/decision.h"
+#include "placement/log/codec.h"
+#include "placement/store/rows.h"
+#include "placement/store/rows_load.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+// More than one epoch can ever hand out.
+constexpr int64_t kCommandsJump = int64_t{1} << 40;
+constexpr uint32_t kIdsJump = 1u << 20;
+constexpr int64_t kKeepAllLogRows = int64_t{1} << 50;
+
+Position FirstOfEpoch(const Position& head, const Position& lost) {
+  Position first = head;
+  first.revision.epoch = std::max(head.revision.epoch, lost.revision.epoch) + 1;
+  first.revision.number = head.revision.number + 1;
+  first.batch = BatchId{Uuid::Random()};
+  first.command_count = std::max(head.command_count, lost.command_count) + kCommandsJump;
+  first.next_class_id = std::max(head.next_class_id, lost.next_class_id) + kIdsJump;
+  first.next_trait_id = std::max(head.next_trait_id, lost.next_trait_id) + kIdsJump;
+  first.epoch_began_at = first.revision.number;
+  return first;
+}
+
+absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
+                                     const EpochStart& start) {
+  const absl::StatusOr<LockedHead> locked = LockAndReadHead(database, {});
+  if (!locked.ok()) return locked.status();
+  const Position head = locked->head ? locked->head->position : Position();
+  if (head.revision != start.expected_head) {
+    return Refuse(absl::StatusCode::kAborted, "CONCURRENT_UPDATE",
+                  absl::StrCat("the newest revision is ", head.revision.number, " of epoch ",
+                               head.revision.epoch));
+  }
+  absl::StatusOr<State> tables = LoadTables(database);
+  if (!tables.ok()) return tables;
+  State next = *tables;
+  next.set_position(FirstOfEpoch(head, last_good.position()));
+  const Touched nothing;
+  BatchRows rows;
+  rows.base = &*tables;
+  rows.next = &next;
+  rows.touched = &nothing;
+  rows.payload = EncodeBatch(
+      {{start.actor, start.request_id, std::make_shared<const Changes>(), start.reason}});
+  rows.log_rows_kept = kKeepAllLogRows;
+  const absl::Status written = database.RunAndCommit(WriteBatchSql(rows));
+  // Lost in the commit: an operator must look again.
+  if (written.code() == absl::StatusCode::kUnavailable) return OutcomeUnknown();
+  if (!written.ok()) return written;
+  return next;
+}
+
+}  // namespace
+
+absl::StatusOr<State> BeginEpoch(Database& database, const State& last_good,
+                                 const EpochStart& start) {
+  // Loading the tables takes its time, and the lock is held meanwhile.
+  absl::Status status = database.Run(
+      WriterSettingsSql() + "; SET idle_in_transaction_session_timeout = '10min'", nullptr);
+  if (!status.ok()) return status;
+  absl::StatusOr<State> state = BeginUnderLock(database, last_good, start);
+  if (!state.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);
+  return state;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,347 @@
+#include "placement/ledger/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "placement/ledger/catch_up.h"
+#include "placement/store/database.h"
+#include "placement/store/schema.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
+constexpr absl::Duration kPauseMax = absl::Seconds(1);
+constexpr int kCatchUpRows = 500;
+// A batch that is larger than usual may take so much longer than no_progress_max for each row.
+constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
+
+}  // namespace
+
+Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
+               Answerer* answerer, Condition* condition)
+    : options_(options),
+      publisher_(publisher),
+      queue_(queue),
+      answerer_(answerer),
+      condition_(condition),
+      clock_(options.wall_clock, [publisher] { return publisher->BootTime(); }),
+      pause_(kPauseMin) {
+  clock_.Now(publisher_->Newest()->position());
+}
+
+Writer::~Writer() { Stop(absl::InfinitePast()); }
+
+void Writer::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Writer::Stop(absl::Time settle_until) {
+  settle_until_ns_ = absl::ToUnixNanos(settle_until);
+  stopping_ = true;
+  queue_->Nudge();
+  if (!thread_.joinable()) return;
+  {
+    const MutexLock lock(&mutex_);
+    while (!ended_ && absl::Now() < settle_until) {
+      ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - absl::Now()));
+    }
+    // Whatever it still waits for ends now.
+    if (!ended_ && database_) database_->Shut();
+  }
+  thread_.join();
+}
+
+void Writer::Watch() {
+  const MutexLock lock(&mutex_);
+  if (!database_) return;
+  database_->ShutIfSlow(options_.no_progress_max + writing_rows_.load() * kProgressPerRow);
+}
+
+bool Writer::ConnectsSlowly() const {
+  const int64_t since_ns = connecting_since_ns_;
+  return since_ns != 0 &&
+         publisher_->BootTime() - absl::Nanoseconds(since_ns) >= options_.no_progress_max;
+}
+
+// Stopping, and nothing is left to settle or no time to do it.
+bool Writer::MustEnd() const {
+  if (!stopping_) return false;
+  const bool settled = !in_doubt_ && found_.empty() && alone_.empty();
+  return settled || absl::Now() >= absl::FromUnixNanos(settle_until_ns_);
+}
+
+void Writer::Run() {
+  while (!MustEnd()) {
+    absl::Status no_writes = condition_->WhyNoWrites();
+    if (!no_writes.ok()) {
+      RefuseAll(std::move(no_writes));
+      GiveUpInDoubt();
+      queue_->Take(0, kIdleWaitMax);
+      continue;
+    }
+    if (connection_ == nullptr && !Connect()) {
+      RefuseAll(NotDone("there is no database"));
+      Pause();
+      continue;
+    }
+    RotateRequests();
+    if (connection_ == nullptr) continue;  // it broke meanwhile
+    std::vector<PendingPtr> commands = NextCommands();
+    const bool wanted = in_doubt_ || !found_.empty() || LeasesWantBatch();
+    if (commands.empty() && !wanted) continue;
+    RunBatch(std::move(commands));
+  }
+  RefuseAll(NotDone("placement is stopping"));
+  GiveUpInDoubt();
+  Disconnect();
+  condition_->reachable = false;
+  const MutexLock lock(&mutex_);
+  ended_ = true;
+  ended_changed_.SignalAll();
+}
+
+void Writer::Pause() {
+  queue_->Rest(pause_);
+  pause_ = std::min(2 * pause_, kPauseMax);
+}
+
+void Writer::WentThrough() {
+  pause_ = kPauseMin;
+  losses_ = 0;
+}
+
+void Writer::Lost() {
+  Disconnect();
+  if (++losses_ > 1) Pause();
+}
+
+bool Writer::Connect() {
+  connecting_since_ns_ = absl::ToInt64Nanoseconds(publisher_->BootTime());
+  auto database = ConnectToPrimary(options_.database_url, "berth-placement writer");
+  absl::Status status = database.status();
+  if (status.ok()) status = (*database)->Run(WriterSettingsSql(), nullptr);
+  connecting_since_ns_ = 0;
+  condition_->reachable = status.ok();
+  if (!status.ok()) {
+    condition_->Tell(std::string(status.message()));
+    return false;
+  }
+  const MutexLock lock(&mutex_);
+  database_ = *std::move(database);
+  connection_ = database_.get();
+  return true;
+}
+
+void Writer::Disconnect() {
+  connection_ = nullptr;
+  std::shared_ptr<Database> database;
+  const MutexLock lock(&mutex_);
+  database.swap(database_);
+}
+
+void Writer::Step(LedgerStep step) const {
+  if (options_.at_step) options_.at_step(step);
+}
+
+absl::Status Writer::Call(const std::string& sql) { return connection_->Run(sql, nullptr); }
+
+std::vector<PendingPtr> Writer::NextCommands() {
+  deciding_alone_ = false;
+  deciding_big_ = false;
+  if (in_doubt_ || !found_.empty()) return {};
+  if (!alone_.empty()) {
+    deciding_alone_ = true;
+    std::vector<PendingPtr> one = {std::move(alone_.front())};
+    alone_.pop_front();
+    return one;
+  }
+  // A big one stands alone, and never twice in a row while others wait.
+  if (big_ && (!last_was_big_ || queue_->size() == 0)) {
+    deciding_big_ = true;
+    return {std::exchange(big_, nullptr)};
+  }
+  return queue_->Take(options_.batch_commands_max, big_ ? absl::ZeroDuration() : IdleWait());
+}
+
+void Writer::RunBatch(std::vector<PendingPtr> commands) {
+  queue_->SetBegun(in_doubt_ ? in_doubt_->Commands() : commands);
+  std::vector<RequestKey> keys;
+  for (const PendingPtr& pending : in_doubt_ ? in_doubt_->Commands() : commands) {
+    const std::optional<RequestKey> key = KeyOf(pending->command);
+    if (key) keys.push_back(*key);
+  }
+  Step(LedgerStep::kBeforeLock);
+  const absl::StatusOr<LockedHead> locked = LockAndReadHead(*connection_, keys);
+  if (!locked.ok()) return LockFailed(locked.status(), commands);
+  Step(LedgerStep::kLocked);
+  if (!ReachHead(locked->head)) return PutBack(commands);
+  const StatePtr base = publisher_->Newest();
+  auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
+  if (base->position().batch == committed_) batch->TrustBase();
+  if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
+  if (!AskForPatience(commands)) return PutBack(commands);
+  expiry_made_way_ = deciding_big_ && !expiry_made_way_;
+  if (!deciding_alone_ && !expiry_made_way_) OfferExpiry(*batch);
+  DecideAll(std::move(commands), *batch);
+  last_was_big_ = batch->row_count() > options_.batch_rows_max;
+  if (batch->writes()) return Write(std::move(batch));
+  const absl::Status ended = Call("ROLLBACK");
+  AnswerUnwritten(*batch);
+  if (ended.ok()) {
+    WentThrough();
+  } else {
+    Disconnect();
+  }
+}
+
+bool Writer::ReachHead(const std::optional<LogRow>& head) {
+  const Position wanted = head ? head->position : Position();
+  while (true) {
+    const StatePtr newest = publisher_->Newest();
+    const Position& position = newest->position();
+    if (position.revision == wanted.revision && position.batch == wanted.batch) {
+      if (wanted.format <= kLogFormat) return true;
+      condition_->format_too_new = true;
+      (void)Call("ROLLBACK");
+      return false;
+    }
+    const absl::StatusOr<CatchUpStep> step = CatchUp(*connection_, *publisher_, kCatchUpRows);
+    if (step.ok()) condition_->followed_rows += step->applied;
+    if (step.ok() && (step->end == CaughtUp::kAll || step->end == CaughtUp::kSome)) continue;
+    if (step.ok() && step->end == CaughtUp::kWentBack) {
+      condition_->SetDatabaseRevision(step->head);
+      condition_->RequireRecovery(absl::StrCat(
+          "the database went back in time: this process has revision ", position.revision.number,
+          " of epoch ", position.revision.epoch, ", the database ", wanted.revision.number,
+          " of epoch ", wanted.revision.epoch));
+    }
+    if (step.ok() && step->end == CaughtUp::kTooNew) condition_->format_too_new = true;
+    if (!step.ok()) condition_->Tell(std::string(step.status().message()));
+    if (step.status().code() == absl::StatusCode::kDataLoss) condition_->writing_stopped = true;
+    if (!Call("ROLLBACK").ok()) {
+      Disconnect();
+    } else if (step.ok() && step->end == CaughtUp::kReload) {
+      Reload();
+    }
+    if (!step.ok()) Pause();
+    return false;
+  }
+}
+
+// What is large is decided for longer than a session may hold the lock and be silent.
+bool Writer::AskForPatience(const std::vector<PendingPtr>& commands) {
+  const bool large = std::any_of(commands.begin(), commands.end(), [this](const auto& pending) {
+    return MayDecide(*pending) && IsLarge(pending->command, options_.batch_rows_max);
+  });
+  if (!large || Call(LargeBatchSql()).ok()) return true;
+  Disconnect();
+  return false;
+}
+
+// Whether the batch that begins now may decide it: what is large waits for one of its own.
+bool Writer::MayDecide(const Pending& pending) const {
+  return deciding_big_ || pending.phase != Pending::Phase::kWaiting ||
+         !IsLarge(pending.command, options_.batch_rows_max);
+}
+
+void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
+  const absl::Time now = absl::Now();
+  const absl::Duration until = publisher_->BootTime() + options_.batch_deciding_max;
+  std::vector<PendingPtr> rest;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    const PendingPtr& pending = commands[i];
+    const bool waiting = pending->phase == Pending::Phase::kWaiting;
+    // Also where a batch had begun with it: that batch was not done.
+    absl::Status why = WhyNotBegin(*pending, now);
+    if (!why.ok()) {
+      Refuse({pending}, std::move(why));
+      continue;
+    }
+    const bool full =
+        batch.row_count() >= options_.batch_rows_max || publisher_->BootTime() > until;
+    const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
+    Batch::Verdict verdict = Batch::Verdict::kFull;
+    if (!MayDecide(*pending)) {
+      verdict = Batch::Verdict::kTooBig;
+    } else if (i == 0 || !full) {
+      verdict = batch.Offer(pending, options_.batch_rows_max, !last_was_big_ || !others_wait);
+      // Only leases that are over came before it: so that they do not do so for ever, it comes alone.
+      if (i == 0 && verdict == Batch::Verdict::kFull) verdict = Batch::Verdict::kTooBig;
+    }
+    if (verdict == Batch::Verdict::kFull) {
+      rest.insert(rest.end(), commands.begin() + static_cast<int64_t>(i), commands.end());
+      break;
+    }
+    if (verdict != Batch::Verdict::kTooBig) continue;
+    if (!big_ && waiting) {
+      big_ = pending;
+    } else {
+      rest.push_back(pending);
+    }
+  }
+  PutBack(rest);
+}
+
+void Writer::Write(std::unique_ptr<Batch> batch) {
+  batch->Close();
+  const Statement sql = batch->Sql(options_.log_rows_kept);
+  publisher_->SetCommitting(batch->id());
+  Step(LedgerStep::kBeforeWrite);
+  const absl::Duration began = publisher_->BootTime();
+  writing_rows_ = batch->row_count();
+  const absl::Status status = connection_->RunAndCommit(sql);
+  writing_rows_ = 0;
+  if (!status.ok()) {
+    publisher_->SetCommitting(BatchId());
+    if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
+    condition_->in_doubt += static_cast<int64_t>(batch->Commands().size());
+    condition_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
+    in_doubt_ = std::move(batch);
+    return Lost();
+  }
+  WentThrough();
+  committed_ = batch->id();
+  Step(LedgerStep::kCommitted);
+  publisher_->Publish(*batch->base(), batch->next(), batch->log());
+  publisher_->SetCommitting(BatchId());
+  publisher_->SetFresh(began);
+  ++condition_->batches;
+  found_.push_back(std::move(batch));
+  for (const std::unique_ptr<Batch>& found : found_) {
+    Count(*found);
+    answerer_->Post(found->TakeAnswers());
+  }
+  found_.clear();
+  Step(LedgerStep::kPublished);
+}
+
+void Writer::AnswerUnwritten(Batch& batch) {
+  Count(batch);
+  answerer_->Post(batch.TakeAnswers());
+}
+
+void Writer::Count(const Batch& batch) {
+  condition_->commands += static_cast<int64_t>(batch.Commands().size());
+  condition_->Add(batch.tally());
+}
+
+void Writer::RotateRequests() {
+  const Position position = publisher_->Newest()->position();
+  const absl::Time now = clock_.Now(position);
+  const int64_t hour = absl::ToUnixSeconds(now) / 3600;
+  if (hour == rotated_hour_) return;
+  // Once an hour; what it cannot do now it does the next time.
+  rotated_hour_ = hour;
+  const absl::Status status = Call(absl::StrCat(
+      "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); SELECT rotate_requests(",
+      absl::ToUnixMicros(now), ", ",
+      absl::ToInt64Hours(absl::Ceil(options_.requests_kept, absl::Hours(1))), "); COMMIT"));
+  if (status.ok()) return;
+  condition_->Tell(absl::StrCat("old request ids stay: ", status.message()));
+  if (status.code() == absl::StatusCode::kUnavailable || !Call("ROLLBACK").ok()) Disconnect();
+}
+
+}  // namespace berth::placement

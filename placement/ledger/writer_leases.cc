@@ -1,0 +1,64 @@
+// What the writer does about leases: they are released by an ordinary command, at ledger time.
+//
+// Every process does this. Under the lock each decides on what the others have committed, so that a
+// lease ends once whoever is first.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "placement/ledger/writer.h"
+
+namespace berth::placement {
+namespace {
+
+// How long leases wait after the database refused what was written for them.
+constexpr absl::Duration kRefusedWait = absl::Seconds(10);
+
+}  // namespace
+
+bool Writer::LeasesWantBatch() {
+  const StatePtr state = publisher_->Newest();
+  const std::optional<absl::Time> end = state->first_lease_end();
+  if (!end || absl::ToInt64Nanoseconds(publisher_->BootTime()) < *leases_wait_until_ns_) {
+    return false;
+  }
+  return *end <= clock_.Now(state->position()) || TimeIsOld(state->position());
+}
+
+// Were every process to end now, the next start would make up for this much and no more.
+bool Writer::TimeIsOld(const Position& position) {
+  return clock_.Standing(position) >= kLedgerTimeStepMax;
+}
+
+absl::Duration Writer::IdleWait() {
+  const StatePtr state = publisher_->Newest();
+  const std::optional<absl::Time> end = state->first_lease_end();
+  if (!end) return kIdleWaitMax;
+  if (LeasesWantBatch()) return absl::ZeroDuration();
+  const absl::Duration left = *end - clock_.Now(state->position());
+  if (left <= absl::ZeroDuration()) return kIdleWaitMax;  // releasing them failed
+  return std::clamp(left, absl::Milliseconds(1), kIdleWaitMax);
+}
+
+void Writer::OfferExpiry(Batch& batch) {
+  if (!LeasesWantBatch()) return;
+  if (*batch.base()->first_lease_end() > batch.now()) {
+    if (TimeIsOld(batch.base()->position())) batch.ForceRow();
+    return;
+  }
+  auto expiry = std::make_shared<Pending>();
+  expiry->command.actor = kLeaseActor;
+  expiry->command.body = ExpireLeases();
+  expiry->deadline = absl::InfiniteFuture();
+  const absl::Duration retry_at = publisher_->BootTime() + kRefusedWait;
+  expiry->done = [retry_at, wait = leases_wait_until_ns_](const Decision& decision) {
+    if (!decision.status.ok()) *wait = absl::ToInt64Nanoseconds(retry_at);
+  };
+  batch.Offer(expiry, options_.batch_rows_max, true);
+}
+
+void Writer::PutOffLeases() {
+  *leases_wait_until_ns_ = absl::ToInt64Nanoseconds(publisher_->BootTime() + kRefusedWait);
+}
+
+}  // namespace berth::placement

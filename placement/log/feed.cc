@@ -1,0 +1,102 @@
+#include "placement/log/feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/ground/check.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+
+FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands) {
+  // One for all: most are.
+  static const auto* const kEmpty =
+      new std::shared_ptr<const Scope>(std::make_shared<const Scope>());
+  auto batch = std::make_shared<FeedBatch>();
+  batch->revision = position.revision;
+  batch->ledger_time = position.ledger_time;
+  for (const LogCommand& command : commands) {
+    std::shared_ptr<const Scope> scope = command.scope != nullptr ? command.scope : *kEmpty;
+    std::vector<ProviderId> roots = RootsTouched(*command.changes, *scope);
+    batch->commands.push_back(
+        {command.actor, command.request_id, command.changes, std::move(scope), std::move(roots)});
+  }
+  return batch;
+}
+
+void Feed::Append(const FeedBatchPtr& batch) {
+  {
+    MutexLock lock(&mutex_);
+    const Revision& last = batches_.empty() ? begin_ : batches_.back()->revision;
+    BERTH_CHECK(batch->revision > last && batch->revision.number == last.number + 1);
+    batches_.push_back(batch);
+    if (static_cast<int>(batches_.size()) > batches_max_) {
+      begin_ = batches_.front()->revision;
+      batches_.pop_front();
+    }
+  }
+  Wake(*batch);
+}
+
+void Feed::Restart(Revision revision) {
+  {
+    MutexLock lock(&mutex_);
+    batches_.clear();
+    begin_ = revision;
+  }
+  MutexLock lock(&subscribers_mutex_);
+  for (const auto& [handle, subscriber] : subscribers_) subscriber.wake();
+}
+
+absl::StatusOr<std::vector<FeedBatchPtr>> Feed::After(Revision revision, int batches_max) const {
+  MutexLock lock(&mutex_);
+  if (revision < begin_) {
+    return Refuse(absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
+                  absl::StrCat("the changes after revision ", revision.number,
+                               " are no longer kept; the oldest that can be had are those after ",
+                               begin_.number),
+                  {{{"oldest_epoch", absl::StrCat(begin_.epoch)},
+                    {"oldest_revision", absl::StrCat(begin_.number)}}});
+  }
+  const auto first = std::upper_bound(
+      batches_.begin(), batches_.end(), revision,
+      [](const Revision& wanted, const FeedBatchPtr& batch) { return wanted < batch->revision; });
+  const int64_t count = std::min<int64_t>(batches_.end() - first, batches_max);
+  return std::vector<FeedBatchPtr>(first, first + count);
+}
+
+void Feed::Wake(const FeedBatch& batch) {
+  std::vector<std::optional<ProviderId>> roots = {std::nullopt};
+  for (const FeedCommand& command : batch.commands) {
+    roots.insert(roots.end(), command.roots.begin(), command.roots.end());
+  }
+  std::sort(roots.begin(), roots.end());
+  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+  MutexLock lock(&subscribers_mutex_);
+  for (const std::optional<ProviderId>& root : roots) {
+    const auto handles = by_root_.find(root);
+    if (handles == by_root_.end()) continue;
+    for (const int64_t handle : handles->second) subscribers_.at(handle).wake();
+  }
+}
+
+int64_t Feed::Subscribe(std::optional<ProviderId> root, std::function<void()> wake) {
+  MutexLock lock(&subscribers_mutex_);
+  const int64_t handle = next_handle_++;
+  by_root_[root].insert(handle);
+  subscribers_.emplace(handle, Subscriber{root, std::move(wake)});
+  return handle;
+}
+
+void Feed::Unsubscribe(int64_t handle) {
+  MutexLock lock(&subscribers_mutex_);
+  const auto found = subscribers_.find(handle);
+  BERTH_CHECK(found != subscribers_.end());
+  const auto handles = by_root_.find(found->second.root);
+  handles->second.erase(handle);
+  if (handles->second.empty()) by_root_.erase(handles);
+  subscribers_.erase(found);
+}
+
+}  // namespace berth::placement

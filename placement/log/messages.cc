@@ -1,0 +1,367 @@
+#include "placement/log/messages.h"
+
+#include <utility>
+
+namespace berth::placement {
+namespace {
+
+namespace pb = ledger::v1;
+
+template <typename Field>
+void EncodeHalves(const Uuid& uuid, Field* halves) {
+  halves->Add(uuid.high);
+  halves->Add(uuid.low);
+}
+
+template <typename Field>
+Uuid DecodeHalves(const Field& halves, int at) {
+  return Uuid{halves[2 * at], halves[2 * at + 1]};
+}
+
+struct Encoder {
+  pb::Change* out;
+
+  void operator()(const ProviderPut& put) const {
+    EncodeProvider(*put.config, out->mutable_provider_put());
+  }
+  void operator()(const ProviderRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_provider_removed());
+  }
+  void operator()(const ProviderUsed& used) const {
+    pb::ProviderUse* use = out->mutable_provider_used();
+    EncodeId(used.id.uuid, use->mutable_id());
+    use->set_allocation_generation(used.allocation_generation.value);
+    for (const ClassAmount& amount : used.used) {
+      use->add_classes(static_cast<uint32_t>(amount.resource_class));
+      use->add_amounts(amount.amount);
+    }
+  }
+  void operator()(const ConsumerPut& put) const {
+    const Consumer& consumer = *put.consumer;
+    pb::Consumer* message = out->mutable_consumer_put();
+    EncodeId(consumer.id.uuid, message->mutable_id());
+    message->set_generation(consumer.generation.value);
+    message->set_project(consumer.owner->project);
+    message->set_user(consumer.owner->user);
+    message->set_type(consumer.owner->type);
+    for (const Allocation& allocation : consumer.allocations) {
+      EncodeHalves(allocation.provider.uuid, message->mutable_providers());
+      message->add_classes(static_cast<uint32_t>(allocation.resource_class));
+      message->add_amounts(allocation.amount);
+    }
+    message->set_created_at_us(absl::ToUnixMicros(consumer.created_at));
+    message->set_updated_at_us(absl::ToUnixMicros(consumer.updated_at));
+    if (consumer.lease_expires_at) {
+      message->set_lease_expires_at_us(absl::ToUnixMicros(*consumer.lease_expires_at));
+    }
+  }
+  void operator()(const ConsumerRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_consumer_removed());
+  }
+  void operator()(const ClassPut& put) const {
+    out->mutable_class_put()->set_id(static_cast<uint32_t>(put.id));
+    out->mutable_class_put()->set_name(put.name);
+  }
+  void operator()(const ClassRemoved& removed) const {
+    out->set_class_removed(static_cast<uint32_t>(removed.id));
+  }
+  void operator()(const TraitPut& put) const {
+    out->mutable_trait_put()->set_id(static_cast<uint32_t>(put.id));
+    out->mutable_trait_put()->set_name(put.name);
+  }
+  void operator()(const TraitRemoved& removed) const {
+    out->set_trait_removed(static_cast<uint32_t>(removed.id));
+  }
+  void operator()(const ServicePut& put) const {
+    const ServiceRecord& service = *put.service;
+    pb::Service* message = out->mutable_service_put();
+    message->mutable_key()->set_host(service.host);
+    message->mutable_key()->set_binary(service.binary);
+    EncodeId(service.id, message->mutable_id());
+    EncodeId(service.incarnation, message->mutable_incarnation());
+    message->set_machine_id(service.machine_id);
+    message->set_version(service.version);
+    message->set_up(service.up);
+    message->set_disabled(service.disabled);
+    message->set_disabled_reason(service.disabled_reason);
+    message->set_forced_down(service.forced_down);
+    message->set_created_at_us(absl::ToUnixMicros(service.created_at));
+    message->set_updated_at_us(absl::ToUnixMicros(service.updated_at));
+  }
+  void operator()(const ServiceRemoved& removed) const {
+    out->mutable_service_removed()->set_host(removed.host);
+    out->mutable_service_removed()->set_binary(removed.binary);
+  }
+  void operator()(const NodePut& put) const {
+    const NodeRecord& node = *put.node;
+    pb::Node* message = out->mutable_node_put();
+    EncodeId(node.id.uuid, message->mutable_id());
+    message->set_name(node.name);
+    message->set_host(node.host);
+    message->set_retired(node.retired);
+    EncodeId(node.incarnation, message->mutable_incarnation());
+    message->set_report_sequence(node.report_sequence);
+    message->set_digest(node.digest);
+    for (const auto& [provider, generation] : node.reported) {
+      EncodeHalves(provider.uuid, message->mutable_reported());
+      message->add_reported_generations(generation.value);
+    }
+    if (node.facts) message->set_facts(*node.facts);
+    message->set_created_at_us(absl::ToUnixMicros(node.created_at));
+    message->set_updated_at_us(absl::ToUnixMicros(node.updated_at));
+  }
+  void operator()(const NodeRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_node_removed());
+  }
+  void operator()(const FormatRaised& raised) const { out->set_format_raised(raised.format); }
+};
+
+ProviderUsed DecodeUse(const pb::ProviderUse& in) {
+  ProviderUsed used{ProviderId{DecodeId(in.id())}, Generation{in.allocation_generation()}, {}};
+  for (int i = 0; i < in.classes_size() && i < in.amounts_size(); ++i) {
+    used.used.push_back({ClassId{in.classes(i)}, in.amounts(i)});
+  }
+  return used;
+}
+
+ConsumerPtr DecodeConsumer(const pb::Consumer& in) {
+  auto consumer = std::make_shared<Consumer>();
+  consumer->id = ConsumerId{DecodeId(in.id())};
+  consumer->generation = Generation{in.generation()};
+  consumer->owner = std::make_shared<const Owner>(Owner{in.project(), in.user(), in.type()});
+  for (int i = 0; i < in.classes_size(); ++i) {
+    consumer->allocations.push_back(
+        {ProviderId{DecodeHalves(in.providers(), i)}, ClassId{in.classes(i)}, in.amounts(i)});
+  }
+  consumer->created_at = absl::FromUnixMicros(in.created_at_us());
+  consumer->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  if (in.has_lease_expires_at_us()) {
+    consumer->lease_expires_at = absl::FromUnixMicros(in.lease_expires_at_us());
+  }
+  return consumer;
+}
+
+std::shared_ptr<const ServiceRecord> DecodeService(const pb::Service& in) {
+  auto service = std::make_shared<ServiceRecord>();
+  service->host = in.key().host();
+  service->binary = in.key().binary();
+  service->id = DecodeId(in.id());
+  service->incarnation = DecodeId(in.incarnation());
+  service->machine_id = in.machine_id();
+  service->version = in.version();
+  service->up = in.up();
+  service->disabled = in.disabled();
+  service->disabled_reason = in.disabled_reason();
+  service->forced_down = in.forced_down();
+  service->created_at = absl::FromUnixMicros(in.created_at_us());
+  service->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  return service;
+}
+
+std::shared_ptr<const NodeRecord> DecodeNode(const pb::Node& in) {
+  auto node = std::make_shared<NodeRecord>();
+  node->id = ProviderId{DecodeId(in.id())};
+  node->name = in.name();
+  node->host = in.host();
+  node->retired = in.retired();
+  node->incarnation = DecodeId(in.incarnation());
+  node->report_sequence = in.report_sequence();
+  node->digest = in.digest();
+  for (int i = 0; i < in.reported_generations_size(); ++i) {
+    node->reported.emplace_back(ProviderId{DecodeHalves(in.reported(), i)},
+                                Generation{in.reported_generations(i)});
+  }
+  if (in.has_facts()) node->facts = std::make_shared<const std::string>(in.facts());
+  node->created_at = absl::FromUnixMicros(in.created_at_us());
+  node->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  return node;
+}
+
+}  // namespace
+
+void EncodeId(const Uuid& uuid, pb::Id* out) {
+  out->set_high(uuid.high);
+  out->set_low(uuid.low);
+}
+
+Uuid DecodeId(const pb::Id& in) { return Uuid{in.high(), in.low()}; }
+
+void EncodeProvider(const ProviderConfig& config, pb::Provider* out) {
+  EncodeId(config.id.uuid, out->mutable_id());
+  out->set_name(config.name);
+  if (config.parent) EncodeId(config.parent->uuid, out->mutable_parent());
+  out->set_generation(config.generation.value);
+  for (const InventoryRow& row : config.inventories) {
+    pb::Inventory* inventory = out->add_inventories();
+    inventory->set_class_(static_cast<uint32_t>(row.resource_class));
+    inventory->set_total(row.inventory.total);
+    inventory->set_reserved(row.inventory.reserved);
+    inventory->set_min_unit(row.inventory.min_unit);
+    inventory->set_max_unit(row.inventory.max_unit);
+    inventory->set_step_size(row.inventory.step_size);
+    inventory->set_allocation_ratio(row.inventory.allocation_ratio);
+    inventory->set_capacity(row.capacity);
+  }
+  for (const TraitId trait : config.traits) out->add_traits(static_cast<uint32_t>(trait));
+  for (const AggregateId& aggregate : config.aggregates) {
+    EncodeHalves(aggregate.uuid, out->mutable_aggregates());
+  }
+  out->set_created_at_us(absl::ToUnixMicros(config.created_at));
+  out->set_updated_at_us(absl::ToUnixMicros(config.updated_at));
+}
+
+std::shared_ptr<const ProviderConfig> DecodeProvider(const pb::Provider& in) {
+  auto config = std::make_shared<ProviderConfig>();
+  config->id = ProviderId{DecodeId(in.id())};
+  config->name = in.name();
+  if (in.has_parent()) config->parent = ProviderId{DecodeId(in.parent())};
+  config->generation = Generation{in.generation()};
+  for (const pb::Inventory& row : in.inventories()) {
+    config->inventories.push_back({ClassId{row.class_()},
+                                   {row.total(), row.reserved(), row.min_unit(), row.max_unit(),
+                                    row.step_size(), row.allocation_ratio()},
+                                   row.capacity()});
+  }
+  for (const uint32_t trait : in.traits()) config->traits.push_back(TraitId{trait});
+  for (int i = 0; 2 * i + 1 < in.aggregates_size(); ++i) {
+    config->aggregates.push_back(AggregateId{DecodeHalves(in.aggregates(), i)});
+  }
+  config->created_at = absl::FromUnixMicros(in.created_at_us());
+  config->updated_at = absl::FromUnixMicros(in.updated_at_us());
+  return config;
+}
+
+void EncodeChange(const Change& change, pb::Change* out) { std::visit(Encoder{out}, change); }
+
+bool DecodeChange(const pb::Change& in, Changes* out) {
+  switch (in.kind_case()) {
+    case pb::Change::kProviderPut:
+      out->push_back(ProviderPut{DecodeProvider(in.provider_put())});
+      return true;
+    case pb::Change::kProviderRemoved:
+      out->push_back(ProviderRemoved{ProviderId{DecodeId(in.provider_removed())}});
+      return true;
+    case pb::Change::kProviderUsed:
+      out->push_back(DecodeUse(in.provider_used()));
+      return true;
+    case pb::Change::kConsumerPut:
+      out->push_back(ConsumerPut{DecodeConsumer(in.consumer_put())});
+      return true;
+    case pb::Change::kConsumerRemoved:
+      out->push_back(ConsumerRemoved{ConsumerId{DecodeId(in.consumer_removed())}});
+      return true;
+    case pb::Change::kClassPut:
+      out->push_back(ClassPut{ClassId{in.class_put().id()}, in.class_put().name()});
+      return true;
+    case pb::Change::kClassRemoved:
+      out->push_back(ClassRemoved{ClassId{in.class_removed()}});
+      return true;
+    case pb::Change::kTraitPut:
+      out->push_back(TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()});
+      return true;
+    case pb::Change::kTraitRemoved:
+      out->push_back(TraitRemoved{TraitId{in.trait_removed()}});
+      return true;
+    case pb::Change::kServicePut:
+      out->push_back(ServicePut{DecodeService(in.service_put())});
+      return true;
+    case pb::Change::kServiceRemoved:
+      out->push_back(ServiceRemoved{in.service_removed().host(), in.service_removed().binary()});
+      return true;
+    case pb::Change::kNodePut:
+      out->push_back(NodePut{DecodeNode(in.node_put())});
+      return true;
+    case pb::Change::kNodeRemoved:
+      out->push_back(NodeRemoved{ProviderId{DecodeId(in.node_removed())}});
+      return true;
+    case pb::Change::kFormatRaised:
+      out->push_back(FormatRaised{in.format_raised()});
+      return true;
+    case pb::Change::KIND_NOT_SET:
+      break;
+  }
+  return false;
+}
+
+namespace {
+
+namespace pb = ledger::v1;
+
+using Halves = google::protobuf::RepeatedField<uint64_t>;
+
+void AddHalves(const Uuid& uuid, Halves* halves) {
+  halves->Add(uuid.high);
+  halves->Add(uuid.low);
+}
+
+int CountOf(const Halves& halves) { return halves.size() / 2; }
+
+Uuid HalvesAt(const Halves& halves, int at) { return Uuid{halves[2 * at], halves[2 * at + 1]}; }
+
+void EncodeFacts(const TreeFacts& facts, pb::TreeFacts* out) {
+  for (const auto& [provider, root] : facts.roots) {
+    AddHalves(provider.uuid, out->mutable_providers());
+    AddHalves(root.uuid, out->mutable_roots());
+  }
+  for (const auto& [root, aggregates] : facts.aggregates) {
+    pb::TreeAggregates* tree = out->add_trees();
+    EncodeId(root.uuid, tree->mutable_root());
+    for (const AggregateId& id : aggregates) AddHalves(id.uuid, tree->mutable_aggregates());
+  }
+}
+
+TreeFacts DecodeFacts(const pb::TreeFacts& in) {
+  TreeFacts facts;
+  for (int i = 0; i < CountOf(in.providers()) && i < CountOf(in.roots()); ++i) {
+    facts.roots.emplace_back(ProviderId{HalvesAt(in.providers(), i)},
+                             ProviderId{HalvesAt(in.roots(), i)});
+  }
+  for (const pb::TreeAggregates& tree : in.trees()) {
+    std::vector<AggregateId> aggregates;
+    aggregates.reserve(CountOf(tree.aggregates()));
+    for (int i = 0; i < CountOf(tree.aggregates()); ++i) {
+      aggregates.push_back(AggregateId{HalvesAt(tree.aggregates(), i)});
+    }
+    facts.aggregates.emplace_back(ProviderId{DecodeId(tree.root())}, std::move(aggregates));
+  }
+  return facts;
+}
+
+}  // namespace
+
+void EncodeScope(const Scope& scope, pb::Scope* out) {
+  if (scope.after != TreeFacts()) EncodeFacts(scope.after, out->mutable_after());
+  if (scope.trees_changed) EncodeFacts(scope.before, out->mutable_before());
+  for (const auto& [consumer, providers] : scope.gave_up) {
+    pb::GaveUp* gave_up = out->add_gave_up();
+    EncodeId(consumer.uuid, gave_up->mutable_consumer());
+    for (const ProviderId& id : providers) AddHalves(id.uuid, gave_up->mutable_providers());
+  }
+  for (const Change& change : scope.derived) EncodeChange(change, out->add_derived());
+  for (const Change& change : scope.neighbours) EncodeChange(change, out->add_neighbours());
+  for (const std::string& key : scope.removed_keys) out->add_removed_keys(key);
+}
+
+bool DecodeScope(const pb::Scope& in, Scope* out) {
+  out->after = DecodeFacts(in.after());
+  out->trees_changed = in.has_before();
+  if (in.has_before()) out->before = DecodeFacts(in.before());
+  for (const pb::GaveUp& gave_up : in.gave_up()) {
+    std::vector<ProviderId> providers;
+    providers.reserve(CountOf(gave_up.providers()));
+    for (int i = 0; i < CountOf(gave_up.providers()); ++i) {
+      providers.push_back(ProviderId{HalvesAt(gave_up.providers(), i)});
+    }
+    out->gave_up.emplace_back(ConsumerId{DecodeId(gave_up.consumer())}, std::move(providers));
+  }
+  for (const pb::Change& change : in.derived()) {
+    if (!DecodeChange(change, &out->derived)) return false;
+  }
+  for (const pb::Change& change : in.neighbours()) {
+    if (!DecodeChange(change, &out->neighbours)) return false;
+  }
+  out->removed_keys.assign(in.removed_keys().begin(), in.removed_keys().end());
+  return true;
+}
+
+}  // namespace berth::placement

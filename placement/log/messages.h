@@ -1,0 +1,29 @@
+// Changes as the protobuf messages of log.proto, and back.
+#ifndef BERTH_PLACEMENT_LOG_MESSAGES_H_
+#define BERTH_PLACEMENT_LOG_MESSAGES_H_
+
+#include <memory>
+
+#include "absl/time/time.h"
+#include "placement/log/log.pb.h"
+#include "placement/log/scope.h"
+#include "placement/values/change.h"
+
+namespace berth::placement {
+
+void EncodeChange(const Change& change, ledger::v1::Change* out);
+// False where `in` holds no kind of change that this release knows.
+bool DecodeChange(const ledger::v1::Change& in, Changes* out);
+
+void EncodeId(const Uuid& uuid, ledger::v1::Id* out);
+Uuid DecodeId(const ledger::v1::Id& in);
+void EncodeProvider(const ProviderConfig& config, ledger::v1::Provider* out);
+std::shared_ptr<const ProviderConfig> DecodeProvider(const ledger::v1::Provider& in);
+
+void EncodeScope(const Scope& scope, ledger::v1::Scope* out);
+// False where `in` holds a kind of change that this release does not know.
+bool DecodeScope(const ledger::v1::Scope& in, Scope* out);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_LOG_MESSAGES_H_

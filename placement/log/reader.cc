@@ -1,0 +1,90 @@
+#include "placement/log/reader.h"
+
+#include "absl/strings/str_cat.h"
+#include "placement/log/codec.h"
+#include "placement/store/database.h"
+#include "placement/store/rows.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status Compacted(Database& database, Revision revision) {
+  const absl::StatusOr<Revision> from = ReadHorizon(database);
+  if (!from.ok()) return from.status();
+  return Refuse(absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
+                absl::StrCat("the changes after revision ", revision.number,
+                             " are no longer kept; the oldest that can be had are those after ",
+                             from->number),
+                {{{"oldest_epoch", absl::StrCat(from->epoch)},
+                  {"oldest_revision", absl::StrCat(from->number)}}});
+}
+
+absl::Status Lost(Revision revision, Revision there) {
+  return Refuse(absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
+                absl::StrCat("revision ", revision.number, " of epoch ", revision.epoch,
+                             " was lost: the one of this number is of epoch ", there.epoch));
+}
+
+// Nobody is told what this release may misread.
+absl::Status TooNew(const Position& position) {
+  return Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
+                absl::StrCat("revision ", position.revision.number, " is of format ",
+                             position.format, ", which this release does not know: ask another"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Database>> LogReader::Open() {
+  {
+    const MutexLock lock(&mutex_);
+    if (database_ && !database_->broken()) return database_;
+    database_.reset();
+  }
+  auto opened = ConnectToPrimary(database_url_, "berth-placement watch");
+  if (!opened.ok()) return opened.status();
+  const MutexLock lock(&mutex_);
+  database_ = *std::move(opened);
+  return database_;
+}
+
+void LogReader::Watch(absl::Duration limit) {
+  const MutexLock lock(&mutex_);
+  if (database_) database_->ShutIfSlow(limit);
+}
+
+absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, int batches_max) {
+  const MutexLock reading(&reading_);
+  const absl::StatusOr<std::shared_ptr<Database>> database = Open();
+  if (!database.ok()) return database.status();
+  const int own = revision.number > 0 ? 1 : 0;  // its row comes first
+  const absl::StatusOr<std::vector<LogRow>> rows =
+      ReadLog(**database, revision.number, batches_max + own);
+  if (!rows.ok()) return rows.status();
+  auto row = rows->begin();
+  if (revision.number > 0) {
+    // Its own row has to be there still: else those that followed it may be gone, too.
+    if (row == rows->end() || row->position.revision.number != revision.number) {
+      return Compacted(**database, revision);
+    }
+    if (row->position.revision.epoch != revision.epoch) {
+      return Lost(revision, row->position.revision);
+    }
+    ++row;
+  } else if (row != rows->end() && row->position.revision.number != 1) {
+    return Compacted(**database, revision);
+  }
+  std::vector<FeedBatchPtr> batches;
+  for (; row != rows->end(); ++row) {
+    if (row->position.format > kLogFormat) {
+      if (!batches.empty()) break;
+      return TooNew(row->position);
+    }
+    absl::StatusOr<std::vector<LogCommand>> commands = DecodeBatch(row->payload);
+    if (!commands.ok()) return commands.status();
+    batches.push_back(FeedBatchOf(row->position, *commands));
+  }
+  return batches;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,259 @@
+#include "placement/log/scope.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_set.h"
+#include "placement/ground/check.h"
+
+namespace berth::placement {
+namespace {
+
+template <typename T>
+void SortUnique(std::vector<T>* values) {
+  std::sort(values->begin(), values->end());
+  values->erase(std::unique(values->begin(), values->end()), values->end());
+}
+
+void AddAggregates(const Tree& tree, TreeFacts* facts) {
+  std::vector<AggregateId> aggregates = AggregatesOf(tree);
+  if (!aggregates.empty()) facts->aggregates.emplace_back(tree.root_id(), std::move(aggregates));
+}
+
+// Trees, each once. A command may name as many as there are hosts.
+struct Trees {
+  void Add(const TreePtr& tree) {
+    if (roots.insert(tree->root_id()).second) trees.push_back(tree);
+  }
+
+  std::vector<TreePtr> trees;
+  absl::flat_hash_set<ProviderId> roots;
+};
+
+bool SameClasses(const ProviderConfig& a, const ProviderConfig& b) {
+  return std::equal(a.inventories.begin(), a.inventories.end(), b.inventories.begin(),
+                    b.inventories.end(), [](const InventoryRow& x, const InventoryRow& y) {
+                      return x.resource_class == y.resource_class;
+                    });
+}
+
+}  // namespace
+
+std::vector<AggregateId> AggregatesOf(const Tree& tree) {
+  if (tree.size() == 1) return tree.config(0).aggregates;
+  std::vector<AggregateId> all;
+  for (const auto& config : tree.shape->configs) {
+    all.insert(all.end(), config->aggregates.begin(), config->aggregates.end());
+  }
+  SortUnique(&all);
+  return all;
+}
+
+ProviderUsed UseOf(const Tree& tree, int position) {
+  const ProviderConfig& config = tree.config(position);
+  ProviderUsed used{config.id, tree.allocation_generations[position], {}};
+  for (size_t row = 0; row < config.inventories.size(); ++row) {
+    used.used.push_back(
+        {config.inventories[row].resource_class, tree.used_of(position, static_cast<int>(row))});
+  }
+  return used;
+}
+
+ProviderId TreeFacts::RootOf(ProviderId provider) const {
+  const auto found =
+      std::lower_bound(roots.begin(), roots.end(), provider,
+                       [](const auto& entry, ProviderId wanted) { return entry.first < wanted; });
+  return found != roots.end() && found->first == provider ? found->second : provider;
+}
+
+const std::vector<AggregateId>* TreeFacts::AggregatesOf(ProviderId root) const {
+  const auto found =
+      std::lower_bound(aggregates.begin(), aggregates.end(), root,
+                       [](const auto& entry, ProviderId wanted) { return entry.first < wanted; });
+  return found != aggregates.end() && found->first == root ? &found->second : nullptr;
+}
+
+bool Scope::empty() const {
+  return !trees_changed && after == TreeFacts() && gave_up.empty() && derived.empty() &&
+         neighbours.empty() && removed_keys.empty();
+}
+
+ScopeMaker::ScopeMaker(const State& before, const Changes& changes) : changes_(changes) {
+  for (const Change& change : changes) {
+    if (const auto* used = std::get_if<ProviderUsed>(&change)) {
+      named_.push_back(used->id);
+    } else if (const auto* consumer = std::get_if<ConsumerPut>(&change)) {
+      TakeConsumer(before, consumer->consumer, consumer->consumer->id);
+    } else if (const auto* gone = std::get_if<ConsumerRemoved>(&change)) {
+      TakeConsumer(before, nullptr, gone->id);
+    } else if (const auto* put = std::get_if<ProviderPut>(&change)) {
+      puts_providers_ = true;
+      TakeTree(before, put->config->id);
+      if (put->config->parent) TakeTree(before, *put->config->parent);
+    } else if (const auto* removed = std::get_if<ProviderRemoved>(&change)) {
+      TakeTree(before, removed->id);
+    } else if (const auto* node = std::get_if<NodePut>(&change)) {
+      named_.push_back(node->node->id);
+    } else if (const auto* no_node = std::get_if<NodeRemoved>(&change)) {
+      named_.push_back(no_node->id);
+    } else if (const auto* no_class = std::get_if<ClassRemoved>(&change)) {
+      scope_.removed_keys.push_back(before.catalog().classes.NameOf(no_class->id));
+    } else if (const auto* no_trait = std::get_if<TraitRemoved>(&change)) {
+      scope_.removed_keys.push_back(before.catalog().traits.NameOf(no_trait->id));
+    } else if (const auto* service = std::get_if<ServiceRemoved>(&change)) {
+      const auto* record = before.services().Find(std::pair(service->host, service->binary));
+      scope_.removed_keys.push_back(record == nullptr ? "" : (*record)->id.ToString());
+    }
+  }
+}
+
+void ScopeMaker::TakeTree(const State& before, ProviderId provider) {
+  named_.push_back(provider);
+  if (TreeBefore(provider) != nullptr) return;
+  const auto place = before.FindProvider(provider);
+  if (!place) return;
+  trees_before_.push_back(place->tree);
+  named_.push_back(place->tree->root_id());
+}
+
+void ScopeMaker::TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id) {
+  if (after != nullptr) {
+    for (const Allocation& allocation : after->allocations) named_.push_back(allocation.provider);
+  }
+  const PackedConsumer* const held = before.consumers().FindPacked(id);
+  if (held == nullptr) return;
+  std::vector<ProviderId> gave_up;
+  for (const Allocation& allocation : held->allocations()) {
+    const ProviderId provider = allocation.provider;
+    const auto holds = [provider](const Allocation& row) { return row.provider == provider; };
+    if (after != nullptr &&
+        std::any_of(after->allocations.begin(), after->allocations.end(), holds)) {
+      continue;
+    }
+    if (gave_up.empty() || gave_up.back() != provider) gave_up.push_back(provider);
+  }
+  if (gave_up.empty()) return;
+  named_.insert(named_.end(), gave_up.begin(), gave_up.end());
+  scope_.gave_up.emplace_back(id, std::move(gave_up));
+}
+
+Scope ScopeMaker::Finish(const State& after) && {
+  if (puts_providers_ || !trees_before_.empty()) Compare(after);
+  SortUnique(&named_);
+  std::sort(scope_.gave_up.begin(), scope_.gave_up.end());
+  Trees before_trees;  // and those that did not change
+  Trees after_trees;
+  for (const TreePtr& tree : trees_before_) before_trees.Add(tree);
+  for (const ProviderId provider : named_) {
+    const auto place = after.FindProvider(provider);
+    const Tree* before = TreeBefore(provider);
+    if (place) {
+      if (place->tree->root_id() != provider) {
+        scope_.after.roots.emplace_back(provider, place->tree->root_id());
+      }
+      after_trees.Add(place->tree);
+      if (before == nullptr) before = place->tree.get();
+    }
+    if (before != nullptr && before->root_id() != provider) {
+      scope_.before.roots.emplace_back(provider, before->root_id());
+    }
+  }
+  for (const TreePtr& tree : after_trees.trees) {
+    AddAggregates(*tree, &scope_.after);
+    before_trees.Add(tree);
+  }
+  for (const TreePtr& tree : before_trees.trees) AddAggregates(*tree, &scope_.before);
+  std::sort(scope_.after.aggregates.begin(), scope_.after.aggregates.end());
+  std::sort(scope_.before.aggregates.begin(), scope_.before.aggregates.end());
+  scope_.trees_changed = !trees_before_.empty() && scope_.before != scope_.after;
+  if (!scope_.trees_changed) scope_.before = {};
+  return std::move(scope_);
+}
+
+// The tree that held `provider`, where it is one of those that may have changed.
+const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
+  for (const TreePtr& tree : trees_before_) {
+    if (tree->Find(provider) >= 0) return tree.get();
+  }
+  return nullptr;
+}
+
+// Finds what the changes do not name, and which is different afterwards or stands differently.
+void ScopeMaker::Compare(const State& after) {
+  absl::flat_hash_set<ProviderId> put;
+  absl::flat_hash_set<ProviderId> used;
+  absl::flat_hash_set<ConsumerId> told;
+  for (const Change& change : changes_) {
+    if (const auto* one = std::get_if<ProviderPut>(&change)) put.insert(one->config->id);
+    if (const auto* one = std::get_if<ProviderUsed>(&change)) used.insert(one->id);
+    if (const auto* one = std::get_if<ConsumerPut>(&change)) told.insert(one->consumer->id);
+    if (const auto* one = std::get_if<ConsumerRemoved>(&change)) told.insert(one->id);
+  }
+  for (const ProviderId id : put) {
+    if (used.contains(id) || TreeBefore(id) != nullptr) continue;
+    const auto place = after.FindProvider(id);
+    BERTH_CHECK(place.has_value());
+    scope_.derived.push_back(UseOf(*place->tree, place->position));
+  }
+  for (const TreePtr& tree : trees_before_) {
+    const std::vector<AggregateId> aggregates = AggregatesOf(*tree);
+    TreePtr last;  // members mostly stand together afterwards, too
+    bool aggregates_differ = false;
+    for (int i = 0; i < tree->size(); ++i) {
+      const ProviderId id = tree->config(i).id;
+      const auto place = after.FindProvider(id);
+      if (!place) continue;
+      const bool moved = place->tree->root_id() != tree->root_id();
+      if (place->tree != last) {
+        last = place->tree;
+        aggregates_differ = AggregatesOf(*last) != aggregates;
+      }
+      const bool elsewhere = moved || aggregates_differ;
+      const bool use_differs = moved || !SameClasses(tree->config(i), place->config());
+      if (elsewhere && !put.contains(id)) {
+        Add(ProviderPut{place->tree->shape->configs[place->position]}, moved);
+      }
+      if ((elsewhere || use_differs) && !used.contains(id)) {
+        Add(UseOf(*place->tree, place->position), use_differs);
+      }
+      if (!elsewhere) continue;
+      tree->consumers[i].ForEach([&](ConsumerId consumer, const auto&) {
+        if (!told.insert(consumer).second) return true;
+        const ConsumerPtr record = after.FindConsumer(consumer);
+        if (record != nullptr) Add(ConsumerPut{record}, false);
+        return true;
+      });
+    }
+  }
+}
+
+void ScopeMaker::Add(Change change, bool differs) {
+  if (const auto* put = std::get_if<ProviderPut>(&change)) named_.push_back(put->config->id);
+  if (const auto* used = std::get_if<ProviderUsed>(&change)) named_.push_back(used->id);
+  if (const auto* consumer = std::get_if<ConsumerPut>(&change)) {
+    for (const Allocation& row : consumer->consumer->allocations) named_.push_back(row.provider);
+  }
+  (differs ? scope_.derived : scope_.neighbours).push_back(std::move(change));
+}
+
+std::vector<ProviderId> RootsTouched(const Changes& changes, const Scope& scope) {
+  std::vector<ProviderId> roots;
+  const auto add = [&](ProviderId provider) {
+    roots.push_back(scope.after.RootOf(provider));
+    if (scope.trees_changed) roots.push_back(scope.before.RootOf(provider));
+  };
+  for (const Change& change : changes) {
+    if (const auto* put = std::get_if<ProviderPut>(&change)) add(put->config->id);
+    if (const auto* removed = std::get_if<ProviderRemoved>(&change)) add(removed->id);
+    if (const auto* used = std::get_if<ProviderUsed>(&change)) add(used->id);
+    if (const auto* consumer = std::get_if<ConsumerPut>(&change)) {
+      for (const Allocation& row : consumer->consumer->allocations) add(row.provider);
+    }
+    if (const auto* node = std::get_if<NodePut>(&change)) add(node->node->id);
+    if (const auto* node = std::get_if<NodeRemoved>(&change)) add(node->id);
+  }
+  SortUnique(&roots);
+  return roots;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,272 @@
+#include "placement/reads/provider_query.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "placement/ground/check.h"
+#include "placement/state/lookup.h"
+#include "placement/values/capacity.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+// A filter with its names resolved; what it asks of one provider.
+struct Wanted {
+  std::optional<ProviderId> root;  // of the tree
+  std::vector<absl::flat_hash_set<AggregateId>> member_of;
+  absl::flat_hash_set<AggregateId> forbidden_aggregates;
+  std::vector<std::vector<TraitId>> required;
+  std::vector<TraitId> forbidden;
+  std::vector<ClassAmount> resources;
+};
+
+// How much the filter asks for, before anything in it is looked at: all of it is asked of each
+// provider.
+absl::Status CheckSize(const ProviderFilter& filter) {
+  Form form;
+  AtMostField(form, "member_of", filter.member_of.size(), kTermsMax);
+  AtMostField(form, "required_traits", filter.required.size(), kTermsMax);
+  AtMostField(form, "resources", filter.resources.size(), kInventoriesMax);
+  size_t names = filter.forbidden.size() + filter.forbidden_aggregates.size();
+  for (const auto& term : filter.member_of) names += term.size();
+  for (const auto& term : filter.required) names += term.size();
+  AtMostField(form, "the filter", names, kQueryNamesMax);
+  return form.status();
+}
+
+absl::Status CheckForm(const ProviderFilter& filter) {
+  if (absl::Status size = CheckSize(filter); !size.ok()) return size;
+  Form form;
+  if (filter.name && filter.name->empty()) {
+    form.Fault(kInvalidField, "name", "must not be empty");
+  }
+  for (size_t i = 0; i < filter.member_of.size(); ++i) {
+    if (filter.member_of[i].empty()) {
+      form.Fault(kInvalidField, absl::StrCat("member_of[", i, "]"), "must name an aggregate");
+    }
+  }
+  for (size_t i = 0; i < filter.required.size(); ++i) {
+    const std::vector<std::string>& term = filter.required[i];
+    if (term.empty() || std::count(term.begin(), term.end(), "") > 0) {
+      form.Fault(kInvalidField, absl::StrCat("required_traits[", i, "]"), "must name traits");
+    }
+  }
+  for (size_t i = 0; i < filter.forbidden.size(); ++i) {
+    if (filter.forbidden[i].empty()) {
+      form.Fault(kInvalidField, absl::StrCat("forbidden_traits[", i, "]"), "must not be empty");
+    }
+  }
+  for (const NamedAmount& resource : filter.resources) {
+    form.UpperName("resources", resource.resource_class);
+    if (resource.amount < 1 || resource.amount > kAmountMax) {
+      form.Fault(kInvalidField, "resources",
+                 absl::StrCat("must be 1 to ", kAmountMax, ", is ", resource.amount),
+                 {{"resource_class", resource.resource_class}});
+    }
+  }
+  return form.status();
+}
+
+absl::Status ResolveTraits(const State& state, const ProviderFilter& filter, Wanted& wanted) {
+  std::vector<std::string> names;
+  for (const auto& term : filter.required) names.insert(names.end(), term.begin(), term.end());
+  names.insert(names.end(), filter.forbidden.begin(), filter.forbidden.end());
+  if (const absl::Status known = RequireTraits(state, names).status(); !known.ok()) return known;
+  for (const std::vector<std::string>& term : filter.required) {
+    wanted.required.push_back(*RequireTraits(state, term));
+  }
+  wanted.forbidden = *RequireTraits(state, filter.forbidden);
+  return absl::OkStatus();
+}
+
+absl::Status ResolveClasses(const State& state, const ProviderFilter& filter, Wanted& wanted) {
+  std::vector<std::string> unknown;
+  for (const NamedAmount& resource : filter.resources) {
+    if (const auto id = state.catalog().classes.Find(resource.resource_class)) {
+      wanted.resources.push_back({*id, resource.amount});
+    } else {
+      unknown.push_back(resource.resource_class);
+    }
+  }
+  if (unknown.empty()) return absl::OkStatus();
+  std::vector<FaultItem> items;
+  items.reserve(unknown.size());
+  for (const std::string& name : unknown) items.push_back({{"resource_class", name}});
+  return Refuse(absl::StatusCode::kNotFound, "RESOURCE_CLASS_NOT_FOUND",
+                absl::StrCat("there is no resource class ", ListOf(unknown)), items);
+}
+
+// Whether the provider passes all that Wanted asks of it alone (P-70..P-77).
+bool Passes(const Wanted& wanted, const ProviderPlace& place) {
+  const ProviderConfig& config = place.config();
+  const auto has_trait = [&config](TraitId trait) { return config.HasTrait(trait); };
+  for (const std::vector<TraitId>& term : wanted.required) {
+    if (std::none_of(term.begin(), term.end(), has_trait)) return false;
+  }
+  if (std::any_of(wanted.forbidden.begin(), wanted.forbidden.end(), has_trait)) return false;
+  const std::vector<AggregateId>& aggregates = config.aggregates;
+  const auto is_in = [&aggregates](const absl::flat_hash_set<AggregateId>& set) {
+    return std::any_of(aggregates.begin(), aggregates.end(),
+                       [&set](AggregateId aggregate) { return set.contains(aggregate); });
+  };
+  if (!std::all_of(wanted.member_of.begin(), wanted.member_of.end(), is_in)) return false;
+  if (is_in(wanted.forbidden_aggregates)) return false;
+  return std::all_of(wanted.resources.begin(), wanted.resources.end(), [&](const auto& resource) {
+    const int row = config.FindInventory(resource.resource_class);
+    if (row < 0) return false;
+    const InventoryRow& inventory = config.inventories[row];
+    return Fits(inventory.inventory, inventory.capacity, place.used(row), resource.amount);
+  });
+}
+
+// Collects the page: takes providers by rising id until one more than the limit has passed.
+class PageMaker {
+ public:
+  PageMaker(const Wanted& wanted, int limit) : wanted_(wanted), limit_(limit) {}
+
+  // Returns false when no more need come.
+  bool Take(ProviderPlace place) {
+    if (!Passes(wanted_, place)) return true;
+    if (static_cast<int>(page_.providers.size()) == limit_) {
+      page_.more = true;
+      return false;
+    }
+    page_.providers.push_back(std::move(place));
+    return true;
+  }
+  ProviderPage Finish() { return std::move(page_); }
+
+ private:
+  const Wanted& wanted_;
+  const int limit_;
+  ProviderPage page_;
+};
+
+// All providers after `after` by rising id: the roots from their chunks and the others from
+// root_of, merged.
+void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_only,
+              PageMaker& page) {
+  std::vector<std::pair<ProviderId, ProviderId>> others;  // some next ids with their roots
+  size_t next = 0;
+  const auto read_on = [&](std::optional<ProviderId> from) {
+    constexpr size_t kOthersMax = 256;
+    others.clear();
+    next = 0;
+    const auto add = [&others](ProviderId id, ProviderId root) {
+      others.emplace_back(id, root);
+      return others.size() < kOthersMax;
+    };
+    if (roots_only) return;
+    from ? state.root_of().ForEachFrom(*from, add) : state.root_of().ForEach(add);
+  };
+  // Takes the others below `bound`; false when the page is full.
+  const auto take_others = [&](std::optional<ProviderId> bound) {
+    while (next < others.size() && (!bound || others[next].first < *bound)) {
+      const auto [id, root] = others[next++];
+      TreePtr tree = state.FindTree(root);
+      const int position = tree->Find(id);
+      if (!page.Take({std::move(tree), position})) return false;
+      if (next == others.size()) read_on(id);
+    }
+    return true;
+  };
+  read_on(after);
+  for (const Shared<RootChunk>& chunk : state.roots().chunks()) {
+    if (after && chunk->ids.back() <= *after) continue;
+    for (int at = 0; at < chunk->trees.size(); ++at) {
+      if (after && chunk->ids[at] <= *after) continue;
+      if (!take_others(chunk->ids[at]) || !page.Take({chunk->trees[at], 0})) return;
+    }
+  }
+  take_others(std::nullopt);
+}
+
+// The places that name, id and in_tree leave over, by rising id; nothing where they leave all.
+std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const ProviderFilter& filter) {
+  if (!filter.name && !filter.id && !filter.in_tree) return std::nullopt;
+  std::vector<ProviderPlace> chosen;
+  std::optional<ProviderId> one = filter.id;
+  if (filter.name) {
+    const std::optional<ProviderId> named = state.FindProviderByName(*filter.name);
+    if (!named || (one && *one != *named)) return chosen;
+    one = named;
+  }
+  std::optional<ProviderPlace> member;
+  if (filter.in_tree) {
+    member = state.FindProvider(*filter.in_tree);
+    if (!member) return chosen;
+  }
+  if (one) {
+    const std::optional<ProviderPlace> place = state.FindProvider(*one);
+    if (!place || (member && member->tree->root_id() != place->tree->root_id())) return chosen;
+    chosen.push_back(*place);
+    return chosen;
+  }
+  for (const auto& [id, position] : member->tree->shape->by_id) {
+    chosen.push_back({member->tree, position});
+  }
+  return chosen;
+}
+
+}  // namespace
+
+absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
+                                           std::optional<ProviderId> after, int limit) {
+  BERTH_CHECK(limit > 0);
+  if (absl::Status form = CheckForm(filter); !form.ok()) return form;
+  Wanted wanted;
+  if (absl::Status traits = ResolveTraits(state, filter, wanted); !traits.ok()) return traits;
+  if (absl::Status classes = ResolveClasses(state, filter, wanted); !classes.ok()) return classes;
+  for (const auto& term : filter.member_of) wanted.member_of.emplace_back(term.begin(), term.end());
+  wanted.forbidden_aggregates = {filter.forbidden_aggregates.begin(),
+                                 filter.forbidden_aggregates.end()};
+
+  PageMaker page(wanted, limit);
+  const std::optional<std::vector<ProviderPlace>> chosen = Chosen(state, filter);
+  if (!chosen) {
+    VisitAll(state, after, filter.roots_only, page);
+    return page.Finish();
+  }
+  for (const ProviderPlace& place : *chosen) {
+    if (after && place.config().id <= *after) continue;
+    if (filter.roots_only && place.position != 0) continue;
+    if (!page.Take(place)) break;
+  }
+  return page.Finish();
+}
+
+absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
+    const State& state, const std::string& project, const std::optional<std::string>& user,
+    const std::optional<std::string>& consumer_type) {
+  Form form;
+  form.Length("project_id", project, 1, kOwnerMax);
+  if (user) form.Length("user_id", *user, 1, kOwnerMax);
+  const bool all = consumer_type == "all";
+  const bool untyped = consumer_type == "unknown";
+  if (consumer_type && !all && !untyped && !IsUpperName(*consumer_type)) {
+    form.Fault(kInvalidField, "consumer_type",
+               "must be `all`, `unknown`, or 1 to 255 capital letters, digits and underscores");
+  }
+  if (absl::Status status = form.status(); !status.ok()) return status;
+
+  std::map<std::string, UsageGroup> groups;
+  // No user is empty, so this stands before all owners of the project.
+  const Owner before{.project = project, .user = "", .type = ""};
+  state.owners().ForEachFrom(before, [&](const Owner& owner, const Shared<OwnerUsage>& usage) {
+    if (owner.project != project) return false;
+    if (user && owner.user != *user) return true;
+    if (consumer_type && !all && owner.type != (untyped ? "" : *consumer_type)) return true;
+    UsageGroup& group = groups[all ? "all" : owner.type.empty() ? "unknown" : owner.type];
+    group.consumer_count += usage->consumer_count;
+    for (const ClassAmount& sum : usage->used) {
+      group.used[state.catalog().classes.NameOf(sum.resource_class)] += sum.amount;
+    }
+    return true;
+  });
+  return groups;
+}
+
+}  // namespace berth::placement

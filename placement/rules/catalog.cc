@@ -1,0 +1,122 @@
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+// INVALID_ARGUMENT unless `name` may be that of a custom class or trait (P-20, P-35, P-42).
+absl::Status CheckCustomName(absl::string_view name) {
+  if (IsCustomName(name)) return absl::OkStatus();
+  Form form;
+  form.Fault(kInvalidName, "name",
+             "must be CUSTOM_ and at least one capital letter, digit or underscore, 255 "
+             "characters at most");
+  return form.status();
+}
+
+absl::Status StandardImmutable(absl::string_view key, absl::string_view name) {
+  return Refuse(absl::StatusCode::kInvalidArgument, "STANDARD_IMMUTABLE",
+                absl::StrCat(name, " is a standard name and stays"),
+                {{{std::string(key), std::string(name)}}});
+}
+
+}  // namespace
+
+// INVALID_NAME; RESOURCE_CLASS_EXISTS unless `if_absent` (P-34, P-35).
+absl::StatusOr<Outcome> Decide(const State& state, const CreateClass& command, const RuleContext&) {
+  if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
+  Outcome outcome;
+  if (state.catalog().classes.Find(command.name)) {
+    if (command.if_absent) return outcome;
+    return Refuse(absl::StatusCode::kAlreadyExists, "RESOURCE_CLASS_EXISTS",
+                  absl::StrCat("there is already a resource class ", command.name),
+                  {{{"resource_class", command.name}}});
+  }
+  outcome.result.created = true;
+  outcome.changes.push_back(ClassPut{state.catalog().classes.NextId(), command.name});
+  return outcome;
+}
+
+// Form; RESOURCE_CLASS_NOT_FOUND; STANDARD_IMMUTABLE; RESOURCE_CLASS_IN_USE (P-37, P-38).
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, const RuleContext&) {
+  Form form;
+  form.UpperName("name", command.name);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  const absl::StatusOr<ClassId> id = RequireClass(state, command.name);
+  if (!id.ok()) return id.status();
+  if (IsStandardName(command.name)) return StandardImmutable("resource_class", command.name);
+  if (const int64_t uses = state.inventories_of(*id); uses > 0) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "RESOURCE_CLASS_IN_USE",
+                  absl::StrCat(uses, " providers have an inventory of ", command.name),
+                  {{{"resource_class", command.name}}});
+  }
+  Outcome outcome;
+  outcome.changes.push_back(ClassRemoved{*id});
+  return outcome;
+}
+
+// INVALID_NAME (P-42).
+absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, const RuleContext&) {
+  if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
+  Outcome outcome;
+  if (state.catalog().traits.Find(command.name)) return outcome;
+  outcome.result.created = true;
+  outcome.changes.push_back(TraitPut{state.catalog().traits.NextId(), command.name});
+  return outcome;
+}
+
+// Form; TRAIT_NOT_FOUND; STANDARD_IMMUTABLE; TRAIT_IN_USE (P-44).
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, const RuleContext&) {
+  Form form;
+  form.UpperName("name", command.name);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  const std::optional<TraitId> id = state.catalog().traits.Find(command.name);
+  if (!id) return RequireTraits(state, {command.name}).status();
+  if (IsStandardName(command.name)) return StandardImmutable("trait", command.name);
+  if (const int64_t uses = state.providers_with(*id); uses > 0) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "TRAIT_IN_USE",
+                  absl::StrCat(uses, " providers have the trait ", command.name),
+                  {{{"trait", command.name}}});
+  }
+  Outcome outcome;
+  outcome.changes.push_back(TraitRemoved{*id});
+  return outcome;
+}
+
+// Form. Adds what is missing, in the order given, and removes nothing (P-31, P-32).
+absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& command,
+                               const RuleContext&) {
+  Form form;
+  const auto check = [&form](absl::string_view field, const std::vector<std::string>& names) {
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!IsUpperName(names[i]) || !IsStandardName(names[i])) {
+        form.Fault(kInvalidName, absl::StrCat(field, "[", i, "]"), "is not a standard name");
+      }
+    }
+  };
+  check("classes", command.classes);
+  check("traits", command.traits);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  Outcome outcome;
+  // The names go into a copy first, so that one that is given twice gets one id.
+  const auto add = [&outcome](auto table, const std::vector<std::string>& names, auto put) {
+    for (const std::string& name : names) {
+      if (table.Find(name)) continue;
+      const auto id = table.NextId();
+      table.Insert(id, name);
+      outcome.changes.push_back(decltype(put){id, name});
+    }
+  };
+  add(state.catalog().classes, command.classes, ClassPut{});
+  add(state.catalog().traits, command.traits, TraitPut{});
+  outcome.result.created = !outcome.changes.empty();
+  return outcome;
+}
+
+}  // namespace berth::placement

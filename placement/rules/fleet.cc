@@ -1,0 +1,155 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/rules/rules.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+ServicePut Put(ServiceRecord service) {
+  return ServicePut{std::make_shared<const ServiceRecord>(std::move(service))};
+}
+
+ServiceRecord NewService(const RegisterService& command, const RuleContext& context) {
+  ServiceRecord service;
+  service.host = command.host;
+  service.binary = command.binary;
+  service.id = command.id;
+  service.created_at = context.now;
+  return service;
+}
+
+// The disabled trait on the roots of all nodes of `service`'s host (T-295).
+void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
+                          const RuleContext& context, Changes& changes) {
+  state.nodes().ForEach([&](const ProviderId& id, const NodeRecordPtr& node) {
+    if (node->host != service.host) return;
+    const std::optional<ProviderPlace> place = state.FindProvider(id);
+    if (!place) return;
+    std::vector<TraitId> traits = place->config().traits;
+    FollowService(state, service.disabled, traits);
+    if (traits == place->config().traits) return;
+    ProviderConfig config = place->config();
+    config.traits = std::move(traits);
+    config.generation = config.generation.Next();
+    config.updated_at = context.now;
+    changes.push_back(ProviderPut{std::make_shared<const ProviderConfig>(std::move(config))});
+  });
+}
+
+// T-294: a reason has 1 to 255 characters, not all blank, and goes with `disabled` alone.
+absl::Status CheckForm(const UpdateService& command) {
+  Form form;
+  if (command.binary != kTrackerBinary) {
+    form.Fault(kInvalidField, "binary", absl::StrCat("must be ", kTrackerBinary));
+  }
+  if (!command.disabled && !command.forced_down) {
+    form.Fault(kInvalidField, "disabled", "or forced_down must be given");
+  }
+  if (!command.disabled_reason.empty()) {
+    form.Length("disabled_reason", command.disabled_reason, 1, kTextMax);
+    if (!command.disabled.value_or(false)) {
+      form.Fault(kInvalidField, "disabled_reason", "goes with disabling only");
+    } else if (absl::StripAsciiWhitespace(command.disabled_reason).empty()) {
+      form.Fault(kInvalidField, "disabled_reason", "must not be blank");
+    }
+  }
+  return form.status();
+}
+
+// Only what was disabled by itself is enabled by itself, and what is disabled stays as it is
+// (T-297).
+bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command) {
+  if (command.disabled.value_or(false)) return !service.disabled;
+  return service.disabled && absl::StartsWith(service.disabled_reason, kAutomaticReason);
+}
+
+}  // namespace
+
+// Form; SERVICE_IN_USE. On the same machine the newest incarnation wins at once; from another
+// machine only where the older one's lease is over (T-14).
+absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& command,
+                               const RuleContext& context) {
+  Form form;
+  form.Length("host", command.host, 1, kTextMax);
+  form.Length("binary", command.binary, 1, kTextMax);
+  form.Line("host", command.host);
+  form.Line("binary", command.binary);
+  if (command.incarnation == Uuid{}) {
+    form.Fault(kInvalidField, "incarnation", "must not be the nil uuid");
+  }
+  form.Length("machine_id", command.machine_id, 0, kTextMax);
+  form.Length("version", command.version, 0, kTextMax);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  const ServicePtr before = FindService(state, command.host, command.binary);
+  if (before && before->incarnation != command.incarnation &&
+      before->machine_id != command.machine_id && HoldsLease(*before)) {
+    return Refuse(
+        absl::StatusCode::kFailedPrecondition, "SERVICE_IN_USE",
+        absl::StrCat(command.binary, " of host ", command.host, " is up on another machine, ",
+                     before->machine_id, ": stop that one or wait until its lease is over"),
+        {{{"field", "machine_id"}}});
+  }
+  Outcome outcome;
+  outcome.result.created = before == nullptr;
+  ServiceRecord service = before ? *before : NewService(command, context);
+  service.incarnation = command.incarnation;
+  service.machine_id = command.machine_id;
+  service.version = command.version;
+  service.up = true;
+  if (before && service == *before) return outcome;
+  service.updated_at = context.now;
+  outcome.changes.push_back(Put(std::move(service)));
+  return outcome;
+}
+
+// Never refuses: what was judged of a service that is gone or of an older process says nothing.
+absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
+                               const RuleContext& context) {
+  Outcome outcome;
+  const ServicePtr before = FindService(state, command.host, command.binary);
+  if (!before || before->incarnation != command.incarnation || before->up == command.up) {
+    return outcome;
+  }
+  ServiceRecord service = *before;
+  service.up = command.up;
+  service.updated_at = context.now;
+  outcome.changes.push_back(Put(std::move(service)));
+  return outcome;
+}
+
+// Form (T-294); SERVICE_NOT_FOUND. Enabling clears the reason; the roots' trait follows (T-295).
+absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  const ServicePtr before = FindService(state, command.host, command.binary);
+  if (!before) {
+    return Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
+                  absl::StrCat("there is no ", command.binary, " of host ", command.host),
+                  {{{"field", "host"}}});
+  }
+  if (command.automatic && !MayTurnByItself(*before, command)) return Outcome();
+  ServiceRecord service = *before;
+  if (command.disabled) {
+    service.disabled = *command.disabled;
+    service.disabled_reason = command.disabled_reason;
+  }
+  if (command.forced_down) service.forced_down = *command.forced_down;
+  Outcome outcome;
+  if (command.disabled) FollowServiceOnRoots(state, service, context, outcome.changes);
+  if (service != *before) {
+    service.updated_at = context.now;
+    outcome.changes.push_back(Put(std::move(service)));
+  }
+  return outcome;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,370 @@
+#include "placement/rules/import_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/commands/inventory_write.h"
+#include "placement/ground/check.h"
+#include "placement/rules/import_form.h"
+#include "placement/state/lookup.h"
+#include "placement/values/capacity.h"
+
+namespace berth::placement {
+namespace {
+
+using Code = absl::StatusCode;
+
+constexpr size_t kOverCapacityMax = 1000;  // that are told
+
+// Whether `table` has a name that somebody made.
+template <typename IdType>
+bool HasCustomName(const NameTable<IdType>& table) {
+  return std::any_of(table.by_name().begin(), table.by_name().end(),
+                     [](const auto& entry) { return !IsStandardName(entry.first); });
+}
+
+template <typename Entity>
+void SetTimes(const ImportedTimes& times, absl::Time now, Entity& entity) {
+  entity.created_at = times.created_at.value_or(now);
+  entity.updated_at = times.updated_at.value_or(now);
+}
+
+}  // namespace
+
+ImportPlan::ImportPlan(const State& state, const ImportLedger& command, const RuleContext& context)
+    : state_(state),
+      command_(command),
+      context_(context),
+      classes_(state.catalog().classes),
+      traits_(state.catalog().traits) {}
+
+absl::Status ImportPlan::CheckEmpty() const {
+  if (!command_.require_empty) return absl::OkStatus();
+  const bool empty = state_.provider_count() == 0 && state_.consumers().empty() &&
+                     state_.services().empty() && state_.nodes().empty() &&
+                     !HasCustomName(classes_) && !HasCustomName(traits_);
+  if (empty) return absl::OkStatus();
+  return Refuse(
+      Code::kFailedPrecondition, "WRONG_LEDGER_STATE",
+      absl::StrCat("the ledger must be empty and is not: it has ", state_.provider_count(),
+                   " providers, ", state_.consumers().size(), " consumers, ",
+                   state_.services().size(), " services, or custom classes or traits"),
+      {{{"state", "NOT_EMPTY"}}});
+}
+
+void ImportPlan::Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal) {
+  if (stage >= stage_) return;
+  stage_ = stage;
+  fault_ = AtRecord(record, refusal());
+}
+
+absl::Status ImportPlan::Settle() {
+  AddNames();
+  new_providers_.reserve(command_.providers.size());
+  configs_.reserve(command_.providers.size());
+  for (const ImportedProvider& record : command_.providers) AddProvider(record);
+  consumers_.reserve(command_.consumers.size());
+  for (const ImportedConsumer& record : command_.consumers) AddConsumer(record);
+  AddServices();
+  AddNodes();
+  return fault_;
+}
+
+void ImportPlan::AddNames() {
+  const auto add = [this](auto& table, const std::vector<ImportedName>& records, auto put) {
+    for (const ImportedName& record : records) {
+      if (table.Find(record.name)) continue;
+      const auto id = table.NextId();
+      table.Insert(id, record.name);
+      names_.push_back(decltype(put){id, record.name});
+    }
+  };
+  add(classes_, command_.classes, ClassPut{});
+  add(traits_, command_.traits, TraitPut{});
+}
+
+// SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
+void ImportPlan::CheckProvider(const ImportedProvider& record) {
+  if (record.parent == record.id) {
+    Note(Stage::kSelfParent, record.record, [&] {
+      return Refuse(Code::kInvalidArgument, "SELF_PARENT",
+                    absl::StrCat("provider ", record.name, " cannot be its own parent"),
+                    {{{"provider", record.id.ToString()}}});
+    });
+  } else if (record.parent && !new_providers_.contains(*record.parent) &&
+             !state_.FindProvider(*record.parent)) {
+    Note(Stage::kParent, record.record, [&] {
+      return Refuse(
+          Code::kNotFound, "PARENT_NOT_FOUND",
+          absl::StrCat("there is no provider ", record.parent->ToString(), " to be the parent"),
+          {{{"provider", record.parent->ToString()}, {"field", "provider.parent_uuid"}}});
+    });
+  }
+  const bool there = state_.FindProvider(record.id).has_value();
+  const std::optional<ProviderId> holder = NameHolder(state_, record.name, record.id);
+  if (!there && !holder) return;
+  Note(Stage::kProvider, record.record, [&] {
+    return Refuse(
+        Code::kAlreadyExists, "DUPLICATE_PROVIDER",
+        there ? absl::StrCat("there is already a provider ", record.id.ToString())
+              : absl::StrCat("the name ", record.name, " is that of provider ", holder->ToString()),
+        {{{"provider", there ? record.id.ToString() : holder->ToString()},
+          {"field", there ? "provider.uuid" : "provider.name"}}});
+  });
+}
+
+std::optional<ClassId> ImportPlan::ClassOf(RecordNumber record, const std::string& name) {
+  const std::optional<ClassId> id = classes_.Find(name);
+  if (!id) {
+    Note(Stage::kClass, record, [&] {
+      return Refuse(Code::kNotFound, "RESOURCE_CLASS_NOT_FOUND",
+                    absl::StrCat("there is no resource class ", name),
+                    {{{"resource_class", name}}});
+    });
+  }
+  return id;
+}
+
+void ImportPlan::AddProvider(const ImportedProvider& record) {
+  CheckProvider(record);
+  ProviderConfig config;
+  config.id = record.id;
+  config.name = record.name;
+  config.parent = record.parent;
+  config.generation = context_.fresh;
+  for (const NamedInventory& named : record.inventories) {
+    const std::optional<ClassId> id = ClassOf(record.record, named.resource_class);
+    if (id) config.inventories.push_back(MakeRow(*id, named.inventory));
+  }
+  std::sort(config.inventories.begin(), config.inventories.end(), ByClass);
+  for (const std::string& name : record.traits) {
+    if (const std::optional<TraitId> id = traits_.Find(name)) {
+      config.traits.push_back(*id);
+      continue;
+    }
+    Note(Stage::kTrait, record.record, [&] {
+      return Refuse(Code::kNotFound, "TRAIT_NOT_FOUND", absl::StrCat("there is no trait ", name),
+                    {{{"trait", name}}});
+    });
+  }
+  std::sort(config.traits.begin(), config.traits.end());
+  config.traits.erase(std::unique(config.traits.begin(), config.traits.end()), config.traits.end());
+  config.aggregates = record.aggregates;
+  std::sort(config.aggregates.begin(), config.aggregates.end());
+  SetTimes(record.times, context_.now, config);
+  configs_.push_back(std::make_shared<const ProviderConfig>(std::move(config)));
+  new_providers_.emplace(record.id, configs_.back());
+}
+
+// What is taken of the provider so far, or null where there is none such.
+ImportPlan::Taken* ImportPlan::Take(ProviderId id) {
+  const auto found = taken_.find(id);
+  if (found != taken_.end()) return &found->second;
+  Taken taken;
+  const auto brought = new_providers_.find(id);
+  if (brought != new_providers_.end()) {
+    taken.config = brought->second.get();
+  } else {
+    taken.place = state_.FindProvider(id);
+    if (!taken.place) return nullptr;
+    taken.config = &taken.place->config();
+  }
+  const size_t rows = taken.config->inventories.size();
+  taken.before.resize(rows);
+  taken.asked.resize(rows);
+  for (size_t row = 0; taken.place && row < rows; ++row) {
+    taken.before[row] = taken.place->used(static_cast<int>(row));
+  }
+  return &taken_.emplace(id, std::move(taken)).first->second;
+}
+
+void ImportPlan::AddRow(const ImportedConsumer& record, Taken& taken, const NamedAmount& amount,
+                        Consumer& consumer) {
+  const std::optional<ClassId> id = ClassOf(record.record, amount.resource_class);
+  if (!id) return;
+  const auto item = [&] {
+    return FaultItem{{"consumer", record.id.ToString()},
+                     {"provider", taken.config->id.ToString()},
+                     {"resource_class", amount.resource_class},
+                     {"requested", absl::StrCat(amount.amount)}};
+  };
+  const auto name = [&] {
+    return absl::StrCat(amount.resource_class, " of ", Describe(*taken.config));
+  };
+  const int row = taken.config->FindInventory(*id);
+  if (row < 0) {
+    return Note(Stage::kInventory, record.record, [&] {
+      return Refuse(Code::kFailedPrecondition, "NO_INVENTORY",
+                    absl::StrCat(name(), ": there is no such inventory"), {item()});
+    });
+  }
+  const InventoryRow& inventory = taken.config->inventories[static_cast<size_t>(row)];
+  taken.asked[row] += amount.amount;
+  consumer.allocations.push_back({taken.config->id, *id, static_cast<int32_t>(amount.amount)});
+  if (!taken.place) return;
+  if (!UnitsAllow(inventory.inventory, amount.amount)) {
+    Note(Stage::kUnits, record.record, [&] {
+      return Refuse(Code::kFailedPrecondition, "UNIT_CONSTRAINT_VIOLATED",
+                    absl::StrCat(name(), ": ", amount.amount, " is not allowed"), {item()});
+    });
+  }
+  const Amount before = taken.before[row];
+  if (RoomAllows(inventory.capacity, before, before + taken.asked[row])) return;
+  Note(Stage::kRoom, record.record, [&] {
+    FaultItem full = item();
+    full["used"] = absl::StrCat(before);
+    full["capacity"] = absl::StrCat(inventory.capacity);
+    return Refuse(Code::kResourceExhausted, "CAPACITY_EXCEEDED",
+                  absl::StrCat(name(), ": ", taken.asked[row], " do not fit: ", before, " of ",
+                               inventory.capacity, " are used"),
+                  {full});
+  });
+}
+
+void ImportPlan::AddConsumer(const ImportedConsumer& record) {
+  if (const ConsumerPtr there = state_.FindConsumer(record.id)) {
+    Note(Stage::kConsumer, record.record, [&] {
+      return Refuse(Code::kAborted, "CONSUMER_GENERATION_CONFLICT",
+                    absl::StrCat("consumer ", record.id.ToString(), " holds something already"),
+                    {{{"consumer", record.id.ToString()},
+                      {"expected_generation", "new"},
+                      {"actual_generation", absl::StrCat(there->generation.value)}}});
+    });
+  }
+  auto consumer = std::make_shared<Consumer>();
+  consumer->id = record.id;
+  consumer->generation = context_.fresh;
+  consumer->lease_expires_at = record.lease_expires_at;
+  SetTimes(record.times, context_.now, *consumer);
+  std::shared_ptr<const Owner>& owner = owners_[{record.project, record.user, record.type}];
+  if (owner == nullptr) owner = state_.ShareOwner({record.project, record.user, record.type});
+  consumer->owner = owner;
+  for (const ProviderAmounts& group : record.allocations) {
+    Taken* const taken = Take(group.provider);
+    if (taken == nullptr) {
+      Note(Stage::kHeldProvider, record.record, [&] {
+        return Refuse(
+            Code::kNotFound, "PROVIDER_NOT_FOUND",
+            absl::StrCat("there is no provider ", group.provider.ToString()),
+            {{{"provider", group.provider.ToString()}, {"consumer", record.id.ToString()}}});
+      });
+      continue;
+    }
+    for (const NamedAmount& amount : group.amounts) AddRow(record, *taken, amount, *consumer);
+  }
+  std::sort(consumer->allocations.begin(), consumer->allocations.end());
+  consumers_.push_back(ConsumerPut{std::move(consumer)});
+}
+
+void ImportPlan::AddServices() {
+  absl::flat_hash_set<Uuid> ids;
+  if (!command_.services.empty()) {
+    state_.services().ForEach([&ids](const auto&, const ServicePtr& service) {
+      ids.insert(service->id);
+      return true;
+    });
+  }
+  for (const ImportedService& record : command_.services) {
+    ServiceRecord service = record.service;
+    if (ids.contains(service.id) || FindService(state_, service.host, service.binary)) {
+      Note(Stage::kService, record.record, [&] {
+        return Refuse(Code::kAlreadyExists, "DUPLICATE_SERVICE",
+                      absl::StrCat("there is already a ", service.binary, " of host ", service.host,
+                                   ", or a service ", service.id.ToString()),
+                      {{{"service", service.id.ToString()}, {"field", "service.uuid"}}});
+      });
+    }
+    SetTimes(record.times, context_.now, service);
+    services_.push_back(ServicePut{std::make_shared<const ServiceRecord>(std::move(service))});
+  }
+}
+
+void ImportPlan::AddNodes() {
+  absl::flat_hash_set<std::pair<std::string, std::string>> names;
+  if (!command_.nodes.empty()) {
+    state_.nodes().ForEach([&names](ProviderId, const NodeRecordPtr& node) {
+      names.emplace(node->host, node->name);
+      return true;
+    });
+  }
+  for (const ImportedNode& record : command_.nodes) {
+    NodeRecord node = record.node;
+    const std::string id = node.id.ToString();
+    if (!new_providers_.contains(node.id) && !state_.FindProvider(node.id)) {
+      Note(Stage::kNodeProvider, record.record, [&] {
+        return Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND",
+                      absl::StrCat("there is no provider ", id, " to be the node's root"),
+                      {{{"provider", id}, {"field", "node.uuid"}}});
+      });
+    }
+    const bool there = FindNode(state_, node.id) != nullptr;
+    if (there || names.contains(std::pair(node.host, node.name))) {
+      Note(Stage::kNode, record.record, [&] {
+        return Refuse(Code::kAlreadyExists, "DUPLICATE_NODE",
+                      there
+                          ? absl::StrCat("there is already a node ", id)
+                          : absl::StrCat("host ", node.host, " has a node ", node.name, " already"),
+                      {{{"provider", id}, {"field", there ? "node.uuid" : "node.name"}}});
+      });
+    }
+    SetTimes(record.times, context_.now, node);
+    nodes_.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
+  }
+}
+
+void ImportPlan::AppendUsed(Outcome& outcome) const {
+  std::vector<ProviderId> ids;
+  ids.reserve(taken_.size());
+  for (const auto& [id, _] : taken_) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());
+  for (const ProviderId id : ids) {
+    const Taken& taken = taken_.at(id);
+    ProviderUsed used;
+    used.id = id;
+    used.allocation_generation =
+        taken.place ? taken.place->allocation_generation().Next() : context_.fresh;
+    const std::vector<InventoryRow>& rows = taken.config->inventories;
+    used.used.reserve(rows.size());
+    for (size_t row = 0; row < rows.size(); ++row) {
+      used.used.push_back({rows[row].resource_class, taken.before[row] + taken.asked[row]});
+    }
+    outcome.changes.push_back(std::move(used));
+  }
+}
+
+void ImportPlan::TellOverCapacity(Result& result) const {
+  for (const ConfigPtr& config : configs_) {
+    const auto taken = taken_.find(config->id);
+    if (taken == taken_.end()) continue;
+    for (size_t row = 0; row < config->inventories.size(); ++row) {
+      const InventoryRow& inventory = config->inventories[row];
+      const Amount used = taken->second.asked[row];
+      if (used <= inventory.capacity) continue;
+      if (result.over_capacity.size() == kOverCapacityMax) return;
+      result.over_capacity.push_back(
+          {config->id, classes_.NameOf(inventory.resource_class), used, inventory.capacity});
+    }
+  }
+}
+
+Outcome ImportPlan::MakeOutcome() {
+  BERTH_CHECK(fault_.ok());
+  Outcome outcome;
+  outcome.result.imported = command_.size();
+  TellOverCapacity(outcome.result);
+  if (command_.validate_only) return outcome;
+  outcome.changes = std::move(names_);
+  outcome.changes.reserve(static_cast<size_t>(command_.size()) + taken_.size());
+  for (ConfigPtr& config : configs_) outcome.changes.push_back(ProviderPut{std::move(config)});
+  const auto append = [&outcome](Changes& changes) {
+    std::move(changes.begin(), changes.end(), std::back_inserter(outcome.changes));
+  };
+  append(consumers_);
+  AppendUsed(outcome);
+  append(services_);
+  append(nodes_);
+  return outcome;
+}
+
+}  // namespace berth::placement

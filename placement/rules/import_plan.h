@@ -1,0 +1,102 @@
+// ImportPlan: an import on its way to the changes that it makes.
+//
+// Works out everything in one walk over the records and remembers the fault of the earliest stage,
+// of equal ones that of the first record. Providers that the records bring may be used beyond their
+// capacity and against their units: so they may have been where the export was made, after their
+// inventories were changed under claims (P-89); what is there already must have room. A local value
+// of one decision; it keeps references to the state, the command and the context.
+#ifndef BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
+#define BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "placement/commands/command.h"
+#include "placement/commands/outcome.h"
+#include "placement/state/state.h"
+
+namespace berth::placement {
+
+class ImportPlan {
+ public:
+  // REQUIRES: the form of `command` is right.
+  ImportPlan(const State& state, const ImportLedger& command, const RuleContext& context);
+
+  // WRONG_LEDGER_STATE where the ledger holds anything but standard names and must not.
+  absl::Status CheckEmpty() const;
+  // In this order: SELF_PARENT, PARENT_NOT_FOUND, DUPLICATE_PROVIDER, TRAIT_NOT_FOUND,
+  // CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND, RESOURCE_CLASS_NOT_FOUND, NO_INVENTORY,
+  // UNIT_CONSTRAINT_VIOLATED, CAPACITY_EXCEEDED, DUPLICATE_SERVICE, PROVIDER_NOT_FOUND of nodes,
+  // DUPLICATE_NODE.
+  absl::Status Settle();
+  // What the command does. REQUIRES: settled without a fault. To be called once.
+  Outcome MakeOutcome();
+
+ private:
+  enum class Stage {
+    kSelfParent,
+    kParent,
+    kProvider,
+    kTrait,
+    kConsumer,
+    kHeldProvider,
+    kClass,
+    kInventory,
+    kUnits,
+    kRoom,
+    kService,
+    kNodeProvider,
+    kNode,
+    kNone,
+  };
+  // A provider of which something is held, its amounts parallel to its inventories.
+  struct Taken {
+    const ProviderConfig* config = nullptr;
+    std::optional<ProviderPlace> place;  // none: the records bring it
+    absl::InlinedVector<Amount, 4> before;
+    absl::InlinedVector<Amount, 4> asked;
+  };
+  using ConfigPtr = std::shared_ptr<const ProviderConfig>;
+
+  // Remembers what `refusal` says unless a fault of this stage or an earlier one is known.
+  void Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal);
+  void AddNames();
+  void AddProvider(const ImportedProvider& record);
+  void CheckProvider(const ImportedProvider& record);
+  void AddConsumer(const ImportedConsumer& record);
+  void AddRow(const ImportedConsumer& record, Taken& taken, const NamedAmount& amount,
+              Consumer& consumer);
+  void AddServices();
+  void AddNodes();
+  Taken* Take(ProviderId id);
+  std::optional<ClassId> ClassOf(RecordNumber record, const std::string& name);
+  void AppendUsed(Outcome& outcome) const;
+  void TellOverCapacity(Result& result) const;
+
+  const State& state_;
+  const ImportLedger& command_;
+  const RuleContext& context_;
+  Stage stage_ = Stage::kNone;  // of the fault
+  absl::Status fault_;
+  NameTable<ClassId> classes_;  // those of the state and the new ones
+  NameTable<TraitId> traits_;
+  Changes names_;
+  std::vector<ConfigPtr> configs_;  // in the order of the records
+  absl::flat_hash_map<ProviderId, ConfigPtr> new_providers_;
+  absl::flat_hash_map<ProviderId, Taken> taken_;
+  std::map<Owner, std::shared_ptr<const Owner>> owners_;
+  Changes consumers_, services_, nodes_;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "placement/commands/inventory_write.h"
+#include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status InventoryNotFound(const ProviderConfig& config, absl::string_view resource_class) {
+  return Refuse(
+      absl::StatusCode::kNotFound, "INVENTORY_NOT_FOUND",
+      absl::StrCat(Describe(config), " has no inventory of ", resource_class),
+      {{{"provider", config.id.ToString()}, {"resource_class", std::string(resource_class)}}});
+}
+
+// The provider with `rows` in place of its inventories, one generation on, and what is to be said
+// of it. REQUIRES: rows by rising class; no row that goes is in use.
+Outcome WithInventories(const State& state, const ProviderPlace& place,
+                        std::vector<InventoryRow> rows, const RuleContext& context) {
+  ProviderConfig config = place.config();
+  config.inventories = std::move(rows);
+  config.generation = config.generation.Next();
+  config.updated_at = context.now;
+  std::vector<OverCapacity> over = OverCapacityOf(state, place, config.inventories);
+  std::vector<std::string> warnings = UnallocatableOf(state, config.inventories);
+  Outcome outcome = PutProvider(std::move(config), place.tree->root_id());
+  outcome.result.over_capacity = std::move(over);
+  outcome.result.warnings = std::move(warnings);
+  return outcome;
+}
+
+// The first two lines of each ladder below.
+absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
+                                             std::optional<Generation> expected) {
+  absl::StatusOr<ProviderPlace> place = RequireProvider(state, id);
+  if (!place.ok()) return place;
+  if (absl::Status status = CheckGeneration(place->config(), expected); !status.ok()) {
+    return status;
+  }
+  return place;
+}
+
+}  // namespace
+
+// Form (P-7, P-14, P-96); PROVIDER_NOT_FOUND; the generation; INVALID_INVENTORY;
+// RESOURCE_CLASS_NOT_FOUND; INVENTORY_IN_USE (P-83). Moves the generation even where nothing
+// differs (P-84).
+absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command,
+                               const RuleContext& context) {
+  Form form;
+  RequireGenerationField(form, command.expected_generation.has_value());
+  InventoryListFields(form, "inventories", command.inventories);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  absl::StatusOr<ProviderPlace> place =
+      RequireCurrent(state, command.provider, command.expected_generation);
+  if (!place.ok()) return place.status();
+  if (absl::Status status = CheckInventories(command.inventories); !status.ok()) return status;
+  absl::StatusOr<std::vector<InventoryRow>> rows = ResolveInventories(state, command.inventories);
+  if (!rows.ok()) return rows.status();
+  if (absl::Status status = CheckNoneInUseGoes(state, *place, *rows); !status.ok()) {
+    return status;
+  }
+  return WithInventories(state, *place, *std::move(rows), context);
+}
+
+// Form; PROVIDER_NOT_FOUND; the generation, where one is given; INVALID_INVENTORY;
+// RESOURCE_CLASS_NOT_FOUND; INVENTORY_EXISTS (P-85).
+absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& command,
+                               const RuleContext& context) {
+  Form form;
+  InventoryFields(form, "inventory", command.inventory);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  absl::StatusOr<ProviderPlace> place =
+      RequireCurrent(state, command.provider, command.expected_generation);
+  if (!place.ok()) return place.status();
+  if (absl::Status status = CheckInventories({command.inventory}); !status.ok()) return status;
+  absl::StatusOr<std::vector<InventoryRow>> added = ResolveInventories(state, {command.inventory});
+  if (!added.ok()) return added.status();
+  const ProviderConfig& before = place->config();
+  if (before.FindInventory(added->front().resource_class) >= 0) {
+    return Refuse(absl::StatusCode::kAlreadyExists, "INVENTORY_EXISTS",
+                  absl::StrCat(Describe(before), " already has an inventory of ",
+                               command.inventory.resource_class),
+                  {{{"provider", before.id.ToString()},
+                    {"resource_class", command.inventory.resource_class}}});
+  }
+  std::vector<InventoryRow> rows = before.inventories;
+  rows.push_back(added->front());
+  std::sort(rows.begin(), rows.end(), ByClass);
+  return WithInventories(state, *place, std::move(rows), context);
+}
+
+// Form; PROVIDER_NOT_FOUND; the generation; INVALID_INVENTORY; INVENTORY_NOT_FOUND, whether or not
+// the class is known (P-86). Lowering it below what is allocated is lawful (P-89, P-91).
+absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& command,
+                               const RuleContext& context) {
+  Form form;
+  RequireGenerationField(form, command.expected_generation.has_value());
+  InventoryFields(form, "inventory", command.inventory);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  absl::StatusOr<ProviderPlace> place =
+      RequireCurrent(state, command.provider, command.expected_generation);
+  if (!place.ok()) return place.status();
+  if (absl::Status status = CheckInventories({command.inventory}); !status.ok()) return status;
+  const int at = FindInventoryByName(state, place->config(), command.inventory.resource_class);
+  if (at < 0) return InventoryNotFound(place->config(), command.inventory.resource_class);
+  std::vector<InventoryRow> rows = place->config().inventories;
+  rows[at] = MakeRow(rows[at].resource_class, command.inventory.inventory);
+  return WithInventories(state, *place, std::move(rows), context);
+}
+
+// Form; PROVIDER_NOT_FOUND; the generation, where one is given; INVENTORY_NOT_FOUND for one class
+// that is named (P-87), never for all of them (P-88); INVENTORY_IN_USE.
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteInventory& command,
+                               const RuleContext& context) {
+  Form form;
+  if (command.resource_class) form.UpperName("resource_class", *command.resource_class);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  absl::StatusOr<ProviderPlace> place =
+      RequireCurrent(state, command.provider, command.expected_generation);
+  if (!place.ok()) return place.status();
+  std::vector<InventoryRow> rows;
+  if (command.resource_class) {
+    const int at = FindInventoryByName(state, place->config(), *command.resource_class);
+    if (at < 0) return InventoryNotFound(place->config(), *command.resource_class);
+    rows = place->config().inventories;
+    rows.erase(rows.begin() + at);
+  }
+  if (absl::Status status = CheckNoneInUseGoes(state, *place, rows); !status.ok()) {
+    return status;
+  }
+  return WithInventories(state, *place, std::move(rows), context);
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,42 @@
+// Rules of the ledger as a whole.
+
+#include "absl/strings/str_cat.h"
+#include "placement/rules/import_form.h"
+#include "placement/rules/import_plan.h"
+#include "placement/rules/rules.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+
+// Fails with INVALID_FIELD for what is no format, then with WRONG_LEDGER_STATE for one that is
+// lower than the present one or that this release does not know.
+absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
+                               const RuleContext& context) {
+  const int present = state.position().format;
+  if (command.format < 1) {
+    return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD", "format must be at least 1",
+                  {{{"field", "format"}}});
+  }
+  if (command.format < present || command.format > context.format_max) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
+                  absl::StrCat("the log is in format ", present, ", this release knows ",
+                               context.format_max, " at the most"));
+  }
+  Outcome outcome;
+  if (command.format > present) outcome.changes.push_back(FormatRaised{command.format});
+  return outcome;
+}
+
+// Form, INVALID_INVENTORY last; WRONG_LEDGER_STATE; then stage by stage as ImportPlan::Settle
+// refuses. What an import brings begins with generations of its own (P-5), and like every command
+// it does all of it or nothing.
+absl::StatusOr<Outcome> Decide(const State& state, const ImportLedger& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckImportForm(command); !status.ok()) return status;
+  ImportPlan plan(state, command, context);
+  if (absl::Status status = plan.CheckEmpty(); !status.ok()) return status;
+  if (absl::Status status = plan.Settle(); !status.ok()) return status;
+  return plan.MakeOutcome();
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/ground/check.h"
+#include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status ParentNotFound(ProviderId parent) {
+  return Refuse(absl::StatusCode::kNotFound, "PARENT_NOT_FOUND",
+                absl::StrCat("there is no provider ", parent.ToString(), " to be the parent"),
+                {{{"provider", parent.ToString()}, {"field", "parent_uuid"}}});
+}
+
+// ALREADY_EXISTS naming each of uuid and name that clashes (P-47, P-52). `id_taken` says whether
+// another provider has the uuid.
+absl::Status CheckUnique(const State& state, ProviderId id, const std::string& name,
+                         bool id_taken) {
+  std::vector<FaultItem> items;
+  std::string message;
+  if (id_taken) {
+    items.push_back({{"provider", id.ToString()}, {"field", "uuid"}});
+    message = absl::StrCat("there is already a provider ", id.ToString());
+  }
+  const std::optional<ProviderId> holder =
+      id_taken ? state.FindProviderByName(name) : NameHolder(state, name, id);
+  if (holder) {
+    items.push_back({{"provider", holder->ToString()}, {"field", "name"}});
+    absl::StrAppend(&message, message.empty() ? "" : "; ", "the name ", name,
+                    " is that of provider ", holder->ToString());
+  }
+  if (items.empty()) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);
+}
+
+// NOT_FOUND, or INVALID_ARGUMENT where `parent` stands in the subtree of `place` (P-56).
+absl::Status CheckNewParent(const State& state, const ProviderPlace& place, ProviderId parent) {
+  const std::optional<ProviderPlace> target = state.FindProvider(parent);
+  if (!target) return ParentNotFound(parent);
+  if (target->tree->root_id() != place.tree->root_id() ||
+      !place.tree->IsAncestorOrSelf(place.position, target->position)) {
+    return absl::OkStatus();
+  }
+  return Refuse(absl::StatusCode::kInvalidArgument, "PROVIDER_LOOP",
+                absl::StrCat(Describe(place.config()), " cannot stand below ", parent.ToString(),
+                             ", which is itself or below it"),
+                {{{"provider", place.config().id.ToString()}, {"field", "parent_uuid"}}});
+}
+
+}  // namespace
+
+// Form; SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER (P-47).
+absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command,
+                               const RuleContext& context) {
+  BERTH_CHECK(command.id.has_value());  // drawn before the command was queued (P-12)
+  Form form;
+  form.Length("name", command.name, 1, kProviderNameMax);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (command.parent == command.id) {
+    return Refuse(absl::StatusCode::kInvalidArgument, "SELF_PARENT",
+                  absl::StrCat("provider ", command.name, " cannot be its own parent"),
+                  {{{"provider", command.id->ToString()}, {"field", "parent_uuid"}}});
+  }
+  ProviderId root = *command.id;
+  if (command.parent) {
+    const std::optional<ProviderPlace> parent = state.FindProvider(*command.parent);
+    if (!parent) return ParentNotFound(*command.parent);
+    root = parent->tree->root_id();
+  }
+  const bool taken = state.FindProvider(*command.id).has_value();
+  if (absl::Status status = CheckUnique(state, *command.id, command.name, taken); !status.ok()) {
+    return status;
+  }
+  ProviderConfig config;
+  config.id = *command.id;
+  config.name = command.name;
+  config.parent = command.parent;
+  config.generation = context.fresh;
+  config.created_at = context.now;
+  config.updated_at = context.now;
+  Outcome outcome = PutProvider(std::move(config), root);
+  outcome.result.created = true;
+  return outcome;
+}
+
+// Form; PROVIDER_NOT_FOUND (P-59); the generation, where one is given (P-53); PARENT_NOT_FOUND;
+// PROVIDER_LOOP (P-56); DUPLICATE_PROVIDER (P-52). Only a new parent moves the generation.
+absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command,
+                               const RuleContext& context) {
+  Form form;
+  if (command.name) form.Length("name", *command.name, 1, kProviderNameMax);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
+  if (!place.ok()) return place.status();
+  const ProviderConfig& before = place->config();
+  if (absl::Status status = CheckGeneration(before, command.expected_generation); !status.ok()) {
+    return status;
+  }
+  const bool moves = command.parent && *command.parent != before.parent;
+  if (command.parent && *command.parent) {
+    if (absl::Status status = CheckNewParent(state, *place, **command.parent); !status.ok()) {
+      return status;
+    }
+  }
+  const bool renames = command.name && *command.name != before.name;
+  if (renames) {
+    if (absl::Status status = CheckUnique(state, command.id, *command.name, false); !status.ok()) {
+      return status;
+    }
+  }
+  if (!moves && !renames) return KeepProvider(*place);
+  ProviderId root = place->tree->root_id();
+  ProviderConfig config = before;
+  if (renames) config.name = *command.name;
+  if (moves) {
+    config.parent = *command.parent;
+    config.generation = before.generation.Next();
+    root = config.parent ? state.FindProvider(*config.parent)->tree->root_id() : config.id;
+  }
+  config.updated_at = context.now;
+  return PutProvider(std::move(config), root);
+}
+
+// PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60), also for the root of a node:
+// without it the node's record would be about nothing.
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command,
+                               const RuleContext&) {
+  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
+  if (!place.ok()) return place.status();
+  const ProviderConfig& config = place->config();
+  if (place->tree->shape->end_of[place->position] > place->position + 1) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
+                  absl::StrCat(Describe(config), " has children: delete them first"),
+                  {{{"provider", config.id.ToString()}}});
+  }
+  if (!place->consumers().empty()) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
+                  absl::StrCat(Describe(config), " has allocations of ", place->consumers().size(),
+                               " consumers"),
+                  {{{"provider", config.id.ToString()}}});
+  }
+  if (FindNode(state, command.id)) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
+                  absl::StrCat(Describe(config), " is a node's: `berth node delete` removes both"),
+                  {{{"provider", config.id.ToString()}, {"node", config.id.ToString()}}});
+  }
+  Outcome outcome;
+  outcome.changes.push_back(ProviderRemoved{command.id});
+  return outcome;
+}
+
+namespace {
+
+// `place` with `traits`; nothing where it has these already (P-99).
+Outcome WithTraits(const ProviderPlace& place, std::vector<TraitId> traits,
+                   const RuleContext& context) {
+  if (traits == place.config().traits) return KeepProvider(place);
+  ProviderConfig config = place.config();
+  config.traits = std::move(traits);
+  config.generation = config.generation.Next();
+  config.updated_at = context.now;
+  return PutProvider(std::move(config), place.tree->root_id());
+}
+
+}  // namespace
+
+// Form; PROVIDER_NOT_FOUND; the generation; TRAIT_NOT_FOUND (P-98).
+absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& command,
+                               const RuleContext& context) {
+  Form form;
+  RequireGenerationField(form, command.expected_generation.has_value());
+  const bool few = AtMostField(form, "traits", command.traits.size(), kTraitsMax);
+  for (size_t i = 0; few && i < command.traits.size(); ++i) {
+    form.UpperName(absl::StrCat("traits[", i, "]"), command.traits[i]);
+  }
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
+  if (!place.ok()) return place.status();
+  if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);
+      !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<std::vector<TraitId>> traits = RequireTraits(state, command.traits);
+  if (!traits.ok()) return traits.status();
+  return WithTraits(*place, *std::move(traits), context);
+}
+
+// PROVIDER_NOT_FOUND; the generation, where one is given (P-101).
+absl::StatusOr<Outcome> Decide(const State& state, const ClearProviderTraits& command,
+                               const RuleContext& context) {
+  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
+  if (!place.ok()) return place.status();
+  if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);
+      !status.ok()) {
+    return status;
+  }
+  return WithTraits(*place, {}, context);
+}
+
+// Form, duplicates among it; PROVIDER_NOT_FOUND; the generation (P-103). Moves the generation even
+// where the set is the same (P-104).
+absl::StatusOr<Outcome> Decide(const State& state, const SetProviderAggregates& command,
+                               const RuleContext& context) {
+  Form form;
+  RequireGenerationField(form, command.expected_generation.has_value());
+  const bool few = AtMostField(form, "aggregates", command.aggregates.size(), kAggregatesMax);
+  std::vector<AggregateId> aggregates = command.aggregates;
+  std::sort(aggregates.begin(), aggregates.end());
+  for (size_t i = 1; few && i < aggregates.size(); ++i) {
+    if (aggregates[i] == aggregates[i - 1]) {
+      form.Fault(kDuplicateParameter, "aggregates",
+                 absl::StrCat("names ", aggregates[i].ToString(), " twice"));
+    }
+  }
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
+  if (!place.ok()) return place.status();
+  if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);
+      !status.ok()) {
+    return status;
+  }
+  ProviderConfig config = place->config();
+  config.aggregates = std::move(aggregates);
+  config.generation = config.generation.Next();
+  config.updated_at = context.now;
+  return PutProvider(std::move(config), place->tree->root_id());
+}
+
+}  // namespace berth::placement

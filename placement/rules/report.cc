@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/commands/inventory_write.h"
+#include "placement/ground/check.h"
+#include "placement/rules/report_plan.h"
+#include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+
+namespace {
+
+constexpr size_t kProvidersMax = 2000;  // of one node, and of what it says has gone
+
+using Ids = absl::flat_hash_set<ProviderId>;
+
+// Where entry `at` stands: a snapshot tells each parent before its children, a delta may lean on
+// what stands. `before` holds the entries before it.
+void ParentField(Form& form, const std::string& field, const ApplyReport& report,
+                 const ReportedProvider& provider, const Ids& before) {
+  if (provider.id == report.node) {
+    if (provider.parent) form.Fault(kInvalidField, field, "must be empty for the node's root");
+  } else if (!provider.parent || *provider.parent == provider.id) {
+    form.Fault(kInvalidField, field, "must name another provider");
+  } else if (report.complete && !before.contains(*provider.parent)) {
+    form.Fault(kInvalidField, field, "must name a provider that stands earlier in the report");
+  }
+}
+
+void TraitFields(Form& form, const std::string& field, const std::vector<std::string>& traits) {
+  if (!AtMostField(form, field, traits.size(), kTraitsMax)) return;
+  for (const std::string& trait : traits) form.UpperName(field, trait);
+}
+
+void ProviderFields(Form& form, size_t at, const ApplyReport& report, const Ids& before) {
+  const ReportedProvider& provider = report.providers[at];
+  const std::string field = absl::StrCat("providers[", at, "]");
+  form.Length(absl::StrCat(field, ".name"), provider.name, 1, kProviderNameMax);
+  if (provider.id == report.node && provider.name != report.node_name) {
+    form.Fault(kInvalidField, absl::StrCat(field, ".name"), "must be the node's name");
+  }
+  if (before.contains(provider.id)) {
+    form.Fault(kDuplicateParameter, absl::StrCat(field, ".uuid"),
+               absl::StrCat("names ", provider.id.ToString(), " again"),
+               {{"provider", provider.id.ToString()}});
+  }
+  ParentField(form, absl::StrCat(field, ".parent"), report, provider, before);
+  InventoryListFields(form, absl::StrCat(field, ".inventories"), provider.inventories);
+  TraitFields(form, absl::StrCat(field, ".traits_present"), provider.traits_present);
+  TraitFields(form, absl::StrCat(field, ".traits_absent"), provider.traits_absent);
+}
+
+// A snapshot says what goes by not naming it; a delta names it, and nothing else about it.
+void RemovedFields(Form& form, const ApplyReport& report, const Ids& reported) {
+  if (report.complete && !report.removed.empty()) {
+    form.Fault(kInvalidField, "removed", "must be empty in a snapshot");
+  }
+  Ids before;
+  for (const ProviderId id : report.removed) {
+    if (id == report.node || reported.contains(id)) {
+      form.Fault(kInvalidField, "removed", absl::StrCat("must not name ", id.ToString()),
+                 {{"provider", id.ToString()}});
+    } else if (!before.insert(id).second) {
+      form.Fault(kDuplicateParameter, "removed", absl::StrCat("names ", id.ToString(), " twice"),
+                 {{"provider", id.ToString()}});
+    }
+  }
+}
+
+void NamesOnce(Form& form, const std::vector<ReportedProvider>& providers) {
+  absl::flat_hash_set<absl::string_view> names;
+  for (size_t i = 0; i < providers.size(); ++i) {
+    if (names.insert(providers[i].name).second) continue;
+    form.Fault(kDuplicateParameter, absl::StrCat("providers[", i, "].name"),
+               absl::StrCat("has the name ", providers[i].name, " again"));
+  }
+}
+
+}  // namespace
+
+absl::Status CheckForm(const ApplyReport& report) {
+  Form form;
+  AtMostField(form, "providers", report.providers.size(), kProvidersMax);
+  AtMostField(form, "removed", report.removed.size(), kProvidersMax);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  form.Length("host", report.host, 1, kTextMax);
+  form.Length("node_name", report.node_name, 1, kProviderNameMax);
+  form.Line("host", report.host);
+  form.Line("node_name", report.node_name);
+  form.Length("digest", report.digest, 0, kTextMax);
+  if (report.facts && report.facts->size() > kFactsBytesMax) {
+    form.Fault(
+        kInvalidField, "facts",
+        absl::StrCat("must have ", kFactsBytesMax, " bytes at most, has ", report.facts->size()));
+  }
+  if (report.complete && (report.providers.empty() || report.providers.front().id != report.node)) {
+    form.Fault(kInvalidField, "providers", "must begin with the node's root");
+  }
+  Ids before;
+  for (size_t i = 0; i < report.providers.size(); ++i) {
+    ProviderFields(form, i, report, before);
+    before.insert(report.providers[i].id);
+  }
+  NamesOnce(form, report.providers);
+  RemovedFields(form, report, before);
+  return form.status();
+}
+namespace {
+
+absl::Status NodeNotFound(ProviderId node) {
+  return Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
+                absl::StrCat("there is no node ", node.ToString()),
+                {{{"provider", node.ToString()}}});
+}
+
+// The node's subtree may go as a whole: no other node stands in it; and, without `cascade`, nobody
+// holds anything of it and nobody else put providers into it (T-202).
+absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool cascade) {
+  const Tree& tree = *root.tree;
+  const int foreign = FirstForeign(state, tree, root.position, cascade);
+  if (foreign >= 0) {
+    const ProviderConfig& config = tree.config(foreign);
+    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
+                  absl::StrCat(Describe(root.config()), " has below it ", Describe(config),
+                               ", which is not its own"),
+                  {{{"provider", config.id.ToString()}}});
+  }
+  for (int p = root.position; p < tree.shape->end_of[root.position] && !cascade; ++p) {
+    if (tree.consumers[p].empty()) continue;
+    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
+                  absl::StrCat(Describe(tree.config(p)), " has allocations"),
+                  {{{"provider", tree.config(p).id.ToString()}}});
+  }
+  return absl::OkStatus();
+}
+
+// Everybody who holds something of the subtree loses that part and keeps the rest (T-223, T-225).
+void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleContext& context,
+                    Outcome& outcome) {
+  const Tree& tree = *root.tree;
+  const int end = tree.shape->end_of[root.position];
+  absl::btree_set<ConsumerId> holders;
+  for (int p = root.position; p < end; ++p) {
+    tree.consumers[p].ForEach(
+        [&holders](const ConsumerId& id, const auto&) { holders.insert(id); });
+  }
+  Changes puts;
+  for (const ConsumerId id : holders) {
+    const ConsumerPtr before = state.FindConsumer(id);
+    BERTH_CHECK(before != nullptr);
+    auto after = std::make_shared<Consumer>(*before);
+    std::erase_if(after->allocations, [&](const Allocation& allocation) {
+      const int p = tree.Find(allocation.provider);
+      return p >= root.position && p < end;
+    });
+    if (after->allocations.empty()) {
+      outcome.changes.push_back(ConsumerRemoved{id});
+      continue;
+    }
+    after->generation = before->generation.Next();
+    after->updated_at = context.now;
+    outcome.result.consumers.emplace_back(id, after->generation);
+    puts.push_back(ConsumerPut{std::move(after)});
+  }
+  outcome.changes.insert(outcome.changes.end(), puts.begin(), puts.end());
+  for (int p = root.position; p < end; ++p) {
+    if (tree.consumers[p].empty()) continue;
+    ProviderUsed used{tree.config(p).id, tree.allocation_generations[p].Next(), {}};
+    for (const InventoryRow& row : tree.config(p).inventories) {
+      used.used.push_back({row.resource_class, 0});
+    }
+    outcome.changes.push_back(std::move(used));
+  }
+}
+
+}  // namespace
+
+// Form; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED for a node of another host that is alive; a report
+// that was overtaken succeeds without effect (T-398); REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED
+// for providers of others; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT with all that differ;
+// PROVIDER_LOOP; then provider by provider INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND,
+// INVENTORY_IN_USE. All of the report or nothing.
+absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  ReportPlan plan(state, command);
+  if (absl::Status status = plan.CheckService(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckOwner(); !status.ok()) return status;
+  if (plan.IsStale()) return plan.KeepAll();
+  if (absl::Status status = plan.CheckSequence(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckSubtree(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckNames(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckGenerations(); !status.ok()) return status;
+  if (absl::Status status = plan.CheckLoops(); !status.ok()) return status;
+  if (absl::Status status = plan.ResolveContent(); !status.ok()) return status;
+  return plan.MakeOutcome(context);
+}
+
+// NODE_NOT_FOUND (T-40).
+absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {
+  const NodeRecordPtr before = FindNode(state, command.node);
+  if (!before) return NodeNotFound(command.node);
+  Outcome outcome;
+  if (before->retired == command.retired) return outcome;
+  NodeRecord node = *before;
+  node.retired = command.retired;
+  outcome.changes.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
+  return outcome;
+}
+
+// NODE_NOT_FOUND; PROVIDER_HAS_CHILDREN, which `cascade` overrides for all but other nodes;
+// PROVIDER_IN_USE unless `cascade` (T-225).
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
+                               const RuleContext& context) {
+  if (!FindNode(state, command.node)) return NodeNotFound(command.node);
+  Outcome outcome;
+  if (const std::optional<ProviderPlace> root = state.FindProvider(command.node)) {
+    if (absl::Status status = CheckRemovable(state, *root, command.cascade); !status.ok()) {
+      return status;
+    }
+    ReleaseSubtree(state, *root, context, outcome);
+    const Tree& tree = *root->tree;
+    for (int p = tree.shape->end_of[root->position] - 1; p >= root->position; --p) {
+      outcome.changes.push_back(ProviderRemoved{tree.config(p).id});
+    }
+  }
+  outcome.changes.push_back(NodeRemoved{command.node});
+  return outcome;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,109 @@
+// What a report that passed every stage does.
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/inventory_write.h"
+#include "placement/rules/report_plan.h"
+#include "placement/state/lookup.h"
+
+namespace berth::placement {
+
+std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at,
+                                                         const RuleContext& context) const {
+  const ReportedProvider& wanted = report_.providers[at];
+  if (!places_[at]) {
+    return std::make_shared<const ProviderConfig>(ProviderConfig{wanted.id,
+                                                                 wanted.name,
+                                                                 wanted.parent,
+                                                                 context.fresh,
+                                                                 rows_[at],
+                                                                 traits_[at],
+                                                                 {},
+                                                                 context.now,
+                                                                 context.now});
+  }
+  const ProviderConfig& before = places_[at]->config();
+  // Where the node's root itself stands is the operator's business.
+  const bool is_root = wanted.id == report_.node;
+  const std::optional<ProviderId> parent = is_root ? before.parent : wanted.parent;
+  const bool same =
+      parent == before.parent && rows_[at] == before.inventories && traits_[at] == before.traits;
+  if (same && wanted.name == before.name) {
+    return places_[at]->tree->shape->configs[places_[at]->position];
+  }
+  auto config = std::make_shared<ProviderConfig>(before);
+  config->name = wanted.name;
+  config->parent = parent;
+  config->inventories = rows_[at];
+  config->traits = traits_[at];
+  if (!same) config->generation = before.generation.Next();  // a rename alone does not (P-53)
+  config->updated_at = context.now;
+  return config;
+}
+
+NodeRecord ReportPlan::MakeNode(const std::vector<ProviderAnswer>& answers,
+                                const RuleContext& context) const {
+  NodeRecord node = node_ ? *node_ : NodeRecord{};
+  if (node_ == nullptr) node.created_at = context.now;
+  node.id = report_.node;
+  node.name = report_.node_name;
+  node.host = report_.host;
+  node.retired = false;
+  node.incarnation = report_.incarnation;
+  node.report_sequence = report_.sequence;
+  node.digest = report_.digest;
+  if (report_.facts) node.facts = report_.facts;
+  node.updated_at = context.now;
+  // What a delta says nothing of stands as the reports before it left it.
+  std::erase_if(node.reported, [&](const auto& reported) {
+    return report_.complete || entry_of_.contains(reported.first) || IsGoing(reported.first);
+  });
+  for (const ProviderAnswer& answer : answers) {
+    node.reported.emplace_back(answer.config->id, answer.config->generation);
+  }
+  return node;
+}
+
+Outcome ReportPlan::MakeOutcome(const RuleContext& context) const {
+  Outcome outcome;
+  outcome.result.created = node_ == nullptr;
+  outcome.result.unknown_traits = unknown_traits_;
+  Changes& changes = outcome.changes;
+  changes.insert(changes.end(), new_classes_.begin(), new_classes_.end());
+  changes.insert(changes.end(), new_traits_.begin(), new_traits_.end());
+  const ProviderId root = root_ ? root_->tree->root_id() : report_.node;
+  for (size_t i = 0; i < report_.providers.size(); ++i) {
+    std::shared_ptr<const ProviderConfig> config = Wanted(i, context);
+    outcome.result.providers.push_back({config, root});
+    if (!places_[i]) {
+      changes.push_back(ProviderPut{std::move(config)});
+      continue;
+    }
+    for (OverCapacity& over : OverCapacityOf(state_, *places_[i], rows_[i])) {
+      outcome.result.over_capacity.push_back(std::move(over));
+    }
+    if (config.get() != &places_[i]->config()) changes.push_back(ProviderPut{std::move(config)});
+  }
+  for (const int p : going_) changes.push_back(ProviderRemoved{root_->tree->config(p).id});
+  for (const int p : kept_) {
+    outcome.result.warnings.push_back(absl::StrCat(
+        Describe(root_->tree->config(p)), " stays: it is in use, or of others, or above what is"));
+  }
+  changes.push_back(
+      NodePut{std::make_shared<const NodeRecord>(MakeNode(outcome.result.providers, context))});
+  return outcome;
+}
+
+Outcome ReportPlan::KeepAll() const {
+  Outcome outcome;
+  for (const std::optional<ProviderPlace>& place : places_) {
+    if (!place) continue;
+    outcome.result.providers.push_back(
+        {place->tree->shape->configs[place->position], place->tree->root_id()});
+  }
+  return outcome;
+}
+
+}  // namespace berth::placement

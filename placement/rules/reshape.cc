@@ -1,0 +1,111 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/claims/allocation_form.h"
+#include "placement/commands/inventory_write.h"
+#include "placement/rules/reshape_plan.h"
+#include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+std::string FieldOf(size_t at) { return absl::StrCat("providers[", at, "]"); }
+
+// The form of the request, the rules within each inventory last (P-228).
+absl::Status CheckForm(const Reshape& command) {
+  Form form;
+  CountField(form, "providers", command.providers.size(), kReshapedProvidersMax);  // P-221
+  AtMostField(form, "consumers", command.consumers.size(), kConsumersMax);
+  for (size_t i = 0; i < command.providers.size(); ++i) {
+    const ReshapedProvider& provider = command.providers[i];
+    const auto require = [&](const char* name, std::optional<Generation> expected) {
+      if (expected) return;
+      form.Fault(kGenerationRequired, absl::StrCat(FieldOf(i), ".", name),
+                 "must be given: the generation that the provider was last seen at",
+                 {{"provider", provider.provider.ToString()}});
+    };
+    require("expected_generation", provider.expected_generation);
+    require("expected_allocation_generation", provider.expected_allocation_generation);
+    InventoryListFields(form, FieldOf(i) + ".inventories", provider.inventories);
+  }
+  EachOnce<ProviderId>(form, "provider", "providers", command.providers,
+                       [](const ReshapedProvider& provider) { return provider.provider; });
+  ConsumerListFields(form, command.consumers);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  for (const ReshapedProvider& provider : command.providers) {
+    absl::Status status =
+        CheckInventories(provider.inventories, {{"provider", provider.provider.ToString()}});
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Where the listed providers stand: PROVIDER_NOT_FOUND, then PROVIDER_GENERATION_CONFLICT, each
+// naming all.
+absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const Reshape& command) {
+  std::vector<ProviderPlace> places;
+  std::vector<FaultItem> items;
+  std::string message;
+  for (size_t i = 0; i < command.providers.size(); ++i) {
+    const ProviderId id = command.providers[i].provider;
+    std::optional<ProviderPlace> place = state.FindProvider(id);
+    if (!place) {
+      if (items.empty()) message = absl::StrCat("there is no provider ", id.ToString());
+      items.push_back({{"provider", id.ToString()}, {"field", FieldOf(i) + ".provider_uuid"}});
+      continue;
+    }
+    places.push_back(*std::move(place));
+  }
+  absl::Status status = RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
+                                  std::exchange(message, ""), items);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < places.size(); ++i) {
+    CompareGenerations(places[i], FieldOf(i), command.providers[i].expected_generation,
+                       command.providers[i].expected_allocation_generation, items, message);
+  }
+  status = RefuseAll(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT", std::move(message),
+                     items);
+  if (!status.ok()) return status;
+  return places;
+}
+
+}  // namespace
+
+// Form, INVALID_INVENTORY last; PROVIDER_NOT_FOUND of those listed; both generations (P-232); then
+// the consumers' stages: CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND,
+// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED,
+// CAPACITY_EXCEEDED (P-229). Moves the generation of every listed provider by one, also where
+// nothing differs (P-231, P-233).
+absl::StatusOr<Outcome> Decide(const State& state, const Reshape& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  absl::StatusOr<std::vector<ProviderPlace>> places = FindListed(state, command);
+  if (!places.ok()) return places.status();
+  std::vector<ReshapedConfig> configs;
+  std::vector<FaultItem> unknown_classes;
+  for (size_t i = 0; i < places->size(); ++i) {
+    const ProviderPlace& place = (*places)[i];
+    auto config = std::make_shared<ProviderConfig>(place.config());
+    config->inventories = KnownRows(state, FieldOf(i) + ".inventories",
+                                    command.providers[i].inventories, &unknown_classes);
+    config->generation = config->generation.Next();
+    config->updated_at = context.now;
+    const ProviderId id = config->id;
+    configs.push_back({id, place, std::move(config), place.tree->root_id(), place.position});
+  }
+  ReshapePlan plan(state, std::move(configs), command.consumers);
+  absl::Status status =
+      plan.CheckConsumers(std::move(unknown_classes), command.keep_unchanged_rows);
+  if (!status.ok()) return status;
+  Outcome outcome = plan.MakeOutcome(context);
+  if (command.validate_only) outcome.changes.clear();
+  return outcome;
+}
+
+}  // namespace berth::placement

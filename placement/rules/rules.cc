@@ -1,0 +1,25 @@
+#include "placement/rules/rules.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "placement/ground/check.h"
+
+namespace berth::placement {
+
+absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
+                               const RuleContext& context) {
+  return std::visit(
+      [&](const auto& body) -> absl::StatusOr<Outcome> {
+        if constexpr (std::is_same_v<std::decay_t<decltype(body)>, FindRequest>) {
+          // The ledger's own: it looks up, and keeps the id of what it cancels.
+          BERTH_CHECK(body.cancel_if_absent);
+          return Outcome();
+        } else {
+          return Decide(state, body, context);
+        }
+      },
+      command.body);
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,325 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/claims/allocation_form.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/commands/inventory_write.h"
+#include "placement/rules/final_forest.h"
+#include "placement/rules/reshape_plan.h"
+#include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+namespace {
+
+using Code = absl::StatusCode;
+
+std::string FieldOf(size_t at, absl::string_view field) {
+  return absl::StrCat("providers[", at, "].", field);
+}
+std::string RemovedFieldOf(size_t at, absl::string_view field) {
+  return absl::StrCat("removed_providers[", at, "].", field);
+}
+
+// What a stage found, in request order.
+struct Faults {
+  std::vector<FaultItem> items;
+  std::string message;
+
+  void Add(ProviderId provider, std::string field, const std::string& why) {
+    if (items.empty()) message = why;
+    items.push_back({{"provider", provider.ToString()}, {"field", std::move(field)}});
+  }
+  absl::Status Refuse(Code code, absl::string_view reason) {
+    return RefuseAll(code, reason, message, items);
+  }
+};
+
+void ProviderFields(Form& form, size_t at, const ProviderTopology& wanted) {
+  const bool is_new = !wanted.expected_generation;
+  if (wanted.name || is_new) {
+    form.Length(FieldOf(at, "name"), wanted.name.value_or(""), 1, kProviderNameMax);
+  }
+  if (!is_new && wanted.inventories && !wanted.expected_allocation_generation) {
+    form.Fault(kGenerationRequired, FieldOf(at, "expected_allocation_generation"),
+               "must be given with the inventories of a provider that exists",
+               {{"provider", wanted.provider.ToString()}});
+  }
+  if (wanted.inventories) {
+    InventoryListFields(form, FieldOf(at, "inventories"), *wanted.inventories);
+  }
+  if (wanted.traits &&
+      AtMostField(form, FieldOf(at, "traits"), wanted.traits->size(), kTraitsMax)) {
+    for (const std::string& trait : *wanted.traits) form.UpperName(FieldOf(at, "traits"), trait);
+  }
+  if (wanted.aggregates && AtMostField(form, FieldOf(at, "aggregate_uuids"),
+                                       wanted.aggregates->size(), kAggregatesMax)) {
+    EachOnce<AggregateId>(form, "aggregate", FieldOf(at, "aggregate_uuids"), *wanted.aggregates,
+                          [](AggregateId id) { return id; });
+  }
+}
+
+// The form of the request, the rules within each inventory last.
+absl::Status CheckForm(const ApplyTopology& command) {
+  Form form;
+  AtMostField(form, "providers", command.providers.size(), kReshapedProvidersMax);
+  AtMostField(form, "removed_providers", command.removed.size(), kReshapedProvidersMax);
+  AtMostField(form, "consumers", command.consumers.size(), kConsumersMax);
+  std::vector<ProviderId> named;
+  for (size_t i = 0; i < command.providers.size(); ++i) {
+    ProviderFields(form, i, command.providers[i]);
+    named.push_back(command.providers[i].provider);
+  }
+  for (const ProviderRemoval& removal : command.removed) named.push_back(removal.provider);
+  EachOnce<ProviderId>(form, "provider", "providers and removed_providers", named,
+                       [](ProviderId id) { return id; });
+  ConsumerListFields(form, command.consumers);
+  if (absl::Status status = form.status(); !status.ok()) return status;
+  for (const ProviderTopology& wanted : command.providers) {
+    if (!wanted.inventories) continue;
+    absl::Status status =
+        CheckInventories(*wanted.inventories, {{"provider", wanted.provider.ToString()}});
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// One command on its way through the stages that concern providers. It keeps references to the
+// state and the command.
+class TopologyPlan {
+ public:
+  TopologyPlan(const State& state, const ApplyTopology& command)
+      : state_(state), command_(command), forest_(state, command) {}
+
+  // As CreateProvider: SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
+  absl::Status CheckNew() const;
+  // As UpdateProvider: PROVIDER_NOT_FOUND; the generations; PARENT_NOT_FOUND; PROVIDER_LOOP;
+  // DUPLICATE_PROVIDER.
+  absl::Status CheckPresent() const;
+  // As SetProviderTraits: TRAIT_NOT_FOUND.
+  absl::Status CheckTraits() const;
+  // As DeleteProvider: PROVIDER_NOT_FOUND; the generation; PROVIDER_HAS_CHILDREN. Whether they are
+  // in use is the reshape's to say.
+  absl::Status CheckRemoved() const;
+
+  // The providers as they are and shall be; classes that are not known go to `unknown_classes`.
+  // REQUIRES: every stage passed.
+  std::vector<ReshapedConfig> Configs(const RuleContext& context,
+                                      std::vector<FaultItem>* unknown_classes) const;
+
+ private:
+  absl::Status CheckParents(bool of_new) const;
+  absl::Status CheckNames(bool of_new) const;
+  std::shared_ptr<const ProviderConfig> After(size_t at, const ProviderPlace* before,
+                                              const RuleContext& context,
+                                              std::vector<FaultItem>* unknown_classes) const;
+
+  const State& state_;
+  const ApplyTopology& command_;
+  const FinalForest forest_;
+};
+
+absl::Status TopologyPlan::CheckParents(bool of_new) const {
+  Faults faults;
+  for (size_t i = 0; i < command_.providers.size(); ++i) {
+    const ProviderTopology& wanted = command_.providers[i];
+    if (wanted.expected_generation.has_value() == of_new) continue;
+    if (!wanted.parent || !*wanted.parent || forest_.Knows(**wanted.parent)) continue;
+    faults.Add(
+        **wanted.parent, FieldOf(i, "parent_uuid"),
+        absl::StrCat("there is no provider ", (*wanted.parent)->ToString(), " to be the parent"));
+  }
+  return faults.Refuse(Code::kNotFound, "PARENT_NOT_FOUND");
+}
+
+absl::Status TopologyPlan::CheckNames(bool of_new) const {
+  Faults faults;
+  for (size_t i = 0; i < command_.providers.size(); ++i) {
+    const ProviderTopology& wanted = command_.providers[i];
+    if (wanted.expected_generation.has_value() == of_new) continue;
+    if (of_new && state_.FindProvider(wanted.provider)) {
+      faults.Add(wanted.provider, FieldOf(i, "provider_uuid"),
+                 absl::StrCat("there is already a provider ", wanted.provider.ToString()));
+    }
+    if (!wanted.name) continue;
+    const std::optional<ProviderId> holder = forest_.OtherHolder(*wanted.name, wanted.provider);
+    if (!holder) continue;
+    faults.Add(
+        *holder, FieldOf(i, "name"),
+        absl::StrCat("the name ", *wanted.name, " is that of provider ", holder->ToString()));
+  }
+  return faults.Refuse(Code::kAlreadyExists, "DUPLICATE_PROVIDER");
+}
+
+absl::Status TopologyPlan::CheckNew() const {
+  Faults faults;
+  for (size_t i = 0; i < command_.providers.size(); ++i) {
+    const ProviderTopology& wanted = command_.providers[i];
+    if (wanted.expected_generation || !wanted.parent || *wanted.parent != wanted.provider) continue;
+    faults.Add(wanted.provider, FieldOf(i, "parent_uuid"),
+               absl::StrCat("provider ", *wanted.name, " cannot be its own parent"));
+  }
+  absl::Status status = faults.Refuse(Code::kInvalidArgument, "SELF_PARENT");
+  if (status.ok()) status = CheckParents(true);
+  if (status.ok()) status = CheckNames(true);
+  return status;
+}
+
+absl::Status TopologyPlan::CheckPresent() const {
+  Faults absent, stale, loops;
+  for (size_t i = 0; i < command_.providers.size(); ++i) {
+    const ProviderTopology& wanted = command_.providers[i];
+    if (!wanted.expected_generation) continue;
+    const std::optional<ProviderPlace> place = state_.FindProvider(wanted.provider);
+    if (place) {
+      CompareGenerations(*place, absl::StrCat("providers[", i, "]"), wanted.expected_generation,
+                         wanted.expected_allocation_generation, stale.items, stale.message);
+    } else {
+      absent.Add(wanted.provider, FieldOf(i, "provider_uuid"),
+                 absl::StrCat("there is no provider ", wanted.provider.ToString()));
+    }
+  }
+  absl::Status status = absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND");
+  if (status.ok()) status = stale.Refuse(Code::kAborted, "PROVIDER_GENERATION_CONFLICT");
+  if (status.ok()) status = CheckParents(false);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < command_.providers.size(); ++i) {
+    const ProviderId id = command_.providers[i].provider;
+    if (!forest_.IsInLoop(id)) continue;
+    loops.Add(id, FieldOf(i, "parent_uuid"),
+              absl::StrCat("provider ", id.ToString(), " would stand below itself"));
+  }
+  status = loops.Refuse(Code::kInvalidArgument, "PROVIDER_LOOP");
+  if (status.ok()) status = CheckNames(false);
+  return status;
+}
+
+absl::Status TopologyPlan::CheckTraits() const {
+  std::vector<std::string> all;
+  for (const ProviderTopology& wanted : command_.providers) {
+    if (wanted.traits) all.insert(all.end(), wanted.traits->begin(), wanted.traits->end());
+  }
+  return RequireTraits(state_, all).status();
+}
+
+absl::Status TopologyPlan::CheckRemoved() const {
+  Faults absent, stale, parents, nodes;
+  for (size_t i = 0; i < command_.removed.size(); ++i) {
+    const ProviderRemoval& removal = command_.removed[i];
+    const std::optional<ProviderPlace> place = state_.FindProvider(removal.provider);
+    if (!place) {
+      absent.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
+                 absl::StrCat("there is no provider ", removal.provider.ToString()));
+      continue;
+    }
+    CompareGenerations(*place, absl::StrCat("removed_providers[", i, "]"),
+                       removal.expected_generation, std::nullopt, stale.items, stale.message);
+    if (forest_.HasChildren(*place)) {
+      parents.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
+                  absl::StrCat(Describe(place->config()), " would leave children behind"));
+    }
+    if (FindNode(state_, removal.provider)) {
+      nodes.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
+                absl::StrCat(Describe(place->config()),
+                             " is a node's: `berth node delete` removes both"));
+    }
+  }
+  absl::Status status = absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND");
+  if (status.ok()) status = stale.Refuse(Code::kAborted, "PROVIDER_GENERATION_CONFLICT");
+  if (status.ok()) status = parents.Refuse(Code::kFailedPrecondition, "PROVIDER_HAS_CHILDREN");
+  if (status.ok()) status = nodes.Refuse(Code::kFailedPrecondition, "PROVIDER_IN_USE");
+  return status;
+}
+
+// Like the single calls: inventories and aggregates that are given move the generation, traits and
+// the parent where they differ, the name never; all together by one.
+std::shared_ptr<const ProviderConfig> TopologyPlan::After(
+    size_t at, const ProviderPlace* before, const RuleContext& context,
+    std::vector<FaultItem>* unknown_classes) const {
+  const ProviderTopology& wanted = command_.providers[at];
+  ProviderConfig config;
+  config.created_at = context.now;
+  if (before != nullptr) config = before->config();
+  config.id = wanted.provider;
+  bool moves = wanted.inventories || wanted.aggregates;
+  if (wanted.inventories) {
+    config.inventories =
+        KnownRows(state_, FieldOf(at, "inventories"), *wanted.inventories, unknown_classes);
+  }
+  if (wanted.aggregates) {
+    config.aggregates = *wanted.aggregates;
+    std::sort(config.aggregates.begin(), config.aggregates.end());
+  }
+  if (wanted.traits) {
+    std::vector<TraitId> traits = *RequireTraits(state_, *wanted.traits);
+    moves |= traits != config.traits;
+    config.traits = std::move(traits);
+  }
+  if (wanted.parent) {
+    moves |= *wanted.parent != config.parent;
+    config.parent = *wanted.parent;
+  }
+  const bool renames = wanted.name && *wanted.name != config.name;
+  if (before != nullptr && !moves && !renames) {
+    return before->tree->shape->configs[before->position];
+  }
+  if (wanted.name) config.name = *wanted.name;
+  if (before == nullptr) {
+    config.generation = context.fresh;
+  } else if (moves) {
+    config.generation = config.generation.Next();
+  }
+  config.updated_at = context.now;
+  return std::make_shared<const ProviderConfig>(std::move(config));
+}
+
+std::vector<ReshapedConfig> TopologyPlan::Configs(const RuleContext& context,
+                                                  std::vector<FaultItem>* unknown_classes) const {
+  std::vector<ReshapedConfig> configs;
+  for (size_t i = 0; i < command_.providers.size(); ++i) {
+    const ProviderId id = command_.providers[i].provider;
+    std::optional<ProviderPlace> place = state_.FindProvider(id);
+    auto after = After(i, place ? &*place : nullptr, context, unknown_classes);
+    configs.push_back(
+        {id, std::move(place), std::move(after), forest_.RootOf(id), forest_.DepthOf(id)});
+  }
+  for (const ProviderRemoval& removal : command_.removed) {
+    std::optional<ProviderPlace> place = state_.FindProvider(removal.provider);
+    const int position = place->position;
+    configs.push_back({removal.provider, std::move(place), nullptr, {}, -position});
+  }
+  return configs;
+}
+
+}  // namespace
+
+// Form, INVALID_INVENTORY last; then stage by stage as the single calls refuse: CreateProvider for
+// what is new, UpdateProvider for what is there, SetProviderTraits, DeleteProvider for what goes
+// (PROVIDER_IN_USE where consumers that are not listed hold something of it), and Reshape. Only the
+// final state counts: names may be swapped, children may come before their parents.
+absl::StatusOr<Outcome> Decide(const State& state, const ApplyTopology& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  const TopologyPlan topology(state, command);
+  if (absl::Status status = topology.CheckNew(); !status.ok()) return status;
+  if (absl::Status status = topology.CheckPresent(); !status.ok()) return status;
+  if (absl::Status status = topology.CheckTraits(); !status.ok()) return status;
+  if (absl::Status status = topology.CheckRemoved(); !status.ok()) return status;
+  std::vector<FaultItem> unknown_classes;
+  ReshapePlan plan(state, topology.Configs(context, &unknown_classes), command.consumers);
+  if (absl::Status status = plan.CheckRemovals(); !status.ok()) return status;
+  absl::Status status =
+      plan.CheckConsumers(std::move(unknown_classes), command.keep_unchanged_rows);
+  if (!status.ok()) return status;
+  Outcome outcome = plan.MakeOutcome(context);
+  if (command.validate_only) outcome.changes.clear();
+  return outcome;
+}
+
+}  // namespace berth::placement

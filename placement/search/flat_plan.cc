@@ -1,0 +1,53 @@
+#include "placement/search/flat_plan.h"
+
+#include <algorithm>
+
+#include "placement/ground/check.h"
+#include "placement/search/constraint.h"
+
+namespace berth::placement {
+
+bool FlatPlan::IsFor(const SearchPlan& plan) {
+  return plan.groups.size() == 1 && !plan.slots_interact;
+}
+
+FlatPlan::FlatPlan(const SearchPlan& plan)
+    : group_(plan.groups.at(0)), slot_count_(static_cast<int>(plan.slots.size())) {
+  BERTH_CHECK(IsFor(plan));
+  for (const Slot& slot : plan.slots) {
+    for (const SlotDemand& demand : slot.demands) {
+      amounts_.push_back({plan.classes[demand.class_index], demand.amount});
+    }
+  }
+  std::sort(amounts_.begin(), amounts_.end());
+  for (const ClassAmount& wanted : amounts_) {
+    candidate_.allocations.push_back(
+        {ProviderId(), wanted.resource_class, static_cast<int32_t>(wanted.amount)});
+  }
+  candidate_.mappings.push_back({group_.suffix, {ProviderId()}});
+}
+
+// The steps are those of a provider test and a choice for each slot.
+bool FlatPlan::Fits(const Tree& tree, StepBudget& budget) const {
+  budget.left -= slot_count_;
+  const ProviderConfig& provider = tree.config(0);
+  for (const ClassAmount& wanted : amounts_) {
+    if (!CanTake(tree, 0, wanted)) return false;
+  }
+  if ((group_.tree && provider.id != *group_.tree) || !HasOneOfEach(provider, group_.required) ||
+      !HasNoneOf(provider, group_.forbidden) || !IsInOneOfEach(provider, group_.member_of) ||
+      !IsInNoneOf(provider, group_.forbidden_aggregates)) {
+    return false;
+  }
+  budget.left -= slot_count_;
+  return budget.left >= 0;
+}
+
+const Candidate& FlatPlan::On(ProviderId provider) {
+  candidate_.anchor = provider;
+  for (Allocation& allocation : candidate_.allocations) allocation.provider = provider;
+  candidate_.mappings.front().second.front() = provider;
+  return candidate_;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,154 @@
+#include "placement/search/root_ranking.h"
+
+#include <algorithm>
+
+namespace berth::placement {
+namespace {
+
+constexpr size_t kKeptMin = 16;
+constexpr size_t kKeptMax = 4096;
+constexpr size_t kGrowth = 4;  // of what is kept, from one scan to the next
+
+// What scoring a chunk takes, measured in steps of a search: by itself, for a weighted class, for a
+// weighted trait, and for a draw of each of its roots.
+constexpr int64_t kStepsOfChunk = 12;
+constexpr int64_t kStepsOfShare = 2;
+constexpr int64_t kStepsOfTrait = 6;
+constexpr int64_t kStepsOfDraw = 4;
+
+// A number that looks random, of the root and the seed alone (the finalizer of splitmix64).
+uint64_t Mix(uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+// From 0 to below one whole share of weight 1.
+int64_t ChanceOf(ProviderId root, uint64_t seed) {
+  const uint64_t mixed = Mix(Mix(seed ^ root.uuid.high) ^ root.uuid.low);
+  return static_cast<int64_t>(mixed % static_cast<uint64_t>(kShareWhole * kWeightOne));
+}
+
+}  // namespace
+
+RootRanking::RootRanking(const State& state, const SearchPlan& plan, const Sharing& sharing,
+                         StepBudget& budget, int64_t wanted)
+    : plan_(plan),
+      budget_(budget),
+      has_sharing_(!sharing.empty()),
+      from_start_(state, plan, sharing),
+      kept_max_(std::clamp(static_cast<size_t>(wanted), kKeptMin, kKeptMax)) {
+  for (const TraitWeight& weighted : plan.order.traits) {
+    shared_traits_.push_back(
+        std::any_of(sharing.providers().begin(), sharing.providers().end(),
+                    [&weighted](const SharingProvider& provider) {
+                      return provider.tree->config(provider.position).HasTrait(weighted.trait);
+                    }));
+  }
+}
+
+const RankedRoot* RootRanking::Peek() {
+  if (at_ == kept_.size() && !all_told_) Refill();
+  return at_ < kept_.size() ? &kept_[at_] : nullptr;
+}
+
+void RootRanking::Refill() {
+  if (!kept_.empty()) {
+    last_ = kept_.back();
+    any_told_ = true;
+    kept_max_ = std::min(kept_max_ * kGrowth, kKeptMax);
+  }
+  kept_.clear();
+  at_ = 0;
+  all_told_ = true;
+  if (from_start_.names_one_tree()) {
+    const TreePtr* only = from_start_.Next();
+    if (only != nullptr) {
+      kept_.push_back({std::numeric_limits<int64_t>::max(), 0, (*only)->root_id(), only});
+      all_told_ = false;
+    }
+    return;
+  }
+  ScoreAll();
+  // What a cut scan came to are not the best.
+  if (budget_.spent()) kept_.clear();
+  std::sort_heap(kept_.begin(), kept_.end(), IsBefore);
+}
+
+int64_t RootRanking::StepsOfChunk() const {
+  const PlannedOrder& order = plan_.order;
+  return kStepsOfChunk + kStepsOfShare * static_cast<int64_t>(order.shares.size()) +
+         kStepsOfTrait * static_cast<int64_t>(order.traits.size()) +
+         (order.strategy == Strategy::kRandom ? kStepsOfDraw : 0);
+}
+
+void RootRanking::ScoreAll() {
+  AnchorScan scan = from_start_;
+  RootSet may_fit;
+  Scores by_root;
+  Scores scores;
+  while (!budget_.spent()) {
+    const RootChunk* chunk = scan.NextChunk(may_fit);
+    if (chunk == nullptr) return;
+    budget_.left -= StepsOfChunk();
+    by_root.fill(0);
+    if (plan_.order.strategy == Strategy::kRandom) {
+      ScoreByChance(*chunk, by_root);
+    } else {
+      ScoreByShares(*chunk, by_root);
+    }
+    scores = by_root;
+    AddTraits(*chunk, scores);
+    for (int i = 0; i < static_cast<int>(chunk->ids.size()); ++i) {
+      if (may_fit[i]) Offer({scores[i], by_root[i], chunk->ids[i], &chunk->trees[i]});
+    }
+  }
+}
+
+void RootRanking::Offer(const RankedRoot& root) {
+  if (any_told_ && !IsBefore(last_, root)) return;
+  if (kept_.size() == kept_max_) {
+    all_told_ = false;
+    if (!IsBefore(root, kept_.front())) return;
+    std::pop_heap(kept_.begin(), kept_.end(), IsBefore);
+    kept_.pop_back();
+  }
+  kept_.push_back(root);
+  std::push_heap(kept_.begin(), kept_.end(), IsBefore);
+}
+
+void RootRanking::ScoreByShares(const RootChunk& chunk, Scores& scores) const {
+  for (const ClassWeight& weighted : plan_.order.shares) {
+    const auto column =
+        std::find_if(chunk.columns.begin(), chunk.columns.end(), [&weighted](const auto& offered) {
+          return offered.resource_class == weighted.resource_class;
+        });
+    if (column == chunk.columns.end()) continue;
+    const int32_t* const share = column->free_share.data();
+    for (size_t i = 0; i < scores.size(); ++i) scores[i] += share[i] * weighted.weight;
+  }
+}
+
+void RootRanking::ScoreByChance(const RootChunk& chunk, Scores& scores) const {
+  for (size_t i = 0; i < chunk.ids.size(); ++i) {
+    scores[i] = ChanceOf(chunk.ids[i], plan_.order.seed);
+  }
+}
+
+void RootRanking::AddTraits(const RootChunk& chunk, Scores& scores) const {
+  const std::vector<TraitWeight>& traits = plan_.order.traits;
+  for (size_t t = 0; t < traits.size(); ++t) {
+    const int64_t score = traits[t].weight * kShareWhole;
+    const RootSet& having = chunk.marks->traits.Find(traits[t].trait);
+    for (int i = 0; i < static_cast<int>(chunk.ids.size()); ++i) {
+      if (score > 0) {
+        if (having[i] || shared_traits_[t]) scores[i] += score;
+      } else if (having[i] && !has_sharing_ && chunk.trees[i]->size() == 1) {
+        scores[i] += score;  // who else should serve
+      }
+    }
+  }
+}
+
+}  // namespace berth::placement

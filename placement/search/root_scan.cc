@@ -1,0 +1,261 @@
+#include "placement/search/root_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "placement/ground/check.h"
+#include "placement/search/constraint.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr size_t kCacheLine = 64;
+
+// How much of a spread some provider must be able to give: the largest of its parts.
+Amount LargestPart(const Spread& spread) {
+  return (spread.demand.amount + spread.count - 1) / spread.count;
+}
+
+bool AnySharingOffers(const Sharing& sharing, ClassId resource_class) {
+  return std::any_of(sharing.providers().begin(), sharing.providers().end(),
+                     [&](const SharingProvider& each) {
+                       return each.tree->config(each.position).FindInventory(resource_class) >= 0;
+                     });
+}
+
+bool AnySharingCanTake(const Sharing& sharing, ClassId resource_class, Amount amount) {
+  return std::any_of(sharing.providers().begin(), sharing.providers().end(),
+                     [&](const SharingProvider& provider) {
+                       return CanTake(*provider.tree, provider.position, {resource_class, amount});
+                     });
+}
+
+// The largest amount of a class that some slot can have from the anchor's tree alone; 0: none.
+Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index) {
+  Amount largest = 0;
+  for (const Slot& slot : plan.slots) {
+    for (const SlotDemand& demand : slot.demands) {
+      if (demand.class_index != class_index || demand.amount <= largest) continue;
+      if (AnySharingCanTake(sharing, plan.classes[class_index], demand.amount)) continue;
+      largest = demand.amount;
+    }
+  }
+  for (const Spread& spread : plan.spreads) {
+    if (spread.demand.class_index != class_index) continue;
+    if (AnySharingOffers(sharing, plan.classes[class_index])) continue;
+    largest = std::max(largest, LargestPart(spread));
+  }
+  return largest;
+}
+
+// Whether a sharing provider `meets` something.
+template <typename Meets>
+bool AnyShares(const Sharing& sharing, const Meets& meets) {
+  return std::any_of(sharing.providers().begin(), sharing.providers().end(),
+                     [&](const SharingProvider& provider) {
+                       return meets(provider.tree->config(provider.position));
+                     });
+}
+
+// Asks for `size` bytes at `begin`, without waiting for them.
+void Fetch(const void* begin, size_t size) {
+  for (size_t at = 0; at < size; at += kCacheLine) {
+    __builtin_prefetch(static_cast<const char*>(begin) + at);
+  }
+}
+
+// Whether the tree of `root` holds a sharing provider: it can then serve other anchors.
+bool HoldsSharing(const Sharing& sharing, ProviderId root) {
+  return std::any_of(
+      sharing.providers().begin(), sharing.providers().end(),
+      [&](const SharingProvider& provider) { return provider.tree->root_id() == root; });
+}
+
+}  // namespace
+
+AnchorScan::AnchorScan(const State& state, const SearchPlan& plan, const Sharing& sharing)
+    : state_(state), plan_(plan) {
+  for (const PlannedGroup& group : plan.groups) {
+    if (!group.tree || (group.suffixed() && HoldsSharing(sharing, *group.tree))) continue;
+    only_given_ = true;
+    only_ = state.FindTree(*group.tree);
+  }
+  if (plan.scope.only) {
+    only_given_ = true;
+    only_ = state.FindTree(*plan.scope.only);
+  }
+  NeedAmounts(sharing);
+  NeedMarks(sharing);
+  BarMarks(sharing);
+}
+
+void AnchorScan::NeedAmounts(const Sharing& sharing) {
+  for (size_t c = 0; c < plan_.classes.size(); ++c) {
+    const Amount amount = OwnAmount(plan_, sharing, static_cast<int>(c));
+    if (amount == 0) continue;
+    needed_.push_back({plan_.classes[c], amount});
+    most_free_.push_back(state_.roots().most_free().Of(plan_.classes[c]));
+  }
+}
+
+void AnchorScan::NeedMarks(const Sharing& sharing) {
+  const auto no_sharing = [&sharing](const auto& meets) { return !AnyShares(sharing, meets); };
+  for (const PlannedGroup& group : plan_.groups) {
+    for (const std::vector<TraitId>& set : group.required) {
+      if (no_sharing([&](const auto& provider) { return HasOneOf(provider, set); })) {
+        needed_traits_.push_back(set);
+      }
+    }
+    for (const std::vector<AggregateId>& set : group.member_of) {
+      if (no_sharing([&](const auto& provider) { return !IsInNoneOf(provider, set); })) {
+        needed_aggregates_.push_back(set);
+      }
+    }
+  }
+  const RootDemand& root = plan_.root;
+  needed_aggregates_.insert(needed_aggregates_.end(), root.member_of.begin(), root.member_of.end());
+}
+
+// A tree of one provider that has what a group forbids cannot serve the group, unless a sharing
+// provider may do that instead.
+void AnchorScan::BarMarks(const Sharing& sharing) {
+  const auto add = [](const auto& from, auto& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const PlannedGroup& group : plan_.groups) {
+    const std::vector<TraitId>& traits = group.forbidden;
+    if (!AnyShares(sharing, [&](const auto& each) { return HasNoneOf(each, traits); })) {
+      add(traits, barred_traits_);
+    }
+    const std::vector<AggregateId>& aggregates = group.forbidden_aggregates;
+    if (!AnyShares(sharing, [&](const auto& each) { return IsInNoneOf(each, aggregates); })) {
+      add(aggregates, barred_aggregates_);
+    }
+  }
+  add(plan_.root.forbidden_aggregates, barred_aggregates_);
+}
+
+const TreePtr* AnchorScan::Next() {
+  if (plan_.hopeless) return nullptr;
+  if (only_given_) {
+    if (sifted_ || !only_) return nullptr;
+    sifted_ = true;
+    return &only_;
+  }
+  const auto& chunks = state_.roots().chunks();
+  for (; chunk_ < chunks.size(); ++chunk_, sifted_ = false) {
+    if (!sifted_ && !MayFit(chunk_)) continue;
+    const RootChunk& chunk = *chunks[chunk_];
+    if (!sifted_) Sift(chunk);
+    while (at_ < chunk.ids.size()) {
+      const size_t tree = at_++;
+      FetchAhead(chunk, tree);
+      if (may_fit_[tree]) return &chunk.trees[static_cast<int>(tree)];
+    }
+  }
+  return nullptr;
+}
+
+// A tree of one provider is four blocks that lead to each other, and claims leave them all over the
+// memory: waiting for them one after the other takes longer than all else. So each is asked for some
+// trees before it is wanted, when the one that leads to it has come.
+void AnchorScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
+  const auto ahead = [&](size_t distance) -> const Tree* {
+    const size_t at = tree + distance;
+    return at < chunk.ids.size() && may_fit_[at] ? chunk.trees[static_cast<int>(at)].get()
+                                                 : nullptr;
+  };
+  if (const Tree* const own = ahead(16)) Fetch(own, sizeof(Tree));
+  if (const Tree* const shape = ahead(12)) Fetch(shape->shape.get(), sizeof(TreeShape));
+  if (const Tree* const root = ahead(8)) Fetch(&root->config(0), sizeof(ProviderConfig));
+  if (const Tree* const rows = ahead(4)) {
+    const std::vector<InventoryRow>& inventories = rows->config(0).inventories;
+    Fetch(inventories.data(), inventories.size() * sizeof(InventoryRow));
+  }
+}
+
+const RootChunk* AnchorScan::NextChunk(RootSet& may_fit) {
+  if (plan_.hopeless) return nullptr;
+  const auto& chunks = state_.roots().chunks();
+  while (chunk_ < chunks.size()) {
+    const size_t at = chunk_++;
+    if (!MayFit(at)) continue;
+    const RootChunk& chunk = *chunks[at];
+    Sift(chunk);
+    may_fit = may_fit_;
+    if (may_fit.any()) return &chunk;
+  }
+  return nullptr;
+}
+
+bool AnchorScan::MayFit(size_t chunk) const {
+  for (size_t i = 0; i < needed_.size(); ++i) {
+    if (most_free_[i].empty() || most_free_[i][chunk] < needed_[i].amount) return false;
+  }
+  return true;
+}
+
+void AnchorScan::Sift(const RootChunk& chunk) {
+  sifted_ = true;
+  at_ = 0;
+  may_fit_.set();
+  SiftByMarks(*chunk.marks);
+  if (may_fit_.any()) SiftByAmounts(chunk);
+  if (may_fit_.none()) at_ = chunk.ids.size();
+}
+
+void AnchorScan::SiftByMarks(const RootMarks& marks) {
+  for (const std::vector<TraitId>& set : needed_traits_) {
+    RootSet any;
+    for (TraitId trait : set) any |= marks.traits.Find(trait);
+    may_fit_ &= any;
+  }
+  for (const std::vector<TraitId>& set : plan_.root.required) {
+    RootSet any;
+    for (TraitId trait : set) any |= marks.RootsWith(trait);
+    may_fit_ &= any;
+  }
+  for (const std::vector<AggregateId>& set : needed_aggregates_) {
+    RootSet any;
+    for (AggregateId aggregate : set) any |= marks.aggregates.Find(aggregate);
+    may_fit_ &= any;
+  }
+  for (TraitId trait : plan_.root.forbidden) may_fit_ &= ~marks.RootsWith(trait);
+  RootSet barred;
+  for (TraitId trait : barred_traits_) barred |= marks.traits.Find(trait);
+  for (AggregateId aggregate : barred_aggregates_) barred |= marks.aggregates.Find(aggregate);
+  may_fit_ &= ~(barred & marks.single);
+}
+
+void AnchorScan::SiftByAmounts(const RootChunk& chunk) {
+  absl::InlinedVector<const RootChunk::Column*, 8> columns;  // parallel to needed_
+  for (const ClassAmount& need : needed_) {
+    const auto column = std::find_if(
+        chunk.columns.begin(), chunk.columns.end(),
+        [&need](const auto& offered) { return offered.resource_class == need.resource_class; });
+    BERTH_CHECK(column != chunk.columns.end());  // the chunk has enough of it
+    columns.push_back(&*column);
+  }
+  // By tree: negative where some class is short. Amounts and columns are within 0..kAmountMax, so
+  // that their difference is an int32 whose sign is the answer, and or-ing keeps it. Written for
+  // the compiler to take many trees at once.
+  std::array<int32_t, RootChunk::kRootsMax> spare{};
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const auto amount = static_cast<int32_t>(needed_[c].amount);
+    const int32_t* const free_max = columns[c]->free_max.data();
+    for (size_t i = 0; i < spare.size(); ++i) spare[i] |= free_max[i] - amount;
+  }
+  int32_t all = -1;
+  for (size_t i = 0; i < spare.size(); ++i) all &= spare[i];
+  if (all < 0 && !needed_.empty()) {
+    may_fit_.reset();
+    return;
+  }
+  for (size_t i = 0; i < spare.size(); ++i) {
+    if (spare[i] < 0) may_fit_.reset(i);
+  }
+}
+
+}  // namespace berth::placement

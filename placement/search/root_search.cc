@@ -1,0 +1,363 @@
+#include "placement/search/root_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "placement/ground/check.h"
+#include "placement/search/constraint.h"
+#include "placement/values/capacity.h"
+
+namespace berth::placement {
+
+AnchorSearch::AnchorSearch(const SearchPlan& plan, StepBudget& budget)
+    : plan_(plan),
+      budget_(budget),
+      domains_(plan.slots.size()),
+      shares_(plan.slots.size(), 0),
+      apart_of_(plan.slots.size()),
+      separate_of_(plan.slots.size()),
+      options_(plan.slots.size()) {
+  const auto note = [](const std::vector<std::vector<int>>& sets, auto& sets_of) {
+    for (int set = 0; set < static_cast<int>(sets.size()); ++set) {
+      for (int slot : sets[set]) sets_of[slot].push_back(set);
+    }
+  };
+  note(plan.apart, apart_of_);
+  note(plan.separate, separate_of_);
+}
+
+bool AnchorSearch::Begin(const TreePtr& anchor,
+                         const std::vector<const SharingProvider*>& foreign) {
+  anchor_ = &anchor;
+  begun_ = false;
+  ListServers(foreign);
+  if (!FillDomains()) return false;
+  single_ = true;
+  for (const std::vector<int>& domain : domains_) single_ &= domain.size() == 1;
+  next_.assign(plan_.slots.size(), 0);
+  chosen_.assign(plan_.slots.size(), kOpen);
+  if (plan_.slots_interact) {
+    occupied_.assign(plan_.apart.size() * servers_.size(), 0);
+    MeasureRoom();
+  }
+  NoteRequired();
+  return CanEndWell(0);
+}
+
+bool AnchorSearch::Next() {
+  int slot = begun_ ? slot_count() - 1 : 0;
+  begun_ = true;
+  while (slot >= 0) {
+    if (chosen_[slot] != kOpen) Undo(slot);
+    if (!Advance(slot)) {
+      if (budget_.spent()) return false;
+      --slot;
+      continue;
+    }
+    if (slot == slot_count() - 1) return true;
+    ++slot;
+    next_[slot] = FirstOption(slot);
+  }
+  return false;
+}
+
+// Where in its domain a slot begins: not before its twin, since to swap the two would give the same
+// allocations again.
+int AnchorSearch::FirstOption(int slot) const {
+  if (plan_.twin_of.empty() || plan_.twin_of[slot] < 0) return 0;
+  return next_[plan_.twin_of[slot]] - 1;
+}
+
+bool AnchorSearch::Advance(int slot) {
+  if (plan_.slots[slot].spread >= 0) return AdvanceShare(slot);
+  const std::vector<int>& domain = domains_[slot];
+  int& next = next_[slot];
+  while (next < static_cast<int>(domain.size())) {
+    if (budget_.spent()) return false;
+    --budget_.left;
+    const int server = domain[next++];
+    if (!Allows(slot, server)) continue;
+    Choose(slot, server);
+    if (CanEndWell(slot + 1)) return true;
+    Undo(slot);
+  }
+  return false;
+}
+
+bool AnchorSearch::Allows(int slot, int server) const {
+  if (!plan_.slots_interact) return true;
+  if (!StandsApart(slot, server)) return false;
+  if (!plan_.amounts_add_up) return true;
+  for (const SlotDemand& demand : plan_.slots[slot].demands) {
+    if (room(server, demand.class_index) < demand.amount) return false;  // P-197
+  }
+  return true;
+}
+
+// What the sets of the slot ask of providers that others of the set chose.
+bool AnchorSearch::StandsApart(int slot, int server) const {
+  for (int set : apart_of_[slot]) {
+    if (occupied_[set * servers_.size() + server] > 0) return false;  // P-196
+  }
+  for (int set : separate_of_[slot]) {
+    for (int other : plan_.separate[set]) {
+      const int chosen = chosen_[other];
+      if (chosen >= 0 && (IsUnder(server, chosen) || IsUnder(chosen, server))) return false;
+    }
+  }
+  return true;
+}
+
+void AnchorSearch::Choose(int slot, int server) {
+  BERTH_CHECK(chosen_[slot] == kOpen);
+  chosen_[slot] = server;
+  if (server == kNobody) return;
+  if (plan_.slots_interact) {
+    for (int set : apart_of_[slot]) ++occupied_[set * servers_.size() + server];
+    for (const SlotDemand& demand : plan_.slots[slot].demands) {
+      room(server, demand.class_index) -= demand.amount;
+    }
+  }
+  if (covered_.empty() || IsSuffixed(slot)) return;
+  for (size_t set = 0; set < covered_.size(); ++set) {
+    covered_[set] += has_required_[server * covered_.size() + set];
+  }
+}
+
+void AnchorSearch::Undo(int slot) {
+  const int server = chosen_[slot];
+  BERTH_CHECK(server != kOpen);
+  chosen_[slot] = kOpen;
+  if (server == kNobody) return;
+  if (plan_.slots_interact) {
+    for (int set : apart_of_[slot]) --occupied_[set * servers_.size() + server];
+    for (const SlotDemand& demand : plan_.slots[slot].demands) {
+      room(server, demand.class_index) += demand.amount;
+    }
+  }
+  if (covered_.empty() || IsSuffixed(slot)) return;
+  for (size_t set = 0; set < covered_.size(); ++set) {
+    covered_[set] -= has_required_[server * covered_.size() + set];
+  }
+}
+
+void AnchorSearch::ListServers(const std::vector<const SharingProvider*>& foreign) {
+  servers_.clear();
+  for (const auto& [id, position] : (*anchor_)->shape->by_id) {
+    servers_.push_back({anchor_, position, id, false});
+  }
+  if (foreign.empty()) return;
+  const auto own_end = static_cast<std::ptrdiff_t>(servers_.size());
+  for (const SharingProvider* sharing : foreign) {
+    servers_.push_back({&sharing->tree, sharing->position, sharing->id, true});
+  }
+  std::inplace_merge(servers_.begin(), servers_.begin() + own_end, servers_.end(),
+                     [](const Server& a, const Server& b) { return a.id < b.id; });
+}
+
+bool AnchorSearch::FillDomains() {
+  for (int slot = 0; slot < slot_count(); ++slot) {
+    const Slot& wanted = plan_.slots[slot];
+    const PlannedGroup& group = plan_.groups[wanted.group];
+    std::vector<int>& domain = domains_[slot];
+    domain.clear();
+    for (int s = 0; s < static_cast<int>(servers_.size()); ++s) {
+      --budget_.left;
+      const Server& server = servers_[s];
+      bool serves = true;
+      if (wanted.spread >= 0) serves = CanServeShare(server, plan_.spreads[wanted.spread].demand);
+      for (const SlotDemand& demand : wanted.demands) {
+        const ClassAmount amount = {plan_.classes[demand.class_index], demand.amount};
+        serves = serves && CanTake(**server.tree, server.position, amount);
+      }
+      if (serves && (group.suffixed() ? ServesAlone(server, group) : ServesTogether(server, group)))
+        domain.push_back(s);
+    }
+    if (domain.empty()) return false;  // P-194
+  }
+  return true;
+}
+
+// A suffixed group: one provider meets all of it, by itself (P-180..P-183).
+bool AnchorSearch::ServesAlone(const Server& server, const PlannedGroup& group) const {
+  const ProviderConfig& provider = server.config();
+  if (group.tree && (*server.tree)->root_id() != *group.tree) return false;
+  return HasOneOfEach(provider, group.required) && HasNoneOf(provider, group.forbidden) &&
+         IsInOneOfEach(provider, group.member_of) &&
+         IsInNoneOf(provider, group.forbidden_aggregates);
+}
+
+// The unsuffixed group: what each of its providers must be; required traits they meet together.
+bool AnchorSearch::ServesTogether(const Server& server, const PlannedGroup& group) const {
+  const ProviderConfig& provider = server.config();
+  const ProviderConfig& root = (*anchor_)->config(0);
+  if (group.tree && (server.foreign || root.id != *group.tree)) return false;  // P-192
+  if (!HasNoneOf(provider, group.forbidden)) return false;                     // P-188
+  const bool is_member = IsInOneOfEach(provider, group.member_of) ||
+                         (!server.foreign && IsInOneOfEach(root, group.member_of));
+  return is_member && IsInNoneOf(provider, group.forbidden_aggregates) &&  // P-189
+         IsInNoneOf(root, group.forbidden_aggregates);                     // P-191
+}
+
+void AnchorSearch::MeasureRoom() {
+  room_.assign(servers_.size() * plan_.classes.size(), 0);
+  for (int s = 0; s < static_cast<int>(servers_.size()); ++s) {
+    const Server& server = servers_[s];
+    for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {
+      const int row = server.config().FindInventory(plan_.classes[c]);
+      if (row >= 0) room(s, c) = RoomFor(**server.tree, server.position, row);
+    }
+  }
+}
+
+void AnchorSearch::NoteRequired() {
+  if (plan_.unsuffixed < 0) return;
+  const TraitSets& required = plan_.groups[plan_.unsuffixed].required;
+  covered_.assign(required.size(), 0);
+  if (required.empty()) return;
+  has_required_.assign(servers_.size() * required.size(), false);
+  for (size_t s = 0; s < servers_.size(); ++s) {
+    for (size_t set = 0; set < required.size(); ++set) {
+      has_required_[s * required.size() + set] = HasOneOf(servers_[s].config(), required[set]);
+    }
+  }
+}
+
+bool AnchorSearch::CanServeShare(const Server& server, const SlotDemand& demand) const {
+  const int row = server.config().FindInventory(plan_.classes[demand.class_index]);
+  if (row < 0) return false;
+  const Amount room = RoomFor(**server.tree, server.position, row);
+  return LargestWithin(server.config().inventories[row].inventory, std::min(room, demand.amount)) >
+         0;
+}
+
+// The most that `server` can give towards `demand`, after what other groups take there.
+Amount AnchorSearch::MostOf(const SlotDemand& demand, int server) const {
+  const ProviderConfig& provider = servers_[server].config();
+  const InventoryRow& row =
+      provider.inventories[provider.FindInventory(plan_.classes[demand.class_index])];
+  return LargestWithin(row.inventory, std::min(room(server, demand.class_index), demand.amount));
+}
+
+// Providers of a spread rise from slot to slot; once one is nobody, so are those behind it.
+bool AnchorSearch::AdvanceShare(int slot) {
+  const Spread& spread = plan_.spreads[plan_.slots[slot].spread];
+  const std::vector<int>& domain = domains_[slot];
+  const bool is_first = slot == spread.first;
+  const int before = is_first ? kOpen : chosen_[slot - 1];
+  int& next = next_[slot];
+  const int end = static_cast<int>(domain.size()) + (is_first ? 0 : 1);
+  while (next < end) {
+    if (budget_.spent()) return false;
+    --budget_.left;
+    const int at = next++;
+    const int server = is_first ? domain[at] : at == 0 ? kNobody : domain[at - 1];
+    if (server != kNobody && (before == kNobody || server <= before)) continue;
+    Choose(slot, server);
+    if (CanEndWell(slot + 1)) return true;
+    Undo(slot);
+  }
+  return false;
+}
+
+bool AnchorSearch::SpreadsCanBeMet(int from) {
+  return std::all_of(plan_.spreads.begin(), plan_.spreads.end(),
+                     [&](const Spread& spread) { return SpreadCanBeMet(spread, from); });
+}
+
+bool AnchorSearch::SpreadCanBeMet(const Spread& spread, int from) {
+  Amount sum = 0;
+  Amount least = std::numeric_limits<Amount>::max();
+  int last = kOpen;
+  for (int slot = spread.first; slot < std::min(from, spread.end()); ++slot) {
+    if (chosen_[slot] == kNobody) return sum >= spread.demand.amount && Divide(spread);
+    last = chosen_[slot];
+    const Amount most = MostOf(spread.demand, last);
+    sum += most;
+    least = std::min(least, most);
+    if (most == 0 || sum - least >= spread.demand.amount) return false;  // one is not needed
+  }
+  if (from >= spread.end()) return sum >= spread.demand.amount && Divide(spread);
+  if (sum >= spread.demand.amount) return true;
+  const int count = spread.end() - std::max(from, spread.first);
+  return sum + MostBehind(spread, last, count) >= spread.demand.amount;
+}
+
+// The most that `count` servers behind `last` could give together.
+Amount AnchorSearch::MostBehind(const Spread& spread, int last, int count) const {
+  std::vector<Amount> most;
+  for (int server : domains_[spread.first]) {
+    if (server > last) most.push_back(MostOf(spread.demand, server));
+  }
+  std::sort(most.rbegin(), most.rend());
+  if (static_cast<int>(most.size()) > count) most.resize(count);
+  Amount sum = 0;
+  for (Amount each : most) sum += each;
+  return sum;
+}
+
+// Divides the amount among those that were chosen; false: their units do not allow it.
+bool AnchorSearch::Divide(const Spread& spread) {
+  const SlotDemand& demand = spread.demand;
+  const auto inventory_of = [&](int slot) -> const Inventory& {
+    const ProviderConfig& provider = servers_[chosen_[slot]].config();
+    const int row = provider.FindInventory(plan_.classes[demand.class_index]);
+    return provider.inventories[row].inventory;
+  };
+  int end = spread.first;
+  while (end < spread.end() && chosen_[end] >= 0) ++end;
+  Amount behind = 0;  // the least that those behind the slot give
+  for (int slot = spread.first; slot < end; ++slot) behind += SmallestOf(inventory_of(slot));
+  Amount rest = demand.amount;
+  for (int slot = spread.first; slot < end; ++slot) {
+    behind -= SmallestOf(inventory_of(slot));
+    const Amount room_here = room(chosen_[slot], demand.class_index);
+    shares_[slot] = LargestWithin(inventory_of(slot), std::min(room_here, rest - behind));
+    if (shares_[slot] == 0) return false;
+    rest -= shares_[slot];
+  }
+  return rest == 0;
+}
+
+Candidate AnchorSearch::Solution() const {
+  Candidate candidate;
+  candidate.anchor = anchor_->get()->root_id();
+  candidate.mappings.reserve(plan_.groups.size());
+  for (const PlannedGroup& group : plan_.groups) candidate.mappings.push_back({group.suffix, {}});
+  std::vector<Allocation>& allocations = candidate.allocations;
+  allocations.reserve(plan_.slots.size());
+  for (int s = 0; s < slot_count(); ++s) {
+    const Slot& slot = plan_.slots[s];
+    if (chosen(s) == nullptr) continue;
+    const ProviderId provider = chosen(s)->id;
+    candidate.mappings[slot.group].second.push_back(provider);
+    if (slot.spread >= 0) {
+      const ClassId shared = plan_.classes[plan_.spreads[slot.spread].demand.class_index];
+      allocations.push_back({provider, shared, static_cast<int32_t>(share(s))});
+    }
+    for (const SlotDemand& demand : slot.demands) {
+      const auto amount = static_cast<int32_t>(demand.amount);
+      allocations.push_back({provider, plan_.classes[demand.class_index], amount});
+    }
+  }
+  std::sort(allocations.begin(), allocations.end());
+  size_t end = 0;  // P-195: one row for each provider and class, amounts added up
+  for (const Allocation& next : allocations) {
+    Allocation* last = end > 0 ? &allocations[end - 1] : nullptr;
+    if (last != nullptr && last->provider == next.provider &&
+        last->resource_class == next.resource_class) {
+      last->amount += next.amount;
+    } else {
+      allocations[end++] = next;
+    }
+  }
+  allocations.resize(end);
+  for (auto& [suffix, providers] : candidate.mappings) {
+    std::sort(providers.begin(), providers.end());
+    providers.erase(std::unique(providers.begin(), providers.end()), providers.end());
+  }
+  return candidate;
+}
+
+}  // namespace berth::placement

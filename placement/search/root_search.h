@@ -1,0 +1,148 @@
+// AnchorSearch: all ways to serve a plan under one anchor, one after the other.
+//
+// A depth-first walk over the plan's slots that can be left and taken up again. Each slot tries its
+// providers by rising id, so that solutions come in lexicographic order of (slot, provider id)
+// (P-209). After every choice the rest is looked at: a walk that cannot end well is left at once.
+// What is looked at is necessary, never more, so that no solution is lost (P-204); at the last slot
+// it is sufficient. A class that several providers may share is divided among them as one way
+// alone allows: each gives the most that leaves the least lawful amount to those behind it, by
+// rising id, and none is there that the others could do without.
+//
+// Owned by one search; not shared. May be used for one anchor after the other.
+//
+// Invariants, between calls:
+//   1. room_ is what its server can still give after the choices of all slots that have one.
+//   2. A server in a slot's domain meets every constraint that the choices do not move.
+#ifndef BERTH_PLACEMENT_SEARCH_ROOT_SEARCH_H_
+#define BERTH_PLACEMENT_SEARCH_ROOT_SEARCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "placement/search/plan.h"
+#include "placement/search/sharing.h"
+#include "placement/values/candidate.h"
+
+namespace berth::placement {
+
+// What a search may still do: provider tests and choices.
+struct StepBudget {
+  int64_t left = 0;
+  bool spent() const { return left <= 0; }
+};
+
+// A provider that may serve the anchor (P-176).
+struct Server {
+  const TreePtr* tree = nullptr;
+  int position = 0;
+  ProviderId id;
+  bool foreign = false;  // a sharing provider of another tree
+  const ProviderConfig& config() const { return (*tree)->config(position); }
+};
+
+class AnchorSearch {
+ public:
+  // `plan` and `budget` must outlive this.
+  AnchorSearch(const SearchPlan& plan, StepBudget& budget);
+
+  // Takes up `anchor`, with `foreign` sharing providers by rising id; both must stay where they are
+  // until the next Begin. False: a slot has no provider, there is no solution.
+  bool Begin(const TreePtr& anchor, const std::vector<const SharingProvider*>& foreign);
+  // Finds the next solution. False: there is none, or the budget is spent. REQUIRES: Begin was
+  // true, and Next was not yet false.
+  bool Next();
+
+  // What Next found.
+  Candidate Solution() const;
+  // Of the solution that Next found: who serves the slot. Null: nobody, its spread needs no more.
+  const Server* chosen(int slot) const {
+    return chosen_[slot] < 0 ? nullptr : &servers_[chosen_[slot]];
+  }
+  // Of a slot of a spread that has a server: what it gives.
+  Amount share(int slot) const { return shares_[slot]; }
+  // Whether there can be no other solution, known without looking: no slot has a second provider.
+  bool is_single() const { return single_; }
+  const TreePtr& anchor() const { return *anchor_; }
+
+ private:
+  // Which servers there are, and what each can serve by itself.
+  void ListServers(const std::vector<const SharingProvider*>& foreign);
+  bool FillDomains();
+  bool ServesAlone(const Server& server, const PlannedGroup& group) const;
+  bool ServesTogether(const Server& server, const PlannedGroup& group) const;
+  void MeasureRoom();
+  void NoteRequired();
+
+  static constexpr int kOpen = -1;    // a slot without a choice
+  static constexpr int kNobody = -2;  // the choice to need no further provider
+
+  bool Advance(int slot);
+  int FirstOption(int slot) const;
+  void Choose(int slot, int server);
+  void Undo(int slot);
+  bool IsSuffixed(int slot) const { return plan_.groups[plan_.slots[slot].group].suffixed(); }
+  bool Allows(int slot, int server) const;
+  bool StandsApart(int slot, int server) const;
+
+  // Classes that several providers share.
+  bool AdvanceShare(int slot);
+  Amount MostOf(const SlotDemand& demand, int server) const;
+  bool CanServeShare(const Server& server, const SlotDemand& demand) const;
+  bool SpreadsCanBeMet(int from);
+  bool SpreadCanBeMet(const Spread& spread, int from);
+  Amount MostBehind(const Spread& spread, int last, int count) const;
+  bool Divide(const Spread& spread);
+
+  // anchor_pruning.cc: whether the slots from `from` on can still be served.
+  bool CanEndWell(int from);
+  bool FindOptions(int from);
+  const std::vector<int>& Options(int slot) const {
+    return plan_.slots_interact ? options_[slot] : domains_[slot];
+  }
+  bool RequiredTraitsCanBeMet(int from) const;
+  bool SubtreesCanBeShared(int from) const;
+  bool CanBeUnder(int top, const std::vector<int>& slots, int from) const;
+  bool IsUnder(int server, int top) const;
+  bool AmountsCanBePlaced(int from);
+  bool SetsCanBePlaced(int from);
+  std::vector<std::vector<int>> LowestOptions(const std::vector<int>& slots) const;
+  bool CanPlace(const std::vector<int>& slots, const std::vector<std::vector<int>>& options);
+  bool Place(int slot, const std::vector<std::vector<int>>& options, std::vector<bool>& tried);
+
+  int slot_count() const { return static_cast<int>(plan_.slots.size()); }
+  Amount& room(int server, int class_index) {
+    return room_[server * static_cast<int>(plan_.classes.size()) + class_index];
+  }
+  Amount room(int server, int class_index) const {
+    return room_[server * static_cast<int>(plan_.classes.size()) + class_index];
+  }
+
+  const SearchPlan& plan_;
+  StepBudget& budget_;
+
+  const TreePtr* anchor_ = nullptr;
+  std::vector<Server> servers_;            // by rising id
+  std::vector<std::vector<int>> domains_;  // by slot: servers, rising
+  std::vector<Amount> room_;               // by server and class index (RoomFor)
+  std::vector<bool> has_required_;         // by server and required set of the unsuffixed group
+  bool single_ = false;
+
+  bool begun_ = false;
+  std::vector<int> next_;       // by slot: where in its domain to go on
+  std::vector<int> chosen_;     // by slot: its server, kOpen or kNobody
+  std::vector<int> covered_;    // by required set: how many chosen servers meet it
+  std::vector<int> occupied_;   // by set of plan.apart and server: how many of its slots chose it
+  std::vector<Amount> shares_;  // by slot
+  std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that it is in
+  std::vector<std::vector<int>> separate_of_;  // and those of plan.separate
+
+  // By slot that has no choice yet: the servers that it could still choose.
+  std::vector<std::vector<int>> options_;
+  // Of one placing: how many more slots each server could take, and which it took.
+  std::vector<int64_t> places_;
+  std::vector<std::vector<int>> placed_;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_SEARCH_ROOT_SEARCH_H_

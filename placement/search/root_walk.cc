@@ -1,0 +1,36 @@
+#include "placement/search/root_walk.h"
+
+#include "placement/search/constraint.h"
+
+namespace berth::placement {
+
+AnchorWalk::AnchorWalk(const State& state, const SearchPlan& plan, const Sharing& sharing,
+                       StepBudget& budget)
+    : state_(state),
+      plan_(plan),
+      sharing_(sharing),
+      budget_(budget),
+      scan_(state, plan, sharing),
+      search_(plan, budget) {}
+
+const TreePtr* AnchorWalk::Next() {
+  while (!budget_.spent()) {
+    const TreePtr* tree = scan_.Next();
+    if (tree == nullptr) return nullptr;
+    --budget_.left;
+    if (!RootMatches(**tree, plan_.root)) continue;  // P-178
+    foreign_.clear();
+    if (!sharing_.empty()) foreign_ = sharing_.Reaching(**tree);
+    if (!search_.Begin(*tree, foreign_) || !IsInService((*tree)->root_id())) continue;
+    if (search_.Next()) return tree;
+  }
+  return nullptr;
+}
+
+bool AnchorWalk::IsInService(ProviderId root) const {
+  if (state_.nodes().empty()) return true;
+  return NodeIsInService(state_, root) &&
+         (!plan_.exclude_stale_roots || !NodeIsStale(state_, root));
+}
+
+}  // namespace berth::placement

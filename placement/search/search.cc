@@ -1,0 +1,375 @@
+#include "placement/search/search.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "placement/search/constraint.h"
+#include "placement/search/flat_plan.h"
+#include "placement/search/open_roots.h"
+#include "placement/search/plan.h"
+#include "placement/search/root_ranking.h"
+#include "placement/search/root_scan.h"
+#include "placement/search/root_search.h"
+#include "placement/search/sharing.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+// How many candidates of one anchor are compared for the traits that their providers have.
+constexpr int kCompared = 64;
+// For the trees of so many candidates there is room from the beginning.
+constexpr int64_t kReserved = 1024;
+
+using Taker = absl::FunctionRef<void(const Candidate&)>;
+
+// One search on its way: visits the anchors in rounds, one candidate of each in every round
+// (P-209), until it has enough. In each round anchors stand by the order asked for, or by rising
+// root.
+class Search {
+ public:
+  Search(const State& state, const SearchPlan& plan, const SearchBudget& budget, Taker take)
+      : state_(state),
+        plan_(plan),
+        take_(take),
+        steps_max_(budget.steps_max),
+        steps_{budget.steps_max},
+        sharing_(state),
+        scan_(state, plan, sharing_) {
+    if (sharing_.empty() && FlatPlan::IsFor(plan)) flat_.emplace(plan);
+  }
+  // `scan_` refers to a part of this.
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  // Collects candidates until there are `count`.
+  void Run(int64_t count) {
+    trees_.reserve(std::min(count, kReserved));
+    VisitNew(count);
+    while (!waiting_.empty() && size() < count) VisitAgain();
+  }
+  // Whether there is one candidate more than those found; a spent budget says yes. Nothing can be
+  // collected afterwards.
+  bool HasAnother();
+
+  bool spent() const { return steps_.spent(); }
+  int64_t steps_taken() const { return steps_max_ - steps_.left; }
+  int64_t size() const { return size_; }
+  // The trees of what was found.
+  std::vector<const Tree*> Trees();
+
+ private:
+  // The first round: anchors as they come.
+  void VisitNew(int64_t count);
+  // The first round where an order is given: an anchor's turn comes when no other can be better.
+  void VisitByRank(int64_t count);
+  void OpenNext(const RankedRoot& root, int64_t wanted);
+  void Compare(Visit& visit);
+  int64_t WorthByTraits(const AnchorSearch& anchor) const;
+  // A further round, one anchor of it.
+  void VisitAgain();
+  bool MayBeAnchor(const Tree& tree) const;
+  // Whether records of the fleet let the tree of `root` serve anyone.
+  bool IsInService(ProviderId root) const;
+  // Whether `tree` may serve as the anchor of `anchor`; it is then ready to be searched.
+  bool Begin(const TreePtr& tree, AnchorSearch& anchor);
+  // Takes the only candidate that a tree of one provider may have. REQUIRES: flat_.
+  void TakeFlat(const Tree& tree);
+  // Takes the next candidate of `visit` that was not found yet; whether there was one.
+  bool TakeNext(Visit& visit);
+  // Whether there can be another one, and it is wanted.
+  bool HasMore(const Visit& visit) const {
+    return !plan_.each_root_once && !visit.anchor->is_single();
+  }
+  bool IsNew(const AnchorSearch& anchor, const Candidate& candidate);
+  bool IsSharedOnly(const AnchorSearch& anchor) const;
+  std::vector<const Tree*> TreesOf(const AnchorSearch& anchor) const;
+  void Found(const Candidate& candidate, absl::Span<const Tree* const> trees);
+
+  const State& state_;
+  const SearchPlan& plan_;
+  const Taker take_;
+  const int64_t steps_max_;
+  StepBudget steps_;
+  Sharing sharing_;
+  AnchorScan scan_;
+  std::optional<FlatPlan> flat_;          // where trees of one provider need no AnchorSearch
+  std::unique_ptr<RootRanking> ranking_;  // where an order is given
+  OpenRoots open_;                        // likewise
+  std::unique_ptr<AnchorSearch> spare_;   // to be used again
+  std::deque<Visit> waiting_;             // in their order within each round
+  int64_t size_ = 0;
+  std::vector<const Tree*> trees_;
+  bool only_counts_ = false;
+  absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found again
+};
+
+bool Search::MayBeAnchor(const Tree& tree) const {
+  return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
+}
+
+// Asked last of a root, for a look-up costs more than all before: few roots come so far.
+bool Search::IsInService(ProviderId root) const {
+  return state_.nodes().empty() || (NodeIsInService(state_, root) &&
+                                    (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));
+}
+
+bool Search::Begin(const TreePtr& tree, AnchorSearch& anchor) {
+  --steps_.left;
+  if (!MayBeAnchor(*tree)) return false;
+  std::vector<const SharingProvider*> foreign;
+  if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
+  if (!anchor.Begin(tree, foreign)) return false;
+  return IsInService(tree->root_id());
+}
+
+void Search::TakeFlat(const Tree& tree) {
+  --steps_.left;
+  if (!MayBeAnchor(tree) || !flat_->Fits(tree, steps_) || !IsInService(tree.root_id())) return;
+  const Tree* const trees[] = {&tree};
+  Found(flat_->On(tree.root_id()), trees);
+}
+
+void Search::Found(const Candidate& candidate, absl::Span<const Tree* const> trees) {
+  ++size_;
+  if (only_counts_) return;
+  trees_.insert(trees_.end(), trees.begin(), trees.end());
+  take_(candidate);
+}
+
+void Search::VisitNew(int64_t count) {
+  if (plan_.order.given()) return VisitByRank(count);
+  Visit visit;
+  visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
+  while (size() < count && !steps_.spent()) {
+    const TreePtr* tree = scan_.Next();
+    if (tree == nullptr) return;
+    if (flat_ && (*tree)->size() == 1) {
+      TakeFlat(**tree);
+      continue;
+    }
+    if (!Begin(*tree, *visit.anchor)) continue;
+    visit.ended = false;
+    if (!TakeNext(visit) || !HasMore(visit)) continue;
+    waiting_.push_back(std::move(visit));
+    visit = Visit();
+    visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
+  }
+}
+
+void Search::VisitByRank(int64_t count) {
+  if (!ranking_) ranking_ = std::make_unique<RootRanking>(state_, plan_, sharing_, steps_, count);
+  while (size() < count) {
+    // Once the budget is spent no other root is looked at: those that were come as they stand.
+    const RankedRoot* next = steps_.spent() ? nullptr : ranking_->Peek();
+    if (!open_.empty() && (next == nullptr || IsBefore(open_.best(), *next))) {
+      Visit visit = open_.PopBest();
+      if (TakeNext(visit) && HasMore(visit)) {
+        waiting_.push_back(std::move(visit));
+      } else {
+        spare_ = std::move(visit.anchor);
+      }
+      continue;
+    }
+    if (next == nullptr) return;
+    OpenNext(*next, count + 1 - size());  // one more tells whether there are more
+    ranking_->Pop();
+  }
+}
+
+void Search::OpenNext(const RankedRoot& root, int64_t wanted) {
+  Visit visit;
+  visit.anchor = spare_ ? std::move(spare_) : std::make_unique<AnchorSearch>(plan_, steps_);
+  if (!Begin(*root.tree, *visit.anchor)) {
+    spare_ = std::move(visit.anchor);
+    return;
+  }
+  RankedRoot rank = root;
+  if (!plan_.order.traits.empty()) {
+    Compare(visit);
+    if (visit.ahead.empty()) {
+      spare_ = std::move(visit.anchor);
+      return;
+    }
+    rank.score = root.by_root + visit.ahead.back().by_traits;
+  }
+  open_.Push(rank, std::move(visit), wanted);
+}
+
+// Finds the anchor's first candidates and puts those first whose providers have the better traits.
+void Search::Compare(Visit& visit) {
+  AnchorSearch& anchor = *visit.anchor;
+  while (static_cast<int>(visit.ahead.size()) < kCompared) {
+    visit.ended = !anchor.Next();
+    if (visit.ended) break;
+    Ahead ahead{anchor.Solution(), {}, WorthByTraits(anchor)};
+    if (!IsNew(anchor, ahead.candidate)) continue;
+    ahead.trees = TreesOf(anchor);
+    visit.ahead.push_back(std::move(ahead));
+  }
+  std::reverse(visit.ahead.begin(), visit.ahead.end());
+  std::stable_sort(visit.ahead.begin(), visit.ahead.end(),
+                   [](const Ahead& a, const Ahead& b) { return a.by_traits < b.by_traits; });
+}
+
+int64_t Search::WorthByTraits(const AnchorSearch& anchor) const {
+  int64_t worth = 0;
+  for (const TraitWeight& weighted : plan_.order.traits) {
+    for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
+      const Server* server = anchor.chosen(slot);
+      if (server == nullptr || !server->config().HasTrait(weighted.trait)) continue;
+      worth += weighted.weight * kShareWhole;
+      break;
+    }
+  }
+  return worth;
+}
+
+void Search::VisitAgain() {
+  Visit visit = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (TakeNext(visit)) waiting_.push_back(std::move(visit));
+}
+
+bool Search::HasAnother() {
+  const int64_t found = size();
+  only_counts_ = true;
+  Run(found + 1);
+  return size() > found || steps_.spent();
+}
+
+bool Search::TakeNext(Visit& visit) {
+  if (!visit.ahead.empty()) {
+    const Ahead& ahead = visit.ahead.back();
+    Found(ahead.candidate, ahead.trees);
+    visit.ahead.pop_back();
+    return true;
+  }
+  AnchorSearch& anchor = *visit.anchor;
+  while (!visit.ended && !steps_.spent()) {
+    visit.ended = !anchor.Next();
+    if (visit.ended) break;
+    const Candidate candidate = anchor.Solution();
+    if (!IsNew(anchor, candidate)) continue;
+    Found(candidate, TreesOf(anchor));
+    return true;
+  }
+  return false;
+}
+
+// The anchor is no part of a candidate (P-200): one that only sharing providers serve may come up
+// under several. No other can, since a provider that does not share has one root.
+bool Search::IsNew(const AnchorSearch& anchor, const Candidate& candidate) {
+  if (plan_.each_root_once) return true;
+  if (!plan_.collapse_equivalent && !IsSharedOnly(anchor)) return true;
+  std::string key;
+  const auto append = [&key](const auto& value) {
+    key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  for (const Allocation& allocation : candidate.allocations) {
+    append(allocation.provider.uuid);
+    append(allocation.resource_class);
+    append(allocation.amount);
+  }
+  if (plan_.collapse_equivalent) return keys_found_.insert(std::move(key)).second;  // P-201
+  for (const auto& [suffix, providers] : candidate.mappings) {
+    append(providers.size());
+    for (ProviderId provider : providers) append(provider.uuid);
+  }
+  return keys_found_.insert(std::move(key)).second;
+}
+
+bool Search::IsSharedOnly(const AnchorSearch& anchor) const {
+  if (sharing_.empty()) return false;
+  for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
+    const Server* server = anchor.chosen(slot);
+    if (server != nullptr && !sharing_.IsSharing(server->config())) return false;
+  }
+  return true;
+}
+
+std::vector<const Tree*> Search::TreesOf(const AnchorSearch& anchor) const {
+  std::vector<const Tree*> trees;
+  for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
+    if (anchor.chosen(slot) == nullptr) continue;
+    const Tree* const tree = anchor.chosen(slot)->tree->get();
+    if (trees.empty() || trees.back() != tree) trees.push_back(tree);
+  }
+  return trees;
+}
+
+std::vector<const Tree*> Search::Trees() {
+  const auto by_root = [](const Tree* a, const Tree* b) { return a->root_id() < b->root_id(); };
+  if (!std::is_sorted(trees_.begin(), trees_.end(), by_root)) {
+    std::sort(trees_.begin(), trees_.end(), by_root);
+  }
+  trees_.erase(std::unique(trees_.begin(), trees_.end()), trees_.end());
+  return std::move(trees_);
+}
+
+absl::StatusOr<SearchEnd> RunPlan(const State& state, const SearchPlan& plan,
+                                  std::optional<int64_t> limit_asked, const SearchBudget& budget,
+                                  Taker take) {
+  const int64_t cap = std::max<int64_t>(budget.candidates_max, 1);
+  const int64_t limit = limit_asked.value_or(std::numeric_limits<int64_t>::max());
+  Search search(state, plan, budget, take);
+  search.Run(std::min(limit, cap));
+  const bool cut = search.size() == cap && cap < limit && search.HasAnother();  // P-213
+  const bool spent = search.spent() && search.size() < std::min(limit, cap);    // P-215
+  if (spent && search.size() == 0) {
+    return Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
+                  absl::StrCat("nothing was found in ", budget.steps_max,
+                               " steps; ask for less at once, or name a tree"));
+  }
+  SearchEnd end;
+  end.trees = search.Trees();
+  end.truncated = cut || spent;
+  end.steps = search.steps_taken();
+  return end;
+}
+
+// The same, collected.
+absl::StatusOr<SearchResult> CollectPlan(const State& state, const SearchPlan& plan,
+                                         std::optional<int64_t> limit, const SearchBudget& budget) {
+  SearchResult result;
+  absl::StatusOr<SearchEnd> end =
+      RunPlan(state, plan, limit, budget,
+              [&](const Candidate& candidate) { result.candidates.push_back(candidate); });
+  if (!end.ok()) return end.status();
+  static_cast<SearchEnd&>(result) = *std::move(end);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
+                                            const SearchBudget& budget, const SearchScope& scope) {
+  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
+  if (!plan.ok()) return plan.status();
+  plan->scope = scope;
+  return CollectPlan(state, *plan, request.limit, budget);
+}
+
+absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRequest& request,
+                                           const SearchBudget& budget, Taker take) {
+  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
+  if (!plan.ok()) return plan.status();
+  return RunPlan(state, *plan, request.limit, budget, take);
+}
+
+absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
+                                       const SearchBudget& budget) {
+  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
+  if (!plan.ok()) return plan.status();
+  plan->each_root_once = true;
+  return CollectPlan(state, *plan, request.limit, budget);
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,96 @@
+#include "placement/state/root_marks.h"
+
+#include <algorithm>
+
+namespace berth::placement {
+namespace {
+
+// The trees before `at`.
+RootSet Before(int at) { return ~RootSet() >> (kChunkRootsMax - at); }
+
+// `roots` with a place made at `at`, which is not in it.
+RootSet WithRoomAt(const RootSet& roots, int at) {
+  const RootSet before = Before(at);
+  return (roots & before) | ((roots & ~before) << 1);
+}
+
+// `roots` with the place at `at` taken out.
+RootSet Without(RootSet roots, int at) {
+  const RootSet before = Before(at);
+  roots.reset(at);
+  return (roots & before) | ((roots & ~before) >> 1);
+}
+
+}  // namespace
+
+template <typename Key>
+const RootSet& MarkTable<Key>::Find(Key key) const {
+  static const RootSet kNone;
+  const auto row =
+      std::lower_bound(rows_.begin(), rows_.end(), key,
+                       [](const auto& each, Key wanted) { return each.first < wanted; });
+  return row != rows_.end() && row->first == key ? row->second : kNone;
+}
+
+template <typename Key>
+void MarkTable<Key>::Add(Key key, int at) {
+  auto row = std::lower_bound(rows_.begin(), rows_.end(), key,
+                              [](const auto& each, Key wanted) { return each.first < wanted; });
+  if (row == rows_.end() || row->first != key) row = rows_.insert(row, {key, RootSet()});
+  row->second.set(at);
+}
+
+template <typename Key>
+void MarkTable<Key>::Clear(int at) {
+  for (auto& [key, roots] : rows_) roots.reset(at);
+}
+
+template <typename Key>
+void MarkTable<Key>::Insert(int at) {
+  for (auto& [key, roots] : rows_) roots = WithRoomAt(roots, at);
+}
+
+template <typename Key>
+void MarkTable<Key>::Erase(int at) {
+  for (auto& [key, roots] : rows_) roots = Without(roots, at);
+  std::erase_if(rows_, [](const auto& row) { return row.second.none(); });
+}
+
+template class MarkTable<TraitId>;
+template class MarkTable<AggregateId>;
+
+void RootMarks::Insert(int at, const Tree& tree) {
+  traits.Insert(at);
+  aggregates.Insert(at);
+  root_traits.Insert(at);
+  single = WithRoomAt(single, at);
+  Add(at, tree);
+}
+
+void RootMarks::Replace(int at, const Tree& tree) {
+  traits.Clear(at);
+  aggregates.Clear(at);
+  root_traits.Clear(at);
+  Add(at, tree);
+}
+
+void RootMarks::Erase(int at) {
+  traits.Erase(at);
+  aggregates.Erase(at);
+  root_traits.Erase(at);
+  single = Without(single, at);
+}
+
+void RootMarks::Add(int at, const Tree& tree) {
+  single.set(at, tree.size() == 1);
+  if (tree.size() > 1) {
+    for (TraitId trait : tree.config(0).traits) root_traits.Add(trait, at);
+  }
+  for (int position = 0; position < tree.size(); ++position) {
+    const ProviderConfig& provider = tree.config(position);
+    for (TraitId trait : provider.traits) traits.Add(trait, at);
+    for (AggregateId aggregate : provider.aggregates) aggregates.Add(aggregate, at);
+  }
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,155 @@
+#include "placement/state/state.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include "placement/ground/check.h"
+
+namespace berth::placement {
+namespace {
+
+// The step of change.h's order that a change belongs to, by the variant's index.
+int StepOf(const Change& change) {
+  struct Step {
+    int operator()(const ClassPut&) const { return 1; }
+    int operator()(const TraitPut&) const { return 1; }
+    int operator()(const ProviderPut&) const { return 2; }
+    int operator()(const ConsumerRemoved&) const { return 3; }
+    int operator()(const ConsumerPut&) const { return 4; }
+    int operator()(const ProviderUsed&) const { return 5; }
+    int operator()(const ProviderRemoved&) const { return 6; }
+    int operator()(const ClassRemoved&) const { return 7; }
+    int operator()(const TraitRemoved&) const { return 7; }
+    int operator()(const ServicePut&) const { return 8; }
+    int operator()(const ServiceRemoved&) const { return 8; }
+    int operator()(const NodePut&) const { return 8; }
+    int operator()(const NodeRemoved&) const { return 8; }
+    int operator()(const FormatRaised&) const { return 9; }
+  };
+  return std::visit(Step{}, change);
+}
+
+template <typename Kind>
+absl::Span<const Change> OnlyOf(const Changes& changes) {
+  const auto is_kind = [](const Change& change) { return std::holds_alternative<Kind>(change); };
+  const auto first = std::find_if(changes.begin(), changes.end(), is_kind);
+  const auto last = std::find_if_not(first, changes.end(), is_kind);
+  return absl::MakeConstSpan(changes).subspan(first - changes.begin(), last - first);
+}
+
+}  // namespace
+
+void State::set_position(const Position& position) {
+  position_ = position;
+  const int64_t newest = epochs_->empty() ? 0 : epochs_->back().epoch;
+  if (position.revision.epoch > newest) {
+    const auto first = std::max<int64_t>(position.epoch_began_at, 1);
+    epochs_.Own().push_back({position.revision.epoch, first});
+  }
+  const auto class_id = static_cast<ClassId>(position.next_class_id);
+  if (catalog_->classes.NextId() < class_id) {
+    catalog_.Own().classes.ReserveIds(position.next_class_id);
+  }
+  const auto trait_id = static_cast<TraitId>(position.next_trait_id);
+  if (catalog_->traits.NextId() < trait_id) {
+    catalog_.Own().traits.ReserveIds(position.next_trait_id);
+  }
+}
+
+std::optional<ProviderPlace> State::FindProvider(ProviderId id) const {
+  TreePtr tree = roots_.Find(RootOf(id));
+  if (tree == nullptr) return std::nullopt;
+  const int position = tree->Find(id);
+  BERTH_CHECK(position >= 0);
+  return ProviderPlace{std::move(tree), position};
+}
+
+std::optional<ProviderId> State::FindProviderByName(absl::string_view name) const {
+  const ProviderId* id = provider_names_.Find(name);
+  if (id == nullptr) return std::nullopt;
+  return *id;
+}
+
+TreePtr State::FindTree(ProviderId root) const { return roots_.Find(root); }
+
+int64_t State::inventories_of(ClassId resource_class) const {
+  const int64_t* uses = class_uses_.Find(resource_class);
+  return uses == nullptr ? 0 : *uses;
+}
+
+int64_t State::providers_with(TraitId trait) const {
+  const int64_t* uses = trait_uses_.Find(trait);
+  return uses == nullptr ? 0 : *uses;
+}
+
+std::shared_ptr<const Owner> State::ShareOwner(Owner owner) const {
+  const Shared<OwnerUsage>* usage = owners_.Find(owner);
+  if (usage != nullptr) return (*usage)->owner;
+  return std::make_shared<const Owner>(std::move(owner));
+}
+
+void State::Apply(const Changes& changes) {
+  DroppedUse dropped;
+  bool providers_done = false;
+  bool removals_done = false;
+  int step = 0;
+  for (const Change& change : changes) {
+    BERTH_CHECK(StepOf(change) >= step);
+    step = StepOf(change);
+    // Providers come and go all at once: only together do they make trees.
+    if (std::holds_alternative<ProviderPut>(change)) {
+      if (!std::exchange(providers_done, true)) {
+        ReleaseNames(OnlyOf<ProviderPut>(changes), OnlyOf<ProviderRemoved>(changes));
+        ApplyProviders(OnlyOf<ProviderPut>(changes), dropped);
+      }
+    } else if (std::holds_alternative<ProviderRemoved>(change)) {
+      if (!std::exchange(removals_done, true)) {
+        if (!providers_done) ReleaseNames({}, OnlyOf<ProviderRemoved>(changes));
+        ApplyProvidersRemoved(OnlyOf<ProviderRemoved>(changes));
+      }
+    } else {
+      ApplyOne(change, dropped);
+    }
+  }
+  for (const auto& [row, amount] : dropped) BERTH_CHECK(amount == 0);
+}
+
+void State::ApplyOne(const Change& change, DroppedUse& dropped) {
+  const auto apply = [this, &dropped](const auto& one) {
+    using Kind = std::decay_t<decltype(one)>;
+    if constexpr (std::is_same_v<Kind, ClassPut>) {
+      catalog_.Own().classes.Insert(one.id, one.name);
+    } else if constexpr (std::is_same_v<Kind, ClassRemoved>) {
+      BERTH_CHECK(inventories_of(one.id) == 0);  // P-38
+      catalog_.Own().classes.Erase(one.id);
+    } else if constexpr (std::is_same_v<Kind, TraitPut>) {
+      catalog_.Own().traits.Insert(one.id, one.name);
+    } else if constexpr (std::is_same_v<Kind, TraitRemoved>) {
+      BERTH_CHECK(providers_with(one.id) == 0);  // P-44
+      catalog_.Own().traits.Erase(one.id);
+    } else if constexpr (std::is_same_v<Kind, ProviderUsed>) {
+      ApplyUsed(one);
+    } else if constexpr (std::is_same_v<Kind, ConsumerPut>) {
+      PutConsumer(*one.consumer, dropped);
+    } else if constexpr (std::is_same_v<Kind, ConsumerRemoved>) {
+      RemoveConsumer(one.id, dropped);
+    } else if constexpr (std::is_same_v<Kind, ServicePut>) {
+      services_.Put({one.service->host, one.service->binary}, one.service);
+    } else if constexpr (std::is_same_v<Kind, ServiceRemoved>) {
+      BERTH_CHECK(services_.Erase(std::make_pair(one.host, one.binary)));
+    } else if constexpr (std::is_same_v<Kind, NodePut>) {
+      nodes_.Put(one.node->id, one.node);
+    } else if constexpr (std::is_same_v<Kind, NodeRemoved>) {
+      BERTH_CHECK(nodes_.Erase(one.id));
+    } else if constexpr (std::is_same_v<Kind, FormatRaised>) {
+      BERTH_CHECK(one.format > position_.format);
+      position_.format = one.format;
+    } else {
+      BERTH_CHECK(false);  // Apply deals with providers itself
+    }
+  };
+  std::visit(apply, change);
+}
+
+}  // namespace berth::placement

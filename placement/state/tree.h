@@ -1,0 +1,76 @@
+// Tree: one root with its subtree, immutable.
+//
+// Two parts that change at different speeds: the shape (who is whose parent, configurations),
+// shared by all versions until a configuration changes; and what claims move, copied with each.
+// Providers are addressed by their position. A tree of one, as most hosts are, is two blocks: what
+// a larger one keeps elsewhere is inlined.
+//
+// Invariants:
+//   1. Position 0 is the root; every provider stands after its parent; the providers of a subtree
+//   stand side by side.
+//   2. Siblings stand by rising id, so that equal trees are equal vectors.
+//   3. parent_of[i] < i for i > 0, and the subtree of i is [i, end_of[i]).
+//   4. used[first_row[i] + r] belongs to row r of configs[i]->inventories.
+#ifndef BERTH_PLACEMENT_STATE_TREE_H_
+#define BERTH_PLACEMENT_STATE_TREE_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "placement/state/counted.h"
+#include "placement/state/persistent_map.h"
+#include "placement/values/provider.h"
+
+namespace berth::placement {
+
+using ConsumerSet = PersistentMap<ConsumerId, std::monostate>;
+
+struct TreeShape {
+  absl::InlinedVector<std::shared_ptr<const ProviderConfig>, 1> configs;
+  absl::InlinedVector<int32_t, 4> parent_of;  // -1 for the root
+  absl::InlinedVector<int32_t, 4> end_of;
+  absl::InlinedVector<int32_t, 4>
+      first_row;  // one more than providers: the last is the number of rows
+  absl::InlinedVector<std::pair<ProviderId, int32_t>, 1> by_id;  // rising
+};
+
+struct Tree {
+  std::shared_ptr<const TreeShape> shape;
+  absl::InlinedVector<Amount, 3> used;
+  absl::InlinedVector<Generation, 1> allocation_generations;  // by position
+  // By position: who holds an allocation of the provider.
+  absl::InlinedVector<ConsumerSet, 1> consumers;
+
+  int size() const { return static_cast<int>(shape->configs.size()); }
+  const ProviderConfig& config(int position) const { return *shape->configs[position]; }
+  Amount used_of(int position, int row) const { return used[shape->first_row[position] + row]; }
+  ProviderId root_id() const { return shape->configs.front()->id; }
+  // Position of `id`, or -1.
+  int Find(ProviderId id) const;
+  // Whether provider `ancestor` is `position` itself or above it.
+  bool IsAncestorOrSelf(int ancestor, int position) const {
+    return ancestor <= position && position < shape->end_of[ancestor];
+  }
+};
+
+using TreePtr = Shared<Tree>;
+
+// A provider on its way from one tree to another.
+struct Provider {
+  std::shared_ptr<const ProviderConfig> config;
+  Generation allocation_generation;
+  std::vector<Amount> used;  // parallel to config->inventories
+  ConsumerSet consumers;
+};
+
+// The tree of `providers` in any order, of any depth. REQUIRES: exactly one has no parent among
+// them; they form one tree; the use of each is parallel to its inventories.
+TreePtr MakeTree(std::vector<Provider> providers);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_STATE_TREE_H_

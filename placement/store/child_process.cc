@@ -1,0 +1,154 @@
+#include "placement/store/child_process.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
+
+// What the child does between fork and exec: system calls only, since another thread may have held
+// any lock at the fork.
+[[noreturn]] void BecomeProgram(const ChildOptions& options, char* const* arguments,
+                                char* const* environment, int output, pid_t parent) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  // A group of its own: Ctrl-C at the terminal is for our process, which then ends the child itself.
+  setpgid(0, 0);
+  const bool other_account = options.account.uid != geteuid();
+  if (other_account && (setgroups(1, &options.account.gid) != 0 ||
+                        setgid(options.account.gid) != 0 || setuid(options.account.uid) != 0)) {
+    _exit(127);
+  }
+  // After setuid, which clears it.
+  if (options.death_signal != 0) prctl(PR_SET_PDEATHSIG, options.death_signal);
+  if (options.death_signal != 0 && getppid() != parent) _exit(127);
+  const int null = open("/dev/null", O_RDONLY);
+  if (null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0) _exit(127);
+  if (chdir("/") != 0) _exit(127);
+  umask(077);
+  execve(arguments[0], arguments, environment);
+  _exit(127);
+}
+
+// The fields of /proc/<pid>/stat after the program's name: state, parent, ...
+std::optional<std::pair<char, pid_t>> StateAndParent(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::string text;
+  if (!std::getline(file, text)) return std::nullopt;
+  const size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos) return std::nullopt;
+  std::istringstream rest(text.substr(end_of_name + 1));
+  char state = 0;
+  pid_t parent = 0;
+  if (!(rest >> state >> parent)) return std::nullopt;
+  return std::make_pair(state, parent);
+}
+
+std::vector<pid_t> AllProcesses() {
+  std::vector<pid_t> pids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    pid_t pid = 0;
+    if (absl::SimpleAtoi(entry.path().filename().string(), &pid)) pids.push_back(pid);
+  }
+  return pids;
+}
+
+}  // namespace
+
+absl::StatusOr<pid_t> Spawn(const ChildOptions& options) {
+  const int output =
+      open(options.output_path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+  if (output < 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot write ", options.output_path, ": ", std::strerror(errno)));
+  }
+  std::vector<char*> arguments;
+  for (const std::string& argument : options.arguments) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  std::string path = "PATH=/usr/bin:/bin";
+  std::string locale = "LC_ALL=C";
+  std::vector<char*> environment = {path.data(), locale.data(), nullptr};
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    BecomeProgram(options, arguments.data(), environment.data(), output, parent);
+  }
+  const int fork_error = errno;
+  close(output);
+  if (child < 0) {
+    return absl::UnavailableError(absl::StrCat("cannot fork: ", std::strerror(fork_error)));
+  }
+  return child;
+}
+
+absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
+  const absl::Time end = absl::Now() + limit;
+  while (true) {
+    int status = 0;
+    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid) {
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    if (ended < 0 && errno != EINTR) return absl::NotFoundError("no such child");
+    if (absl::Now() >= end) return absl::DeadlineExceededError("the child still runs");
+    absl::SleepFor(kPollInterval);
+  }
+}
+
+bool IsRunning(pid_t pid) {
+  const auto state = StateAndParent(pid);
+  return state && state->first != 'Z' && state->first != 'X';
+}
+
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  std::vector<pid_t> children;
+  for (const pid_t candidate : AllProcesses()) {
+    const auto state = StateAndParent(candidate);
+    if (state && state->second == pid) children.push_back(candidate);
+  }
+  return children;
+}
+
+std::vector<pid_t> ProcessesIn(const std::string& directory, absl::string_view program) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  const std::filesystem::path wanted = std::filesystem::weakly_canonical(directory, error);
+  for (const pid_t candidate : AllProcesses()) {
+    const auto where =
+        std::filesystem::read_symlink(absl::StrCat("/proc/", candidate, "/cwd"), error);
+    if (error || where != wanted) continue;
+    // A program that was upgraded meanwhile reads "NAME (deleted)".
+    const auto runs =
+        std::filesystem::read_symlink(absl::StrCat("/proc/", candidate, "/exe"), error);
+    const std::string name = runs.filename().string();
+    if (!error && (name == program || name == absl::StrCat(program, " (deleted)"))) {
+      found.push_back(candidate);
+    }
+  }
+  return found;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,346 @@
+#include "placement/store/rows.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/ground/check.h"
+#include "placement/store/sql_call.h"
+#include "placement/store/statement.h"
+
+namespace berth::placement {
+namespace {
+
+struct Toucher {
+  Touched* touched;
+
+  void operator()(const ProviderPut& put) const { touched->providers.insert(put.config->id); }
+  void operator()(const ProviderRemoved& removed) const { touched->providers.insert(removed.id); }
+  void operator()(const ProviderUsed& used) const { touched->providers.insert(used.id); }
+  void operator()(const ConsumerPut& put) const { touched->consumers.insert(put.consumer->id); }
+  void operator()(const ConsumerRemoved& removed) const { touched->consumers.insert(removed.id); }
+  void operator()(const ClassPut& put) const { touched->classes.insert(put.id); }
+  void operator()(const ClassRemoved& removed) const { touched->classes.insert(removed.id); }
+  void operator()(const TraitPut& put) const { touched->traits.insert(put.id); }
+  void operator()(const TraitRemoved& removed) const { touched->traits.insert(removed.id); }
+  void operator()(const ServicePut& put) const {
+    touched->services.emplace(put.service->host, put.service->binary);
+  }
+  void operator()(const ServiceRemoved& removed) const {
+    touched->services.emplace(removed.host, removed.binary);
+  }
+  void operator()(const NodePut& put) const { touched->nodes.insert(put.node->id); }
+  void operator()(const NodeRemoved& removed) const { touched->nodes.insert(removed.id); }
+  void operator()(const FormatRaised&) const {}  // stands in the log row alone
+};
+
+template <typename Range, typename Add>
+void AddNested(SqlArray& array, const Range& range, Add add) {
+  array.Begin();
+  for (const auto& element : range) add(element);
+  array.End();
+}
+
+bool SameUse(const ProviderPlace& a, const ProviderPlace& b) {
+  return a.allocation_generation() == b.allocation_generation();
+}
+
+void AddUse(SqlArray& array, const ProviderPlace& place) {
+  array.Begin();
+  const int rows = static_cast<int>(place.config().inventories.size());
+  for (int row = 0; row < rows; ++row) array.AddInt(place.used(row));
+  array.End();
+}
+
+void AddProvider(SqlCall& call, const std::optional<ProviderPlace>& before,
+                 const ProviderPlace& after) {
+  const ProviderConfig& config = after.config();
+  call.Column(0).AddUuid(config.id.uuid);
+  if (before) {
+    call.Column(1).AddInt(before->config().generation.value);
+    call.Column(2).AddInt(before->allocation_generation().value);
+  } else {
+    call.Column(1).AddNull();
+    call.Column(2).AddNull();
+  }
+  call.Column(3).AddText(config.name);
+  if (config.parent) {
+    call.Column(4).AddUuid(config.parent->uuid);
+  } else {
+    call.Column(4).AddNull();
+  }
+  call.Column(5).AddInt(config.generation.value);
+  call.Column(6).AddInt(after.allocation_generation().value);
+  const auto each = [&](int column, auto add) {
+    SqlArray& array = call.Column(column);
+    AddNested(array, config.inventories, [&](const InventoryRow& row) { add(array, row); });
+  };
+  each(7, [](SqlArray& a, const InventoryRow& r) { a.AddInt(static_cast<int>(r.resource_class)); });
+  each(8, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.total); });
+  each(9, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.reserved); });
+  each(10, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.min_unit); });
+  each(11, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.max_unit); });
+  each(12, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.step_size); });
+  each(13, [](SqlArray& a, const InventoryRow& r) { a.AddDouble(r.inventory.allocation_ratio); });
+  each(14, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.capacity); });
+  AddUse(call.Column(15), after);
+  bool overcommitted = false;
+  for (size_t row = 0; row < config.inventories.size(); ++row) {
+    overcommitted |= after.used(static_cast<int>(row)) > config.inventories[row].capacity;
+  }
+  call.Column(16).AddBool(overcommitted);
+  AddNested(call.Column(17), config.traits,
+            [&](TraitId trait) { call.Column(17).AddInt(static_cast<int>(trait)); });
+  AddNested(call.Column(18), config.aggregates,
+            [&](const AggregateId& aggregate) { call.Column(18).AddUuid(aggregate.uuid); });
+  call.Column(19).AddInt(absl::ToUnixMicros(config.created_at));
+  call.Column(20).AddInt(absl::ToUnixMicros(config.updated_at));
+}
+
+// Calls a batch consists of; those without rows are left out.
+class Calls {
+ public:
+  explicit Calls(const BatchRows& rows) : rows_(rows) {}
+
+  Statement Sql() {
+    Providers();
+    Consumers();
+    Services();
+    Nodes();
+    Statement sql;
+    sql.Append("SELECT ");
+    for (const SqlCall* call :
+         {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_, &remove_providers_,
+          &providers_, &remove_services_, &services_, &remove_nodes_, &nodes_}) {
+      if (call->empty()) continue;
+      call->AppendTo(&sql);
+      sql.Append(",");
+    }
+    Names(&sql);
+    Requests(&sql);
+    Log(&sql);
+    return sql;
+  }
+
+ private:
+  void Providers() {
+    for (const ProviderId id : rows_.touched->providers) {
+      const std::optional<ProviderPlace> before = rows_.base->FindProvider(id);
+      const std::optional<ProviderPlace> after = rows_.next->FindProvider(id);
+      if (!before && !after) continue;  // came and went in one batch
+      if (!after) {
+        remove_providers_.Column(0).AddUuid(id.uuid);
+        remove_providers_.Column(1).AddInt(before->config().generation.value);
+        remove_providers_.Column(2).AddInt(before->allocation_generation().value);
+      } else if (!before || &before->config() != &after->config()) {
+        AddProvider(providers_, before, *after);
+      } else if (!SameUse(*before, *after)) {
+        used_.Column(0).AddUuid(id.uuid);
+        used_.Column(1).AddInt(before->config().generation.value);
+        used_.Column(2).AddInt(before->allocation_generation().value);
+        used_.Column(3).AddInt(after->allocation_generation().value);
+        AddUse(used_.Column(4), *after);
+      }
+    }
+  }
+
+  void Consumers() {
+    for (const ConsumerId id : rows_.touched->consumers) {
+      const ConsumerPtr before = rows_.base->FindConsumer(id);
+      const ConsumerPtr after = rows_.next->FindConsumer(id);
+      if (!before && !after) continue;
+      if (!after) {
+        remove_consumers_.Column(0).AddUuid(id.uuid);
+        remove_consumers_.Column(1).AddInt(before->generation.value);
+      } else if (!before) {
+        AddConsumer(insert_consumers_, 0, *after);
+      } else if (before->generation != after->generation) {
+        update_consumers_.Column(1).AddInt(before->generation.value);
+        AddConsumer(update_consumers_, 1, *after);
+      }
+    }
+  }
+
+  // `shift` columns stand between the id and the rest.
+  static void AddConsumer(SqlCall& call, int shift, const Consumer& consumer) {
+    call.Column(0).AddUuid(consumer.id.uuid);
+    call.Column(shift + 1).AddInt(consumer.generation.value);
+    call.Column(shift + 2).AddText(consumer.owner->project);
+    call.Column(shift + 3).AddText(consumer.owner->user);
+    call.Column(shift + 4).AddText(consumer.owner->type);
+    SqlArray& providers = call.Column(shift + 5);
+    SqlArray& classes = call.Column(shift + 6);
+    SqlArray& amounts = call.Column(shift + 7);
+    const auto& held = consumer.allocations;
+    AddNested(providers, held, [&](const Allocation& a) { providers.AddUuid(a.provider.uuid); });
+    AddNested(classes, held,
+              [&](const Allocation& a) { classes.AddInt(static_cast<int>(a.resource_class)); });
+    AddNested(amounts, held, [&](const Allocation& a) { amounts.AddInt(a.amount); });
+    call.Column(shift + 8).AddInt(absl::ToUnixMicros(consumer.created_at));
+    call.Column(shift + 9).AddInt(absl::ToUnixMicros(consumer.updated_at));
+    if (consumer.lease_expires_at) {
+      call.Column(shift + 10).AddInt(absl::ToUnixMicros(*consumer.lease_expires_at));
+    } else {
+      call.Column(shift + 10).AddNull();
+    }
+  }
+
+  template <typename IdType>
+  void AddNames(absl::string_view table, const absl::flat_hash_set<IdType>& ids,
+                const NameTable<IdType>& before, const NameTable<IdType>& after,
+                Statement* sql) const {
+    if (ids.empty()) return;
+    SqlArray removed;
+    SqlCall added("", 2);
+    for (const IdType id : ids) {
+      if (before.Contains(id) && !after.Contains(id)) removed.AddInt(static_cast<int>(id));
+      if (before.Contains(id) || !after.Contains(id)) continue;
+      added.Column(0).AddInt(static_cast<int>(id));
+      added.Column(1).AddText(after.NameOf(id));
+    }
+    sql->Append("write_names('", table, "',");
+    removed.AppendTo(sql);
+    sql->Append(",");
+    added.Column(0).AppendTo(sql);
+    sql->Append(",");
+    added.Column(1).AppendTo(sql);
+    sql->Append("),");
+  }
+
+  void Names(Statement* sql) const {
+    const Catalog& before = rows_.base->catalog();
+    const Catalog& after = rows_.next->catalog();
+    AddNames("resource_class", rows_.touched->classes, before.classes, after.classes, sql);
+    AddNames("trait", rows_.touched->traits, before.traits, after.traits, sql);
+  }
+
+  void Services() {
+    for (const auto& key : rows_.touched->services) {
+      const auto* after = rows_.next->services().Find(key);
+      if (after != nullptr) {
+        AddService(**after);
+      } else if (rows_.base->services().Find(key) != nullptr) {
+        remove_services_.Column(0).AddText(key.first);
+        remove_services_.Column(1).AddText(key.second);
+      }
+    }
+  }
+
+  void AddService(const ServiceRecord& service) {
+    services_.Column(0).AddText(service.host);
+    services_.Column(1).AddText(service.binary);
+    services_.Column(2).AddUuid(service.id);
+    services_.Column(3).AddUuid(service.incarnation);
+    services_.Column(4).AddText(service.machine_id);
+    services_.Column(5).AddText(service.version);
+    services_.Column(6).AddBool(service.up);
+    services_.Column(7).AddBool(service.disabled);
+    services_.Column(8).AddText(service.disabled_reason);
+    services_.Column(9).AddBool(service.forced_down);
+    services_.Column(10).AddInt(absl::ToUnixMicros(service.created_at));
+    services_.Column(11).AddInt(absl::ToUnixMicros(service.updated_at));
+  }
+
+  void Nodes() {
+    for (const ProviderId id : rows_.touched->nodes) {
+      const auto* after = rows_.next->nodes().Find(id);
+      if (after != nullptr) {
+        AddNode(**after);
+      } else if (rows_.base->nodes().Find(id) != nullptr) {
+        remove_nodes_.Column(0).AddUuid(id.uuid);
+      }
+    }
+  }
+
+  void AddNode(const NodeRecord& node) {
+    nodes_.Column(0).AddUuid(node.id.uuid);
+    nodes_.Column(1).AddText(node.name);
+    nodes_.Column(2).AddText(node.host);
+    nodes_.Column(3).AddBool(node.retired);
+    nodes_.Column(4).AddUuid(node.incarnation);
+    nodes_.Column(5).AddInt(node.report_sequence);
+    nodes_.Column(6).AddBytes(node.digest);
+    AddNested(nodes_.Column(7), node.reported,
+              [&](const auto& pair) { nodes_.Column(7).AddUuid(pair.first.uuid); });
+    AddNested(nodes_.Column(8), node.reported,
+              [&](const auto& pair) { nodes_.Column(8).AddInt(pair.second.value); });
+    if (node.facts) {
+      nodes_.Column(9).AddBytes(*node.facts);
+    } else {
+      nodes_.Column(9).AddNull();
+    }
+    nodes_.Column(10).AddInt(absl::ToUnixMicros(node.created_at));
+    nodes_.Column(11).AddInt(absl::ToUnixMicros(node.updated_at));
+  }
+
+  void Requests(Statement* sql) const {
+    if (rows_.requests.empty()) return;
+    SqlCall columns("", 4);
+    for (const KeptRequest& request : rows_.requests) {
+      columns.Column(0).AddText(request.key.actor);
+      columns.Column(1).AddText(request.key.request_id);
+      columns.Column(2).AddBytes(request.body_hash);
+      columns.Column(3).AddBytes(request.answer);
+    }
+    sql->Append("write_requests(");
+    for (int i = 0; i < 4; ++i) {
+      columns.Column(i).AppendTo(sql);
+      sql->Append(",");
+    }
+    sql->AppendValue(absl::StrCat(absl::ToUnixMicros(rows_.next->position().ledger_time)));
+    sql->Append("),");
+  }
+
+  void Log(Statement* sql) const {
+    const Position& position = rows_.next->position();
+    BERTH_CHECK(position.revision.number == rows_.base->position().revision.number + 1);
+    std::string values[] = {absl::StrCat(position.revision.number),
+                            absl::StrCat(position.revision.epoch),
+                            position.batch.ToString(),
+                            rows_.base->position().batch.ToString(),
+                            absl::StrCat(absl::ToUnixMicros(position.ledger_time)),
+                            absl::StrCat(position.format),
+                            absl::StrCat(position.command_count),
+                            absl::StrCat(position.next_class_id),
+                            absl::StrCat(position.next_trait_id),
+                            absl::StrCat(position.epoch_began_at),
+                            BytesText(rows_.payload),
+                            absl::StrCat(rows_.log_rows_kept)};
+    sql->Append("append_log");
+    absl::string_view separator = "(";
+    for (std::string& value : values) {
+      sql->Append(separator);
+      separator = ",";
+      sql->AppendValue(std::move(value));
+    }
+    sql->Append(")");
+  }
+
+  const BatchRows& rows_;
+  SqlCall used_{"write_used", 5};
+  SqlCall providers_{"write_providers", 21};
+  SqlCall remove_providers_{"remove_providers", 3};
+  SqlCall insert_consumers_{"insert_consumers", 11};
+  SqlCall update_consumers_{"update_consumers", 12};
+  SqlCall remove_consumers_{"remove_consumers", 2};
+  SqlCall services_{"write_services", 12};
+  SqlCall remove_services_{"remove_services", 2};
+  SqlCall nodes_{"write_nodes", 12};
+  SqlCall remove_nodes_{"remove_nodes", 1};
+};
+
+}  // namespace
+
+void Touched::Add(const Changes& changes) {
+  for (const Change& change : changes) std::visit(Toucher{this}, change);
+}
+
+int64_t Touched::size() const {
+  return static_cast<int64_t>(providers.size() + consumers.size() + classes.size() + traits.size() +
+                              services.size() + nodes.size());
+}
+
+Statement WriteBatchSql(const BatchRows& rows) { return Calls(rows).Sql(); }
+
+}  // namespace berth::placement

@@ -1,0 +1,150 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/ground/check.h"
+#include "placement/store/rows.h"
+#include "placement/store/schema.h"
+#include "placement/store/sql_call.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr char kPositionColumns[] =
+    "revision, epoch, batch_id, previous_batch_id, micros_of(ledger_time), format, command_count, "
+    "next_class_id, next_trait_id, epoch_began_at";
+constexpr int kPositionColumnCount = 10;
+constexpr char kLargeBatchName[] = "berth-placement writer, large batch";
+
+BatchId BatchAt(const QueryRows& rows, int row, int column) {
+  const std::optional<BatchId> id = BatchId::Parse(rows.Text(row, column));
+  BERTH_CHECK(id.has_value());
+  return *id;
+}
+
+LogRow LogRowAt(const QueryRows& rows, int row) {
+  LogRow log;
+  Position& position = log.position;
+  position.revision = {rows.Int(row, 1), rows.Int(row, 0)};
+  position.batch = BatchAt(rows, row, 2);
+  log.previous = BatchAt(rows, row, 3);
+  position.ledger_time = absl::FromUnixMicros(rows.Int(row, 4));
+  position.format = static_cast<int>(rows.Int(row, 5));
+  position.command_count = rows.Int(row, 6);
+  position.next_class_id = static_cast<uint32_t>(rows.Int(row, 7));
+  position.next_trait_id = static_cast<uint32_t>(rows.Int(row, 8));
+  position.epoch_began_at = rows.Int(row, 9);
+  return log;
+}
+
+std::string LockSql() {
+  return absl::StrCat("BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); ");
+}
+
+std::string HeadSql() {
+  return absl::StrCat("SELECT ", kPositionColumns, " FROM log ORDER BY revision DESC LIMIT 1");
+}
+
+}  // namespace
+
+absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
+                                           const std::vector<RequestKey>& keys) {
+  LockedHead locked;
+  QueryRows rows;
+  Statement sql;
+  if (keys.empty()) {
+    sql.Append(HeadSql());
+  } else {
+    SqlCall find("find_requests", 2);
+    for (const RequestKey& key : keys) {
+      find.Column(0).AddText(key.actor);
+      find.Column(1).AddText(key.request_id);
+    }
+    sql.Append("(SELECT ", kPositionColumns, ", NULL, NULL, NULL::bytea, NULL::bytea FROM log ");
+    sql.Append("ORDER BY revision DESC LIMIT 1) UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, ",
+               "NULL, NULL, NULL, NULL, NULL, actor, request_id, body_hash, answer FROM ");
+    find.AppendTo(&sql);
+  }
+  const absl::Status status = database.RunPrepared(LockSql(), sql, &rows);
+  if (!status.ok()) return status;
+  for (int row = 0; row < rows.size(); ++row) {
+    if (!rows.IsNull(row, 0)) {
+      locked.head = LogRowAt(rows, row);
+      continue;
+    }
+    locked.requests.push_back({{std::string(rows.Text(row, kPositionColumnCount)),
+                                std::string(rows.Text(row, kPositionColumnCount + 1))},
+                               rows.Bytes(row, kPositionColumnCount + 2),
+                               rows.Bytes(row, kPositionColumnCount + 3)});
+  }
+  return locked;
+}
+
+absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database) {
+  QueryRows rows;
+  const absl::Status status = database.Run(HeadSql(), &rows);
+  if (!status.ok()) return status;
+  if (rows.size() == 0) return std::optional<LogRow>();
+  return std::optional<LogRow>(LogRowAt(rows, 0));
+}
+
+absl::StatusOr<Revision> ReadHorizon(Database& database) {
+  QueryRows rows;
+  const absl::Status status =
+      database.Run("SELECT epoch, revision FROM log ORDER BY revision LIMIT 1", &rows);
+  if (!status.ok()) return status;
+  if (rows.size() == 0 || rows.Int(0, 1) == 1) return Revision();
+  return Revision{rows.Int(0, 0), rows.Int(0, 1)};
+}
+
+absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max) {
+  QueryRows rows;
+  Statement sql;
+  sql.Append("SELECT ", kPositionColumns, ", CASE WHEN revision = ");
+  sql.AppendValue(absl::StrCat(number));
+  sql.Append(" THEN ''::bytea ELSE payload END FROM log WHERE revision >= ");
+  sql.AppendValue(absl::StrCat(number));
+  sql.Append(" ORDER BY revision LIMIT ");
+  sql.AppendValue(absl::StrCat(rows_max));
+  const absl::Status status = database.RunPrepared("", sql, &rows);
+  if (!status.ok()) return status;
+  std::vector<LogRow> log;
+  log.reserve(rows.size());
+  for (int row = 0; row < rows.size(); ++row) {
+    log.push_back(LogRowAt(rows, row));
+    log.back().payload = rows.Bytes(row, kPositionColumnCount);
+  }
+  return log;
+}
+
+std::string WriterSettingsSql() {
+  return "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE, ISOLATION LEVEL READ COMMITTED; "
+         "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '2s'; "
+         "SET lock_timeout = '3s'; "
+         // Arrays are joined to rows by key, whatever the statistics say.
+         "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
+         "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+}
+
+std::string LargeBatchSql() {
+  return absl::StrCat("SET LOCAL idle_in_transaction_session_timeout = '60s'; ",
+                      "SET LOCAL application_name = '", kLargeBatchName, "'");
+}
+
+absl::StatusOr<bool> EndIdleLockHolder(Database& database) {
+  QueryRows rows;
+  const absl::Status status = database.Run(
+      absl::StrCat(
+          "SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+          "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT "
+          "oid FROM pg_database WHERE datname = current_database()) AND (l.classid::bigint << 32 | "
+          "l.objid::bigint) = ",
+          kLedgerLock, " AND a.pid <> pg_backend_pid() AND a.application_name <> '",
+          kLargeBatchName,
+          "' AND a.wait_event = 'ClientRead' "
+          "AND a.state LIKE 'idle in transaction%'"),
+      &rows);
+  if (!status.ok()) return status;
+  return rows.size() > 0;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,67 @@
+#include "placement/store/schema.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::placement {
+namespace {
+
+// The version that the database has reached; 0 where it has no table of ours.
+absl::StatusOr<int64_t> ReadVersion(Database& database) {
+  QueryRows rows;
+  // Reads the catalog as a table: to_regclass would answer from a cache that may be older than the
+  // lock.
+  absl::Status status = database.Run(
+      "SELECT count(oid) FROM pg_class WHERE relname = 'ledger_schema' AND "
+      "pg_table_is_visible(oid)",
+      &rows);
+  if (!status.ok()) return status;
+  if (rows.Int(0, 0) == 0) return 0;
+  status = database.Run("SELECT coalesce(max(version), 0) FROM ledger_schema", &rows);
+  if (!status.ok()) return status;
+  return rows.Int(0, 0);
+}
+
+absl::Status DoSteps(Database& database) {
+  absl::Status status = database.Run(
+      absl::StrCat("BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(",
+                   kLedgerLock, ")"),
+      nullptr);
+  if (!status.ok()) return status;
+  const absl::StatusOr<int64_t> version = ReadVersion(database);
+  if (!version.ok()) return version.status();
+  if (*version > SchemaSteps().back().version) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the database has schema ", *version, ", this release knows ",
+                     SchemaSteps().back().version, " at the most: run the newer release"));
+  }
+  if (*version == 0) {
+    status = database.Run(
+        "CREATE TABLE ledger_schema (version int PRIMARY KEY, name text NOT NULL, "
+        "done_at timestamptz NOT NULL DEFAULT now())",
+        nullptr);
+    if (!status.ok()) return status;
+  }
+  for (const SchemaStep& step : SchemaSteps()) {
+    if (step.version <= *version) continue;
+    std::string sql = absl::StrCat(step.sql, "; INSERT INTO ledger_schema (version, name) VALUES (",
+                                   step.version, ", ");
+    AppendQuoted(step.name, &sql);
+    status = database.Run(absl::StrCat(sql, ")"), nullptr);
+    if (!status.ok()) return status;
+  }
+  return database.Run("COMMIT", nullptr);
+}
+
+}  // namespace
+
+absl::Status BringUpToDate(Database& database) {
+  // Without the lock first: the usual start finds nothing to do and must not wait for a writer.
+  const absl::StatusOr<int64_t> version = ReadVersion(database);
+  if (!version.ok()) return version.status();
+  if (*version == SchemaSteps().back().version) return absl::OkStatus();
+  const absl::Status status = DoSteps(database);
+  if (!status.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);
+  return status;
+}
+
+}  // namespace berth::placement

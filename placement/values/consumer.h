@@ -1,0 +1,40 @@
+// Consumer: who holds allocations, and what. A record exists if and only if it holds something
+// (P-3).
+#ifndef BERTH_PLACEMENT_VALUES_CONSUMER_H_
+#define BERTH_PLACEMENT_VALUES_CONSUMER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "placement/values/types.h"
+
+namespace berth::placement {
+
+// Whose consumers are. One Owner is shared by all consumers with these three values.
+struct Owner {
+  std::string project;  // 1..255 characters
+  std::string user;     // 1..255 characters
+  std::string type;  // ^[A-Z0-9_]+$, 1..255; empty: imported without one, shown as `unknown` (P-24)
+
+  friend auto operator<=>(const Owner&, const Owner&) = default;
+};
+
+struct Consumer {
+  ConsumerId id;
+  Generation generation;
+  std::shared_ptr<const Owner> owner;
+  std::vector<Allocation> allocations;  // rising by (provider, class), each pair once, never empty
+  absl::Time created_at;
+  absl::Time updated_at;
+  // In whole microseconds; none: holds until released.
+  std::optional<absl::Time> lease_expires_at = std::nullopt;
+};
+
+using ConsumerPtr = std::shared_ptr<const Consumer>;
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_VALUES_CONSUMER_H_

@@ -1,0 +1,128 @@
+#include "placement/values/faults.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "placement/values/catalog.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr double kRatioMax = 3.40282e38;
+
+void AmountField(Form& form, const std::string& field, absl::string_view name, Amount value,
+                 Amount min, const std::string& resource_class) {
+  if (value >= min && value <= kAmountMax) return;
+  form.Fault(kInvalidField, absl::StrCat(field, ".", name),
+             absl::StrCat("must be ", min, " to ", kAmountMax, ", is ", value),
+             {{"resource_class", resource_class}});
+}
+
+}  // namespace
+
+int64_t CodePoints(absl::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; });
+}
+
+void Form::Fault(absl::string_view reason, std::string field, absl::string_view why,
+                 FaultItem metadata) {
+  if (found_.size() >= kItemsMax) {
+    ++more_;
+    return;
+  }
+  std::string message = absl::StrCat(field, " ", why);
+  metadata["field"] = std::move(field);
+  found_.push_back({std::string(reason), std::move(message), std::move(metadata)});
+}
+
+void Form::Length(absl::string_view field, absl::string_view text, int64_t min, int64_t max) {
+  const int64_t length = CodePoints(text);
+  if (length >= min && length <= max) return;
+  Fault(kInvalidField, std::string(field),
+        absl::StrCat("must have ", min, " to ", max, " characters, has ", length));
+}
+
+void Form::Line(absl::string_view field, absl::string_view text) {
+  const bool breaks = std::any_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+  });
+  if (breaks) Fault(kInvalidField, std::string(field), "must have no control characters");
+}
+
+void Form::UpperName(absl::string_view field, absl::string_view name) {
+  if (IsUpperName(name)) return;
+  Fault(kInvalidField, std::string(field),
+        "must be 1 to 255 capital letters, digits and underscores");
+}
+
+absl::Status Form::status() const {
+  if (found_.empty()) return absl::OkStatus();
+  const std::string& reason = found_.front().reason;
+  std::vector<FaultItem> items;
+  for (const Found& found : found_) {
+    if (found.reason == reason) items.push_back(found.item);
+  }
+  std::string message = found_.front().message;
+  const size_t others = found_.size() - 1 + more_;
+  if (others > 0) absl::StrAppend(&message, "; ", others, " more faults of form");
+  return Refuse(absl::StatusCode::kInvalidArgument, reason, message, items);
+}
+
+bool AtMostField(Form& form, absl::string_view field, size_t count, size_t max) {
+  if (count <= max) return true;
+  form.Fault(kInvalidField, std::string(field),
+             absl::StrCat("must name ", max, " at most, names ", count));
+  return false;
+}
+
+void RequireGenerationField(Form& form, bool present) {
+  if (!present) {
+    form.Fault(kGenerationRequired, "expected_generation",
+               "must be given: the generation that the provider was last seen at");
+  }
+}
+
+void InventoryFields(Form& form, const std::string& field, const NamedInventory& named) {
+  form.UpperName(absl::StrCat(field, ".resource_class"), named.resource_class);
+  const Inventory& inventory = named.inventory;
+  AmountField(form, field, "total", inventory.total, 1, named.resource_class);
+  AmountField(form, field, "reserved", inventory.reserved, 0, named.resource_class);
+  AmountField(form, field, "min_unit", inventory.min_unit, 1, named.resource_class);
+  AmountField(form, field, "max_unit", inventory.max_unit, 1, named.resource_class);
+  AmountField(form, field, "step_size", inventory.step_size, 1, named.resource_class);
+}
+
+absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
+                              const FaultItem& metadata) {
+  std::vector<FaultItem> items;
+  std::string message;
+  const auto fault = [&](const NamedInventory& named, absl::string_view field,
+                         const std::string& why) {
+    if (message.empty()) message = absl::StrCat(named.resource_class, ": ", why);
+    FaultItem& item = items.emplace_back(metadata);
+    item["resource_class"] = named.resource_class;
+    item["field"] = std::string(field);
+  };
+  for (const NamedInventory& named : inventories) {
+    const Inventory& inventory = named.inventory;
+    if (inventory.reserved > inventory.total) {
+      fault(named, "reserved",
+            absl::StrCat("reserved is ", inventory.reserved, ", more than the total of ",
+                         inventory.total));
+    }
+    // Written so that a NaN fails.
+    if (!(inventory.allocation_ratio > 0 && inventory.allocation_ratio <= kRatioMax)) {
+      fault(named, "allocation_ratio",
+            absl::StrCat("allocation_ratio must be a number above 0 and at most ", kRatioMax,
+                         ", is ", inventory.allocation_ratio));
+    }
+  }
+  if (items.empty()) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_INVENTORY", message, items);
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,23 @@
+#include "placement/values/provider.h"
+
+#include <algorithm>
+
+namespace berth::placement {
+
+int ProviderConfig::FindInventory(ClassId resource_class) const {
+  // A provider offers a handful of classes: looking at each beats any index.
+  for (size_t i = 0; i < inventories.size(); ++i) {
+    if (inventories[i].resource_class == resource_class) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool ProviderConfig::HasTrait(TraitId trait) const {
+  return std::binary_search(traits.begin(), traits.end(), trait);
+}
+
+bool ProviderConfig::IsMemberOf(AggregateId aggregate) const {
+  return std::binary_search(aggregates.begin(), aggregates.end(), aggregate);
+}
+
+}  // namespace berth::placement

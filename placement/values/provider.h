@@ -1,0 +1,46 @@
+// ProviderConfig: what a resource provider is, as its author set it: immutable, shared, replaced as
+// a whole with its generation.
+//
+// What claims move (the use per class, the consumers, the allocation generation) stands in the
+// provider's Tree.
+#ifndef BERTH_PLACEMENT_VALUES_PROVIDER_H_
+#define BERTH_PLACEMENT_VALUES_PROVIDER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "placement/values/types.h"
+
+namespace berth::placement {
+
+struct InventoryRow {
+  ClassId resource_class{};
+  Inventory inventory;
+  Amount capacity = 0;  // CapacityOf(inventory), computed once per inventory write
+
+  friend bool operator==(const InventoryRow&, const InventoryRow&) = default;
+};
+
+struct ProviderConfig {
+  ProviderId id;
+  std::string name;                       // 1..200 code points, unique in the ledger (P-10, P-11)
+  std::optional<ProviderId> parent;       // none: a root
+  Generation generation;                  // moves with inventory, traits, aggregates and parent
+  std::vector<InventoryRow> inventories;  // by rising class id, each class once
+  std::vector<TraitId> traits;            // rising, each once
+  std::vector<AggregateId> aggregates;    // rising, each once
+  absl::Time created_at;
+  absl::Time updated_at;
+
+  // The row of `resource_class`, or -1.
+  int FindInventory(ClassId resource_class) const;
+  bool HasTrait(TraitId trait) const;
+  bool IsMemberOf(AggregateId aggregate) const;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_VALUES_PROVIDER_H_
