@@ -14,11 +14,11 @@
 #include "absl/status/statusor.h"
 #include "services/metrics.h"
 #include "services/tracker_runner.h"
-#include "tracker/configuration.h"
-#include "tracker/deadline_pool.h"
-#include "tracker/hypervisor_events.h"
-#include "tracker/node.h"
-#include "tracker/uplink.h"
+#include "tracker/hypervisor/deadline_pool.h"
+#include "tracker/hypervisor/events.h"
+#include "tracker/node/node.h"
+#include "tracker/settings/configuration.h"
+#include "tracker/uplink/uplink.h"
 
 namespace berth::services {
 

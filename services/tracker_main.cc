@@ -22,9 +22,9 @@
 #include "services/tracker_reload.h"
 #include "services/tracker_service.h"
 #include "services/version.h"
-#include "tracker/identity.h"
-#include "tracker/state_directory.h"
-#include "tracker/uuid.h"
+#include "tracker/ground/uuid.h"
+#include "tracker/settings/identity.h"
+#include "tracker/settings/state_directory.h"
 
 namespace berth::services {
 namespace {

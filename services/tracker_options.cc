@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "tracker/cpu_set.h"
-#include "tracker/host_address.h"
+#include "tracker/settings/cpu_set.h"
+#include "tracker/settings/host_address.h"
 
 namespace berth::services {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "services/config.h"
 #include "services/server.h"
-#include "tracker/configuration.h"
+#include "tracker/settings/configuration.h"
 
 namespace berth::services {
 

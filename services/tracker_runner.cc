@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/log.h"
-#include "tracker/version.h"
+#include "tracker/facts/version.h"
 
 namespace berth::services {
 namespace {

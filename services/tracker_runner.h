@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "tracker/mutex.h"
-#include "tracker/node.h"
-#include "tracker/schedule.h"
+#include "tracker/ground/mutex.h"
+#include "tracker/node/node.h"
+#include "tracker/node/schedule.h"
 
 namespace berth::services {
 

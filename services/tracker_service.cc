@@ -10,8 +10,8 @@
 #include "berth/tracker/v1/tracker.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "services/status.h"
-#include "tracker/uplink_wire.h"
-#include "tracker/uuid.h"
+#include "tracker/ground/uuid.h"
+#include "tracker/uplink/messages.h"
 
 namespace berth::services {
 namespace {

@@ -236,14 +236,14 @@ def check_text(root):
 LONG = "void F() {\n" + "  G();\n" * FUNCTION_LINES_MAX + "}\n"
 TRIALS = [
     (check_include_arrows, [
-        {"placement/a.h": '#include "services/wire.h"'}, {"placement/a.cc": '#include "tracker/facts.h"'},
+        {"placement/a.h": '#include "services/wire.h"'}, {"placement/a.cc": '#include "tracker/facts/facts.h"'},
         {"tracker/a.cc": '#include "placement/ground/uuid.h"'}, {"placement/ledger/ledger.cc": "#include <pqxx/pqxx>"},
-        {"tracker/audit.cc": "#include <libvirt/libvirt.h>"}, {"placement/a.cc": "#include <grpcpp/grpcpp.h>"},
-        {"tracker/audit.cc": '#include "berth/tracker/v1/tracker.pb.h"'},
+        {"tracker/audit/audit.cc": "#include <libvirt/libvirt.h>"}, {"placement/a.cc": "#include <grpcpp/grpcpp.h>"},
+        {"tracker/audit/audit.cc": '#include "berth/tracker/v1/tracker.pb.h"'},
         {"placement/search/search.cc": '#include "placement/ledger/ledger.h"'},
         {"placement/rules/inventory.cc": '#include "placement/store/rows.h"'},
     ], {"placement/store/rows.cc": "#include <pqxx/pqxx>", "services/a.cc": '#include "placement/ledger/ledger.h"',
-        "tracker/uplink.cc": "#include <grpcpp/grpcpp.h>", "tests/a.cc": '#include "services/wire.h"'}),
+        "tracker/uplink/uplink.cc": "#include <grpcpp/grpcpp.h>", "tests/a.cc": '#include "services/wire.h"'}),
     (check_include_cycles, [{"placement/a.h": '#include "placement/b.h"', "placement/b.cc": '#include "placement/a.h"'}],
      {"placement/a.h": '#include "placement/b.h"', "placement/a.cc": '#include "placement/a.h"', "placement/b.h": ""}),
     (check_file_lines, [{"placement/a.cc": "\n" * (FILE_LINES_MAX + 1)}], {"placement/a.cc": "\n" * FILE_LINES_MAX}),

@@ -18,7 +18,7 @@
 #include "services/tracker_service.h"
 #include "tests/tracker/fake_placement.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/uuid.h"
+#include "tracker/ground/uuid.h"
 
 namespace berth::services {
 namespace {

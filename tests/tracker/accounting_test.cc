@@ -1,12 +1,12 @@
 // Who uses a node, and who is an orphan.
-#include "tracker/accounting.h"
+#include "tracker/audit/accounting.h"
 
 #include <random>
 
 #include "gtest/gtest.h"
 #include "tests/tracker/node_fixture.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/views.h"
+#include "tracker/audit/views.h"
 
 namespace berth::tracker {
 namespace {

@@ -1,13 +1,13 @@
 // The audit as a whole: facts and records in, a report out.
-#include "tracker/audit.h"
+#include "tracker/audit/audit.h"
 
 #include <nlohmann/json.hpp>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/node_fixture.h"
-#include "tracker/audit_keys.h"
-#include "tracker/views.h"
+#include "tracker/audit/audit_keys.h"
+#include "tracker/audit/views.h"
 
 namespace berth::tracker {
 namespace {

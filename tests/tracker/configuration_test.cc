@@ -1,5 +1,5 @@
 // What a configuration may not say, and what it means.
-#include "tracker/configuration.h"
+#include "tracker/settings/configuration.h"
 
 #include <functional>
 

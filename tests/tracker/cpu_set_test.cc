@@ -1,12 +1,12 @@
 // CPU sets: the text form, the algebra against std::set, and which CPUs guests get.
-#include "tracker/cpu_set.h"
+#include "tracker/settings/cpu_set.h"
 
 #include <random>
 #include <set>
 
 #include "gtest/gtest.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/cpu_policy.h"
+#include "tracker/settings/cpu_policy.h"
 
 namespace berth::tracker {
 namespace {

@@ -12,12 +12,12 @@
 #include "absl/strings/str_split.h"
 #include "tests/tracker/event_inbox.h"
 #include "tests/tracker/libvirt_daemon.h"
-#include "tracker/audit.h"
-#include "tracker/audit_keys.h"
-#include "tracker/hypervisor.h"
-#include "tracker/observe.h"
-#include "tracker/trait_tables.h"
-#include "tracker/traits.h"
+#include "tracker/audit/audit.h"
+#include "tracker/audit/audit_keys.h"
+#include "tracker/audit/trait_tables.h"
+#include "tracker/audit/traits.h"
+#include "tracker/hypervisor/hypervisor.h"
+#include "tracker/hypervisor/observe.h"
 
 namespace berth::tracker {
 namespace {

@@ -1,5 +1,5 @@
 // Calls that hang do not take their callers along.
-#include "tracker/deadline_pool.h"
+#include "tracker/hypervisor/deadline_pool.h"
 
 #include <atomic>
 #include <future>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tracker/command.h"
+#include "tracker/hypervisor/command.h"
 
 namespace berth::tracker {
 namespace {

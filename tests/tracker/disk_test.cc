@@ -1,5 +1,5 @@
 // Promised and unwritten disk.
-#include "tracker/disk.h"
+#include "tracker/facts/disk.h"
 
 #include "gtest/gtest.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tracker/hypervisor_events.h"
-#include "tracker/mutex.h"
+#include "tracker/ground/mutex.h"
+#include "tracker/hypervisor/events.h"
 
 namespace berth::tracker {
 

@@ -12,7 +12,7 @@
 
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "berth/placement/v1/report.pb.h"
-#include "tracker/mutex.h"
+#include "tracker/ground/mutex.h"
 
 namespace berth::tracker {
 

@@ -2,10 +2,10 @@
 #include <regex>
 
 #include "gtest/gtest.h"
-#include "tracker/host_memory.h"
-#include "tracker/uptime.h"
-#include "tracker/uuid.h"
-#include "tracker/version.h"
+#include "tracker/facts/version.h"
+#include "tracker/ground/uuid.h"
+#include "tracker/hypervisor/host_memory.h"
+#include "tracker/hypervisor/uptime.h"
 
 namespace berth::tracker {
 namespace {

@@ -1,5 +1,5 @@
 // The real libvirt with its built-in test driver: guests, devices, events, calls counted.
-#include "tracker/hypervisor.h"
+#include "tracker/hypervisor/hypervisor.h"
 
 #include <libvirt/libvirt.h>
 
@@ -7,8 +7,8 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/event_inbox.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/audit_keys.h"
-#include "tracker/observe.h"
+#include "tracker/audit/audit_keys.h"
+#include "tracker/hypervisor/observe.h"
 
 namespace berth::tracker {
 namespace {

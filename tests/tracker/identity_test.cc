@@ -1,5 +1,5 @@
 // A node's identity: the file, and the comparison with placement's records.
-#include "tracker/identity.h"
+#include "tracker/settings/identity.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "tracker/state_directory.h"
-#include "tracker/uuid.h"
+#include "tracker/ground/uuid.h"
+#include "tracker/settings/state_directory.h"
 
 namespace berth::tracker {
 namespace {

@@ -1,5 +1,5 @@
 // The root's inventory.
-#include "tracker/inventory.h"
+#include "tracker/audit/inventory.h"
 
 #include <algorithm>
 

@@ -18,7 +18,7 @@
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "tracker/command.h"
+#include "tracker/hypervisor/command.h"
 
 namespace berth::tracker {
 namespace {

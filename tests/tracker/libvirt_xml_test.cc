@@ -5,11 +5,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/capabilities.h"
-#include "tracker/cpu_info.h"
-#include "tracker/domain_capabilities.h"
-#include "tracker/domain_xml.h"
-#include "tracker/node_devices.h"
+#include "tracker/facts/capabilities.h"
+#include "tracker/facts/cpu_info.h"
+#include "tracker/facts/domain_capabilities.h"
+#include "tracker/facts/domain_xml.h"
+#include "tracker/facts/node_devices.h"
 
 namespace berth::tracker {
 namespace {

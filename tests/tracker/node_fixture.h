@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tracker/facts.h"
+#include "tracker/facts/facts.h"
 
 namespace berth::tracker {
 

@@ -1,5 +1,5 @@
 // One tracked hypervisor: passes, settings and records meet here.
-#include "tracker/node.h"
+#include "tracker/node/node.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/hypervisor_events.h"
+#include "tracker/hypervisor/events.h"
 
 namespace berth::tracker {
 namespace {

@@ -1,5 +1,5 @@
 // The NUMA topology of a node.
-#include "tracker/numa.h"
+#include "tracker/facts/numa.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,12 +1,12 @@
 // What is told of a node, and when.
-#include "tracker/outbox.h"
+#include "tracker/node/outbox.h"
 
 #include <random>
 
 #include "gtest/gtest.h"
 #include "tests/tracker/node_fixture.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/backoff.h"
+#include "tracker/uplink/backoff.h"
 
 namespace berth::tracker {
 namespace {

@@ -1,5 +1,5 @@
 // When passes run.
-#include "tracker/schedule.h"
+#include "tracker/node/schedule.h"
 
 #include <random>
 

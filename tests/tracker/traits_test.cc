@@ -1,5 +1,5 @@
 // Traits that the tracker owns, and how they meet those of others.
-#include "tracker/traits.h"
+#include "tracker/audit/traits.h"
 
 #include <random>
 
@@ -9,8 +9,8 @@
 #include "tests/tracker/node_fixture.h"
 #include "tests/tracker/test_data.h"
 #include "tracker/audit/standard_data.h"
-#include "tracker/trait_tables.h"
-#include "tracker/version.h"
+#include "tracker/audit/trait_tables.h"
+#include "tracker/facts/version.h"
 
 namespace berth::tracker {
 namespace {

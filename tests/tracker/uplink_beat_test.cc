@@ -1,7 +1,7 @@
 // What a tracker's beats say of its nodes.
 #include "gtest/gtest.h"
 #include "tests/tracker/uplink_fixture.h"
-#include "tracker/uplink.h"
+#include "tracker/uplink/uplink.h"
 
 namespace berth::tracker {
 namespace {

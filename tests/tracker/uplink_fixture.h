@@ -13,9 +13,9 @@
 #include "absl/time/clock.h"
 #include "tests/tracker/fake_placement.h"
 #include "tests/tracker/test_data.h"
-#include "tracker/hypervisor_events.h"
-#include "tracker/uplink.h"
-#include "tracker/uuid.h"
+#include "tracker/ground/uuid.h"
+#include "tracker/hypervisor/events.h"
+#include "tracker/uplink/uplink.h"
 
 namespace berth::tracker {
 

@@ -1,5 +1,5 @@
 // The stream to placement, against a placement that does as the test wishes.
-#include "tracker/uplink.h"
+#include "tracker/uplink/uplink.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

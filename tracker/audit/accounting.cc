@@ -1,0 +1,136 @@
+#include "tracker/audit/accounting.h"
+
+#include <algorithm>
+#include <set>
+
+namespace berth::tracker {
+namespace {
+
+constexpr int64_t kMibPerGib = 1024;
+constexpr int64_t kBytesPerMib = 1024 * 1024;
+constexpr std::chrono::hours kWarnAgain{1};
+
+int64_t FloorDivide(int64_t amount, int64_t by) {
+  return amount >= 0 ? amount / by : -((-amount + by - 1) / by);
+}
+
+int64_t CeilDivide(int64_t amount, int64_t by) { return (amount + by - 1) / by; }
+
+int64_t AmountOf(const KnownAllocation& allocation, const char* name) {
+  const auto found = allocation.amounts.find(name);
+  return found == allocation.amounts.end() ? 0 : found->second;
+}
+
+Orphan Describe(const Guest& guest) {
+  Orphan orphan;
+  orphan.uuid = guest.uuid;
+  orphan.name = guest.name;
+  orphan.state = guest.state;
+  orphan.usage.vcpus = guest.vcpus_max > 0 ? guest.vcpus_max : guest.vcpus.value_or(1);
+  orphan.usage.memory_mib = guest.memory_max_mib;
+  orphan.usage.disk_mib = CeilDivide(guest.local_disk_bytes, kBytesPerMib);
+  orphan.disk_gib = CeilDivide(orphan.usage.disk_mib, kMibPerGib);
+  return orphan;
+}
+
+bool Runs(const Guest& guest) {
+  return guest.state == GuestState::kRunning || guest.state == GuestState::kBlocked ||
+         guest.state == GuestState::kPaused;
+}
+
+}  // namespace
+
+Amounts& Amounts::operator+=(const Amounts& other) {
+  vcpus += other.vcpus;
+  memory_mib += other.memory_mib;
+  disk_mib += other.disk_mib;
+  return *this;
+}
+
+Amounts Accounting::used() const {
+  Amounts sum = reserve;
+  sum += allocated;
+  sum += orphans;
+  return sum;
+}
+
+Amounts Accounting::free() const {
+  const Amounts taken = used();
+  return {total.vcpus - taken.vcpus, total.memory_mib - taken.memory_mib,
+          total.disk_mib - taken.disk_mib};
+}
+
+int64_t Accounting::used_disk_gib() const { return FloorDivide(used().disk_mib, kMibPerGib); }
+
+int64_t Accounting::free_disk_gib() const {
+  return FloorDivide(total.disk_mib, kMibPerGib) - used_disk_gib();
+}
+
+OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
+                             const std::vector<KnownAllocation>& allocations, OrphanPolicy policy,
+                             const OrphanMemory& before, MonotonicTime now, absl::Time wall_now,
+                             std::chrono::nanoseconds confirmation) {
+  std::set<std::string> claimed;
+  for (const KnownAllocation& allocation : allocations) {
+    if (allocation.amounts.empty()) continue;
+    claimed.insert(allocation.consumer_uuid);
+    if (!allocation.instance_uuid.empty()) claimed.insert(allocation.instance_uuid);
+  }
+  OrphanJudgement result;
+  for (const Guest& guest : guests) {
+    if (!Runs(guest) || claimed.count(guest.uuid) != 0) continue;
+    const auto known = before.guests.find(guest.uuid);
+    OrphanMemory::Seen seen =
+        known == before.guests.end() ? OrphanMemory::Seen{now, wall_now, false, {}} : known->second;
+    seen.confirmed = seen.confirmed || now >= seen.first + confirmation;
+    if (!seen.confirmed) {
+      const MonotonicTime due = seen.first + confirmation;
+      result.confirm_at = std::min(result.confirm_at.value_or(due), due);
+    } else if (!seen.warned || now >= *seen.warned + kWarnAgain) {
+      seen.warned = now;
+      result.to_warn.push_back(guest.uuid);
+    }
+    Orphan orphan = Describe(guest);
+    orphan.first_seen_at = seen.first_at;
+    orphan.withheld = seen.confirmed && policy == OrphanPolicy::kWithhold;
+    result.memory.guests.insert_or_assign(guest.uuid, seen);
+    result.orphans.push_back(std::move(orphan));
+  }
+  std::sort(result.orphans.begin(), result.orphans.end(),
+            [](const Orphan& a, const Orphan& b) { return a.uuid < b.uuid; });
+  return result;
+}
+
+Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
+                   const Records* records, const std::vector<Orphan>& orphans) {
+  Accounting accounting;
+  accounting.total = {facts.vcpus.value_or(0), facts.memory_mib.value_or(0),
+                      facts.local_disk_gib.value_or(0) * kMibPerGib};
+  accounting.reserve = {configuration.reserved_host_cpus, configuration.reserved_host_memory_mib,
+                        configuration.reserved_host_disk_mib};
+  accounting.pcpus = facts.pcpus;
+  if (records != nullptr) {
+    for (const KnownAllocation& allocation : records->allocations) {
+      const int64_t dedicated = AmountOf(allocation, "PCPU");
+      accounting.pcpus_used += dedicated;
+      accounting.allocated +=
+          {AmountOf(allocation, "VCPU") + dedicated, AmountOf(allocation, "MEMORY_MB"),
+           AmountOf(allocation, "DISK_GB") * kMibPerGib};
+    }
+  }
+  for (const Orphan& orphan : orphans) accounting.orphans += orphan.usage;
+  return accounting;
+}
+
+Withheld SumWithheld(const std::vector<Orphan>& orphans) {
+  Withheld sum;
+  for (const Orphan& orphan : orphans) {
+    if (!orphan.withheld) continue;
+    sum.vcpus += orphan.usage.vcpus;
+    sum.memory_mib += orphan.usage.memory_mib;
+    sum.disk_gib += orphan.disk_gib;
+  }
+  return sum;
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,155 @@
+#include "tracker/audit/audit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/audit/audit_keys.h"
+#include "tracker/audit/inventory.h"
+#include "tracker/audit/traits.h"
+#include "tracker/audit/views.h"
+
+namespace berth::tracker {
+namespace {
+
+const Inventories& PlacedInventories(const Records* records, const std::string& uuid) {
+  static const Inventories* const none = new Inventories();
+  if (records == nullptr) return *none;
+  for (const KnownProvider& provider : records->tree) {
+    if (provider.uuid == uuid) return provider.inventories;
+  }
+  return *none;
+}
+
+OrphanJudgement JudgeWith(const AuditInput& input, const std::vector<Guest>& guests,
+                          const OrphanMemory& memory) {
+  static const std::vector<KnownAllocation>* const none = new std::vector<KnownAllocation>();
+  return JudgeOrphans(guests, input.records != nullptr ? input.records->allocations : *none,
+                      input.configuration.orphans, memory, input.now, input.wall_now,
+                      input.orphan_confirmation);
+}
+
+RootInventory DescribeRoot(const AuditInput& input, const std::vector<Orphan>& orphans) {
+  return DescribeRootInventory(input.facts, input.configuration,
+                               PlacedInventories(input.records, input.node_uuid),
+                               SumWithheld(orphans));
+}
+
+// A process that has just started does not know which orphans its predecessor had confirmed. Where
+// placement withholds exactly what all of them use, they were: giving that capacity away until they
+// are confirmed anew would be wrong.
+void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
+  if (judgement->orphans.empty()) return;
+  OrphanMemory assumed = judgement->memory;
+  for (auto& [uuid, seen] : assumed.guests) seen.confirmed = true;
+  OrphanJudgement adopted = JudgeWith(input, input.facts.guests, assumed);
+  if (DescribeRoot(input, adopted.orphans).inventories ==
+      PlacedInventories(input.records, input.node_uuid)) {
+    *judgement = std::move(adopted);
+  }
+}
+
+// Without records, guests that were withheld and still run keep their place; no others are judged.
+OrphanJudgement Judge(const AuditInput& input) {
+  if (input.records == nullptr) {
+    std::vector<Guest> known;
+    for (const Guest& guest : input.facts.guests) {
+      if (input.memory.guests.count(guest.uuid) != 0) known.push_back(guest);
+    }
+    OrphanJudgement judgement = JudgeWith(input, known, input.memory);
+    judgement.memory.judged = input.memory.judged;
+    return judgement;
+  }
+  OrphanJudgement judgement = JudgeWith(input, input.facts.guests, input.memory);
+  if (!input.memory.judged) AdoptWithheld(input, &judgement);
+  judgement.memory.judged = true;
+  return judgement;
+}
+
+std::string OrphanText(const Orphan& orphan) {
+  return absl::StrCat("guest ", orphan.name, " (", orphan.uuid, ") holds no claim and uses ",
+                      orphan.usage.vcpus, " VCPU, ", orphan.usage.memory_mib, " MB, ",
+                      orphan.disk_gib, " GB", orphan.withheld ? "; withheld" : "");
+}
+
+void AddFindings(const AuditInput& input, const std::vector<std::string>& clamped, Audit* audit) {
+  for (const Orphan& orphan : audit->report.orphans) {
+    audit->findings.push_back(
+        {Finding::Kind::kOrphan, orphan.uuid, OrphanText(orphan), orphan.first_seen_at});
+  }
+  for (const std::string& problem : clamped) {
+    audit->findings.push_back({Finding::Kind::kClamped, "", problem, input.wall_now});
+    audit->warnings.push_back(problem);
+  }
+  for (const std::string& warning : input.facts.warnings) {
+    audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
+  }
+  if (input.records == nullptr) {
+    audit->findings.push_back(
+        {Finding::Kind::kUnverified, "", "placement has not told its records yet", input.wall_now});
+  }
+}
+
+// Findings of the last pass keep their first moment. Orphans have theirs already.
+void RememberFindings(const FindingMemory& before, Audit* audit) {
+  for (Finding& finding : audit->findings) {
+    if (finding.kind == Finding::Kind::kOrphan) continue;
+    const FindingMemory::key_type key = {finding.kind, finding.subject, finding.text};
+    const auto known = before.find(key);
+    if (known != before.end()) finding.first_seen_at = known->second;
+    audit->finding_memory[key] = finding.first_seen_at;
+  }
+}
+
+}  // namespace
+
+absl::string_view FindingKindName(Finding::Kind kind) {
+  switch (kind) {
+    case Finding::Kind::kOrphan:
+      return "orphan";
+    case Finding::Kind::kClamped:
+      return "clamped";
+    case Finding::Kind::kSkipped:
+      return "skipped";
+    case Finding::Kind::kUnverified:
+      return "unverified";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
+  const absl::Status verified = VerifyFacts(input.facts);
+  if (!verified.ok()) return verified;
+  Audit audit;
+  OrphanJudgement judgement = Judge(input);
+  const RootInventory root = DescribeRoot(input, judgement.orphans);
+  const std::optional<bool> disabled =
+      input.records == nullptr ? std::nullopt : input.records->service_disabled;
+
+  Report& report = audit.report;
+  report.node_uuid = input.node_uuid;
+  report.node_name = input.node_name;
+  report.facts = input.facts;
+  report.facts.uuid = input.node_uuid;
+  report.accounting = Account(input.facts, input.configuration, input.records, judgement.orphans);
+  report.providers.push_back({input.node_uuid, input.node_name, "", root.inventories,
+                              DescribeRootTraits(input.facts, input.configuration, disabled)});
+  report.orphans = std::move(judgement.orphans);
+
+  audit.memory = std::move(judgement.memory);
+  audit.confirm_at = judgement.confirm_at;
+  audit.hypervisor_view = HypervisorView(input.node_name, input.facts);
+  audit.final_view = FinalView(input.node_name, report.accounting, report.facts);
+  audit.accounting_parts = AccountingJson(report.accounting, report.orphans);
+  for (const std::string& uuid : judgement.to_warn) {
+    const auto orphan = std::find_if(report.orphans.begin(), report.orphans.end(),
+                                     [&](const Orphan& one) { return one.uuid == uuid; });
+    audit.warnings.push_back(absl::StrCat("Detected running orphan instance: ", uuid,
+                                          " (consuming ", orphan->usage.memory_mib, " MB memory)"));
+  }
+  AddFindings(input, root.problems, &audit);
+  RememberFindings(input.findings_before, &audit);
+  return audit;
+}
+
+}  // namespace berth::tracker

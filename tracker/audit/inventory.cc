@@ -1,0 +1,84 @@
+#include "tracker/audit/inventory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::tracker {
+namespace {
+
+// How one class is made, so that all classes go the same way.
+struct ClassRule {
+  const char* name;
+  int64_t total;
+  int64_t reserved;
+  const char* reserve_option;
+  double ratio;
+  int64_t withheld;
+};
+
+double PlacedRatio(const Inventories& placed, const char* name,
+                   const std::optional<double>& configured, double initial) {
+  const auto found = placed.find(name);
+  std::optional<double> ratio;
+  if (found != placed.end()) ratio = found->second.allocation_ratio;
+  return ChooseRatio(configured, ratio, initial);
+}
+
+Inventory MakeInventory(const ClassRule& rule, std::vector<std::string>* problems) {
+  Inventory inventory;
+  inventory.total = rule.total;
+  inventory.max_unit = rule.total;
+  inventory.allocation_ratio = rule.ratio;
+  if (rule.reserved > rule.total) {
+    problems->push_back(absl::StrCat(rule.reserve_option, " asks for ", rule.reserved, " of ",
+                                     rule.name, ", the node has ", rule.total));
+  }
+  const double taken = std::ceil(static_cast<double>(rule.withheld) / rule.ratio);
+  const int64_t room = std::max<int64_t>(0, rule.total - rule.reserved);
+  inventory.reserved = std::min(rule.reserved, rule.total);
+  inventory.reserved += taken >= static_cast<double>(room) ? room : static_cast<int64_t>(taken);
+  return inventory;
+}
+
+}  // namespace
+
+RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration& configuration,
+                                    const Inventories& placed, const Withheld& withheld) {
+  const NodeConfiguration& node = configuration;
+  const int64_t vcpus = facts.vcpus.value_or(0);
+  const int64_t disk = node.shared_disk_provider ? 0 : facts.local_disk_gib.value_or(0);
+  // Where only dedicated CPUs are offered, an orphan's CPUs are withheld from those.
+  const bool only_dedicated = vcpus == 0;
+  const ClassRule kRules[] = {
+      {"VCPU", vcpus, node.reserved_host_cpus, "reserved_host_cpus",
+       PlacedRatio(placed, "VCPU", node.cpu_allocation_ratio, node.initial_cpu_allocation_ratio),
+       withheld.vcpus},
+      {"PCPU", facts.pcpus, 0, "", 1.0, only_dedicated ? withheld.vcpus : 0},
+      {"MEMORY_MB", facts.memory_mib.value_or(0), node.reserved_host_memory_mib,
+       "reserved_host_memory_mb",
+       PlacedRatio(placed, "MEMORY_MB", node.ram_allocation_ratio,
+                   node.initial_ram_allocation_ratio),
+       withheld.memory_mib},
+      {"DISK_GB", disk, (node.reserved_host_disk_mib + 1023) / 1024, "reserved_host_disk_mb",
+       PlacedRatio(placed, "DISK_GB", node.disk_allocation_ratio,
+                   node.initial_disk_allocation_ratio),
+       withheld.disk_gib},
+  };
+  RootInventory result;
+  for (const ClassRule& rule : kRules) {
+    if (rule.total <= 0) continue;
+    result.inventories.emplace(rule.name, MakeInventory(rule, &result.problems));
+  }
+  return result;
+}
+
+double ChooseRatio(const std::optional<double>& configured, const std::optional<double>& placed,
+                   double initial) {
+  if (configured && *configured != 0) return *configured;
+  if (placed && *placed != 0) return *placed;
+  return initial;
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,89 @@
+#include "tracker/audit/report.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tracker/audit/audit_keys.h"
+#include "tracker/audit/views.h"
+
+namespace berth::tracker {
+namespace {
+
+// FNV-1a over 128 bits: stable over releases and machines, and no secret depends on it.
+class Hash {
+ public:
+  // Each text is closed by its length, so that moving a border changes the sum.
+  void Add(absl::string_view text) {
+    for (const unsigned char byte : text) Mix(byte);
+    for (size_t length = text.size(), i = 0; i < sizeof length; ++i) {
+      Mix(static_cast<unsigned char>(length >> (8 * i)));
+    }
+  }
+  std::string Text() const {
+    return absl::StrFormat("%016x%016x", static_cast<uint64_t>(sum_ >> 64),
+                           static_cast<uint64_t>(sum_));
+  }
+
+ private:
+  __extension__ using Sum = unsigned __int128;
+  void Mix(unsigned char byte) {
+    sum_ ^= byte;
+    sum_ *= (Sum{0x0000000001000000} << 64) | 0x000000000000013B;
+  }
+  Sum sum_ = (Sum{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
+};
+
+// The facts without what wavers by itself.
+Facts SteadyFacts(const Facts& facts) {
+  Facts steady = facts;
+  steady.uptime.clear();
+  steady.memory_used_mib.reset();
+  steady.local_disk_used_gib.reset();
+  return steady;
+}
+
+void AddProvider(const WantedProvider& provider, Hash* hash) {
+  hash->Add(provider.uuid);
+  hash->Add(provider.name);
+  hash->Add(provider.parent_uuid);
+  for (const auto& [name, inventory] : provider.inventories) {
+    hash->Add(absl::StrFormat("%s %d %d %d %d %d %.17g", name, inventory.total, inventory.reserved,
+                              inventory.min_unit, inventory.max_unit, inventory.step_size,
+                              inventory.allocation_ratio));
+  }
+  for (const auto& [trait, present] : provider.traits) {
+    hash->Add(absl::StrCat(trait, present ? "+" : "-"));
+  }
+}
+
+}  // namespace
+
+std::string Digest(const Report& report) {
+  Hash hash;
+  hash.Add(report.node_uuid);
+  hash.Add(report.node_name);
+  for (const WantedProvider& provider : report.providers) AddProvider(provider, &hash);
+  hash.Add(FactsJson(SteadyFacts(report.facts)));
+  hash.Add(absl::StrCat(report.facts.host_address, report.facts.degraded ? " degraded" : ""));
+  hash.Add(AccountingJson(report.accounting, report.orphans));
+  return hash.Text();
+}
+
+bool Differs(const std::vector<WantedProvider>& wanted, const std::vector<KnownProvider>& tree) {
+  for (const WantedProvider& provider : wanted) {
+    const auto known = std::find_if(tree.begin(), tree.end(), [&](const KnownProvider& other) {
+      return other.uuid == provider.uuid;
+    });
+    if (known == tree.end() || known->name != provider.name ||
+        known->parent_uuid != provider.parent_uuid || known->inventories != provider.inventories ||
+        EffectiveTraits(known->traits, provider.traits) != known->traits) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace berth::tracker

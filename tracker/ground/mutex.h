@@ -1,0 +1,64 @@
+// A mutex, its scoped lock and a condition variable that Clang's thread-safety analysis
+// understands.
+//
+// Thin over std::mutex; thread-safe by nature. Members that a mutex guards say so with
+// ABSL_GUARDED_BY.
+#ifndef BERTH_TRACKER_GROUND_MUTEX_H_
+#define BERTH_TRACKER_GROUND_MUTEX_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "absl/base/thread_annotations.h"
+
+namespace berth::tracker {
+
+class ABSL_LOCKABLE Mutex {
+ public:
+  Mutex() = default;
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
+
+ private:
+  friend class CondVar;
+  std::mutex mutex_;
+};
+
+// Holds `mutex` for as long as it lives.
+class ABSL_SCOPED_LOCKABLE MutexLock {
+ public:
+  explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
+    mutex_->Lock();
+  }
+  ~MutexLock() ABSL_UNLOCK_FUNCTION() { mutex_->Unlock(); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+ private:
+  Mutex* const mutex_;
+};
+
+class CondVar {
+ public:
+  // Waits until it is woken or `deadline` passes; false when it passed. May wake without a reason.
+  bool WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void NotifyAll() { condition_.notify_all(); }
+
+ private:
+  std::condition_variable condition_;
+};
+
+inline bool CondVar::WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
+  const bool woken = condition_.wait_until(lock, deadline) == std::cv_status::no_timeout;
+  lock.release();
+  return woken;
+}
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_GROUND_MUTEX_H_

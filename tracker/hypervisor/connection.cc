@@ -1,0 +1,169 @@
+#include "tracker/hypervisor/connection.h"
+
+#include <libvirt/virterror.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr int kKeepaliveSeconds = 5;
+constexpr unsigned kKeepaliveMisses = 3;
+
+// What libvirt holds for each registration, and frees when it ends.
+struct Registration {
+  std::shared_ptr<HypervisorListener> listener;
+};
+
+void FreeRegistration(void* opaque) { delete static_cast<Registration*>(opaque); }
+
+void Tell(void* opaque, HypervisorEvent::Kind kind, std::string subject) {
+  (*static_cast<Registration*>(opaque)->listener)({kind, std::move(subject)});
+}
+
+std::string GuestUuid(virDomainPtr guest) {
+  char text[VIR_UUID_STRING_BUFLEN];
+  return virDomainGetUUIDString(guest, text) == 0 ? text : "";
+}
+
+int OnLifecycle(virConnectPtr /*connection*/, virDomainPtr guest, int /*event*/, int /*detail*/,
+                void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kGuest, GuestUuid(guest));
+  return 0;
+}
+
+void OnGuestDevice(virConnectPtr /*connection*/, virDomainPtr guest, const char* /*alias*/,
+                   void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kGuest, GuestUuid(guest));
+}
+
+void OnDevice(virConnectPtr /*connection*/, virNodeDevicePtr device, int /*event*/, int /*detail*/,
+              void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kDevice, virNodeDeviceGetName(device));
+}
+
+void OnDeviceUpdate(virConnectPtr /*connection*/, virNodeDevicePtr device, void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kDevice, virNodeDeviceGetName(device));
+}
+
+void OnClose(virConnectPtr /*connection*/, int /*reason*/, void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kClosed, "");
+}
+
+}  // namespace
+
+void CallCounter::Count(const char* name) {
+  MutexLock lock(&mutex_);
+  ++counts_[name];
+}
+
+std::map<std::string, int64_t> CallCounter::counts() const {
+  MutexLock lock(&mutex_);
+  return counts_;
+}
+
+absl::Status LibvirtError(absl::string_view call) {
+  const virErrorPtr error = virGetLastError();
+  if (error == nullptr) return absl::InternalError(absl::StrCat(call, " failed without a reason"));
+  const std::string text =
+      absl::StrCat(call, ": ", error->message == nullptr ? "no message" : error->message);
+  switch (error->code) {
+    case VIR_ERR_NO_SUPPORT:
+    case VIR_ERR_CONFIG_UNSUPPORTED:
+      return absl::UnimplementedError(text);
+    case VIR_ERR_NO_DOMAIN:
+    case VIR_ERR_NO_NODE_DEVICE:
+      return absl::NotFoundError(text);
+    case VIR_ERR_INVALID_CONN:
+    case VIR_ERR_NO_CONNECT:
+    case VIR_ERR_RPC:
+    case VIR_ERR_SYSTEM_ERROR:
+    case VIR_ERR_AUTH_FAILED:
+      return absl::UnavailableError(text);
+    default:
+      return absl::InternalError(text);
+  }
+}
+
+absl::StatusOr<std::string> TakeText(char* text, absl::string_view call) {
+  if (text == nullptr) return LibvirtError(call);
+  std::string copy = text;
+  std::free(text);
+  return copy;
+}
+
+absl::StatusOr<std::shared_ptr<HypervisorConnection>> HypervisorConnection::Open(
+    const std::string& uri, const std::shared_ptr<CallCounter>& calls,
+    const std::shared_ptr<HypervisorListener>& listener, std::vector<std::string>* warnings) {
+  calls->Count("virConnectOpen");
+  const virConnectPtr raw = virConnectOpen(uri.c_str());
+  if (raw == nullptr) {
+    const absl::Status error = LibvirtError("virConnectOpen");
+    return absl::UnavailableError(absl::StrCat(uri, ": ", error.message()));
+  }
+  const std::shared_ptr<HypervisorConnection> connection(new HypervisorConnection(raw, calls));
+  calls->Count("virConnectSetKeepAlive");
+  if (virConnectSetKeepAlive(raw, kKeepaliveSeconds, kKeepaliveMisses) < 0) {
+    // One that lives in this process has none, and needs none.
+    const absl::Status error = LibvirtError("virConnectSetKeepAlive");
+    if (!absl::IsUnimplemented(error)) warnings->push_back(std::string(error.message()));
+  }
+  connection->RegisterEvents(listener, warnings);
+  return connection;
+}
+
+void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListener>& listener,
+                                          std::vector<std::string>* warnings) {
+  const auto fresh = [&] { return new Registration{listener}; };
+  Count("virConnectRegisterCloseCallback");
+  // Ours to free: a driver without this event takes the registration and forgets it.
+  Registration* const on_close = fresh();
+  on_close_.reset(static_cast<void*>(on_close), FreeRegistration);
+  (void)virConnectRegisterCloseCallback(connection_, OnClose, on_close, nullptr);
+  const std::pair<int, virConnectDomainEventGenericCallback> guest_events[] = {
+      {VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(OnLifecycle)},
+      {VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(OnGuestDevice)},
+      {VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(OnGuestDevice)},
+  };
+  for (const auto& [event, callback] : guest_events) {
+    Count("virConnectDomainEventRegisterAny");
+    Registration* const mine = fresh();
+    const int id = virConnectDomainEventRegisterAny(connection_, nullptr, event, callback, mine,
+                                                    FreeRegistration);
+    if (id >= 0) {
+      guest_callbacks_.push_back(id);
+      continue;
+    }
+    FreeRegistration(mine);
+    warnings->push_back(std::string(LibvirtError("virConnectDomainEventRegisterAny").message()));
+  }
+  const std::pair<int, virConnectNodeDeviceEventGenericCallback> device_events[] = {
+      {VIR_NODE_DEVICE_EVENT_ID_LIFECYCLE, VIR_NODE_DEVICE_EVENT_CALLBACK(OnDevice)},
+      {VIR_NODE_DEVICE_EVENT_ID_UPDATE, VIR_NODE_DEVICE_EVENT_CALLBACK(OnDeviceUpdate)},
+  };
+  for (const auto& [event, callback] : device_events) {
+    Count("virConnectNodeDeviceEventRegisterAny");
+    Registration* const mine = fresh();
+    const int id = virConnectNodeDeviceEventRegisterAny(connection_, nullptr, event, callback, mine,
+                                                        FreeRegistration);
+    if (id >= 0) {
+      device_callbacks_.push_back(id);
+      continue;
+    }
+    FreeRegistration(mine);
+    warnings->push_back(
+        std::string(LibvirtError("virConnectNodeDeviceEventRegisterAny").message()));
+  }
+}
+
+HypervisorConnection::~HypervisorConnection() {
+  // Deregistering matters: a connection that still has callbacks is kept alive by them.
+  for (const int id : guest_callbacks_) virConnectDomainEventDeregisterAny(connection_, id);
+  for (const int id : device_callbacks_) virConnectNodeDeviceEventDeregisterAny(connection_, id);
+  virConnectUnregisterCloseCallback(connection_, OnClose);
+  virConnectClose(connection_);
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,48 @@
+#include "tracker/hypervisor/events.h"
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "tracker/ground/check.h"
+
+namespace berth::tracker {
+
+struct HypervisorEventLoop::Stop {
+  std::atomic<bool> asked = false;
+};
+
+namespace {
+
+void IgnoreTimer(int /*timer*/, void* /*opaque*/) {}
+
+void RegisterImplementationOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    BERTH_CHECK(virInitialize() == 0);
+    BERTH_CHECK(virEventRegisterDefaultImpl() == 0);
+    // Errors are returned as statuses; libvirt's own printing to stderr would double them.
+    virSetErrorFunc(nullptr, [](void* /*opaque*/, virErrorPtr /*error*/) {});
+  });
+}
+
+}  // namespace
+
+HypervisorEventLoop::HypervisorEventLoop() : stop_(std::make_shared<Stop>()) {
+  RegisterImplementationOnce();
+  thread_ = std::thread([stop = stop_] {
+    while (!stop->asked.load()) virEventRunDefaultImpl();
+  });
+}
+
+HypervisorEventLoop::~HypervisorEventLoop() {
+  stop_->asked.store(true);
+  // The loop sleeps until something happens: a timer that is due at once wakes it.
+  const int timer = virEventAddTimeout(0, IgnoreTimer, nullptr, nullptr);
+  thread_.join();
+  if (timer >= 0) virEventRemoveTimeout(timer);
+}
+
+}  // namespace berth::tracker

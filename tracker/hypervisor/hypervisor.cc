@@ -1,0 +1,194 @@
+#include "tracker/hypervisor/hypervisor.h"
+
+#include <libvirt/libvirt.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/hypervisor/connection.h"
+#include "tracker/hypervisor/reading.h"
+
+namespace berth::tracker {
+
+Hypervisor::Hypervisor(Options options, DeadlinePool* pool, HypervisorListener listener)
+    : options_(std::move(options)),
+      pool_(pool),
+      calls_(std::make_shared<CallCounter>()),
+      listener_(std::make_shared<HypervisorListener>(std::move(listener))) {}
+
+Hypervisor::~Hypervisor() = default;
+
+template <typename T>
+absl::StatusOr<T> Hypervisor::Call(
+    const char* name, std::function<absl::StatusOr<T>(const HypervisorConnection&)> work) {
+  std::shared_ptr<HypervisorConnection> current = connection();
+  if (current == nullptr) {
+    return absl::UnavailableError(absl::StrCat(name, ": not connected to ", options_.uri));
+  }
+  absl::StatusOr<T> answer = pool_->Call<T>(
+      name,
+      [current, work = std::move(work)]() -> absl::StatusOr<T> {
+        absl::StatusOr<T> result = work(*current);
+        if (!result.ok() && virConnectIsAlive(current->get()) != 1) {
+          return absl::UnavailableError(result.status().message());
+        }
+        return result;
+      },
+      options_.timeout);
+  if (absl::IsUnavailable(answer.status()) || absl::IsDeadlineExceeded(answer.status())) {
+    Drop(current);
+  }
+  return answer;
+}
+
+absl::Status Hypervisor::Connect() {
+  if (connected()) {
+    // A loss that nobody has run into yet shows here; the question stays on this side of the socket.
+    const absl::StatusOr<bool> alive = Call<bool>(
+        "virConnectIsAlive", [](const HypervisorConnection& connection) -> absl::StatusOr<bool> {
+          connection.Count("virConnectIsAlive");
+          if (virConnectIsAlive(connection.get()) == 1) return true;
+          return absl::UnavailableError("the connection was lost");
+        });
+    if (alive.ok()) return absl::OkStatus();
+  }
+  struct Opened {
+    std::shared_ptr<HypervisorConnection> connection;
+    std::vector<std::string> warnings;
+  };
+  std::shared_ptr<HypervisorListener> listener;
+  {
+    MutexLock lock(&mutex_);
+    listener = listener_;
+  }
+  absl::StatusOr<Opened> opened = pool_->Call<Opened>(
+      "virConnectOpen",
+      [uri = options_.uri, calls = calls_, listener]() -> absl::StatusOr<Opened> {
+        Opened result;
+        absl::StatusOr<std::shared_ptr<HypervisorConnection>> connection =
+            HypervisorConnection::Open(uri, calls, listener, &result.warnings);
+        if (!connection.ok()) return connection.status();
+        result.connection = *std::move(connection);
+        return result;
+      },
+      options_.timeout);
+  if (!opened.ok()) return opened.status();
+  MutexLock lock(&mutex_);
+  if (connection_ == nullptr) {
+    connection_ = std::move(opened->connection);
+    warnings_ = std::move(opened->warnings);
+    ++connection_number_;
+  }
+  return absl::OkStatus();
+}
+
+bool Hypervisor::connected() const { return connection() != nullptr; }
+
+int64_t Hypervisor::connection_number() const {
+  MutexLock lock(&mutex_);
+  return connection_number_;
+}
+
+std::vector<std::string> Hypervisor::connect_warnings() const {
+  MutexLock lock(&mutex_);
+  return warnings_;
+}
+
+std::map<std::string, int64_t> Hypervisor::call_counts() const { return calls_->counts(); }
+
+std::shared_ptr<HypervisorConnection> Hypervisor::connection() const {
+  MutexLock lock(&mutex_);
+  return connection_;
+}
+
+void Hypervisor::Drop(const std::shared_ptr<HypervisorConnection>& broken) {
+  std::shared_ptr<HypervisorConnection> last;  // closed outside the lock
+  MutexLock lock(&mutex_);
+  if (connection_ == broken) last = std::move(connection_);
+}
+
+absl::StatusOr<std::string> Hypervisor::HostName() {
+  return Call<std::string>("virConnectGetHostname", [](const HypervisorConnection& connection) {
+    connection.Count("virConnectGetHostname");
+    return TakeText(virConnectGetHostname(connection.get()), "virConnectGetHostname");
+  });
+}
+
+absl::StatusOr<std::string> Hypervisor::Type() {
+  return Call<std::string>(
+      "virConnectGetType",
+      [](const HypervisorConnection& connection) -> absl::StatusOr<std::string> {
+        connection.Count("virConnectGetType");
+        const char* const type = virConnectGetType(connection.get());
+        if (type == nullptr) return LibvirtError("virConnectGetType");
+        return std::string(type);
+      });
+}
+
+absl::StatusOr<int64_t> Hypervisor::Version() {
+  return Call<int64_t>("virConnectGetVersion",
+                       [](const HypervisorConnection& connection) -> absl::StatusOr<int64_t> {
+                         connection.Count("virConnectGetVersion");
+                         unsigned long version = 0;  // NOLINT(google-runtime-int): libvirt's type
+                         if (virConnectGetVersion(connection.get(), &version) != 0) {
+                           return LibvirtError("virConnectGetVersion");
+                         }
+                         return static_cast<int64_t>(version);
+                       });
+}
+
+absl::StatusOr<int64_t> Hypervisor::LibraryVersion() {
+  return Call<int64_t>("virConnectGetLibVersion",
+                       [](const HypervisorConnection& connection) -> absl::StatusOr<int64_t> {
+                         connection.Count("virConnectGetLibVersion");
+                         unsigned long version = 0;  // NOLINT(google-runtime-int): libvirt's type
+                         if (virConnectGetLibVersion(connection.get(), &version) != 0) {
+                           return LibvirtError("virConnectGetLibVersion");
+                         }
+                         return static_cast<int64_t>(version);
+                       });
+}
+
+absl::StatusOr<std::string> Hypervisor::CapabilitiesXml() {
+  return Call<std::string>("virConnectGetCapabilities", [](const HypervisorConnection& connection) {
+    connection.Count("virConnectGetCapabilities");
+    return TakeText(virConnectGetCapabilities(connection.get()), "virConnectGetCapabilities");
+  });
+}
+
+absl::StatusOr<std::string> Hypervisor::DomainCapabilitiesXml(const std::string& emulator,
+                                                              const std::string& arch,
+                                                              const std::string& machine,
+                                                              const std::string& domain_type) {
+  return Call<std::string>(
+      "virConnectGetDomainCapabilities",
+      [emulator, arch, machine, domain_type](const HypervisorConnection& connection) {
+        connection.Count("virConnectGetDomainCapabilities");
+        return TakeText(
+            virConnectGetDomainCapabilities(
+                connection.get(), emulator.empty() ? nullptr : emulator.c_str(), arch.c_str(),
+                machine.empty() ? nullptr : machine.c_str(), domain_type.c_str(), 0),
+            "virConnectGetDomainCapabilities");
+      });
+}
+
+absl::StatusOr<std::string> Hypervisor::ExpandCpuXml(const std::string& cpu_xml) {
+  return Call<std::string>(
+      "virConnectBaselineCPU", [cpu_xml](const HypervisorConnection& connection) {
+        connection.Count("virConnectBaselineCPU");
+        const char* texts[] = {cpu_xml.c_str()};
+        return TakeText(virConnectBaselineCPU(connection.get(), texts, 1,
+                                              VIR_CONNECT_BASELINE_CPU_EXPAND_FEATURES),
+                        "virConnectBaselineCPU");
+      });
+}
+
+absl::StatusOr<HostReading> Hypervisor::Host() { return Call<HostReading>("host", ReadHost); }
+
+absl::StatusOr<GuestList> Hypervisor::Guests() { return Call<GuestList>("guests", ReadGuests); }
+
+absl::StatusOr<DeviceList> Hypervisor::Devices() {
+  return Call<DeviceList>("devices", ReadDevices);
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,200 @@
+#include "tracker/hypervisor/observe.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/facts/disk.h"
+#include "tracker/facts/domain_xml.h"
+#include "tracker/facts/node_devices.h"
+#include "tracker/facts/numa.h"
+#include "tracker/hypervisor/host_memory.h"
+#include "tracker/hypervisor/storage.h"
+#include "tracker/hypervisor/uptime.h"
+#include "tracker/settings/cpu_policy.h"
+
+namespace berth::tracker {
+namespace {
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Skipped parts make the observation degraded, except what can never be read (a foreign image).
+void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
+  facts->warnings.push_back(absl::StrCat(what, ": ", why.message()));
+  facts->degraded = true;
+}
+
+}  // namespace
+
+Observer::Observer(const NodeConfiguration& configuration, Surroundings surroundings,
+                   Hypervisor* hypervisor, DeadlinePool* pool)
+    : configuration_(configuration),
+      surroundings_(std::move(surroundings)),
+      hypervisor_(hypervisor),
+      pool_(pool) {}
+
+absl::StatusOr<std::string> Observer::NodeName() {
+  if (name_) return *name_;
+  const absl::Status connected = hypervisor_->Connect();
+  if (!connected.ok()) return connected;
+  absl::StatusOr<std::string> name = hypervisor_->HostName();
+  if (name.ok()) name_ = *name;
+  return name;
+}
+
+absl::StatusOr<Facts> Observer::Observe(absl::Time now) {
+  const absl::StatusOr<std::string> name = NodeName();
+  if (!name.ok()) return name.status();
+  const absl::Status connected = hypervisor_->Connect();
+  if (!connected.ok()) return connected;
+  if (!lasting_ || lasting_->connection_number != hypervisor_->connection_number()) {
+    lasting_.reset();
+    absl::StatusOr<Lasting> lasting = ReadLasting();
+    if (!lasting.ok()) return lasting.status();
+    lasting_ = *std::move(lasting);
+  }
+  Facts facts = lasting_->facts;
+  facts.hypervisor_hostname = *name;
+  facts.host_address = surroundings_.host_address;
+  absl::Status status = ReadHost(*lasting_, &facts);
+  if (status.ok()) status = ReadGuests(&facts);
+  if (status.ok()) status = ReadDisk(&facts);
+  if (!status.ok()) return status;
+  ReadDevices(&facts);
+  ReadKernel(*lasting_, now, &facts);
+  return facts;
+}
+
+absl::Status Observer::ReadHost(const Lasting& lasting, Facts* facts) {
+  const absl::StatusOr<HostReading> host = hypervisor_->Host();
+  if (!host.ok()) return host.status();
+  const absl::StatusOr<GuestCpus> cpus =
+      SelectGuestCpus(configuration_, host->online, host->present);
+  if (!cpus.ok()) return cpus.status();
+  facts->vcpus = cpus->shared.Count();
+  facts->pcpus = cpus->dedicated.Count();
+  facts->memory_mib = configuration_.file_backed_memory_mib > 0
+                          ? configuration_.file_backed_memory_mib
+                          : host->memory_kib / 1024;
+  absl::StatusOr<std::optional<NumaTopology>> numa =
+      DescribeNuma(lasting.capabilities, *cpus, configuration_, facts->virt_type);
+  if (!numa.ok()) return numa.status();
+  facts->numa_topology = *std::move(numa);
+  return absl::OkStatus();
+}
+
+absl::Status Observer::ReadGuests(Facts* facts) {
+  absl::StatusOr<GuestList> list = hypervisor_->Guests();
+  if (!list.ok()) return list.status();
+  for (std::string& warning : list->warnings) {
+    facts->warnings.push_back(std::move(warning));
+    facts->degraded = true;
+  }
+  int64_t vcpus_used = 0;
+  for (const GuestReading& reading : list->guests) {
+    Guest guest;
+    guest.uuid = reading.uuid;
+    guest.name = reading.name;
+    guest.state = reading.state;
+    guest.vcpus = reading.vcpus;
+    guest.memory_mib = reading.memory_mib;
+    guest.memory_max_mib = reading.memory_max_mib;
+    const absl::StatusOr<GuestDefinition> definition = ParseGuestDefinition(reading.definition_xml);
+    if (definition.ok()) {
+      guest.memory_max_mib = std::max(guest.memory_max_mib, definition->memory_max_mib);
+      guest.vcpus_max = definition->vcpus_max;
+      ReadDisks(reading, definition->disks, &guest, facts);
+    } else if (!reading.definition_xml.empty()) {
+      Skip(absl::StrCat("guest ", guest.uuid), definition.status(), facts);
+    }
+    if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // T-78
+    facts->guests.push_back(std::move(guest));
+  }
+  facts->vcpus_used = vcpus_used;
+  return absl::OkStatus();
+}
+
+void Observer::ReadDisks(const GuestReading& reading, const std::vector<GuestDisk>& disks,
+                         Guest* guest, Facts* facts) {
+  for (const GuestDisk& disk : disks) {
+    std::optional<ImageReading> image;
+    if (disk.type == "file" && !disk.path.empty()) {
+      absl::StatusOr<ImageReading> read = pool_->Call<ImageReading>(
+          "image", [path = disk.path] { return ReadImage(path); }, surroundings_.timeout);
+      if (read.ok()) {
+        image = *read;
+      } else if (lasting_->shows_this_machine) {
+        facts->warnings.push_back(  // T-85: it contributes nothing
+            absl::StrCat("guest ", guest->uuid, " disk ", disk.target, ": ",
+                         read.status().message()));
+        facts->degraded |= absl::IsInternal(read.status());
+      }
+    }
+    std::optional<int64_t> capacity_bytes;
+    const auto told = reading.capacity_bytes_by_target.find(disk.target);
+    if (told != reading.capacity_bytes_by_target.end()) capacity_bytes = told->second;
+    guest->overcommitted_bytes += OvercommittedBytes(disk, image, {});
+    guest->local_disk_bytes += LocalDiskBytes(disk, image, capacity_bytes);
+  }
+}
+
+absl::Status Observer::ReadDisk(Facts* facts) {
+  std::string path = configuration_.instances_path;
+  if (path.empty()) path = absl::StrCat(surroundings_.state_path, "/instances");
+  const absl::StatusOr<StorageReading> storage = pool_->Call<StorageReading>(
+      "storage",
+      [configuration = configuration_, path, timeout = surroundings_.timeout] {
+        return ReadStorage(configuration, path, timeout);
+      },
+      surroundings_.timeout);
+  if (!storage.ok()) return storage.status();
+  int64_t overcommitted_bytes = 0;
+  for (const Guest& guest : facts->guests) overcommitted_bytes += guest.overcommitted_bytes;
+  facts->local_disk_gib = TruncatedGib(storage->total_bytes);
+  facts->local_disk_used_gib = TruncatedGib(storage->used_bytes);
+  facts->disk_available_least_gib = TruncatedGib(storage->free_bytes - overcommitted_bytes);
+  return absl::OkStatus();
+}
+
+void Observer::ReadDevices(Facts* facts) {
+  absl::StatusOr<DeviceList> list = hypervisor_->Devices();
+  if (!list.ok()) {
+    Skip("devices", list.status(), facts);  // T-96: an empty list and a warning
+    return;
+  }
+  PciDump dump = ParseNodeDevices(list->documents);
+  facts->pci_devices = std::move(dump.devices);
+  for (const std::vector<std::string>& told : {list->warnings, dump.skipped}) {
+    facts->warnings.insert(facts->warnings.end(), told.begin(), told.end());
+  }
+}
+
+void Observer::ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts) {
+  const std::string& proc = surroundings_.proc_path;
+  if (!lasting.shows_this_machine) {
+    facts->memory_used_mib = std::optional<int64_t>();
+  } else if (configuration_.file_backed_memory_mib > 0) {
+    int64_t used_mib = 0;
+    for (const Guest& guest : facts->guests) used_mib += guest.active() ? guest.memory_mib : 0;
+    facts->memory_used_mib = std::optional<int64_t>(used_mib);
+  } else {
+    const absl::StatusOr<int64_t> used = UsedMemoryMib(FileText(proc + "/meminfo"));
+    if (used.ok()) {
+      facts->memory_used_mib = std::optional<int64_t>(*used);
+    } else {
+      Skip("memory in use", used.status(), facts);
+    }
+  }
+  const absl::StatusOr<std::string> uptime = UptimeLine(
+      FileText(proc + "/uptime"), FileText(proc + "/loadavg"), now, absl::LocalTimeZone());
+  if (uptime.ok()) facts->uptime = *uptime;
+}
+
+}  // namespace berth::tracker

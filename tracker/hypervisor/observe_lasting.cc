@@ -1,0 +1,171 @@
+// The half of an observation that holds as long as a connection: versions, CPU, emulators.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/facts/cpu_info.h"
+#include "tracker/facts/domain_capabilities.h"
+#include "tracker/facts/version.h"
+#include "tracker/hypervisor/observe.h"
+
+namespace berth::tracker {
+namespace {
+
+// The configured kind, else kvm where the host's architecture has it, else what it offers first.
+std::string ChooseVirtType(const NodeConfiguration& configuration, const Capabilities& capabilities,
+                           const std::string& host_arch) {
+  if (!configuration.virt_type.empty()) return configuration.virt_type;
+  std::string first;
+  for (const GuestArch& guest : capabilities.guest_archs) {
+    if (CanonicalArch(guest.arch).value_or("") != host_arch && !host_arch.empty()) continue;
+    for (const std::string& type : guest.domain_types) {
+      if (type == "kvm") return type;
+      if (first.empty()) first = type;
+    }
+  }
+  return first;
+}
+
+bool Hyperthreading(const Capabilities& capabilities) {
+  for (const CapabilitiesCell& cell : capabilities.cells) {
+    for (const CellCpu& cpu : cell.cpus) {
+      if (cpu.siblings.Count() > 1) return true;
+    }
+  }
+  return false;
+}
+
+std::string DefaultModel(const std::string& arch) {
+  if (arch == "i686") return "qemu32";
+  if (arch == "ppc64le") return "POWER8";
+  if (arch == "aarch64") return "max";
+  return "qemu64";
+}
+
+}  // namespace
+
+absl::StatusOr<Observer::Lasting> Observer::ReadLasting() {
+  Lasting lasting;
+  lasting.connection_number = hypervisor_->connection_number();
+  // Capabilities first: some versions answer later questions wrongly otherwise (T-71).
+  const absl::StatusOr<std::string> xml = hypervisor_->CapabilitiesXml();
+  if (!xml.ok()) return xml.status();
+  absl::StatusOr<Capabilities> capabilities = ParseCapabilities(*xml);
+  if (!capabilities.ok()) return capabilities.status();
+  lasting.capabilities = *std::move(capabilities);
+  const absl::Status versions = ReadVersions(&lasting);
+  if (!versions.ok()) return versions;
+  const absl::Status cpu = ReadCpu(&lasting);
+  if (!cpu.ok()) return cpu;
+  ReadEmulators(&lasting);
+  for (const std::string& warning : hypervisor_->connect_warnings()) {
+    lasting.facts.warnings.push_back(warning);
+  }
+  return lasting;
+}
+
+absl::Status Observer::ReadVersions(Lasting* lasting) {
+  Facts& facts = lasting->facts;
+  const absl::StatusOr<std::string> type = hypervisor_->Type();
+  if (!type.ok()) return type.status();
+  const absl::StatusOr<int64_t> version = hypervisor_->Version();
+  if (!version.ok()) return version.status();
+  const absl::StatusOr<int64_t> library = hypervisor_->LibraryVersion();
+  if (!library.ok()) return library.status();
+  facts.hypervisor_type = *type;
+  facts.hypervisor_version = *version;
+  facts.library_version = *library;
+  lasting->shows_this_machine = *type != "TEST";
+  return *type == "QEMU" ? CheckVersions(*library, *version) : absl::OkStatus();
+}
+
+absl::Status Observer::ReadCpu(Lasting* lasting) {
+  Facts& facts = lasting->facts;
+  Capabilities& capabilities = lasting->capabilities;
+  facts.supported_instances = capabilities.supported_instances;
+  facts.host_arch = CanonicalArch(capabilities.cpu.arch.value_or("")).value_or("");
+  facts.virt_type = ChooseVirtType(configuration_, capabilities, facts.host_arch);
+  facts.hyperthreading = Hyperthreading(capabilities);
+  if (facts.host_arch != "aarch64") {
+    const absl::StatusOr<std::string> expanded = hypervisor_->ExpandCpuXml(capabilities.cpu_xml);
+    if (expanded.ok()) {
+      absl::StatusOr<std::set<std::string>> features = ParseCpuFeatures(*expanded);
+      if (!features.ok()) return features.status();
+      capabilities.cpu.features = *std::move(features);
+    } else if (absl::IsUnimplemented(expanded.status())) {
+      facts.warnings.push_back("the hypervisor does not spell out CPU features");  // T-91
+    } else if (lasting->shows_this_machine) {
+      return expanded.status();
+    }
+  }
+  facts.cpu_info = CpuInfoJson(capabilities.cpu, static_cast<int>(capabilities.cells.size()));
+  absl::StatusOr<std::optional<std::set<std::string>>> features = TraitFeatures(*lasting);
+  if (features.ok()) {
+    facts.cpu_features = *std::move(features);
+  } else if (!absl::IsUnimplemented(features.status())) {
+    facts.warnings.push_back(absl::StrCat("no CPU traits: ", features.status().message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::set<std::string>> Observer::ModelFeatures(const std::string& arch,
+                                                              const std::string& model) {
+  const absl::StatusOr<std::string> expanded = hypervisor_->ExpandCpuXml(
+      absl::StrCat("<cpu><arch>", arch, "</arch><model>", model, "</model></cpu>"));
+  if (!expanded.ok()) return expanded.status();
+  return ParseCpuFeatures(*expanded);
+}
+
+// By mode (T-215).
+absl::StatusOr<std::optional<std::set<std::string>>> Observer::TraitFeatures(
+    const Lasting& lasting) {
+  const Facts& facts = lasting.facts;
+  CpuMode mode = configuration_.cpu_mode;
+  if (mode == CpuMode::kUnset) {
+    if (facts.virt_type != "kvm" && facts.virt_type != "qemu") {
+      return std::optional<std::set<std::string>>();
+    }
+    mode = CpuMode::kHostModel;  // passing the host through shows the same features
+  }
+  std::set<std::string> features;
+  if (mode == CpuMode::kHostModel || mode == CpuMode::kHostPassthrough) {
+    features = lasting.capabilities.cpu.features;
+  } else {
+    std::vector<std::string> models = configuration_.cpu_models;
+    if (mode == CpuMode::kNone) models = {DefaultModel(facts.host_arch)};
+    if (models.empty() && facts.host_arch == "aarch64") models = {"max"};
+    for (const std::string& model : models) {
+      absl::StatusOr<std::set<std::string>> one = ModelFeatures(facts.host_arch, model);
+      if (!one.ok()) return one.status();
+      features.merge(*one);
+    }
+  }
+  if (mode != CpuMode::kNone) {
+    features.insert(configuration_.cpu_model_extra_flags.begin(),
+                    configuration_.cpu_model_extra_flags.end());
+  }
+  return std::optional<std::set<std::string>>(std::move(features));
+}
+
+void Observer::ReadEmulators(Lasting* lasting) {
+  std::vector<DomainCapabilities> offers;
+  for (const GuestArch& guest : lasting->capabilities.guest_archs) {
+    const std::string& wanted = lasting->facts.virt_type;
+    const std::vector<std::string>& types = guest.domain_types;
+    if (types.empty() || guest.emulator.empty()) continue;
+    const bool has_wanted = std::find(types.begin(), types.end(), wanted) != types.end();
+    // The default machine, and every name that stands for one: versioned types differ in nothing here.
+    std::vector<std::string> machines = guest.machine_aliases;
+    if (machines.empty()) machines = {""};
+    for (const std::string& machine : machines) {
+      const absl::StatusOr<std::string> xml = hypervisor_->DomainCapabilitiesXml(
+          guest.emulator, guest.arch, machine, has_wanted ? wanted : types[0]);
+      if (!xml.ok()) continue;  // that pair is skipped (T-93)
+      absl::StatusOr<DomainCapabilities> offer = ParseDomainCapabilities(*xml);
+      if (offer.ok()) offers.push_back(*std::move(offer));
+    }
+  }
+  lasting->facts.emulators = CombineOffers(offers, lasting->facts.host_arch);
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,86 @@
+#include "tracker/hypervisor/storage.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tracker/hypervisor/command.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr int kVolumeGroupAttempts = 3;
+constexpr size_t kHeaderBytes = 32;
+
+absl::Status FileError(const std::string& path, int error) {
+  const std::string text = absl::StrCat(path, ": ", std::strerror(error));
+  if (error == ENOENT || error == ENOTDIR || error == ESTALE) return absl::NotFoundError(text);
+  if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(text);
+  return absl::InternalError(text);
+}
+
+}  // namespace
+
+absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path) {
+  std::filesystem::path existing = path.empty() ? "/" : path;
+  struct statvfs stats = {};
+  while (statvfs(existing.c_str(), &stats) != 0) {
+    if (errno != ENOENT || existing == existing.parent_path()) return FileError(path, errno);
+    existing = existing.parent_path();
+  }
+  const auto unit = static_cast<int64_t>(stats.f_frsize);
+  StorageReading reading;
+  reading.total_bytes = unit * static_cast<int64_t>(stats.f_blocks);
+  reading.free_bytes = unit * static_cast<int64_t>(stats.f_bavail);  // what is left to guests
+  reading.used_bytes = unit * static_cast<int64_t>(stats.f_blocks - stats.f_bfree);
+  return reading;
+}
+
+absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuration,
+                                           const std::string& instances_path,
+                                           absl::Duration timeout) {
+  if (configuration.disk_backend == DiskBackend::kFile) return ReadFileSystem(instances_path);
+  if (configuration.disk_backend == DiskBackend::kRbd) {
+    const absl::StatusOr<std::string> output = RunCommand({"ceph", "df", "--format=json"}, timeout);
+    if (!output.ok()) return output.status();
+    return ParseCephUsage(*output, configuration.rbd_pool);
+  }
+  absl::Status failure;
+  for (int attempt = 0; attempt < kVolumeGroupAttempts; ++attempt) {
+    const absl::StatusOr<std::string> output =
+        RunCommand({"vgs", "--noheadings", "--nosuffix", "--units", "b", "--separator", "|", "-o",
+                    "vg_size,vg_free", configuration.volume_group},
+                   timeout / kVolumeGroupAttempts);
+    if (output.ok()) return ParseVolumeGroup(*output);
+    failure = output.status();
+  }
+  return failure;
+}
+
+absl::StatusOr<ImageReading> ReadImage(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return FileError(path, errno);
+  struct stat status = {};
+  char header[kHeaderBytes];
+  const bool read = fstat(file, &status) == 0;
+  const int error = errno;
+  const ssize_t size = read && S_ISREG(status.st_mode) ? pread(file, header, sizeof header, 0) : 0;
+  close(file);
+  if (!read) return FileError(path, error);
+  ImageReading image;
+  image.size_bytes = status.st_size;
+  image.allocated_bytes = int64_t{512} * status.st_blocks;
+  if (size > 0) {
+    image.virtual_bytes = Qcow2VirtualBytes(absl::string_view(header, static_cast<size_t>(size)));
+  }
+  return image;
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,276 @@
+#include "tracker/node/node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "tracker/audit/report.h"
+#include "tracker/audit/traits.h"
+#include "tracker/ground/check.h"
+
+namespace berth::tracker {
+namespace {
+
+// Whether two audits tell the same, allocations and their accounting apart.
+bool SameButAccounting(const Audit& a, const Audit& b) {
+  Report left = a.report;
+  left.accounting = b.report.accounting;
+  return Digest(left) == Digest(b.report);
+}
+
+// Passes may fail this often before somebody should look.
+constexpr int kIntervalsToOverdue = 3;
+
+KnownProvider* FindProvider(Records* records, const std::string& uuid) {
+  for (KnownProvider& provider : records->tree) {
+    if (provider.uuid == uuid) return &provider;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Node::Node(Options options, DeadlinePool* pool, HypervisorListener listener)
+    : options_(std::move(options)),
+      hypervisor_({options_.configuration.uri, options_.surroundings.timeout}, pool,
+                  std::move(listener)),
+      observer_(options_.configuration, options_.surroundings, &hypervisor_, pool),
+      name_(options_.configuration.name),
+      wanted_configuration_(std::make_shared<const NodeConfiguration>(options_.configuration)),
+      configuration_(wanted_configuration_) {}
+
+void Node::Configure(const NodeConfiguration& configuration) {
+  MutexLock lock(&mutex_);
+  wanted_configuration_ = std::make_shared<const NodeConfiguration>(configuration);
+}
+
+absl::Status Node::FindIdentity() {
+  if (identity()) return absl::OkStatus();
+  const absl::StatusOr<std::string> told = observer_.NodeName();
+  if (!told.ok()) return told.status();
+  const std::string& configured = options_.configuration.name;
+  const std::string name = configured.empty() ? *told : configured;
+  const absl::StatusOr<std::vector<std::string>> directories =
+      IdentityDirectories(options_.configuration_directories, options_.surroundings.state_path,
+                          name, options_.several_nodes);
+  if (!directories.ok()) return directories.status();
+  absl::StatusOr<NodeIdentity> identity = EnsureIdentity(*directories);
+  if (!identity.ok()) return identity.status();
+  MutexLock lock(&mutex_);
+  name_ = name;
+  identity_ = *std::move(identity);
+  return absl::OkStatus();
+}
+
+PassOutcome Node::Pass(MonotonicTime now) {
+  PassOutcome outcome;
+  outcome.started_at = absl::Now();
+  std::shared_ptr<const NodeConfiguration> configuration;
+  {
+    MutexLock lock(&mutex_);
+    configuration = wanted_configuration_;
+    if (!audited_at_) audited_at_ = now;
+  }
+  observer_.Configure(*configuration);
+  const absl::Status identified = FindIdentity();
+  absl::StatusOr<Facts> facts =
+      identified.ok() ? observer_.Observe(outcome.started_at) : absl::StatusOr<Facts>(identified);
+  MutexLock lock(&mutex_);
+  absl::Status error = facts.status();
+  if (facts.ok()) {
+    const std::shared_ptr<const Audit> before = audit_;
+    std::optional<Facts> kept = std::exchange(facts_, *std::move(facts));
+    std::swap(configuration_, configuration);
+    absl::StatusOr<std::shared_ptr<const Audit>> audit = AuditLocked(now, Cause::kPass);
+    error = audit.status();
+    if (audit.ok()) {
+      outcome.audit = *audit;
+      audited_at_ = now;
+      outcome.changed = before == nullptr || Digest(before->report) != Digest((*audit)->report);
+      outcome.result =
+          facts_->degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
+    } else {
+      facts_ = std::move(kept);  // the last good totals stay (T-68)
+      std::swap(configuration_, configuration);
+    }
+  }
+  if (!error.ok()) {
+    outcome.result = ResultOf(error);
+    outcome.error = error;
+  }
+  outcome.ended_at = absl::Now();
+  last_ = outcome;
+  return outcome;
+}
+
+absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
+  absl::StatusOr<Audit> audit = RunAudit(
+      {*facts_, records_ ? &*records_ : nullptr, *configuration_, identity_->uuid, name_, memory_,
+       findings_, now, absl::Now(), absl::ToChronoNanoseconds(options_.orphan_confirmation)});
+  if (!audit.ok()) return audit.status();
+  const std::shared_ptr<const Audit> before = audit_;
+  const bool drifted = DriftedLocked(*audit);
+  memory_ = audit->memory;
+  findings_ = audit->finding_memory;
+  audit_ = std::make_shared<const Audit>(*std::move(audit));
+  // A claim changes the account of its node. Placement, which took the claim, need not hear of it at
+  // once: that would double its writes.
+  const bool can_wait =
+      cause == Cause::kPush && before != nullptr && !drifted && SameButAccounting(*before, *audit_);
+  if (!can_wait) outbox_.Offer(audit_, cause == Cause::kPass, drifted);
+  NoteSettledLocked(now);
+  return audit_;
+}
+
+// Placement holds something else than it acknowledged: someone changed what the tracker answers for.
+bool Node::DriftedLocked(const Audit& audit) const {
+  if (!records_ || outbox_.acknowledged_digest().empty()) return false;
+  std::vector<WantedProvider> wanted = audit.report.providers;
+  for (WantedProvider& provider : wanted) {
+    for (const std::string& trait : unknown_traits_) provider.traits.erase(trait);
+  }
+  return Differs(wanted, records_->tree);
+}
+
+void Node::NoteSettledLocked(MonotonicTime now) {
+  if (outbox_.settled()) {
+    unsettled_since_.reset();
+  } else if (!unsettled_since_) {
+    unsettled_since_ = now;
+  }
+}
+
+bool Node::AuditOverdue(MonotonicTime now) const {
+  MutexLock lock(&mutex_);
+  return options_.pass_interval && audited_at_ &&
+         now - *audited_at_ > kIntervalsToOverdue * *options_.pass_interval;
+}
+
+std::optional<MonotonicTime> Node::confirm_at() const {
+  MutexLock lock(&mutex_);
+  return audit_ == nullptr ? std::nullopt : audit_->confirm_at;
+}
+
+Node::View Node::view() const {
+  View view;
+  view.uri = options_.configuration.uri;
+  view.connected = hypervisor_.connected();
+  MutexLock lock(&mutex_);
+  if (identity_) view.uuid = identity_->uuid;
+  view.name = name_;
+  view.last = last_;
+  view.audit = audit_;
+  view.records = records_;
+  view.standing = outbox_.standing();
+  view.sequence = outbox_.sequence();
+  view.acknowledged_sequence = outbox_.acknowledged_sequence();
+  view.settled = outbox_.settled();
+  view.unsettled_since = unsettled_since_;
+  view.reports_sent = outbox_.reports_sent();
+  view.reports_coalesced = outbox_.reports_coalesced();
+  view.reports_rejected = outbox_.reports_rejected();
+  return view;
+}
+
+std::optional<NodeIdentity> Node::identity() const {
+  MutexLock lock(&mutex_);
+  return identity_;
+}
+
+std::string Node::name() const {
+  MutexLock lock(&mutex_);
+  return name_;
+}
+
+absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& records) {
+  MutexLock lock(&mutex_);
+  BERTH_CHECK(identity_.has_value());
+  absl::StatusOr<IdentityCheck> check =
+      CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);
+  // Placement has accepted it once: it is not a fresh one any more.
+  if (check.ok()) identity_->created = false;
+  return check;
+}
+
+void Node::Welcome(Standing standing, int64_t last_sequence) {
+  MutexLock lock(&mutex_);
+  outbox_.Welcome(standing, last_sequence);
+}
+
+void Node::OrderSnapshot() {
+  MutexLock lock(&mutex_);
+  outbox_.OrderSnapshot();
+}
+
+void Node::Disconnect() {
+  MutexLock lock(&mutex_);
+  outbox_.Disconnect();
+}
+
+void Node::ChangeRecords(const std::function<void(Records*)>& change, MonotonicTime now) {
+  MutexLock lock(&mutex_);
+  const bool first = !records_.has_value();
+  if (first) records_.emplace();
+  change(&*records_);
+  if (facts_) AuditLocked(now, first ? Cause::kRecords : Cause::kPush).status().IgnoreError();
+}
+
+std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records) {
+  MutexLock lock(&mutex_);
+  // The first report waits for the records: without them no guest can be judged.
+  if (!records_) return std::nullopt;
+  std::optional<Outbox::Outgoing> report = outbox_.Next();
+  if (report) *records = records_;
+  return report;
+}
+
+void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
+                       const std::vector<std::string>& unknown_traits, MonotonicTime now) {
+  MutexLock lock(&mutex_);
+  const std::optional<Outbox::Outgoing> flight = outbox_.flight();
+  if (!outbox_.Acknowledge(sequence)) return;
+  unknown_traits_.insert(unknown_traits.begin(), unknown_traits.end());
+  if (!records_) records_.emplace();
+  for (const WantedProvider& wanted : flight->audit->report.providers) {
+    KnownProvider* known = FindProvider(&*records_, wanted.uuid);
+    if (known == nullptr) known = &records_->tree.emplace_back();
+    known->uuid = wanted.uuid;
+    known->name = wanted.name;
+    known->parent_uuid = wanted.parent_uuid;
+    known->inventories = wanted.inventories;
+    known->traits = EffectiveTraits(known->traits, wanted.traits);
+    for (const std::string& trait : unknown_traits_) known->traits.erase(trait);
+  }
+  for (const auto& [uuid, generation] : generations) {
+    KnownProvider* const known = FindProvider(&*records_, uuid);
+    if (known != nullptr) known->generation = generation;
+  }
+  NoteSettledLocked(now);
+}
+
+void Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
+                  MonotonicTime now) {
+  MutexLock lock(&mutex_);
+  if (!outbox_.Reject(sequence, again)) return;
+  if (!tree) return;
+  if (!records_) records_.emplace();
+  records_->tree = *std::move(tree);
+  if (facts_) AuditLocked(now, Cause::kRecords).status().IgnoreError();
+}
+
+std::string Node::acknowledged_digest() const {
+  MutexLock lock(&mutex_);
+  return outbox_.acknowledged_digest();
+}
+
+std::optional<LedgerRevision> Node::told_up_to() const {
+  MutexLock lock(&mutex_);
+  return records_ ? records_->told_up_to : std::nullopt;
+}
+
+void Node::WantAllRecords() {
+  MutexLock lock(&mutex_);
+  if (records_) records_->told_up_to.reset();
+}
+
+}  // namespace berth::tracker

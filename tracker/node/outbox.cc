@@ -1,0 +1,94 @@
+#include "tracker/node/outbox.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tracker/audit/report.h"
+
+namespace berth::tracker {
+
+void Outbox::Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair) {
+  std::string digest = Digest(audit->report);
+  const bool replaced = newest_ != nullptr && newest_digest_ != acknowledged_digest_ &&
+                        (!in_flight_ || in_flight_->digest != newest_digest_);
+  if (replaced && digest != newest_digest_) ++reports_coalesced_;
+  if (pass) tries_in_a_row_ = 0;
+  repair_wanted_ = repair;
+  newest_ = std::move(audit);
+  newest_digest_ = std::move(digest);
+}
+
+bool Outbox::settled() const {
+  return newest_ == nullptr || (newest_digest_ == acknowledged_digest_ && !snapshot_wanted_ &&
+                                !repair_wanted_ && !in_flight_);
+}
+
+bool Outbox::MaySend() const {
+  const bool open = standing_ == Standing::kKnown || standing_ == Standing::kSendAll;
+  return open && newest_ != nullptr && !in_flight_ && tries_in_a_row_ < kTriesInARowMax;
+}
+
+std::optional<Outbox::Outgoing> Outbox::Next() {
+  if (!MaySend()) return std::nullopt;
+  const bool news = newest_digest_ != acknowledged_digest_;
+  const bool asked = standing_ == Standing::kSendAll;
+  if (!news && !asked && !repair_wanted_) return std::nullopt;
+  Outgoing report;
+  report.sequence = ++sequence_;
+  report.snapshot = snapshot_wanted_ || asked || acknowledged_ == nullptr;
+  report.digest = newest_digest_;
+  report.audit = newest_;
+  if (!report.snapshot) report.base = acknowledged_;
+  if (repair_wanted_ && !news) ++tries_in_a_row_;
+  ++reports_sent_;
+  in_flight_ = report;
+  return report;
+}
+
+void Outbox::Welcome(Standing standing, int64_t last_sequence) {
+  in_flight_.reset();
+  standing_ = standing;
+  // A report whose fate is unknown may still be applied: its number is not used again.
+  sequence_ = std::max(sequence_, last_sequence);
+  // A delta follows only a report that placement has applied and this process had acknowledged.
+  snapshot_wanted_ = standing != Standing::kKnown || acknowledged_ == nullptr ||
+                     last_sequence != acknowledged_sequence_ || sequence_ != last_sequence;
+}
+
+void Outbox::OrderSnapshot() {
+  if (standing_ == Standing::kStandby || standing_ == Standing::kRefused) return;
+  standing_ = Standing::kSendAll;
+  snapshot_wanted_ = true;
+  // A delta that is on its way did not fit. Its number is not used again: its answer may still come.
+  if (in_flight_ && !in_flight_->snapshot) in_flight_.reset();
+}
+
+bool Outbox::Acknowledge(int64_t sequence) {
+  if (!in_flight_ || in_flight_->sequence != sequence) return false;
+  acknowledged_sequence_ = sequence;
+  acknowledged_ = in_flight_->audit;
+  acknowledged_digest_ = in_flight_->digest;
+  if (in_flight_->snapshot) {
+    snapshot_wanted_ = false;
+    if (standing_ == Standing::kSendAll) standing_ = Standing::kKnown;
+  }
+  repair_wanted_ = false;
+  in_flight_.reset();
+  return true;
+}
+
+bool Outbox::Reject(int64_t sequence, bool again) {
+  if (!in_flight_ || in_flight_->sequence != sequence) return false;
+  ++reports_rejected_;
+  tries_in_a_row_ = again ? tries_in_a_row_ + 1 : kTriesInARowMax;
+  sequence_ = sequence - 1;  // it was not applied: the next one takes its number
+  in_flight_.reset();
+  return true;
+}
+
+void Outbox::Disconnect() {
+  standing_ = Standing::kNone;
+  in_flight_.reset();
+}
+
+}  // namespace berth::tracker

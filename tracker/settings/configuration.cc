@@ -1,0 +1,170 @@
+#include "tracker/settings/configuration.h"
+
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace berth::tracker {
+namespace {
+
+absl::Status Invalid(const NodeConfiguration& node, absl::string_view why) {
+  const absl::string_view name = node.name.empty() ? node.uri : node.name;
+  return absl::InvalidArgumentError(absl::StrCat("hypervisor ", name, ": ", why));
+}
+
+absl::Status ValidateCpuSets(const NodeConfiguration& node, ConfigurationWarnings* warnings) {
+  if (node.cpu_dedicated_set && node.cpu_shared_set) {
+    const CpuSet both = node.cpu_dedicated_set->And(*node.cpu_shared_set);
+    if (!both.empty()) {
+      return Invalid(
+          node, absl::StrCat("cpu_dedicated_set and cpu_shared_set share CPUs ", both.ToString()));
+    }
+  }
+  if (node.reserved_host_cpus != 0 && (node.cpu_dedicated_set || node.cpu_shared_set)) {
+    return Invalid(node,
+                   "reserved_host_cpus cannot be combined with cpu_dedicated_set or "
+                   "cpu_shared_set: leave the CPUs out of the sets");
+  }
+  if (node.vcpu_pin_set && node.cpu_dedicated_set) {
+    return Invalid(node, "vcpu_pin_set cannot be combined with cpu_dedicated_set");
+  }
+  if (node.vcpu_pin_set && node.cpu_shared_set && warnings != nullptr) {
+    warnings->texts.push_back(
+        absl::StrCat("hypervisor ", node.name.empty() ? node.uri : node.name,
+                     ": vcpu_pin_set defines VCPU; cpu_shared_set only serves emulator threads"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateAmounts(const NodeConfiguration& node) {
+  if (node.reserved_host_cpus < 0 || node.reserved_host_memory_mib < 0 ||
+      node.reserved_host_disk_mib < 0) {
+    return Invalid(node, "a reserve is negative");
+  }
+  for (const std::optional<double>& ratio :
+       {node.cpu_allocation_ratio, node.ram_allocation_ratio, node.disk_allocation_ratio,
+        std::optional<double>(node.initial_cpu_allocation_ratio),
+        std::optional<double>(node.initial_ram_allocation_ratio),
+        std::optional<double>(node.initial_disk_allocation_ratio)}) {
+    if (ratio && !(*ratio >= 0)) return Invalid(node, "an allocation ratio is negative");
+  }
+  if (node.initial_cpu_allocation_ratio == 0 || node.initial_ram_allocation_ratio == 0 ||
+      node.initial_disk_allocation_ratio == 0) {
+    return Invalid(node, "an initial allocation ratio is zero");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateFileBackedMemory(const NodeConfiguration& node) {
+  if (node.file_backed_memory_mib < 0) return Invalid(node, "file_backed_memory is negative");
+  if (node.file_backed_memory_mib == 0) return absl::OkStatus();
+  if (!node.virt_type.empty() && node.virt_type != "kvm" && node.virt_type != "qemu") {
+    return Invalid(node, "file_backed_memory needs virt_type kvm or qemu");
+  }
+  const double ratio = node.ram_allocation_ratio.value_or(0) != 0
+                           ? *node.ram_allocation_ratio
+                           : node.initial_ram_allocation_ratio;
+  if (ratio != 1.0) return Invalid(node, "file_backed_memory needs ram_allocation_ratio 1.0");
+  if (node.reserved_host_memory_mib >= node.file_backed_memory_mib) {
+    return Invalid(node, "reserved_host_memory_mb is not below file_backed_memory");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateNode(const NodeConfiguration& node, ConfigurationWarnings* warnings) {
+  if (node.uri.empty()) return Invalid(node, "no URI");
+  for (const absl::Status& status :
+       {ValidateCpuSets(node, warnings), ValidateAmounts(node), ValidateFileBackedMemory(node)}) {
+    if (!status.ok()) return status;
+  }
+  if (node.disk_backend == DiskBackend::kLvm && node.volume_group.empty()) {
+    return Invalid(node, "images_type lvm needs images_volume_group");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Validate(const Configuration& configuration, ConfigurationWarnings* warnings) {
+  if (configuration.nodes.empty()) {
+    return absl::InvalidArgumentError("no hypervisor is configured");
+  }
+  std::set<std::string> names;
+  std::set<std::string> uris;
+  for (const NodeConfiguration& node : configuration.nodes) {
+    if (!node.name.empty() && !names.insert(node.name).second) {
+      return Invalid(node, "the name stands twice");
+    }
+    if (!uris.insert(node.uri).second) return Invalid(node, "the URI stands twice");
+  }
+  for (const NodeConfiguration& node : configuration.nodes) {
+    const absl::Status status = ValidateNode(node, warnings);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> TakeReloadable(const NodeConfiguration& read, NodeConfiguration* running) {
+  const NodeConfiguration before = std::exchange(*running, read);
+  std::vector<std::string> waiting;
+  const auto keep = [&](const char* name, auto NodeConfiguration::*field) {
+    if (before.*field != read.*field) waiting.emplace_back(name);
+    running->*field = before.*field;
+  };
+  keep("virt-type", &NodeConfiguration::virt_type);
+  keep("cpu-mode", &NodeConfiguration::cpu_mode);
+  keep("cpu-models", &NodeConfiguration::cpu_models);
+  keep("cpu-model-extra-flags", &NodeConfiguration::cpu_model_extra_flags);
+  keep("file-backed-memory", &NodeConfiguration::file_backed_memory_mib);
+  keep("images-type", &NodeConfiguration::disk_backend);
+  keep("instances-path", &NodeConfiguration::instances_path);
+  keep("images-volume-group", &NodeConfiguration::volume_group);
+  keep("images-rbd-pool", &NodeConfiguration::rbd_pool);
+  return waiting;
+}
+
+std::optional<absl::Duration> PassInterval(const Configuration& configuration) {
+  const int seconds = configuration.update_resources_interval_seconds;
+  if (seconds < 0) return std::nullopt;
+  return absl::Seconds(seconds == 0 ? 60 : seconds);
+}
+
+absl::StatusOr<ReservedPages> ParseReservedPages(absl::string_view text) {
+  ReservedPages pages;
+  std::set<absl::string_view> seen;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(part, absl::MaxSplits(':', 1));
+    const absl::string_view key = absl::StripAsciiWhitespace(field.first);
+    std::string value = absl::AsciiStrToUpper(absl::StripAsciiWhitespace(field.second));
+    int64_t factor = 1;
+    if (key == "size") {
+      absl::string_view digits = value;
+      absl::ConsumeSuffix(&digits, "B");
+      if (absl::ConsumeSuffix(&digits, "G")) factor = 1024 * 1024;
+      if (absl::ConsumeSuffix(&digits, "M")) factor = 1024;
+      absl::ConsumeSuffix(&digits, "K");
+      value = std::string(digits);
+    }
+    int64_t number = 0;
+    if (!absl::SimpleAtoi(value, &number) || number < 0 || number > (int64_t{1} << 40)) {
+      return absl::InvalidArgumentError(absl::StrCat("reserved_huge_pages '", text, "'"));
+    }
+    if (key == "node") pages.cell = static_cast<int>(number);
+    if (key == "size") pages.size_kib = number * factor;
+    if (key == "count") pages.count = number;
+    seen.insert(key);
+  }
+  if (seen != std::set<absl::string_view>{"node", "size", "count"} || pages.size_kib == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reserved_huge_pages '", text, "': want node:N,size:S,count:C"));
+  }
+  return pages;
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,195 @@
+#include "tracker/settings/identity.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tracker/ground/uuid.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr size_t kIdentityBytesMax = 40;  // T-15
+
+absl::Status Failed(absl::string_view what, absl::string_view path, int error) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("node identity: cannot ", what, " ", path, ": ", std::strerror(error)));
+}
+
+// Nothing when there is no such file.
+absl::StatusOr<std::optional<std::string>> ReadIdentityFile(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+    return Failed("open", path, errno);
+  }
+  char buffer[kIdentityBytesMax];
+  const ssize_t size = read(file, buffer, sizeof buffer);
+  const int error = errno;
+  close(file);
+  if (size < 0) return Failed("read", path, error);
+  const absl::string_view text(buffer, static_cast<size_t>(size));
+  std::optional<std::string> uuid = CanonicalUuid(absl::StripAsciiWhitespace(text));
+  if (!uuid) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("node identity: ", path, " does not hold a uuid"));
+  }
+  return uuid;
+}
+
+absl::Status SyncDirectory(const std::string& directory) {
+  const int handle = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (handle < 0) return Failed("open", directory, errno);
+  const bool synced = fsync(handle) == 0;
+  const int error = errno;
+  close(handle);
+  return synced ? absl::OkStatus() : Failed("sync", directory, error);
+}
+
+absl::Status WriteSynced(const std::string& path, const std::string& text) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0) return Failed("create", path, errno);
+  const ssize_t written = write(file, text.data(), text.size());
+  const bool whole = written == static_cast<ssize_t>(text.size()) && fsync(file) == 0;
+  const int error = errno;
+  close(file);
+  return whole ? absl::OkStatus() : Failed("write", path, error);
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
+    const std::vector<std::string>& directories) {
+  std::optional<NodeIdentity> found;
+  for (const std::string& directory : directories) {
+    const std::string path = absl::StrCat(directory, "/", kIdentityFileName);
+    const absl::StatusOr<std::optional<std::string>> uuid = ReadIdentityFile(path);
+    if (!uuid.ok()) return uuid.status();
+    if (!*uuid) continue;
+    if (!found) {
+      found = NodeIdentity{**uuid, path, false};
+    } else if (found->uuid != **uuid) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("node identity: ", found->path, " and ", path, " hold different uuids"));
+    }
+  }
+  return found;
+}
+
+absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid) {
+  const std::string path = absl::StrCat(directory, "/", kIdentityFileName);
+  const std::string temporary = absl::StrCat(path, ".", getpid(), ".", RandomUuid());
+  const absl::Status written = WriteSynced(temporary, absl::StrCat(uuid, "\n"));
+  if (!written.ok()) {
+    unlink(temporary.c_str());
+    return written;
+  }
+  // A link, unlike a rename, fails when the name is taken meanwhile.
+  const bool linked = link(temporary.c_str(), path.c_str()) == 0;
+  const int error = errno;
+  unlink(temporary.c_str());
+  if (!linked && error == EEXIST) {
+    return absl::AlreadyExistsError(absl::StrCat("node identity: ", path, " appeared meanwhile"));
+  }
+  if (!linked) return Failed("link", path, error);
+  return SyncDirectory(directory);
+}
+
+absl::StatusOr<NodeIdentity> EnsureIdentity(const std::vector<std::string>& directories) {
+  absl::StatusOr<std::optional<NodeIdentity>> found = FindIdentity(directories);
+  if (!found.ok()) return found.status();
+  if (*found) return **found;
+  const std::string& directory = directories.back();
+  std::error_code failure;
+  std::filesystem::create_directories(directory, failure);
+  if (failure) return Failed("create directory", directory, failure.value());
+  NodeIdentity identity{RandomUuid(), absl::StrCat(directory, "/", kIdentityFileName), true};
+  const absl::Status written = WriteIdentity(directory, identity.uuid);
+  if (!written.ok()) return written;
+  return identity;
+}
+
+absl::StatusOr<std::vector<std::string>> IdentityDirectories(
+    const std::vector<std::string>& configuration_directories, const std::string& state_path,
+    const std::string& node_name, bool several_nodes) {
+  if (!several_nodes) {
+    std::vector<std::string> directories = configuration_directories;
+    directories.push_back(state_path);
+    return directories;
+  }
+  if (node_name.empty() || node_name == "." || node_name == ".." ||
+      absl::StrContains(node_name, '/') || absl::StrContains(node_name, '\0')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("node name '", node_name, "' cannot name a directory"));
+  }
+  return std::vector<std::string>{absl::StrCat(state_path, "/nodes/", node_name)};
+}
+
+std::vector<std::string> FindRetired(const std::string& state_path,
+                                     const std::vector<std::string>& own, bool complete) {
+  std::vector<std::string> retired;
+  if (!complete) return retired;  // one that is not reached yet would look retired
+  std::vector<std::string> directories = {state_path};
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(state_path + "/nodes", ignored)) {
+    directories.push_back(entry.path().string());
+  }
+  for (const std::string& directory : directories) {
+    const absl::StatusOr<std::optional<NodeIdentity>> found = FindIdentity({directory});
+    if (!found.ok() || !*found) continue;
+    const std::string& uuid = (*found)->uuid;
+    if (std::find(own.begin(), own.end(), uuid) == own.end()) retired.push_back(uuid);
+  }
+  return retired;
+}
+
+absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::string_view name,
+                                            absl::string_view host, bool several_nodes,
+                                            const std::vector<NodeRecord>& records) {
+  IdentityCheck check;
+  const NodeRecord* by_uuid = nullptr;
+  for (const NodeRecord& record : records) {
+    if (record.uuid == identity.uuid) by_uuid = &record;
+  }
+  if (by_uuid != nullptr && by_uuid->name != name) {
+    return absl::FailedPreconditionError(absl::StrCat("possible rename: node ", identity.uuid,
+                                                      " is recorded as ", by_uuid->name,
+                                                      ", the hypervisor calls itself ", name));
+  }
+  if (by_uuid != nullptr && by_uuid->host != host) {
+    const std::string moved = absl::StrCat("node ", name, " is recorded under host ", by_uuid->host,
+                                           ", this is host ", host);
+    if (!several_nodes) return absl::FailedPreconditionError(moved);
+    check.warnings.push_back(moved);
+  }
+  for (const NodeRecord& record : records) {
+    if (record.uuid == identity.uuid || record.name != name) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("name conflict: node ", name, " is recorded as ", record.uuid, " under host ",
+                     record.host, ", its identity file ", identity.path, " says ", identity.uuid,
+                     identity.created ? " and was missing at this start (lost state)" : ""));
+  }
+  for (const NodeRecord& record : records) {
+    const bool lost = identity.created && by_uuid == nullptr;
+    if (!lost || several_nodes || record.host != host) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("lost state: host ", host, " has node ", record.uuid,
+                     " in placement, but no identity file was found"));
+  }
+  if (by_uuid == nullptr) {
+    check.warnings.push_back(
+        absl::StrCat("no record of node ", name, " yet; normal on the first start"));
+  }
+  return check;
+}
+
+}  // namespace berth::tracker

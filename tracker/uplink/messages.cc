@@ -1,0 +1,383 @@
+#include "tracker/uplink/messages.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/audit/report.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+
+google::protobuf::Timestamp WireTime(absl::Time time) {
+  return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
+}
+
+v1::PciDeviceType WireType(const std::string& type) {
+  if (type == "type-PF") return v1::PCI_DEVICE_TYPE_PHYSICAL_FUNCTION;
+  if (type == "type-VF") return v1::PCI_DEVICE_TYPE_VIRTUAL_FUNCTION;
+  if (type == "vdpa") return v1::PCI_DEVICE_TYPE_VDPA;
+  return v1::PCI_DEVICE_TYPE_PLAIN;
+}
+
+v1::PciDevice WireDevice(const PciDevice& device) {
+  v1::PciDevice wire;
+  wire.set_address(device.address);
+  wire.set_libvirt_name(device.dev_id);
+  wire.set_vendor_id(device.vendor_id);
+  wire.set_product_id(device.product_id);
+  wire.set_type(WireType(device.dev_type));
+  if (device.numa_node) wire.set_numa_cell(*device.numa_node);
+  wire.set_parent_address(device.parent_address.value_or(""));
+  wire.set_parent_interface(device.parent_interface.value_or(""));
+  std::vector<std::string> features = device.network_features;
+  std::sort(features.begin(), features.end());
+  for (const std::string& feature : features) wire.add_network_features(feature);
+  wire.set_card_serial_number(device.card_serial_number.value_or(""));
+  wire.set_mac_address(device.mac_address.value_or(device.pf_mac_address.value_or("")));
+  if (device.vf_number) wire.set_virtual_function_number(*device.vf_number);
+  return wire;
+}
+
+v1::NumaCell WireCell(const NumaCell& cell) {
+  v1::NumaCell wire;
+  wire.set_id(cell.id);
+  wire.set_memory_mib(cell.memory_mib);
+  for (const int cpu : cell.cpus.Cpus()) wire.add_shared_cpus(cpu);
+  for (const int cpu : cell.dedicated_cpus.Cpus()) wire.add_dedicated_cpus(cpu);
+  for (const CpuSet& threads : cell.siblings) {
+    v1::CpuSet* const set = wire.add_siblings();
+    for (const int cpu : threads.Cpus()) set->add_cpus(cpu);
+  }
+  for (const NumaPages& pages : cell.pages) {
+    v1::MemoryPages* const item = wire.add_pages();
+    item->set_size_kib(pages.size_kib);
+    item->set_total(pages.total);
+    item->set_reserved(pages.reserved);
+  }
+  if (cell.socket) wire.set_socket(*cell.socket);
+  return wire;
+}
+
+v1::GuestState WireState(GuestState state) {
+  switch (state) {
+    case GuestState::kNone:
+      return v1::GUEST_STATE_UNSPECIFIED;
+    case GuestState::kRunning:
+      return v1::GUEST_STATE_RUNNING;
+    case GuestState::kBlocked:
+      return v1::GUEST_STATE_BLOCKED;
+    case GuestState::kPaused:
+      return v1::GUEST_STATE_PAUSED;
+    case GuestState::kShuttingDown:
+      return v1::GUEST_STATE_SHUTTING_DOWN;
+    case GuestState::kShutOff:
+      return v1::GUEST_STATE_OFF;
+    case GuestState::kCrashed:
+      return v1::GUEST_STATE_CRASHED;
+    case GuestState::kSuspended:
+      return v1::GUEST_STATE_SUSPENDED;
+  }
+  return v1::GUEST_STATE_UNSPECIFIED;
+}
+
+v1::Amounts WireAmounts(const Amounts& amounts, int64_t pcpus = 0) {
+  v1::Amounts wire;
+  wire.set_vcpus(amounts.vcpus - pcpus);
+  wire.set_pcpus(pcpus);
+  wire.set_memory_mib(amounts.memory_mib);
+  wire.set_disk_gib(amounts.disk_mib / 1024);
+  return wire;
+}
+
+v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvider* known) {
+  v1::WantedProvider wire;
+  wire.set_uuid(provider.uuid);
+  wire.set_name(provider.name);
+  wire.set_parent_uuid(provider.parent_uuid);
+  if (known != nullptr) wire.set_base_generation(known->generation);
+  for (const auto& [name, inventory] : provider.inventories) {
+    v1::Inventory& item = (*wire.mutable_inventories())[name];
+    item.set_total(inventory.total);
+    item.set_reserved(inventory.reserved);
+    item.set_min_unit(inventory.min_unit);
+    item.set_max_unit(inventory.max_unit);
+    item.set_step_size(inventory.step_size);
+    item.set_allocation_ratio(inventory.allocation_ratio);
+  }
+  for (const auto& [trait, present] : provider.traits) {
+    if (present) {
+      wire.add_traits_present(trait);
+    } else {
+      wire.add_traits_absent(trait);
+    }
+  }
+  return wire;
+}
+
+const KnownProvider* FindKnown(const std::optional<Records>& records, const std::string& uuid) {
+  if (!records) return nullptr;
+  for (const KnownProvider& provider : records->tree) {
+    if (provider.uuid == uuid) return &provider;
+  }
+  return nullptr;
+}
+
+bool SameProvider(const WantedProvider& a, const WantedProvider& b) {
+  return a.uuid == b.uuid && a.name == b.name && a.parent_uuid == b.parent_uuid &&
+         a.inventories == b.inventories && a.traits == b.traits;
+}
+
+// Whether a delta has to tell this provider.
+bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
+             const std::optional<Records>& records) {
+  if (report.base == nullptr) return true;
+  for (const WantedProvider& before : report.base->report.providers) {
+    if (SameProvider(before, provider)) return !records || Differs({provider}, records->tree);
+  }
+  return true;
+}
+
+template <typename Message>
+bool SameMessage(const Message& a, const Message& b) {
+  return a.SerializeAsString() == b.SerializeAsString();
+}
+
+size_t NodeBytes(const v1::Report& report) {
+  return report.facts().ByteSizeLong() + report.account().ByteSizeLong() +
+         report.orphans().ByteSizeLong() + report.findings().ByteSizeLong() +
+         report.observation().ByteSizeLong();
+}
+
+// Leaves out the last of the longest lists until a report fits, and says how many.
+void FitNodeBytes(v1::Report* report) {
+  const auto trim = [report](auto* list, const char* what) {
+    int left_out = 0;
+    for (; list->size() > 0 && NodeBytes(*report) > kNodeBytesMax; ++left_out) list->RemoveLast();
+    if (left_out == 0) return;
+    v1::Finding* const finding = report->mutable_findings()->add_findings();
+    finding->set_kind(v1::FINDING_KIND_UNREADABLE);
+    finding->set_message(absl::StrCat(left_out, " ", what, " are left out of the report"));
+  };
+  trim(report->mutable_facts()->mutable_pci_devices(), "PCI devices");
+  trim(report->mutable_findings()->mutable_findings(), "findings");
+  trim(report->mutable_orphans()->mutable_orphans(), "orphans");
+}
+
+KnownProvider ReadProvider(const v1::Provider& wire) {
+  KnownProvider provider;
+  provider.uuid = wire.uuid();
+  provider.name = wire.name();
+  provider.parent_uuid = wire.parent_uuid();
+  provider.generation = wire.generation();
+  for (const auto& [name, item] : wire.inventories()) {
+    constexpr int64_t kUnitMax = 2147483647;
+    provider.inventories[name] = {item.total(),
+                                  item.reserved(),
+                                  item.has_min_unit() ? item.min_unit() : 1,
+                                  item.has_max_unit() ? item.max_unit() : kUnitMax,
+                                  item.has_step_size() ? item.step_size() : 1,
+                                  item.has_allocation_ratio() ? item.allocation_ratio() : 1.0};
+  }
+  provider.traits.insert(wire.traits().begin(), wire.traits().end());
+  return provider;
+}
+
+void ReadConsumer(const v1::Consumer& wire, Records* records) {
+  for (const v1::ProviderAllocation& held : wire.allocations()) {
+    KnownAllocation allocation;
+    allocation.provider_uuid = held.provider_uuid();
+    allocation.consumer_uuid = wire.uuid();
+    for (const auto& [name, amount] : held.resources()) allocation.amounts[name] = amount;
+    records->allocations.push_back(std::move(allocation));
+  }
+}
+
+}  // namespace
+
+v1::NodeFacts WireFacts(const Facts& facts) {
+  v1::NodeFacts wire;
+  wire.set_hypervisor_type(facts.hypervisor_type);
+  wire.set_hypervisor_version(facts.hypervisor_version);
+  wire.set_libvirt_version(facts.library_version);
+  wire.set_host_ip(facts.host_address);
+  wire.set_vcpus(static_cast<int32_t>(facts.vcpus.value_or(0)));
+  wire.set_pcpus(static_cast<int32_t>(facts.pcpus));
+  wire.set_memory_mib(facts.memory_mib.value_or(0));
+  wire.set_disk_gib(facts.local_disk_gib.value_or(0));
+  if (facts.disk_available_least_gib) {
+    wire.set_disk_available_least_gib(*facts.disk_available_least_gib);
+  }
+  wire.set_cpu_info_json(facts.cpu_info.value_or(""));
+  for (const SupportedInstance& kind : facts.supported_instances) {
+    v1::SupportedInstance* const item = wire.add_supported_instances();
+    item->set_architecture(kind.arch);
+    item->set_hypervisor_type(kind.hypervisor_type);
+    item->set_vm_mode(kind.vm_mode);
+  }
+  if (facts.numa_topology && *facts.numa_topology) {
+    for (const NumaCell& cell : (*facts.numa_topology)->cells) {
+      *wire.add_numa_cells() = WireCell(cell);
+    }
+  }
+  for (const PciDevice& device : facts.pci_devices) *wire.add_pci_devices() = WireDevice(device);
+  return wire;
+}
+
+v1::NodeObservation WireObservation(const Facts& facts, absl::Time at) {
+  v1::NodeObservation wire;
+  *wire.mutable_observed_at() = WireTime(at);
+  if (facts.vcpus_used) wire.set_vcpus_used(*facts.vcpus_used);
+  if (facts.memory_used_mib && *facts.memory_used_mib) {
+    wire.set_memory_used_mib(**facts.memory_used_mib);
+  }
+  if (facts.local_disk_used_gib) wire.set_disk_used_gib(*facts.local_disk_used_gib);
+  wire.set_uptime(facts.uptime);
+  return wire;
+}
+
+v1::NodeAccount WireAccount(const Accounting& accounting) {
+  v1::NodeAccount wire;
+  *wire.mutable_used() = WireAmounts(accounting.used(), accounting.pcpus_used);
+  wire.mutable_used()->set_disk_gib(accounting.used_disk_gib());
+  *wire.mutable_reserve() = WireAmounts(accounting.reserve);
+  *wire.mutable_orphans() = WireAmounts(accounting.orphans);
+  *wire.mutable_allocations() = WireAmounts(accounting.allocated, accounting.pcpus_used);
+  return wire;
+}
+
+v1::Orphan WireOrphan(const Orphan& orphan) {
+  v1::Orphan wire;
+  wire.set_uuid(orphan.uuid);
+  wire.set_name(orphan.name);
+  wire.set_vcpus(orphan.usage.vcpus);
+  wire.set_memory_mib(orphan.usage.memory_mib);
+  wire.set_disk_gib(orphan.disk_gib);
+  wire.set_state(WireState(orphan.state));
+  wire.set_withheld(orphan.withheld);
+  *wire.mutable_first_seen_at() = WireTime(orphan.first_seen_at);
+  return wire;
+}
+
+std::vector<v1::Finding> WireFindings(const std::vector<Finding>& findings) {
+  std::vector<v1::Finding> wire;
+  for (const Finding& finding : findings) {
+    const bool unreadable = finding.kind == Finding::Kind::kSkipped;
+    if (!unreadable && finding.kind != Finding::Kind::kClamped) continue;
+    v1::Finding& item = wire.emplace_back();
+    item.set_kind(unreadable ? v1::FINDING_KIND_UNREADABLE : v1::FINDING_KIND_CONFIGURATION);
+    item.set_subject(finding.subject);
+    item.set_message(finding.text);
+    *item.mutable_first_seen_at() = WireTime(finding.first_seen_at);
+  }
+  return wire;
+}
+
+v1::AuditSummary WireSummary(const PassOutcome& outcome) {
+  v1::AuditSummary wire;
+  switch (outcome.result) {
+    case PassOutcome::Result::kNone:
+      return wire;
+    case PassOutcome::Result::kComplete:
+      wire.set_result(v1::AUDIT_RESULT_COMPLETE);
+      break;
+    case PassOutcome::Result::kDegraded:
+      wire.set_result(v1::AUDIT_RESULT_DEGRADED);
+      break;
+    case PassOutcome::Result::kNotReady:
+      wire.set_result(v1::AUDIT_RESULT_NOT_READY);
+      break;
+    case PassOutcome::Result::kFailed:
+      wire.set_result(v1::AUDIT_RESULT_FAILED);
+      break;
+  }
+  *wire.mutable_started_at() = WireTime(outcome.started_at);
+  *wire.mutable_ended_at() = WireTime(outcome.ended_at);
+  wire.set_message(std::string(outcome.error.message()));
+  wire.set_changed(outcome.changed);
+  return wire;
+}
+
+v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Records>& records,
+                      const PassOutcome& outcome) {
+  const Report& told = report.audit->report;
+  v1::Report wire;
+  wire.set_node_uuid(told.node_uuid);
+  wire.set_node_name(told.node_name);
+  wire.set_sequence(report.sequence);
+  wire.set_kind(report.snapshot ? v1::REPORT_KIND_SNAPSHOT : v1::REPORT_KIND_DELTA);
+  wire.set_digest(report.digest);
+  *wire.mutable_facts() = WireFacts(told.facts);
+  *wire.mutable_account() = WireAccount(told.accounting);
+  *wire.mutable_observation() = WireObservation(told.facts, outcome.ended_at);
+  for (const Orphan& orphan : told.orphans)
+    *wire.mutable_orphans()->add_orphans() = WireOrphan(orphan);
+  wire.mutable_orphans();
+  wire.mutable_findings();
+  for (v1::Finding& finding : WireFindings(report.audit->findings)) {
+    *wire.mutable_findings()->add_findings() = std::move(finding);
+  }
+  FitNodeBytes(&wire);
+  if (report.base != nullptr) {
+    const Report& before = report.base->report;
+    if (SameMessage(WireFacts(before.facts), WireFacts(told.facts))) wire.clear_facts();
+    if (SameMessage(WireAccount(before.accounting), wire.account())) wire.clear_account();
+  }
+  *wire.mutable_audit() = WireSummary(outcome);
+  for (const WantedProvider& provider : told.providers) {
+    if (!Changed(provider, report, records)) continue;
+    *wire.add_providers() = WireProvider(provider, FindKnown(records, provider.uuid));
+  }
+  return wire;
+}
+
+std::vector<KnownProvider> ReadProviders(
+    const google::protobuf::RepeatedPtrField<v1::Provider>& providers) {
+  std::vector<KnownProvider> tree;
+  for (const v1::Provider& provider : providers) tree.push_back(ReadProvider(provider));
+  return tree;
+}
+
+void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records) {
+  // What a database that went back in time tells is no state to go on from.
+  const bool usable = revision.number() > 0 && !revision.recovery_required();
+  if (usable && (push.complete() || records->told_up_to)) {
+    records->told_up_to = LedgerRevision{revision.epoch(), revision.number()};
+  } else {
+    records->told_up_to.reset();
+  }
+  if (push.complete()) {
+    records->tree.clear();
+    records->allocations.clear();
+  }
+  std::set<std::string> providers(push.removed_provider_uuids().begin(),
+                                  push.removed_provider_uuids().end());
+  for (const v1::Provider& provider : push.providers()) providers.insert(provider.uuid());
+  std::erase_if(records->tree,
+                [&](const KnownProvider& one) { return providers.count(one.uuid) != 0; });
+  for (const v1::Provider& provider : push.providers()) {
+    records->tree.push_back(ReadProvider(provider));
+  }
+  std::set<std::string> consumers(push.removed_consumer_uuids().begin(),
+                                  push.removed_consumer_uuids().end());
+  for (const v1::Consumer& consumer : push.consumers()) consumers.insert(consumer.uuid());
+  std::erase_if(records->allocations, [&](const KnownAllocation& one) {
+    return consumers.count(one.consumer_uuid) != 0;
+  });
+  for (const v1::Consumer& consumer : push.consumers()) ReadConsumer(consumer, records);
+  for (const v1::Migration& migration : push.migrations()) {
+    for (KnownAllocation& allocation : records->allocations) {
+      if (allocation.consumer_uuid == migration.uuid()) {
+        allocation.instance_uuid = migration.instance_uuid();
+      }
+    }
+  }
+  if (push.has_service()) records->service_disabled = push.service().disabled();
+}
+
+}  // namespace berth::tracker

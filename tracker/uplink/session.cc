@@ -1,0 +1,393 @@
+#include "tracker/uplink/session.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tracker/uplink/messages.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+using google::protobuf::util::TimeUtil;
+
+constexpr size_t kHeardMax = 1024;  // beyond it the listener waits, and gRPC's flow control with it
+constexpr std::chrono::seconds kSendAgain{2};
+
+Standing ReadStanding(v1::NodeStanding standing) {
+  switch (standing) {
+    case v1::NODE_STANDING_KNOWN:
+      return Standing::kKnown;
+    case v1::NODE_STANDING_SEND_ALL:
+      return Standing::kSendAll;
+    case v1::NODE_STANDING_WAIT:
+      return Standing::kWait;
+    case v1::NODE_STANDING_STANDBY:
+      return Standing::kStandby;
+    default:
+      return Standing::kNone;
+  }
+}
+
+NodeRecord ReadRecord(const v1::RecordedNode& wire) {
+  return {wire.node_uuid(), wire.node_name(), wire.host()};
+}
+
+bool NotReady(const Node& node) {
+  return node.view().last.result == PassOutcome::Result::kNotReady;
+}
+
+}  // namespace
+
+UplinkSession::UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
+                             const UplinkCallbacks& callbacks,
+                             const std::shared_ptr<grpc::Channel>& channel, bool first)
+    : options_(options),
+      nodes_(nodes),
+      callbacks_(callbacks),
+      first_(first),
+      stub_(v1::ReportService::NewStub(channel)),
+      next_beat_(Clock::now() + options.heartbeat),
+      heartbeat_(options.heartbeat) {}
+
+void UplinkSession::Notify() {
+  MutexLock lock(&mutex_);
+  notified_ = true;
+  changed_.NotifyAll();
+}
+
+void UplinkSession::Stop() {
+  MutexLock lock(&mutex_);
+  stopping_ = true;
+  context_.TryCancel();
+  changed_.NotifyAll();
+}
+
+void UplinkSession::AuditDone(const std::string& order_id) {
+  MutexLock lock(&mutex_);
+  audits_done_.push_back(order_id);
+  notified_ = true;
+  changed_.NotifyAll();
+}
+
+void UplinkSession::Greet() {
+  MutexLock lock(&mutex_);
+  greet_again_ = true;
+  notified_ = true;
+  changed_.NotifyAll();
+}
+
+Node* UplinkSession::Find(const std::string& node_uuid) const {
+  for (Node* const node : nodes_) {
+    const std::optional<NodeIdentity> identity = node->identity();
+    if (identity && identity->uuid == node_uuid) return node;
+  }
+  return nullptr;
+}
+
+UplinkEnd UplinkSession::Run() {
+  stream_ = stub_->Session(&context_);
+  std::thread listener([this] { Listen(); });
+  const Clock::time_point patience = Clock::now() + options_.connect_patience;
+  bool speaking = SayHello();
+  while (speaking) {
+    Wait();
+    std::deque<Response> heard;
+    {
+      MutexLock lock(&mutex_);
+      heard.swap(heard_);
+      changed_.NotifyAll();
+      if ((ended_ && heard.empty()) || stopping_) break;
+      notified_ = false;
+      if (std::exchange(greet_again_, false)) greeted_.clear();
+    }
+    for (const Response& response : heard) Hear(response);
+    if (!heard.empty()) callbacks_.records_changed();
+    if (!welcomed()) {
+      speaking = Clock::now() < patience;
+      continue;
+    }
+    speaking = SayHello() && SayReadiness() && SayReports() && SayAudits() && SayBeat();
+  }
+  EndListening();
+  listener.join();
+  return Conclude(stream_->Finish());
+}
+
+UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
+  UplinkEnd end;
+  end.welcomed = welcomed();
+  std::string text = status.error_message();
+  if (status.error_code() == grpc::StatusCode::CANCELLED) text = "placement did not answer";
+  end.status = absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
+  // The reason stands in the ErrorInfo of the details, as plain text among its bytes.
+  const std::string& details = status.error_details();
+  end.fenced = status.error_code() == grpc::StatusCode::ABORTED &&
+               absl::StrContains(details, "TRACKER_FENCED");
+  end.deleted = absl::StrContains(details, "SERVICE_NOT_REGISTERED");
+  return end;
+}
+
+// A stream that has ended by itself keeps its own status: cancelling would cover it up.
+void UplinkSession::EndListening() {
+  MutexLock lock(&mutex_);
+  if (!ended_) context_.TryCancel();
+  stopping_ = true;
+  changed_.NotifyAll();
+}
+
+void UplinkSession::Listen() {
+  Response response;
+  while (stream_->Read(&response)) {
+    MutexLock lock(&mutex_);
+    while (heard_.size() >= kHeardMax && !stopping_) {
+      changed_.WaitUntil(&mutex_, Clock::now() + std::chrono::seconds(1));
+    }
+    heard_.push_back(std::move(response));
+    changed_.NotifyAll();
+  }
+  MutexLock lock(&mutex_);
+  ended_ = true;
+  changed_.NotifyAll();
+}
+
+void UplinkSession::Wait() {
+  Clock::time_point until = next_beat_;
+  if (!welcomed()) until = Clock::now() + std::chrono::milliseconds(100);
+  for (const auto& [node, when] : not_before_) until = std::min(until, when);
+  MutexLock lock(&mutex_);
+  while (heard_.empty() && !notified_ && !ended_ && !stopping_ && Clock::now() < until) {
+    changed_.WaitUntil(&mutex_, until);
+  }
+}
+
+bool UplinkSession::Say(const Request& request) { return stream_->Write(request); }
+
+// Names the nodes, again when one more has found its identity.
+bool UplinkSession::SayHello() {
+  std::set<std::string> known;
+  Request request;
+  v1::Hello* const hello = request.mutable_hello();
+  for (const Node* const node : nodes_) {
+    const std::optional<NodeIdentity> identity = node->identity();
+    if (!identity) continue;
+    known.insert(identity->uuid);
+    v1::NodeDigest* const digest = hello->add_nodes();
+    digest->set_node_uuid(identity->uuid);
+    digest->set_node_name(node->name());
+    digest->set_digest(node->acknowledged_digest());
+    const std::optional<LedgerRevision> told = node->told_up_to();
+    if (!told) continue;
+    digest->mutable_pushed_revision()->set_epoch(told->epoch);
+    digest->mutable_pushed_revision()->set_number(told->number);
+  }
+  const bool greeted = stream_ != nullptr && !greeted_.empty() && known == greeted_;
+  if (known.empty() || greeted) return true;
+  greeted_ = known;
+  hello->set_host(options_.host);
+  hello->set_binary(options_.binary);
+  hello->set_incarnation(options_.incarnation);
+  hello->set_machine_id(options_.machine_id);
+  hello->set_version(options_.version);
+  hello->set_address(options_.address);
+  for (const std::string& uuid : options_.retired_node_uuids) hello->add_retired_node_uuids(uuid);
+  *hello->mutable_started_at() =
+      TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(options_.started_at));
+  return Say(request);
+}
+
+bool UplinkSession::SayReports() {
+  const Clock::time_point now = Clock::now();
+  for (Node* const node : nodes_) {
+    const std::optional<NodeIdentity> identity = node->identity();
+    if (!identity || greeted_.count(identity->uuid) == 0) continue;
+    const auto waits = not_before_.find(identity->uuid);
+    if (waits != not_before_.end()) {
+      if (now < waits->second) continue;
+      not_before_.erase(waits);
+    }
+    std::optional<Records> records;
+    const std::optional<Outbox::Outgoing> report = node->NextReport(&records);
+    if (!report) continue;
+    Request request;
+    *request.mutable_report() = WireReport(*report, records, node->view().last);
+    if (!Say(request)) return false;
+  }
+  return true;
+}
+
+// A tracker none of whose hypervisors answers cannot do its work (T-104).
+bool UplinkSession::SayReadiness() {
+  const bool ready =
+      !std::all_of(nodes_.begin(), nodes_.end(), [](const Node* node) { return NotReady(*node); });
+  if (told_ready_ == ready) return true;
+  told_ready_ = ready;
+  Request request;
+  request.mutable_readiness()->set_ready(ready);
+  if (!ready) request.mutable_readiness()->set_reason("the hypervisor does not answer");
+  return Say(request);
+}
+
+bool UplinkSession::SayAudits() {
+  std::vector<std::string> done;
+  {
+    MutexLock lock(&mutex_);
+    done.swap(audits_done_);
+  }
+  for (const std::string& order_id : done) {
+    Request request;
+    request.mutable_audit_done()->set_order_id(order_id);
+    for (const Node* const node : nodes_) {
+      const Node::View view = node->view();
+      if (view.uuid.empty()) continue;
+      (*request.mutable_audit_done()->mutable_audits())[view.uuid] = WireSummary(view.last);
+    }
+    if (!Say(request)) return false;
+  }
+  return true;
+}
+
+bool UplinkSession::SayBeat() {
+  const Clock::time_point now = Clock::now();
+  if (now < next_beat_) return true;
+  next_beat_ = now + heartbeat_;
+  Request request;
+  v1::Heartbeat* const beat = request.mutable_heartbeat();
+  beat->set_count(++heartbeats_);
+  for (const Node* const node : nodes_) {
+    const Node::View view = node->view();
+    const bool overdue = node->AuditOverdue(now);
+    if (view.uuid.empty() && !overdue) continue;
+    v1::NodeBeat* const item = beat->add_nodes();
+    item->set_node_uuid(view.uuid);
+    *item->mutable_audit() = WireSummary(view.last);
+    item->set_audit_overdue(overdue);
+    if (view.unsettled_since) {
+      const auto lag = std::max(Clock::duration::zero(), now - *view.unsettled_since);
+      *item->mutable_placement_lag() = TimeUtil::NanosecondsToDuration(
+          std::chrono::duration_cast<std::chrono::nanoseconds>(lag).count());
+    }
+  }
+  return Say(request) && AskForStandby();
+}
+
+bool UplinkSession::AskForStandby() {
+  bool waiting = false;
+  for (const Node* const node : nodes_) {
+    const Node::View view = node->view();
+    if (view.standing != Standing::kStandby) continue;
+    waiting = true;
+    welcomed_nodes_.erase(view.uuid);
+  }
+  if (!waiting) return true;
+  greeted_.clear();
+  return SayHello();
+}
+
+void UplinkSession::Hear(const Response& response) {
+  if (response.has_welcome()) HearWelcome(response.welcome());
+  if (response.has_ack()) HearAck(response.ack());
+  if (response.has_reject()) HearReject(response.reject());
+  if (response.has_push()) HearPush(response);
+  if (response.has_snapshot_order()) {
+    Node* const node = Find(response.snapshot_order().node_uuid());
+    if (node != nullptr) node->OrderSnapshot();
+  }
+  if (response.has_audit_order()) {
+    callbacks_.audit_ordered(response.audit_order().order_id(), response.audit_order().node_uuid());
+  }
+}
+
+void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
+  const int64_t interval_ms = TimeUtil::DurationToMilliseconds(welcome.heartbeat_interval());
+  if (interval_ms > 0) heartbeat_ = std::chrono::milliseconds(interval_ms);
+  next_beat_ = std::min(next_beat_, Clock::now() + heartbeat_);
+  std::vector<NodeRecord> records;
+  for (const v1::RecordedNode& node : welcome.recorded_nodes()) records.push_back(ReadRecord(node));
+  const bool disabled = welcome.service().disabled();
+  service_disabled_ = disabled;
+  for (const v1::NodeWelcome& told : welcome.nodes()) {
+    // A second Hello names all nodes; what is going on with the first ones goes on.
+    if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
+    WelcomeNode(told, records);
+    Node* const node = Find(told.node_uuid());
+    if (node == nullptr) continue;
+    // A node that is recorded has its records pushed; a new one has none.
+    if (told.has_recorded() && !node->view().records) continue;
+    node->ChangeRecords([&](Records* own) { own->service_disabled = disabled; }, Clock::now());
+  }
+  welcomed_ = true;
+}
+
+void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records) {
+  Node* const node = Find(told.node_uuid());
+  if (node == nullptr) return;
+  if (told.has_recorded()) {
+    std::erase_if(records, [&](const NodeRecord& one) { return one.uuid == told.node_uuid(); });
+    records.push_back(ReadRecord(told.recorded()));
+  }
+  const absl::StatusOr<IdentityCheck> check = node->CheckRecords(records);
+  if (!check.ok()) {
+    node->Welcome(Standing::kRefused, told.last_sequence());
+    callbacks_.refused(node->name(), check.status(), first_);
+    return;
+  }
+  for (const std::string& warning : check->warnings) callbacks_.log(absl::OkStatus(), warning);
+  node->Welcome(ReadStanding(told.standing()), told.last_sequence());
+}
+
+void UplinkSession::HearAck(const v1::Ack& ack) {
+  Node* const node = Find(ack.node_uuid());
+  if (node == nullptr) return;
+  std::map<std::string, int64_t> generations;
+  for (const v1::ProviderGenerations& item : ack.generations()) {
+    generations[item.provider_uuid()] = item.generation();
+  }
+  node->Acknowledge(ack.sequence(), generations,
+                    {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
+  for (const std::string& warning : ack.warnings()) callbacks_.log(absl::OkStatus(), warning);
+}
+
+void UplinkSession::HearReject(const v1::Reject& reject) {
+  Node* const node = Find(reject.node_uuid());
+  if (node == nullptr) return;
+  const auto code = static_cast<absl::StatusCode>(reject.status().code());
+  const std::string details = reject.status().SerializeAsString();
+  const bool gap = absl::StrContains(details, "REPORT_GAP");
+  const bool conflict = code == absl::StatusCode::kAborted;
+  const bool later = code == absl::StatusCode::kUnavailable;
+  if (conflict) ++conflicts_;
+  if (later) not_before_[reject.node_uuid()] = Clock::now() + kSendAgain;
+  std::optional<std::vector<KnownProvider>> tree;
+  if (conflict) tree = ReadProviders(reject.providers());
+  node->Reject(reject.sequence(), conflict || later || gap, std::move(tree), Clock::now());
+  if (gap) node->OrderSnapshot();
+  if (conflict || later || gap) return;
+  callbacks_.log(absl::Status(code, reject.status().message()),
+                 absl::StrCat("placement refused the report of node ", node->name()));
+}
+
+void UplinkSession::HearPush(const Response& response) {
+  const v1::Push& push = response.push();
+  if (push.has_service()) service_disabled_ = push.service().disabled();
+  for (Node* const node : nodes_) {
+    const std::optional<NodeIdentity> identity = node->identity();
+    if (!identity) continue;
+    const bool meant = identity->uuid == push.node_uuid();
+    // What is said of the service concerns all its nodes.
+    if (!meant && !(push.has_service() && node->view().records)) continue;
+    node->ChangeRecords(
+        [&](Records* records) {
+          if (meant) ApplyPush(push, response.revision(), records);
+          records->service_disabled = service_disabled_;
+        },
+        Clock::now());
+  }
+}
+
+}  // namespace berth::tracker
