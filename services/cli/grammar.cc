@@ -11,9 +11,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "services/cli/command.h"
-#include "services/cli/failure.h"
-#include "services/version.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/process/version.h"
 
 namespace berth::cli {
 namespace {

@@ -3,8 +3,8 @@
 #define BERTH_SERVICES_CLI_GRAMMAR_H_
 
 #include "CLI/CLI.hpp"
-#include "services/cli/session.h"
-#include "services/cli/settings.h"
+#include "services/cli/session/session.h"
+#include "services/cli/session/settings.h"
 
 namespace berth::cli {
 

@@ -1,9 +1,9 @@
 // The `berth` command line.
 #include <iostream>
 
-#include "services/cli/connection.h"
 #include "services/cli/grammar.h"
-#include "services/cli/session.h"
+#include "services/cli/session/connection.h"
+#include "services/cli/session/session.h"
 
 int main(int argc, char** argv) {
   berth::cli::CatchInterrupts();

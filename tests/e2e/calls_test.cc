@@ -26,8 +26,8 @@
 #include "berth/placement/v1/usage.pb.h"
 #include "berth/placement/v1/watch.pb.h"
 #include "google/protobuf/descriptor.h"
-#include "services/cli/reflection.h"
-#include "services/cli/session.h"
+#include "services/cli/session/reflection.h"
+#include "services/cli/session/session.h"
 #include "tests/services/candidate_table.h"
 
 namespace berth::e2e {

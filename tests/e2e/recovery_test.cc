@@ -19,7 +19,7 @@
 #include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
-#include "services/kept_reply.h"
+#include "services/api/kept_reply.h"
 #include "tests/e2e/placement_server.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/restorable.h"

@@ -67,7 +67,7 @@ MUTANTS = [
         "        : MUTANT ? *touched.allocation_generation : touched.allocation_generation->Next();")]),
     # Readers are given a state that is kept for a third of a second.
     ("stale-cache", "through", [(
-        "services/call.cc",
+        "services/api/edge.cc",
         "  if (minimum == nullptr) return with_state(ledger_->Fresh());\n",
         """  if (minimum == nullptr && MUTANT) {
     static placement::Mutex mutex;
@@ -85,7 +85,7 @@ MUTANTS = [
   if (minimum == nullptr) return with_state(ledger_->Fresh());
 """)]),
     ("watch-drops-on-reconnect", "through", [(
-        "services/watch_hub.cc",
+        "services/watch/hub.cc",
         "watcher->Begin(*filter, revision, nullptr);",
         "watcher->Begin(*filter, {revision.epoch, revision.number + (MUTANT ? 1 : 0)}, nullptr);")]),
     # A database that went back in time is taken for one of which more rows have gone than were read.

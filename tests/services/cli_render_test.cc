@@ -5,11 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/text_format.h"
-#include "services/cli/bar.h"
-#include "services/cli/display_width.h"
-#include "services/cli/provider_tree.h"
-#include "services/cli/provider_view.h"
-#include "services/cli/table.h"
+#include "services/cli/text/bar.h"
+#include "services/cli/text/display_width.h"
+#include "services/cli/text/provider_tree.h"
+#include "services/cli/text/provider_view.h"
+#include "services/cli/text/table.h"
 #include "tests/services/cli_golden.h"
 
 namespace berth::cli {

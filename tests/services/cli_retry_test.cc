@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "services/cli/retry.h"
+#include "services/cli/session/retry.h"
 
 namespace berth::cli {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/text_format.h"
-#include "services/cli/candidate_view.h"
-#include "services/cli/explain_view.h"
-#include "services/cli/node_view.h"
-#include "services/cli/query_options.h"
-#include "services/cli/usage_view.h"
-#include "services/cli/watch_view.h"
+#include "services/cli/commands/query_options.h"
+#include "services/cli/text/candidate_view.h"
+#include "services/cli/text/explain_view.h"
+#include "services/cli/text/node_view.h"
+#include "services/cli/text/usage_view.h"
+#include "services/cli/text/watch_view.h"
 #include "tests/services/cli_golden.h"
 
 namespace berth::cli {

@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "absl/strings/match.h"
-#include "services/cli/amounts.h"
-#include "services/cli/failure.h"
 #include "services/cli/grammar.h"
-#include "services/cli/provider_names.h"
-#include "services/cli/settings.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/session/settings.h"
+#include "services/cli/text/amounts.h"
 
 namespace berth::cli {
 namespace {

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "services/cli/failure.h"
-#include "services/cli/progress.h"
-#include "services/cli/revision_text.h"
-#include "services/cli/transfer_file.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/transfer_file.h"
+#include "services/cli/text/progress.h"
+#include "services/cli/text/revision_text.h"
 
 namespace berth::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Where settings come from, and which source wins.
-#include "services/config.h"
+#include "services/process/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "services/placement_options.h"
+#include "services/placement/options.h"
 
 namespace berth::services {
 namespace {

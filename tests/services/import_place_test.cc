@@ -1,5 +1,5 @@
 // The place for imports by itself, and under a real server whose callers are slow.
-#include "services/import_place.h"
+#include "services/api/import_place.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
@@ -10,9 +10,9 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.grpc.pb.h"
 #include "placement/values/refusal.h"
-#include "services/call.h"
-#include "services/placement_services.h"
-#include "services/server.h"
+#include "services/api/edge.h"
+#include "services/api/services.h"
+#include "services/process/server.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

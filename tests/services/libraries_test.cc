@@ -1,5 +1,5 @@
 // What a process sets for the libraries that serve it, and what it leaves to the operator.
-#include "services/libraries.h"
+#include "services/process/libraries.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Who is alive, and whose turn it is to send a snapshot.
-#include "services/liveness.h"
+#include "services/report/liveness.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/snapshot_slots.h"
-#include "services/wire_report.h"
+#include "services/report/messages.h"
+#include "services/report/snapshot_slots.h"
 
 namespace berth::services {
 namespace {

@@ -1,5 +1,5 @@
 // What log lines look like.
-#include "services/log.h"
+#include "services/process/log.h"
 
 #include <gtest/gtest.h>
 

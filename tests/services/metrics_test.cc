@@ -1,5 +1,5 @@
 // What Prometheus reads, over a real socket.
-#include "services/metrics.h"
+#include "services/process/metrics.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

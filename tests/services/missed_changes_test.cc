@@ -1,5 +1,5 @@
 // What a tracker is told that comes back.
-#include "services/missed_changes.h"
+#include "services/report/missed_changes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The server by itself, over real sockets: listeners, health, reflection, the graceful stop.
-#include "services/server.h"
+#include "services/process/server.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>

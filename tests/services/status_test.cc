@@ -1,5 +1,5 @@
 // The table from placement's refusals to the wire.
-#include "services/status.h"
+#include "services/process/status.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <future>
 
-#include "services/loops.h"
-#include "services/workers.h"
+#include "services/process/loops.h"
+#include "services/process/workers.h"
 
 namespace berth::services {
 namespace {

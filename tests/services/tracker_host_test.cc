@@ -1,6 +1,4 @@
 // The tracker's nodes with their loops, its stream and its own service, over libvirt's test driver.
-#include "services/tracker_host.h"
-
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
@@ -12,10 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
-#include "services/log.h"
-#include "services/server.h"
-#include "services/tracker_reload.h"
-#include "services/tracker_service.h"
+#include "services/process/log.h"
+#include "services/process/server.h"
+#include "services/tracker/host.h"
+#include "services/tracker/reload.h"
+#include "services/tracker/service.h"
 #include "tests/tracker/fake_placement.h"
 #include "tests/tracker/test_data.h"
 #include "tracker/ground/uuid.h"

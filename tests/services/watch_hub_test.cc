@@ -1,11 +1,10 @@
 // The hub over a real ledger, with watchers that read when the test says so.
-#include "services/watch_hub.h"
-
 #include <future>
 
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
+#include "services/watch/hub.h"
 #include "tests/placement/ledger_runner.h"
 #include "tests/placement/private_cluster.h"
 

@@ -1,10 +1,9 @@
 // A snapshot of a large fleet: every message can be sent, and together they are the state.
-#include "services/watch_snapshot.h"
-
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "services/watch/snapshot.h"
 
 namespace berth::services {
 namespace {

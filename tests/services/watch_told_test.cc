@@ -8,8 +8,8 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "gtest/gtest.h"
 #include "placement/log/feed.h"
-#include "services/watch_snapshot.h"
-#include "services/wire_watch.h"
+#include "services/watch/messages.h"
+#include "services/watch/snapshot.h"
 #include "tests/placement/random_commands.h"
 #include "tests/placement/seed.h"
 

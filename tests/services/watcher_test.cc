@@ -1,4 +1,4 @@
-#include "services/watcher.h"
+#include "services/watch/watcher.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"

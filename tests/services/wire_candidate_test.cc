@@ -1,6 +1,4 @@
 // Answers that are written as bytes are what their messages would be.
-#include "services/wire_candidate.h"
-
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
@@ -14,9 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/search/search.h"
-#include "services/candidate_table_writer.h"
-#include "services/candidate_writer.h"
-#include "services/wire_writer.h"
+#include "services/wire/bytes.h"
+#include "services/wire/candidate.h"
+#include "services/wire/candidate_table_writer.h"
+#include "services/wire/candidate_writer.h"
 #include "tests/placement/world.h"
 #include "tests/services/candidate_table.h"
 

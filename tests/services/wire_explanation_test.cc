@@ -1,7 +1,7 @@
 // Explanations that must not be long.
-#include "services/wire_explanation.h"
-
 #include <gtest/gtest.h>
+
+#include "services/wire/explanation.h"
 
 namespace berth::services {
 namespace {

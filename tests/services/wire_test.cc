@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "services/digest.h"
-#include "services/page.h"
-#include "services/wire_allocation.h"
-#include "services/wire_candidate.h"
-#include "services/wire_catalog.h"
-#include "services/wire_inventory.h"
-#include "services/wire_provider.h"
-#include "services/wire_report.h"
-#include "services/wire_reshape.h"
+#include "services/api/page.h"
+#include "services/process/digest.h"
+#include "services/report/messages.h"
+#include "services/wire/allocation.h"
+#include "services/wire/candidate.h"
+#include "services/wire/catalog.h"
+#include "services/wire/inventory.h"
+#include "services/wire/provider.h"
+#include "services/wire/reshape.h"
 
 namespace berth::services {
 namespace {

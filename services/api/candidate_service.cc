@@ -1,0 +1,248 @@
+#include <optional>
+
+#include "berth/placement/v1/candidate.grpc.pb.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "placement/claims/search.h"
+#include "placement/explain/explain.h"
+#include "placement/explain/headroom.h"
+#include "services/api/edge.h"
+#include "services/api/services.h"
+#include "services/process/status.h"
+#include "services/wire/candidate.h"
+#include "services/wire/candidate_table_writer.h"
+#include "services/wire/candidate_writer.h"
+#include "services/wire/claim.h"
+#include "services/wire/explanation.h"
+
+namespace berth::services {
+namespace {
+
+using placement::State;
+
+// What requests ask for where they do not say, and at most.
+constexpr int kNearMisses = 10;
+constexpr int kNearMissesMax = 100;
+constexpr int kRoots = 100;
+constexpr int kRootsMax = 1000;
+// Of an explanation that goes with an error.
+constexpr size_t kExplanationBytesMax = 3072;
+// An answer takes room at once for as many candidates as are asked for, but no more than so many;
+// and for so many where no limit is given.
+constexpr int64_t kExpectedMax = 1000;
+constexpr int64_t kExpectedWithoutLimit = 100;
+// What gRPC's own thread tries, for one group: enough to find as many candidates on hosts of one
+// provider. Steps of groups that have to do with each other take far longer.
+constexpr int kLimitAtOnce = 100;
+constexpr int kTableLimitAtOnce = 1000;  // written much faster
+constexpr int64_t kStepsAtOnce = 1000;
+constexpr int64_t kTableStepsAtOnce = 10'000;
+
+absl::StatusOr<int> LimitOf(const char* field, int asked, int otherwise, int most) {
+  if (asked < 0) return InvalidField(field, "must not be negative");
+  return asked == 0 ? otherwise : std::min(asked, most);
+}
+
+using Service = pb::CandidateService::WithRawCallbackMethod_FindCandidates<
+    pb::CandidateService::CallbackService>;
+
+class CandidateService final : public Service {
+ public:
+  CandidateService(Edge* edge, const placement::SearchBudget& budget)
+      : edge_(edge), budget_(budget) {}
+
+  // The reply is written as bytes: as messages it would cost more than the search.
+  Reactor* FindCandidates(Context* context, const grpc::ByteBuffer* bytes,
+                          grpc::ByteBuffer* reply) override {
+    const absl::Time begun = absl::Now();
+    const auto request = std::make_shared<pb::FindCandidatesRequest>();
+    grpc::ByteBuffer copy = *bytes;  // of references
+    if (!grpc::SerializationTraits<pb::FindCandidatesRequest>::Deserialize(&copy, request.get())
+             .ok()) {
+      const auto unreadable = absl::InternalError("the request is not a FindCandidatesRequest");
+      return edge_->EndAtOnce(context, *request, begun, unreadable);
+    }
+    if (const std::optional<absl::Status> found = FindAtOnce(*request, reply)) {
+      return edge_->EndAtOnce(context, *request, begun, *found);
+    }
+    UnaryCall* const call = edge_->Begin(context, request.get());
+    edge_->WithState(call, *request,
+                     request->has_minimum_revision() ? &request->minimum_revision() : nullptr,
+                     Cost::kHeavy, [this, request, reply](const State& state) {
+                       return Find(state, *request, budget_, reply).status();
+                     });
+    return call;
+  }
+  Reactor* Explain(Context* context, const pb::ExplainRequest* request,
+                   pb::ExplainResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy,
+                       [this](const State& state, const pb::ExplainRequest& asked,
+                              pb::ExplainResponse* answer) { return Say(state, asked, answer); });
+  }
+  Reactor* GetCapacity(Context* context, const pb::GetCapacityRequest* request,
+                       pb::GetCapacityResponse* response) override {
+    return edge_->Read(
+        context, request, response, Cost::kHeavy,
+        [this](const State& state, const pb::GetCapacityRequest& asked,
+               pb::GetCapacityResponse* answer) { return Count(state, asked, answer); });
+  }
+
+  Reactor* Claim(Context* context, const pb::ClaimRequest* request,
+                 pb::ClaimResponse* response) override {
+    return SearchAndWrite(context, request, response, ClaimCommand, FillClaim);
+  }
+  Reactor* ClaimMany(Context* context, const pb::ClaimManyRequest* request,
+                     pb::ClaimManyResponse* response) override {
+    return SearchAndWrite(context, request, response, ClaimManyCommand, FillClaimMany);
+  }
+
+ private:
+  absl::Status Say(const State& state, const pb::ExplainRequest& request,
+                   pb::ExplainResponse* response) const {
+    if (!request.has_query()) return InvalidField("query", "is required");
+    const auto limit =
+        LimitOf("near_miss_limit", request.near_miss_limit(), kNearMisses, kNearMissesMax);
+    BERTH_RETURN_IF_ERROR(limit.status());
+    const auto wanted = CandidateQueryOf("query", request.query());
+    BERTH_RETURN_IF_ERROR(wanted.status());
+    const auto said = placement::Explain(state, *wanted, *limit, budget_);
+    BERTH_RETURN_IF_ERROR(said.status());
+    SetExplanation(*said, response->mutable_explanation());
+    return absl::OkStatus();
+  }
+
+  absl::Status Count(const State& state, const pb::GetCapacityRequest& request,
+                     pb::GetCapacityResponse* response) const {
+    if (!request.has_query()) return InvalidField("query", "is required");
+    const auto limit = LimitOf("root_limit", request.root_limit(), kRoots, kRootsMax);
+    BERTH_RETURN_IF_ERROR(limit.status());
+    const auto wanted = CandidateQueryOf("query", request.query());
+    BERTH_RETURN_IF_ERROR(wanted.status());
+    const auto room = placement::CountRoom(state, *wanted, *limit, budget_);
+    BERTH_RETURN_IF_ERROR(room.status());
+    SetRoom(state, *room, response);
+    return absl::OkStatus();
+  }
+
+  // A write whose places a worker looks for first; what becomes of them is the ledger's to say.
+  template <typename Request, typename Response>
+  Reactor* SearchAndWrite(Context* context, const Request* request, Response* response,
+                          absl::StatusOr<placement::CommandBody> (*convert)(const Request&),
+                          void (*fill)(const WriteAnswer&, Response*)) {
+    UnaryCall* const call = edge_->Begin(context, request);
+    auto made = edge_->CommandFor(*request, [&] { return convert(*request); });
+    if (!made.ok()) {
+      call->End(made.status());
+      return call;
+    }
+    auto command = std::make_shared<placement::Command>(*std::move(made));
+    edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
+      // What nobody waits for any more the ledger refuses by itself.
+      if (call->Listens().ok()) {
+        auto& claims = std::get<placement::PlaceClaims>(command->body);
+        const placement::StatePtr state = edge_->ledger()->Newest();
+        const absl::Status status = placement::FindChoices(*state, budget_, &claims);
+        if (!status.ok()) return call->End(status);
+      }
+      edge_->Submit(
+          std::move(*command), call,
+          [response, fill](const WriteAnswer& answer) {
+            SetRevision(answer.decision.revision, response->mutable_revision());
+            fill(answer, response);
+          },
+          [this, call, request, convert](const absl::Status& refused) {
+            return ExplainRefusal(call, refused, convert(*request));
+          });
+    });
+    return call;
+  }
+
+  // Ends `call` from a worker, with the reasons why nothing fits; false where nobody has the time,
+  // or the refusal is another one. An explanation knows only the query: what several claims leave
+  // to each other, or one that replaces what its consumer holds, is more than that.
+  bool ExplainRefusal(UnaryCall* call, const absl::Status& refused,
+                      const absl::StatusOr<placement::CommandBody>& body) const {
+    const auto refusal = placement::RefusalOf(refused);
+    if (!body.ok() || !refusal || refusal->reason != "NO_CANDIDATE") return false;
+    const auto& members = std::get<placement::PlaceClaims>(*body).members;
+    if (members.size() != 1 || members[0].expected_generation) return false;
+    return edge_->workers()->Submit([this, call, refused, query = members[0].query] {
+      if (!call->Listens().ok()) return call->End(refused);
+      const placement::StatePtr state = edge_->ledger()->Newest();
+      const auto said = placement::Explain(*state, query, kNearMisses, budget_);
+      if (!said.ok()) return call->End(refused);
+      pb::Explanation explanation;
+      SetExplanation(*said, &explanation);
+      FitExplanation(kExplanationBytesMax, &explanation);
+      call->End(WithDetail(refused, explanation));
+    });
+  }
+
+  // Finds on gRPC's own thread what takes no longer than to wake a worker; nothing where a worker has
+  // to.
+  std::optional<absl::Status> FindAtOnce(const pb::FindCandidatesRequest& request,
+                                         grpc::ByteBuffer* reply) const {
+    const bool table = request.form() == pb::CANDIDATE_FORM_TABLE;
+    const int limit_max = table ? kTableLimitAtOnce : kLimitAtOnce;
+    if (request.has_minimum_revision() || !request.has_limit() || request.limit() > limit_max ||
+        request.has_order() || request.query().groups_size() != 1 ||
+        !request.query().groups(0).max_providers().empty() || !CheckText(request).ok()) {
+      return std::nullopt;
+    }
+    const auto state = edge_->ledger()->Fresh();
+    if (!state.ok()) return std::nullopt;
+    placement::SearchBudget brief = budget_;
+    brief.steps_max = std::min(brief.steps_max, table ? kTableStepsAtOnce : kStepsAtOnce);
+    const auto truncated = Find(**state, request, brief, reply);
+    const bool is_cut = truncated.ok() ? *truncated : absl::IsDeadlineExceeded(truncated.status());
+    if (is_cut) return std::nullopt;
+    return truncated.status();
+  }
+
+  // Whether the candidates in `reply` are not all.
+  absl::StatusOr<bool> Find(const State& state, const pb::FindCandidatesRequest& request,
+                            const placement::SearchBudget& budget, grpc::ByteBuffer* reply) const {
+    const auto wanted = CandidateRequestOf(request);
+    BERTH_RETURN_IF_ERROR(wanted.status());
+    switch (request.form()) {
+      case pb::CANDIDATE_FORM_UNSPECIFIED:
+        return Write<CandidateWriter>(state, request, *wanted, budget, reply);
+      case pb::CANDIDATE_FORM_TABLE:
+        return Write<CandidateTableWriter>(state, request, *wanted, budget, reply);
+      default:
+        return InvalidField("form", "is none that there is");
+    }
+  }
+
+  template <typename Writer>
+  static absl::StatusOr<bool> Write(const State& state, const pb::FindCandidatesRequest& request,
+                                    const placement::CandidateRequest& wanted,
+                                    const placement::SearchBudget& budget,
+                                    grpc::ByteBuffer* reply) {
+    Writer writer(
+        state, std::clamp<int64_t>(wanted.limit.value_or(kExpectedWithoutLimit), 1, kExpectedMax));
+    const auto end = placement::ForEachCandidate(
+        state, wanted, budget,
+        [&writer](const placement::Candidate& candidate) { writer.Add(candidate); });
+    BERTH_RETURN_IF_ERROR(end.status());
+    WireBytes written = writer.End(*end, !request.omit_summaries(), wanted.order.seed);
+    const size_t size = written.size;
+    // gRPC sends the very bytes, and frees them.
+    const grpc::Slice slice(written.data.release(), size,
+                            [](void* data) { delete[] static_cast<char*>(data); });
+    *reply = grpc::ByteBuffer(&slice, 1);
+    return end->truncated;
+  }
+
+  Edge* const edge_;
+  const placement::SearchBudget budget_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
+                                                    const placement::SearchBudget& budget) {
+  return std::make_unique<CandidateService>(edge, budget);
+}
+
+}  // namespace berth::services

@@ -1,0 +1,122 @@
+#include "berth/placement/v1/consumer.grpc.pb.h"
+#include "placement/reads/consumer_query.h"
+#include "services/api/edge.h"
+#include "services/api/page.h"
+#include "services/api/services.h"
+#include "services/wire/allocation.h"
+#include "services/wire/consumer.h"
+
+namespace berth::services {
+namespace {
+
+using placement::ConsumerId;
+using placement::ProviderId;
+using placement::State;
+
+// INVALID_FIELD for what is no time between the years 1 and 9999.
+absl::StatusOr<absl::Time> TimeOf(absl::string_view field,
+                                  const google::protobuf::Timestamp& time) {
+  constexpr int64_t kSecondsMin = -62'135'596'800;
+  constexpr int64_t kSecondsMax = 253'402'300'799;
+  if (time.seconds() < kSecondsMin || time.seconds() > kSecondsMax || time.nanos() < 0 ||
+      time.nanos() > 999'999'999) {
+    return InvalidField(field, "is no time");
+  }
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+absl::StatusOr<placement::ConsumerFilter> FilterOf(const pb::ListConsumersRequest& request) {
+  placement::ConsumerFilter filter;
+  if (request.has_project_id()) filter.project = request.project_id();
+  if (request.has_user_id()) filter.user = request.user_id();
+  if (request.has_consumer_type()) filter.type = request.consumer_type();
+  if (request.has_updated_before()) {
+    const auto time = TimeOf("updated_before", request.updated_before());
+    BERTH_RETURN_IF_ERROR(time.status());
+    filter.updated_before = *time;
+  }
+  if (request.has_in_tree()) {
+    const auto member = ParseId<ProviderId>("in_tree", request.in_tree());
+    BERTH_RETURN_IF_ERROR(member.status());
+    filter.in_tree = *member;
+  }
+  if (request.has_leased()) filter.leased = request.leased();
+  return filter;
+}
+
+absl::Status ListConsumers(const State& state, const pb::ListConsumersRequest& request,
+                           pb::ListConsumersResponse* response) {
+  const auto filter = FilterOf(request);
+  BERTH_RETURN_IF_ERROR(filter.status());
+  const auto page = Page::Of(request);
+  BERTH_RETURN_IF_ERROR(page.status());
+  std::optional<ConsumerId> after;
+  if (page->after()) after = ConsumerId::Parse(*page->after());
+  const auto found = placement::ListConsumers(state, *filter, after, page->limit());
+  BERTH_RETURN_IF_ERROR(found.status());
+  const placement::Revision read_at = state.position().revision;
+  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+  for (const placement::ConsumerPtr& consumer : found->consumers) {
+    FillConsumer(
+        state, *consumer, [](ProviderId) { return true; }, response->add_consumers());
+  }
+  if (found->more) {
+    const std::string last = found->consumers.back()->id.ToString();
+    response->set_next_page_token(page->NextToken(last, read_at));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ListConsumerTypes(const State& state, const pb::ListConsumerTypesRequest& request,
+                               pb::ListConsumerTypesResponse* response) {
+  const auto page = Page::Of(request);
+  BERTH_RETURN_IF_ERROR(page.status());
+  const placement::Revision read_at = state.position().revision;
+  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+  const std::map<std::string, int64_t> counts = placement::CountConsumerTypes(state);
+  for (auto at = page->after() ? counts.upper_bound(*page->after()) : counts.begin();
+       at != counts.end(); ++at) {
+    if (response->consumer_types_size() == page->limit()) {
+      const std::string& last = response->consumer_types().rbegin()->consumer_type();
+      response->set_next_page_token(page->NextToken(last, read_at));
+      break;
+    }
+    pb::ConsumerTypeCount* count = response->add_consumer_types();
+    count->set_consumer_type(at->first);
+    count->set_consumer_count(at->second);
+  }
+  return absl::OkStatus();
+}
+
+class ConsumerService final : public pb::ConsumerService::CallbackService {
+ public:
+  explicit ConsumerService(Edge* edge) : edge_(edge) {}
+
+  Reactor* ReleaseConsumers(Context* context, const pb::ReleaseConsumersRequest* request,
+                            pb::ReleaseConsumersResponse* response) override {
+    return edge_->Write(context, request, response, ReleaseConsumersCommand, FillReleaseConsumers);
+  }
+  Reactor* SetLease(Context* context, const pb::SetLeaseRequest* request,
+                    pb::SetLeaseResponse* response) override {
+    return edge_->Write(context, request, response, SetLeaseCommand, FillSetLease);
+  }
+  Reactor* ListConsumers(Context* context, const pb::ListConsumersRequest* request,
+                         pb::ListConsumersResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy, services::ListConsumers);
+  }
+  Reactor* ListConsumerTypes(Context* context, const pb::ListConsumerTypesRequest* request,
+                             pb::ListConsumerTypesResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy, services::ListConsumerTypes);
+  }
+
+ private:
+  Edge* const edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge) {
+  return std::make_unique<ConsumerService>(edge);
+}
+
+}  // namespace berth::services

@@ -1,0 +1,158 @@
+#include "services/api/edge.h"
+
+#include <algorithm>
+
+#include "berth/placement/v1/allocation.pb.h"
+#include "services/api/kept_reply.h"
+#include "services/process/digest.h"
+#include "services/process/log.h"
+#include "services/process/status.h"
+
+namespace berth::services {
+namespace {
+
+using google::protobuf::Message;
+
+constexpr absl::Duration kDeadlineMax = absl::Minutes(1);
+constexpr absl::Duration kOverloadedRetry = absl::Milliseconds(50);
+
+std::string RequestIdOf(const Message& request) {
+  const auto* field = request.GetDescriptor()->FindFieldByName("request_id");
+  return field == nullptr ? "" : request.GetReflection()->GetString(request, field);
+}
+
+}  // namespace
+
+CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_(access_log) {
+  // Every service's file is linked in through this one's pool; requests name their method, for no
+  // two methods share one.
+  const auto* pool = pb::SetAllocationsRequest::descriptor()->file()->pool();
+  for (const char* file :
+       {"allocation", "association", "candidate", "catalog", "consumer", "fleet", "host",
+        "instance", "inventory", "ledger", "provider", "reshape", "usage"}) {
+    const auto* described =
+        pool->FindFileByName(absl::StrCat("berth/placement/v1/", file, ".proto"));
+    for (int s = 0; described != nullptr && s < described->service_count(); ++s) {
+      const auto* service = described->service(s);
+      for (int m = 0; m < service->method_count(); ++m) {
+        const auto* method = service->method(m);
+        const std::string name = absl::StrCat(service->full_name(), "/", method->name());
+        methods_[method->input_type()] = {name, metrics->ForMethod(name)};
+      }
+    }
+  }
+}
+
+bool CallRecorder::WantsPeer(const grpc::Status& status) const {
+  return access_log_ == AccessLog::kAll || (access_log_ == AccessLog::kFailures && !status.ok());
+}
+
+const std::string& CallRecorder::MethodOf(const Message& request) const {
+  static const auto* const none = new std::string();
+  const auto method = methods_.find(request.GetDescriptor());
+  return method == methods_.end() ? *none : method->second.name;
+}
+
+void CallRecorder::Record(const Message& request, const std::string& peer,
+                          const grpc::Status& status, absl::Duration duration) const {
+  const auto method = methods_.find(request.GetDescriptor());
+  if (method == methods_.end()) return;
+  method->second.metrics->Record(status.error_code(), duration);
+  if (!WantsPeer(status)) return;
+  Log(LogLevel::kInfo, status.ok() ? "call" : status.error_message(),
+      {{"request_id", RequestIdOf(request)},
+       {"peer", peer},
+       {"method", method->second.name},
+       {"code", static_cast<int64_t>(status.error_code())},
+       {"duration_ms", absl::ToDoubleMilliseconds(duration)}});
+}
+
+absl::Time UnaryCall::deadline() const {
+  return std::min(absl::FromChrono(context_->deadline()), begun_ + kDeadlineMax);
+}
+
+absl::Status UnaryCall::Listens() const {
+  if (cancelled_->load()) return absl::CancelledError("the caller has gone");
+  if (absl::Now() < deadline()) return absl::OkStatus();
+  return absl::DeadlineExceededError("the time was over before its turn came");
+}
+
+grpc::Status CallRecorder::End(const Message& request, const Context& context,
+                               const absl::Status& status, absl::Time begun) const {
+  const grpc::Status wire = PlacementStatus(status);
+  Record(request, WantsPeer(wire) ? context.peer() : "", wire, absl::Now() - begun);
+  return wire;
+}
+
+void UnaryCall::End(const absl::Status& status) {
+  Finish(recorder_->End(*request_, *context_, status, begun_));
+}
+
+Reactor* Edge::EndAtOnce(Context* context, const Message& request, absl::Time begun,
+                         const absl::Status& status) const {
+  Reactor* const reactor = context->DefaultReactor();
+  reactor->Finish(recorder_.End(request, *context, status, begun));
+  return reactor;
+}
+
+absl::StatusOr<placement::Command> Edge::CommandFor(
+    const Message& request,
+    absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const {
+  placement::Command command;
+  command.actor = kAnonymous;
+  command.request_id = RequestIdOf(request);
+  BERTH_RETURN_IF_ERROR(CheckText(request));
+  BERTH_RETURN_IF_ERROR(CheckRequestId(command.request_id));
+  absl::StatusOr<placement::CommandBody> body = convert();
+  BERTH_RETURN_IF_ERROR(body.status());
+  command.body = *std::move(body);
+  if (!command.request_id.empty()) {
+    command.body_hash = MessageDigest(request, {"request_id"});
+    command.asked = AskedBy(request, recorder_.MethodOf(request));
+  }
+  return command;
+}
+
+void Edge::Submit(placement::Command command, UnaryCall* call,
+                  std::function<void(const WriteAnswer&)> fill,
+                  std::function<bool(const absl::Status&)> refused) {
+  placement::Ledger* const ledger = ledger_;
+  ledger_->Submit(std::move(command), call->deadline(), call->cancelled(),
+                  [ledger, call, fill = std::move(fill),
+                   refused = std::move(refused)](const placement::Decision& decision) {
+                    if (decision.status.ok()) {
+                      placement::StatePtr state = ledger->Recent(decision.revision);
+                      if (state == nullptr) state = ledger->Newest();
+                      fill(WriteAnswer{decision, *state, state->catalog()});
+                    } else if (refused && refused(decision.status)) {
+                      return;
+                    }
+                    call->End(decision.status);
+                  });
+}
+
+void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision* minimum,
+                     Cost cost, std::function<absl::Status(const placement::State&)> answer) {
+  if (absl::Status status = CheckText(request); !status.ok()) return call->End(status);
+  auto with_state = [this, call, cost,
+                     answer = std::move(answer)](absl::StatusOr<placement::StatePtr> state) {
+    if (!state.ok()) return call->End(state.status());
+    if (cost == Cost::kLight) return call->End(answer(**state));
+    OnWorker(call, [call, answer, state = *std::move(state)] {
+      if (absl::Status gone = call->Listens(); !gone.ok()) return call->End(gone);
+      call->End(answer(*state));
+    });
+  };
+  if (minimum == nullptr) return with_state(ledger_->Fresh());
+  ledger_->AwaitRevision(RevisionOf(*minimum), call->deadline(), std::move(with_state));
+}
+
+bool Edge::OnWorker(UnaryCall* call, std::function<void()> work) {
+  if (workers_->Submit(std::move(work))) return true;
+  call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                              "too many searches and lists are waiting: nothing was done", {},
+                              kOverloadedRetry));
+  return false;
+}
+
+}  // namespace berth::services

@@ -1,0 +1,185 @@
+#include "absl/strings/match.h"
+#include "berth/placement/v1/fleet.grpc.pb.h"
+#include "services/api/edge.h"
+#include "services/api/page.h"
+#include "services/api/services.h"
+#include "services/report/sessions.h"
+#include "services/wire/fleet.h"
+
+namespace berth::services {
+namespace {
+
+using placement::ProviderId;
+using placement::State;
+
+// A field of a list's key that no name contains.
+constexpr char kKeySeparator = '\n';
+
+class FleetService final : public pb::FleetService::CallbackService {
+ public:
+  FleetService(Edge* edge, ReportSessions* sessions) : edge_(edge), sessions_(sessions) {}
+
+  Reactor* ListServices(Context* context, const pb::ListServicesRequest* request,
+                        pb::ListServicesResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy,
+                       [this](const auto&... arguments) { return Services(arguments...); });
+  }
+  Reactor* GetService(Context* context, const pb::GetServiceRequest* request,
+                      pb::GetServiceResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy,
+                       [this](const State& state, const auto& asked, auto* to) {
+                         const auto service = FindServiceByUuid(state, asked.service_uuid());
+                         BERTH_RETURN_IF_ERROR(service.status());
+                         Fill(**service, to->mutable_service());
+                         return absl::OkStatus();
+                       });
+  }
+  Reactor* EnableService(Context* context, const pb::EnableServiceRequest* request,
+                         pb::EnableServiceResponse* response) override {
+    return ChangeService(context, request, response, EnableServiceCommand);
+  }
+  Reactor* DisableService(Context* context, const pb::DisableServiceRequest* request,
+                          pb::DisableServiceResponse* response) override {
+    return ChangeService(context, request, response, DisableServiceCommand);
+  }
+  Reactor* ForceServiceDown(Context* context, const pb::ForceServiceDownRequest* request,
+                            pb::ForceServiceDownResponse* response) override {
+    return ChangeService(context, request, response, ForceServiceDownCommand);
+  }
+
+  Reactor* ListNodes(Context* context, const pb::ListNodesRequest* request,
+                     pb::ListNodesResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy, Nodes);
+  }
+  Reactor* GetNode(Context* context, const pb::GetNodeRequest* request,
+                   pb::GetNodeResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy,
+                       [](const State& state, const auto& asked, auto* to) {
+                         const auto node = FindNodeByUuid(state, asked.node_uuid());
+                         BERTH_RETURN_IF_ERROR(node.status());
+                         FillNode(state, **node, asked.view(), to->mutable_node());
+                         return absl::OkStatus();
+                       });
+  }
+  Reactor* UpdateNode(Context* context, const pb::UpdateNodeRequest* request,
+                      pb::UpdateNodeResponse* response) override {
+    return edge_->Write(
+        context, request, response,
+        [this](const auto& asked) { return UpdateNodeCommand(*Newest(), asked); },
+        [request](const WriteAnswer& answer, pb::UpdateNodeResponse* to) {
+          FillUpdateNode(answer, request->node_uuid(), to);
+        });
+  }
+  Reactor* DeleteNode(Context* context, const pb::DeleteNodeRequest* request,
+                      pb::DeleteNodeResponse* response) override {
+    return edge_->Write(
+        context, request, response,
+        [this](const auto& asked) { return DeleteNodeCommand(*Newest(), asked); }, FillDeleteNode);
+  }
+  Reactor* AuditNode(Context* context, const pb::AuditNodeRequest* request,
+                     pb::AuditNodeResponse* response) override {
+    UnaryCall* const call = edge_->Begin(context, request);
+    const auto node = FindNodeByUuid(*Newest(), request->node_uuid());
+    if (!node.ok()) {
+      call->End(node.status());
+      return call;
+    }
+    sessions_->Audit(
+        (*node)->id, call->deadline(),
+        [this, call, response, begun = absl::Now()](const absl::StatusOr<pb::AuditSummary>& audit) {
+          if (audit.ok()) FillAudit(*audit, absl::Now() - begun, response);
+          call->End(audit.status());
+        });
+    return call;
+  }
+
+ private:
+  placement::StatePtr Newest() const { return edge_->ledger()->Newest(); }
+
+  void Fill(const placement::ServiceRecord& service, pb::Service* to) const {
+    const std::optional<Heard> seen = sessions_->liveness().Find({service.host, service.binary});
+    FillService(service, seen ? &*seen : nullptr, to);
+  }
+
+  void FillAudit(const pb::AuditSummary& audit, absl::Duration elapsed,
+                 pb::AuditNodeResponse* response) const {
+    SetRevision(Newest()->position().revision, response->mutable_revision());
+    *response->mutable_audit() = audit;
+    response->mutable_elapsed()->set_seconds(absl::ToInt64Seconds(elapsed));
+    response->mutable_elapsed()->set_nanos(
+        static_cast<int32_t>(absl::ToInt64Nanoseconds(elapsed % absl::Seconds(1))));
+  }
+
+  template <typename Request, typename Response>
+  Reactor* ChangeService(Context* context, const Request* request, Response* response,
+                         absl::StatusOr<placement::CommandBody> (*command)(const State&,
+                                                                           const Request&)) {
+    return edge_->Write(
+        context, request, response,
+        [this, command](const Request& asked) { return command(*Newest(), asked); },
+        [this, request](const WriteAnswer& answer, Response* to) {
+          const auto id = placement::Uuid::Parse(request->service_uuid());
+          Fill(*ServiceAfter(answer, *id), to->mutable_service());
+        });
+  }
+
+  absl::Status Services(const State& state, const pb::ListServicesRequest& request,
+                        pb::ListServicesResponse* response) const {
+    const auto page = Page::Of(request);
+    BERTH_RETURN_IF_ERROR(page.status());
+    const placement::Revision read_at = state.position().revision;
+    SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+    std::string last;
+    const auto visit = [&](const Liveness::Key& key, const ServicePtr& service) {
+      if (request.has_host() && key.first != request.host()) return true;
+      if (request.has_binary() && key.second != request.binary()) return true;
+      if (response->services_size() == page->limit()) {
+        response->set_next_page_token(page->NextToken(last, read_at));
+        return false;
+      }
+      Fill(*service, response->add_services());
+      last = absl::StrCat(key.first, std::string(1, kKeySeparator), key.second);
+      return true;
+    };
+    const std::string after = page->after().value_or("");
+    const size_t cut = std::min(after.find(kKeySeparator), after.size());
+    const Liveness::Key key(after.substr(0, cut), after.substr(std::min(cut + 1, after.size())));
+    page->after() ? state.services().ForEachFrom(key, visit) : state.services().ForEach(visit);
+    return absl::OkStatus();
+  }
+
+  static absl::Status Nodes(const State& state, const pb::ListNodesRequest& request,
+                            pb::ListNodesResponse* response) {
+    const auto page = Page::Of(request);
+    BERTH_RETURN_IF_ERROR(page.status());
+    const placement::Revision read_at = state.position().revision;
+    SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+    ProviderId last;
+    const auto visit = [&](const ProviderId& id, const NodePtr& node) {
+      if (request.has_host() && node->host != request.host()) return true;
+      if (!absl::StrContains(node->name, request.name_contains())) return true;
+      if (request.has_retired() && node->retired != request.retired()) return true;
+      if (response->nodes_size() == page->limit()) {
+        response->set_next_page_token(page->NextToken(last.ToString(), read_at));
+        return false;
+      }
+      FillNode(state, *node, request.view(), response->add_nodes());
+      last = id;
+      return true;
+    };
+    const auto after = ProviderId::Parse(page->after().value_or(""));
+    after ? state.nodes().ForEachFrom(*after, visit) : state.nodes().ForEach(visit);
+    return absl::OkStatus();
+  }
+
+  Edge* const edge_;
+  ReportSessions* const sessions_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sessions) {
+  return std::make_unique<FleetService>(edge, sessions);
+}
+
+}  // namespace berth::services

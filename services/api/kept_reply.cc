@@ -1,0 +1,134 @@
+#include "services/api/kept_reply.h"
+
+#include <functional>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "berth/placement/v1/ledger.pb.h"
+#include "services/wire/allocation.h"
+#include "services/wire/catalog.h"
+#include "services/wire/claim.h"
+#include "services/wire/consumer.h"
+#include "services/wire/fleet.h"
+#include "services/wire/import.h"
+#include "services/wire/inventory.h"
+#include "services/wire/provider.h"
+#include "services/wire/reshape.h"
+
+namespace berth::services {
+namespace {
+
+using Reply = std::function<void(const WriteAnswer&, google::protobuf::Any*)>;
+
+template <typename Response>
+void Pack(const WriteAnswer& answer, Response response, google::protobuf::Any* to) {
+  SetRevision(answer.decision.revision, response.mutable_revision());
+  to->PackFrom(response);
+}
+
+// A reply of nothing but the revision.
+template <typename Response>
+void Bare(const WriteAnswer& answer, google::protobuf::Any* to) {
+  Pack(answer, Response(), to);
+}
+
+// A reply that `fill` makes from the answer alone.
+template <typename Response>
+Reply By(void (*fill)(const WriteAnswer&, Response*)) {
+  return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
+    Response response;
+    fill(answer, &response);
+    Pack(answer, std::move(response), to);
+  };
+}
+
+// The same with what was asked about.
+template <typename Response>
+Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
+  return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
+    Response response;
+    fill(answer, answer.decision.asked.subject, &response);
+    Pack(answer, std::move(response), to);
+  };
+}
+
+// A service as the command left it; when it was last heard is not the command's to say.
+template <typename Response>
+void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
+  Response response;
+  const auto id = placement::Uuid::Parse(answer.decision.asked.subject);
+  if (id) FillService(*ServiceAfter(answer, *id), nullptr, response.mutable_service());
+  Pack(answer, std::move(response), to);
+}
+
+const std::map<std::string, Reply>& Replies() {
+  static const auto* const replies = new std::map<std::string, Reply>{
+      {"AllocationService/AdjustAllocations", By(FillAdjustAllocations)},
+      {"AllocationService/DeleteAllocations", Bare<pb::DeleteAllocationsResponse>},
+      {"AllocationService/SetAllocations", By(FillSetAllocations)},
+      {"AssociationService/ClearProviderTraits", By(FillClearTraits)},
+      {"AssociationService/SetProviderAggregates", By(FillSetAggregates)},
+      {"AssociationService/SetProviderTraits", By(FillSetTraits)},
+      {"CandidateService/Claim", By(FillClaim)},
+      {"CandidateService/ClaimMany", By(FillClaimMany)},
+      {"CatalogService/CreateClass", Bare<pb::CreateClassResponse>},
+      {"CatalogService/DeleteClass", Bare<pb::DeleteClassResponse>},
+      {"CatalogService/DeleteTrait", Bare<pb::DeleteTraitResponse>},
+      {"CatalogService/EnsureClass", By(FillEnsureClass)},
+      {"CatalogService/EnsureTrait", By(FillEnsureTrait)},
+      {"ConsumerService/ReleaseConsumers", By(FillReleaseConsumers)},
+      {"ConsumerService/SetLease", By(FillSetLease)},
+      {"FleetService/DeleteNode", By(FillDeleteNode)},
+      {"FleetService/DisableService", OfService<pb::DisableServiceResponse>},
+      {"FleetService/EnableService", OfService<pb::EnableServiceResponse>},
+      {"FleetService/ForceServiceDown", OfService<pb::ForceServiceDownResponse>},
+      {"FleetService/UpdateNode", By(FillUpdateNode)},
+      {"InventoryService/CreateInventory", By(FillCreateInventory)},
+      {"InventoryService/DeleteAllInventories", By(FillDeleteAllInventories)},
+      {"InventoryService/DeleteInventory", By(FillDeleteInventory)},
+      {"InventoryService/SetInventories", By(FillSetInventories)},
+      {"InventoryService/UpdateInventory", By(FillUpdateInventory)},
+      {"LedgerService/ImportLedger", By(FillImportLedger)},
+      {"LedgerService/SetFormat", Bare<pb::SetFormatResponse>},
+      {"ProviderService/CreateProvider", By(FillCreateProvider)},
+      {"ProviderService/DeleteProvider", Bare<pb::DeleteProviderResponse>},
+      {"ProviderService/UpdateProvider", By(FillUpdateProvider)},
+      {"ReshapeService/ApplyTopology", By(FillApplyTopology)},
+      {"ReshapeService/Reshape", By(FillReshape)},
+  };
+  return *replies;
+}
+
+constexpr char kPackage[] = "/berth.placement.v1.";
+
+}  // namespace
+
+placement::Asked AskedBy(const google::protobuf::Message& request, const std::string& method) {
+  placement::Asked asked;
+  asked.method = absl::StrCat("/", method);
+  for (const char* name : {"resource_class", "service_uuid", "node_uuid"}) {
+    const auto* field = request.GetDescriptor()->FindFieldByName(name);
+    if (field == nullptr) continue;
+    asked.subject = request.GetReflection()->GetString(request, field);
+    break;
+  }
+  return asked;
+}
+
+bool FillKeptReply(const WriteAnswer& answer, google::protobuf::Any* to) {
+  absl::string_view method = answer.decision.asked.method;
+  if (!absl::ConsumePrefix(&method, kPackage)) return false;
+  const auto reply = Replies().find(std::string(method));
+  if (reply == Replies().end()) return false;
+  reply->second(answer, to);
+  return true;
+}
+
+std::vector<std::string> KeptMethods() {
+  std::vector<std::string> methods;
+  for (const auto& [method, reply] : Replies()) methods.push_back(absl::StrCat(kPackage, method));
+  return methods;
+}
+
+}  // namespace berth::services

@@ -1,0 +1,155 @@
+#include "berth/placement/v1/ledger.grpc.pb.h"
+#include "placement/ledger/self_check.h"
+#include "services/api/edge.h"
+#include "services/api/ledger_messages.h"
+#include "services/api/ledger_streams.h"
+#include "services/api/page.h"
+#include "services/api/services.h"
+
+namespace berth::services {
+namespace {
+
+using placement::State;
+
+constexpr int kDifferencesDefault = 100;
+constexpr int kDifferencesMax = 1000;
+constexpr int kReasonMax = 1000;
+class LedgerService final : public pb::LedgerService::CallbackService {
+ public:
+  LedgerService(Edge* edge, std::string database_url, ImportPlace* imports)
+      : edge_(edge), database_url_(std::move(database_url)), imports_(imports) {}
+
+  // Answers in every state of the ledger: a stale state too, unless a revision is asked for.
+  Reactor* GetRevision(Context* context, const pb::GetRevisionRequest* request,
+                       pb::GetRevisionResponse* response) override {
+    UnaryCall* const call = edge_->Begin(context, request);
+    placement::Ledger* const ledger = edge_->ledger();
+    const auto answer = [ledger, response](const State& state) {
+      FillStanding(ledger->health(), state, response);
+      return absl::OkStatus();
+    };
+    if (request->has_minimum_revision()) {
+      edge_->WithState(call, *request, &request->minimum_revision(), Cost::kLight, answer);
+    } else {
+      call->End(answer(*ledger->Newest()));
+    }
+    return call;
+  }
+
+  Reactor* GetRequest(Context* context, const pb::GetRequestRequest* request,
+                      pb::GetRequestResponse* response) override {
+    UnaryCall* const call = edge_->Begin(context, request);
+    absl::Status form = CheckRequestId(request->request_id());
+    if (request->request_id().empty()) form = InvalidField("request_id", "is required");
+    if (!form.ok()) {
+      call->End(form);
+      return call;
+    }
+    placement::Ledger* const ledger = edge_->ledger();
+    placement::Command command;
+    command.actor = kAnonymous;
+    command.body =
+        placement::FindRequest{kAnonymous, request->request_id(), request->cancel_if_absent()};
+    ledger->Submit(std::move(command), call->deadline(), call->cancelled(),
+                   [ledger, call, response](const placement::Decision& decision) {
+                     const placement::StatePtr state = ledger->Newest();
+                     call->End(FillOutcome({decision, *state, state->catalog()}, response));
+                   });
+    return call;
+  }
+
+  Reactor* SelfCheck(Context* context, const pb::SelfCheckRequest* request,
+                     pb::SelfCheckResponse* response) override {
+    UnaryCall* const call = edge_->Begin(context, request);
+    if (checking_.exchange(true)) {
+      call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                                  "a self-check is under way already", {}, absl::Seconds(1)));
+      return call;
+    }
+    const bool queued = edge_->OnWorker(call, [this, call, request, response] {
+      const absl::Time begun = absl::Now();
+      const auto report = placement::SelfCheck(*edge_->ledger(), database_url_);
+      checking_ = false;
+      if (!report.ok()) return call->End(report.status());
+      const int asked = request->difference_limit();
+      FillSelfCheck(*report, asked <= 0 ? kDifferencesDefault : std::min(asked, kDifferencesMax),
+                    response);
+      SetDuration(absl::Now() - begun, response->mutable_elapsed());
+      call->End(absl::OkStatus());
+    });
+    if (!queued) checking_ = false;
+    return call;
+  }
+
+  Reactor* ListLostChanges(Context* context, const pb::ListLostChangesRequest* request,
+                           pb::ListLostChangesResponse* response) override {
+    UnaryCall* const call = edge_->Begin(context, request);
+    edge_->OnWorker(
+        call, [this, call, request, response] { call->End(LostChangesNow(*request, response)); });
+    return call;
+  }
+
+  Reactor* SetFormat(Context* context, const pb::SetFormatRequest* request,
+                     pb::SetFormatResponse* response) override {
+    return edge_->Write(context, request, response, SetFormatCommand);
+  }
+
+  grpc::ServerWriteReactor<pb::ExportLedgerResponse>* ExportLedger(
+      Context* context, const pb::ExportLedgerRequest* request) override {
+    return OpenExport(edge_, context, *request);
+  }
+
+  grpc::ServerReadReactor<pb::ImportLedgerRequest>* ImportLedger(
+      Context* context, pb::ImportLedgerResponse* response) override {
+    return OpenImport(edge_, imports_, context, response);
+  }
+
+  Reactor* StartEpoch(Context* context, const pb::StartEpochRequest* request,
+                      pb::StartEpochResponse* response) override {
+    UnaryCall* const call = edge_->Begin(context, request);
+    edge_->OnWorker(
+        call, [this, call, request, response] { call->End(StartEpochNow(*request, response)); });
+    return call;
+  }
+
+ private:
+  absl::Status LostChangesNow(const pb::ListLostChangesRequest& request,
+                              pb::ListLostChangesResponse* response) {
+    BERTH_RETURN_IF_ERROR(CheckText(request));
+    BERTH_RETURN_IF_ERROR(Page::Of(request).status());
+    const absl::StatusOr<placement::LossPtr> loss = edge_->ledger()->FindLoss();
+    BERTH_RETURN_IF_ERROR(loss.status());
+    return FillLostChanges(**loss, request, response);
+  }
+
+  absl::Status StartEpochNow(const pb::StartEpochRequest& request,
+                             pb::StartEpochResponse* response) {
+    BERTH_RETURN_IF_ERROR(CheckText(request));
+    BERTH_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
+    if (request.reason().empty() || request.reason().size() > kReasonMax) {
+      return InvalidField("reason", "must have 1 to 1000 characters");
+    }
+    if (!request.has_expected_database_revision()) {
+      return InvalidField("expected_database_revision", "is required");
+    }
+    placement::Ledger& ledger = *edge_->ledger();
+    BERTH_RETURN_IF_ERROR(ledger.StartEpoch({kAnonymous, request.request_id(), request.reason(),
+                                             RevisionOf(request.expected_database_revision())}));
+    SetRevision(ledger.Newest()->position().revision, response->mutable_revision());
+    return absl::OkStatus();
+  }
+
+  Edge* const edge_;
+  const std::string database_url_;
+  ImportPlace* const imports_;
+  std::atomic<bool> checking_{false};  // each reads all tables
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
+                                                 ImportPlace* imports) {
+  return std::make_unique<LedgerService>(edge, database_url, imports);
+}
+
+}  // namespace berth::services

@@ -1,0 +1,235 @@
+#include "services/api/ledger_streams.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "services/api/kept_reply.h"
+#include "services/process/digest.h"
+#include "services/process/status.h"
+#include "services/watch/entity_walk.h"
+#include "services/wire/import.h"
+
+namespace berth::services {
+namespace {
+
+// Whatever a message of an export holds more than this goes into the next one.
+constexpr size_t kExportMessageBytesMax = 256 << 10;
+constexpr size_t kImportBytesMax = 256 << 20;
+// An import may take longer than other calls; nobody waits for ever.
+constexpr absl::Duration kImportDeadlineMax = absl::Minutes(10);
+
+absl::Status Overloaded(absl::string_view why) {
+  return placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED", why, {}, absl::Seconds(1));
+}
+
+absl::Time DeadlineOf(const Context& context, absl::Duration longest) {
+  return std::min(absl::FromChrono(context.deadline()), absl::Now() + longest);
+}
+
+// Providers, consumers, names, services and nodes, but no usages: they follow from the consumers.
+absl::StatusOr<WatchFilter> WithoutUsages(const placement::State& state) {
+  pb::WatchRequest request;
+  for (const pb::EntityKind kind :
+       {pb::ENTITY_KIND_RESOURCE_CLASS, pb::ENTITY_KIND_TRAIT, pb::ENTITY_KIND_PROVIDER,
+        pb::ENTITY_KIND_CONSUMER, pb::ENTITY_KIND_SERVICE, pb::ENTITY_KIND_NODE}) {
+    request.add_kinds(kind);
+  }
+  return WatchFilter::Of(request, state);
+}
+
+class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerResponse> {
+ public:
+  ExportStream(Edge* edge, Context* context, const pb::ExportLedgerRequest& request)
+      : edge_(edge), context_(context), request_(request) {}
+
+  void Open() {
+    if (!request_.has_minimum_revision()) return Begin(edge_->ledger()->Fresh());
+    edge_->ledger()->AwaitRevision(
+        RevisionOf(request_.minimum_revision()), DeadlineOf(*context_, absl::Minutes(1)),
+        [this](absl::StatusOr<placement::StatePtr> state) { Begin(std::move(state)); });
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return End(absl::CancelledError("the caller has gone"));
+    Continue();
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  void Begin(absl::StatusOr<placement::StatePtr> state) {
+    if (!state.ok()) return End(state.status());
+    const absl::StatusOr<WatchFilter> filter = WithoutUsages(**state);
+    if (!filter.ok()) return End(filter.status());
+    SetRevision((*state)->position().revision, &revision_);
+    walk_.emplace(*std::move(state), *filter, EntityWalk::Names::kCustom);
+    Continue();
+  }
+
+  void Continue() {
+    if (walk_->done()) return End(absl::OkStatus());
+    if (edge_->workers()->Submit([this] { WriteNext(); })) return;
+    End(Overloaded("too many searches and lists are waiting: begin anew"));
+  }
+
+  void WriteNext() {
+    if (total_count_ < 0) total_count_ = EntityWalk::CustomCount(walk_->state());
+    message_.Clear();
+    *message_.mutable_revision() = revision_;
+    message_.set_total_count(total_count_);
+    size_t bytes = 0;
+    walk_->Fill([&]() -> pb::Entity* {
+      const int count = message_.entities_size();
+      if (count > 0) bytes += message_.entities(count - 1).ByteSizeLong();
+      return bytes < kExportMessageBytesMax ? message_.add_entities() : nullptr;
+    });
+    StartWrite(&message_);
+  }
+
+  void End(const absl::Status& status) {
+    Finish(edge_->recorder().End(request_, *context_, status, begun_));
+  }
+
+  Edge* const edge_;
+  Context* const context_;
+  const pb::ExportLedgerRequest request_;
+  const absl::Time begun_ = absl::Now();
+  pb::Revision revision_;
+  int64_t total_count_ = -1;  // below 0: not counted yet
+  std::optional<EntityWalk> walk_;
+  pb::ExportLedgerResponse message_;  // in flight
+};
+
+class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerRequest> {
+ public:
+  ImportStream(Edge* edge, ImportPlace* place, Context* context, pb::ImportLedgerResponse* response)
+      : edge_(edge), place_(place), context_(context), response_(response) {}
+
+  void Open() {
+    ticket_ = place_->Take(begun_, [this](const absl::Status& status) { End(status); });
+    if (ticket_ == 0) return End(Overloaded("an import is under way already"));
+    ReadNext();
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!place_->Heard(ticket_)) return;
+    if (cancelled_->load()) return End(absl::CancelledError("the caller has gone"));
+    const bool queued = edge_->workers()->Submit([this, ok] { ok ? Take() : Decide(); });
+    if (!queued) End(Overloaded("too many searches and lists are waiting: nothing was done"));
+  }
+  void OnCancel() override { cancelled_->store(true); }
+  void OnDone() override { delete this; }
+
+ private:
+  void Take() {
+    const absl::Status taken = TakeMessage();
+    if (!taken.ok()) return End(taken);
+    ReadNext();
+  }
+
+  void ReadNext() {
+    place_->Await(ticket_, absl::Now(), [this] { StartRead(&message_); });
+  }
+
+  absl::Status TakeMessage() {
+    if (!first_) {
+      BERTH_RETURN_IF_ERROR(TakeFirst());
+    } else if (message_.has_total_count()) {
+      return InvalidField("total_count", "belongs in the first message alone");
+    }
+    bytes_ += message_.ByteSizeLong();
+    if (bytes_ > kImportBytesMax) {
+      return InvalidField("entities", absl::StrCat("must be ", kImportBytesMax, " bytes at most"));
+    }
+    for (const pb::Entity& entity : message_.entities()) {
+      BERTH_RETURN_IF_ERROR(records_.Add(entity));
+      if (!first_->request_id().empty()) digest_ = ChainedDigest(digest_, entity);
+    }
+    return absl::OkStatus();
+  }
+
+  // What only the first message says.
+  absl::Status TakeFirst() {
+    first_.emplace(message_);
+    first_->clear_entities();
+    BERTH_RETURN_IF_ERROR(CheckText(*first_));
+    BERTH_RETURN_IF_ERROR(CheckRequestId(first_->request_id()));
+    if (!first_->has_total_count()) return InvalidField("total_count", "is required");
+    if (first_->total_count() < 0) return InvalidField("total_count", "must not be below 0");
+    digest_ = MessageDigest(*first_, {"request_id"});
+    return absl::OkStatus();
+  }
+
+  // The stream is over: all that was to come is there, or it broke off.
+  void Decide() {
+    if (!first_) return End(InvalidField("total_count", "is required"));
+    if (records_.count() != first_->total_count()) {
+      return End(InvalidField("total_count", absl::StrCat("is ", first_->total_count(), ", but ",
+                                                          records_.count(), " came")));
+    }
+    placement::ImportLedger import = records_.TakeCommand();
+    import.require_empty = first_->require_empty();
+    import.validate_only = first_->validate_only();
+    placement::Command command;
+    command.actor = kAnonymous;
+    command.request_id = first_->request_id();
+    command.body = std::move(import);
+    if (!command.request_id.empty()) {
+      command.body_hash = digest_;
+      command.asked = AskedBy(*first_, edge_->recorder().MethodOf(*first_));
+    }
+    edge_->ledger()->Submit(std::move(command), DeadlineOf(*context_, kImportDeadlineMax),
+                            cancelled_,
+                            [this](const placement::Decision& decision) { Answer(decision); });
+  }
+
+  void Answer(const placement::Decision& decision) {
+    if (!decision.status.ok()) return End(decision.status);
+    const placement::StatePtr state = edge_->ledger()->Newest();
+    SetRevision(decision.revision, response_->mutable_revision());
+    FillImportLedger(WriteAnswer{decision, *state, state->catalog()}, response_);
+    End(absl::OkStatus());
+  }
+
+  // Called once: by `place_` while the caller is awaited, else by whoever is at work.
+  void End(const absl::Status& status) {
+    place_->Leave(ticket_);
+    const auto& request = first_.value_or(pb::ImportLedgerRequest());
+    Finish(edge_->recorder().End(request, *context_, status, begun_));
+  }
+
+  Edge* const edge_;
+  ImportPlace* const place_;
+  Context* const context_;
+  pb::ImportLedgerResponse* const response_;
+  const absl::Time begun_ = absl::Now();
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  int64_t ticket_ = 0;                            // 0: another one has the place
+  pb::ImportLedgerRequest message_;               // of the read in progress, or being taken
+  std::optional<pb::ImportLedgerRequest> first_;  // without its entities
+  size_t bytes_ = 0;
+  std::string digest_;
+  ImportRecords records_;
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<pb::ExportLedgerResponse>* OpenExport(
+    Edge* edge, Context* context, const pb::ExportLedgerRequest& request) {
+  auto* stream = new ExportStream(edge, context, request);
+  stream->Open();
+  return stream;
+}
+
+grpc::ServerReadReactor<pb::ImportLedgerRequest>* OpenImport(Edge* edge, ImportPlace* place,
+                                                             Context* context,
+                                                             pb::ImportLedgerResponse* response) {
+  auto* stream = new ImportStream(edge, place, context, response);
+  stream->Open();
+  return stream;
+}
+
+}  // namespace berth::services

@@ -1,0 +1,45 @@
+// The gRPC services of placement: one maker per service, so that nobody else includes generated
+// stubs.
+//
+// Each is thread-safe and keeps pointers to what it is given, which must outlive it.
+#ifndef BERTH_SERVICES_API_SERVICES_H_
+#define BERTH_SERVICES_API_SERVICES_H_
+
+#include <memory>
+#include <string>
+
+#include "placement/search/budget.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
+
+namespace berth::services {
+
+class Edge;
+class ImportPlace;
+class ReportSessions;
+class WatchHub;
+
+std::unique_ptr<grpc::Service> MakeProviderService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeInventoryService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeAssociationService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeCatalogService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeAllocationService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeUsageService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
+                                                    const placement::SearchBudget& budget);
+std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
+                                                 ImportPlace* imports);
+std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sessions);
+std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
+std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
+std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub);
+// Described, and answered with UNIMPLEMENTED by this release.
+std::unique_ptr<grpc::Service> MakeHostService();
+std::unique_ptr<grpc::Service> MakeInstanceService();
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_API_SERVICES_H_

@@ -1,0 +1,90 @@
+#include <memory>
+#include <utility>
+
+#include "berth/placement/v1/watch.grpc.pb.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/proto_buffer_reader.h"
+#include "grpcpp/support/server_callback.h"
+#include "services/api/services.h"
+#include "services/process/status.h"
+#include "services/watch/hub.h"
+
+namespace berth::services {
+namespace {
+
+using grpc::ByteBuffer;
+
+// The bytes of `message`, which lives as long as anybody sends them.
+ByteBuffer BufferOf(const WatchMessage& message) {
+  auto* keep = new WatchMessage(message);
+  const grpc::Slice slice(
+      const_cast<char*>(message->data()), message->size(),
+      [](void* kept) { delete static_cast<WatchMessage*>(kept); }, keep);
+  return ByteBuffer(&slice, 1);
+}
+
+// One stream. Owns itself; gone when gRPC is done with it.
+class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public WatchSink {
+ public:
+  explicit WatchStream(WatchHub* hub)
+      : hub_(hub), watcher_(std::make_shared<Watcher>(this, WatchLimits())) {}
+
+  void Open(const ByteBuffer& bytes) {
+    pb::WatchRequest request;
+    grpc::ProtoBufferReader reader(const_cast<ByteBuffer*>(&bytes));
+    const bool parsed = reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
+    // Ends, and goes, once it is open; so does the pointer to it.
+    const WatcherPtr watcher = watcher_;
+    if (parsed) return hub_->Open(watcher, request);
+    watcher->End(InvalidField("request", "is not a WatchRequest"));
+  }
+
+  void Send(const WatchMessage& message) override {
+    buffer_ = BufferOf(message);
+    StartWrite(&buffer_);
+  }
+  void Finish(const absl::Status& status) override {
+    ServerWriteReactor::Finish(PlacementStatus(status));
+  }
+
+  void OnWriteDone(bool ok) override {
+    const WatcherPtr watcher = watcher_;
+    watcher->Sent(ok);
+    hub_->Continue(watcher);
+  }
+  void OnCancel() override { watcher_->End(absl::CancelledError("the watcher has gone")); }
+  void OnDone() override {
+    hub_->Closed(watcher_);
+    delete this;
+  }
+
+ private:
+  WatchHub* const hub_;
+  const WatcherPtr watcher_;
+  ByteBuffer buffer_;  // in flight
+};
+
+// Messages come encoded, and are shared among all who are told them.
+class WatchService final
+    : public pb::WatchService::WithRawCallbackMethod_Watch<pb::WatchService::Service> {
+ public:
+  explicit WatchService(WatchHub* hub) : hub_(hub) {}
+
+  grpc::ServerWriteReactor<ByteBuffer>* Watch(grpc::CallbackServerContext*,
+                                              const ByteBuffer* request) override {
+    auto* stream = new WatchStream(hub_);
+    stream->Open(*request);
+    return stream;
+  }
+
+ private:
+  WatchHub* const hub_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub) {
+  return std::make_unique<WatchService>(hub);
+}
+
+}  // namespace berth::services

@@ -1,0 +1,106 @@
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/allocation.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/pages.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/candidate_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+struct AllocationArguments {
+  std::string consumer, provider;
+  bool tree = false;
+  int limit = kListed;
+};
+
+void AddProviders(const pb::Consumer& consumer, std::set<std::string>* uuids) {
+  for (const pb::ProviderAllocation& allocation : consumer.allocations()) {
+    uuids->insert(allocation.provider_uuid());
+  }
+}
+
+// Names are for people only: nothing is asked for programs.
+absl::StatusOr<NamesByUuid> NamesFor(Session& session, const std::set<std::string>& uuids) {
+  if (session.settings.format != Format::kTable) return NamesByUuid();
+  return ProviderNames(session, uuids);
+}
+
+absl::Status OfConsumer(Session& session, const AllocationArguments& arguments) {
+  pb::GetAllocationsRequest request;
+  request.set_consumer_uuid(arguments.consumer);
+  pb::GetAllocationsResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  if (!answer.has_consumer()) {
+    return Refused(absl::StatusCode::kNotFound, "CONSUMER_NOT_FOUND",
+                   absl::StrCat("consumer ", arguments.consumer, " holds nothing"),
+                   {{{"consumer", arguments.consumer}}});
+  }
+  std::set<std::string> uuids;
+  AddProviders(answer.consumer(), &uuids);
+  const auto names = NamesFor(session, uuids);
+  if (!names.ok()) return names.status();
+  session.Say(absl::StrCat(answer.consumer().consumer_type(), " of ",
+                           answer.consumer().project_id(), ", generation ",
+                           answer.consumer().generation()));
+  return session.Print(answer, AllocationTable(answer.consumer(), *names),
+                       {uuids.begin(), uuids.end()});
+}
+
+absl::Status OfProvider(Session& session, const AllocationArguments& arguments) {
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::ListProviderAllocationsRequest request;
+  request.set_provider_uuid(*uuid);
+  request.set_whole_tree(arguments.tree);
+  pb::ListProviderAllocationsResponse answer;
+  const auto count = [](const auto& page) { return page.consumers_size(); };
+  const absl::Status listed = CallPaged(session, request, arguments.limit, count, &answer);
+  if (!listed.ok()) return listed;
+  if (!answer.next_page_token().empty()) {
+    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+  }
+  std::set<std::string> uuids;
+  std::vector<std::string> consumers;
+  for (const pb::Consumer& consumer : answer.consumers()) {
+    AddProviders(consumer, &uuids);
+    consumers.push_back(consumer.uuid());
+  }
+  const auto names = NamesFor(session, uuids);
+  if (!names.ok()) return names.status();
+  return session.Print(answer, ConsumerTable(answer.consumers(), *names), consumers);
+}
+
+absl::Status Allocations(Session& session, const AllocationArguments& arguments) {
+  if (arguments.consumer.empty() == arguments.provider.empty()) {
+    return absl::InvalidArgumentError("name a consumer, or --provider NAME, and not both");
+  }
+  return arguments.provider.empty() ? OfConsumer(session, arguments)
+                                    : OfProvider(session, arguments);
+}
+
+}  // namespace
+
+void AddAllocationCommands(CLI::App& app, Session& session) {
+  CLI::App* command =
+      AddVerb(app, "allocations", "Show what a consumer holds, or who holds a provider",
+              "berth allocations 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
+              "berth allocations --provider dc1-h07 --tree");
+  command->group("Find and claim");
+  AllocationArguments& arguments = Does(command, session, Allocations);
+  command->add_option("consumer", arguments.consumer, "The consumer's uuid");
+  command->add_option("--provider", arguments.provider, "Who holds something of it: name or uuid");
+  command->add_flag("--tree", arguments.tree, "Or of any other provider of its tree");
+  command->add_option("--limit", arguments.limit, "How many consumers at most")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,80 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "berth/placement/v1/candidate.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/commands/query_options.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/text/candidate_view.h"
+#include "services/cli/text/explain_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr int kLimit = 20;
+constexpr int kNearMisses = 5;
+
+struct CandidateArguments {
+  QueryOptions query;
+  OrderOptions order;
+  int limit = kLimit;
+  bool explain = false;
+};
+
+// Says why, where the server can tell; what it finds wrong with the question was said before.
+void SayWhy(Session& session, const pb::CandidateQuery& query) {
+  pb::ExplainRequest request;
+  *request.mutable_query() = query;
+  request.set_near_miss_limit(kNearMisses);
+  pb::ExplainResponse answer;
+  if (!session.Call(request, &answer).ok()) return;
+  session.Say(absl::StripSuffix(ExplanationPage(answer.explanation(), session.screen), "\n"));
+}
+
+absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
+  const auto query = QueryOf(session, arguments.query);
+  if (!query.ok()) return query.status();
+  pb::FindCandidatesRequest request;
+  *request.mutable_query() = *query;
+  const auto order = OrderOf(arguments.order);
+  if (!order.ok()) return order.status();
+  *request.mutable_order() = *order;
+  request.set_limit(arguments.limit);
+  pb::FindCandidatesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  if (answer.seed() != 0) session.Say(absl::StrCat("drawn from --seed ", answer.seed()));
+  if (answer.truncated()) session.Say("the search was cut short: there may be more");
+  std::vector<std::string> roots;
+  for (const pb::Candidate& candidate : answer.candidates()) {
+    roots.push_back(candidate.root_uuid());
+  }
+  const bool none = answer.candidates().empty();
+  const bool reads = session.settings.format == Format::kTable;
+  if (reads && (none || arguments.explain)) SayWhy(session, *query);
+  const absl::Status printed =
+      none && reads ? absl::OkStatus() : session.Print(answer, CandidateTable(answer), roots);
+  if (!printed.ok() || !none) return printed;
+  return Refused(absl::StatusCode::kFailedPrecondition, kNothingFits, "no host has room for this");
+}
+
+}  // namespace
+
+void AddCandidateCommand(CLI::App& app, Session& session) {
+  CLI::App* command =
+      AddVerb(app, "candidates", "Find where a request fits; takes nothing",
+              "berth candidates --resources VCPU=4,MEMORY_MB=8Gi --required HW_CPU_X86_AVX2\n"
+              "berth candidates -r VCPU=4 --group _GPU:PGPU=1:required=CUSTOM_A100");
+  command->group("Find and claim");
+  CandidateArguments& arguments = Does(command, session, Candidates);
+  AddQueryOptions(command, &arguments.query);
+  AddOrderOptions(command, &arguments.order);
+  command->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
+  command->add_flag("--explain", arguments.explain, "Say why these and no others");
+}
+
+}  // namespace berth::cli

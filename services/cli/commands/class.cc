@@ -1,0 +1,87 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/catalog.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/pages.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+struct CreateClassArguments {
+  std::string name;
+  bool if_absent = false;
+};
+
+struct DeleteClassArguments {
+  std::string name;
+};
+
+absl::Status ListClasses(Session& session, const NoArguments&) {
+  pb::ListClassesResponse answer;
+  const auto count = [](const pb::ListClassesResponse& page) {
+    return page.resource_classes_size();
+  };
+  const absl::Status listed =
+      CallPaged(session, pb::ListClassesRequest(), kListedNames, count, &answer);
+  if (!listed.ok()) return listed;
+  Table table({{"NAME", Column::Kind::kExact}, {"KIND", Column::Kind::kText}});
+  std::vector<std::string> names;
+  for (const pb::ResourceClass& one : answer.resource_classes()) {
+    table.Add({one.name(), one.standard() ? "standard" : "custom"});
+    names.push_back(one.name());
+  }
+  return session.Print(answer, std::move(table), names);
+}
+
+absl::Status CreateClass(Session& session, const CreateClassArguments& arguments) {
+  if (arguments.if_absent) {
+    pb::EnsureClassRequest request;
+    request.set_name(arguments.name);
+    pb::EnsureClassResponse answer;
+    const absl::Status called = session.Call(request, &answer);
+    if (!called.ok()) return called;
+    const std::string words = answer.created() ? "created " : "already there: ";
+    return session.Print(answer, absl::StrCat(words, arguments.name, "\n"), {arguments.name});
+  }
+  pb::CreateClassRequest request;
+  request.set_name(arguments.name);
+  pb::CreateClassResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, absl::StrCat("created ", arguments.name, "\n"), {arguments.name});
+}
+
+absl::Status DeleteClass(Session& session, const DeleteClassArguments& arguments) {
+  pb::DeleteClassRequest request;
+  request.set_name(arguments.name);
+  pb::DeleteClassResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, absl::StrCat("deleted ", arguments.name, "\n"), {arguments.name});
+}
+
+}  // namespace
+
+void AddClassCommands(CLI::App& app, Session& session) {
+  CLI::App* noun = AddNoun(app, "class", "Kinds of resources that are counted");
+  noun->group("See and change");
+
+  CLI::App* list = AddVerb(*noun, "list", "List the resource classes", "berth class list -o name");
+  Does(list, session, ListClasses);
+
+  CLI::App* create =
+      AddVerb(*noun, "create", "Create a custom class", "berth class create CUSTOM_LICENSE");
+  CreateClassArguments& creating = Does(create, session, CreateClass);
+  create->add_option("name", creating.name, "CUSTOM_...")->required();
+  create->add_flag("--if-absent", creating.if_absent, "Succeed where it is there already");
+
+  CLI::App* remove = AddVerb(*noun, "delete", "Delete a custom class that no provider has",
+                             "berth class delete CUSTOM_LICENSE");
+  remove->add_option("name", Does(remove, session, DeleteClass).name, "CUSTOM_...")->required();
+}
+
+}  // namespace berth::cli

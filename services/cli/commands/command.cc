@@ -1,0 +1,41 @@
+#include "services/cli/commands/command.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+
+namespace berth::cli {
+
+CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description) {
+  CLI::App* noun = app.add_subcommand(name, description);
+  noun->require_subcommand(1)->fallthrough();
+  noun->footer("`berth " + name + " COMMAND --help` has an example of each.");
+  return noun;
+}
+
+CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& description,
+                  const std::string& example) {
+  CLI::App* verb = parent.add_subcommand(name, description);
+  verb->fallthrough();
+  verb->footer(
+      absl::StrCat("Example:\n  ", absl::StrReplaceAll(example, {{"\n", "\n  "}}),
+                   "\n\nEvery command takes the options of `berth --help`, such as -o json."));
+  return verb;
+}
+
+CLI::Option* AddList(CLI::App* command, const std::string& flag, std::vector<std::string>* target,
+                     const std::string& description) {
+  return command->add_option(flag, *target, description)->allow_extra_args(false);
+}
+
+std::vector<std::string> Listed(const std::vector<std::string>& values) {
+  std::vector<std::string> listed;
+  for (const std::string& value : values) {
+    for (absl::string_view part : absl::StrSplit(value, ',', absl::SkipEmpty())) {
+      listed.emplace_back(part);
+    }
+  }
+  return listed;
+}
+
+}  // namespace berth::cli

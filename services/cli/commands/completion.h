@@ -1,0 +1,18 @@
+// Shell completion, made from the grammar itself. Pure.
+#ifndef BERTH_SERVICES_CLI_COMMANDS_COMPLETION_H_
+#define BERTH_SERVICES_CLI_COMMANDS_COMPLETION_H_
+
+#include <string>
+
+#include "CLI/CLI.hpp"
+
+namespace berth::cli {
+
+// What a shell reads to complete the commands and options of `app`.
+std::string BashCompletion(const CLI::App& app);
+std::string ZshCompletion(const CLI::App& app);
+std::string FishCompletion(const CLI::App& app);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_COMMANDS_COMPLETION_H_

@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/inventory.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/session/retry.h"
+#include "services/cli/text/amounts.h"
+#include "services/cli/text/provider_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+struct ShowArguments {
+  std::string provider;
+};
+
+struct SetInventoryArguments {
+  std::string provider;
+  std::vector<std::string> inventories;
+  bool replace = false;
+  std::optional<int64_t> generation;
+};
+
+struct DeleteInventoryArguments {
+  std::string provider;
+  std::vector<std::string> classes;
+  bool all = false;
+};
+
+std::vector<std::string> ClassNames(const Inventories& inventories) {
+  std::vector<std::string> names;
+  for (const auto& [name, inventory] : inventories) names.push_back(name);
+  std::sort(names.begin(), names.end(), ClassBefore);
+  return names;
+}
+
+absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::GetInventoriesRequest request;
+  request.set_provider_uuid(*uuid);
+  pb::GetInventoriesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, InventoryTable(answer.inventories()),
+                       ClassNames(answer.inventories()));
+}
+
+// What was said goes over what is stored; what was not said stays.
+absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
+  if (words.total) inventory->set_total(*words.total);
+  if (words.reserved) inventory->set_reserved(*words.reserved);
+  if (words.min_unit) inventory->set_min_unit(*words.min_unit);
+  if (words.max_unit) inventory->set_max_unit(*words.max_unit);
+  if (words.step_size) inventory->set_step_size(*words.step_size);
+  if (words.allocation_ratio) inventory->set_allocation_ratio(*words.allocation_ratio);
+  if (inventory->total() != 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("how much ", words.resource_class,
+                                                 " there is has to be said: ", words.resource_class,
+                                                 "=TOTAL"));
+}
+
+absl::Status SetOnce(Session& session, const std::string& uuid,
+                     const std::vector<InventoryWords>& said,
+                     const SetInventoryArguments& arguments, pb::SetInventoriesResponse* answer) {
+  pb::GetInventoriesRequest read;
+  read.set_provider_uuid(uuid);
+  pb::GetInventoriesResponse stored;
+  const absl::Status got = session.Call(read, &stored);
+  if (!got.ok()) return got;
+  pb::SetInventoriesRequest write;
+  write.set_provider_uuid(uuid);
+  write.set_expected_generation(arguments.generation.value_or(stored.generation()));
+  if (!arguments.replace) *write.mutable_inventories() = stored.inventories();
+  for (const InventoryWords& words : said) {
+    const absl::Status merged = Merge(words, &(*write.mutable_inventories())[words.resource_class]);
+    if (!merged.ok()) return merged;
+  }
+  return session.Call(write, answer);
+}
+
+absl::Status SetInventory(Session& session, const SetInventoryArguments& arguments) {
+  std::vector<InventoryWords> said;
+  for (const std::string& text : Listed(arguments.inventories)) {
+    auto words = ParseInventory(text);
+    if (!words.ok()) return words.status();
+    said.push_back(*std::move(words));
+  }
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::SetInventoriesResponse answer;
+  const auto once = [&] { return SetOnce(session, *uuid, said, arguments, &answer); };
+  const absl::Status set = arguments.generation ? once() : OnFreshGeneration(once);
+  if (!set.ok()) return set;
+  for (const pb::OvercommittedClass& over : answer.overcommitted()) {
+    session.Say(absl::StrCat("note: ", over.used(), " ", over.resource_class(),
+                             " are given away and only ", over.capacity(),
+                             " are there: nothing more is given away until that falls"));
+  }
+  for (const std::string& name : answer.unallocatable_classes()) {
+    session.Say(absl::StrCat("note: nothing of ", name, " can be given away as it is now"));
+  }
+  return session.Print(answer, InventoryTable(answer.inventories()),
+                       ClassNames(answer.inventories()));
+}
+
+absl::Status DeleteAll(Session& session, const std::string& uuid) {
+  pb::DeleteAllInventoriesRequest request;
+  request.set_provider_uuid(uuid);
+  pb::DeleteAllInventoriesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, "deleted all inventories\n", {uuid});
+}
+
+// All of them in one write, or none.
+absl::Status DeleteOnce(Session& session, const std::string& uuid,
+                        const std::vector<std::string>& classes,
+                        pb::SetInventoriesResponse* answer) {
+  pb::GetInventoriesRequest read;
+  read.set_provider_uuid(uuid);
+  pb::GetInventoriesResponse stored;
+  const absl::Status got = session.Call(read, &stored);
+  if (!got.ok()) return got;
+  pb::SetInventoriesRequest write;
+  write.set_provider_uuid(uuid);
+  write.set_expected_generation(stored.generation());
+  *write.mutable_inventories() = stored.inventories();
+  for (const std::string& name : classes) {
+    if (write.mutable_inventories()->erase(name) > 0) continue;
+    return Refused(absl::StatusCode::kNotFound, "INVENTORY_NOT_FOUND",
+                   absl::StrCat("provider ", uuid, " has no inventory of ", name),
+                   {{{"provider", uuid}, {"resource_class", name}}});
+  }
+  return session.Call(write, answer);
+}
+
+absl::Status DeleteInventory(Session& session, const DeleteInventoryArguments& arguments) {
+  const std::vector<std::string> classes = Listed(arguments.classes);
+  if (arguments.all != classes.empty()) {
+    return absl::InvalidArgumentError("name the classes to delete, or give --all and none");
+  }
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  if (arguments.all) return DeleteAll(session, *uuid);
+  pb::SetInventoriesResponse answer;
+  const absl::Status deleted =
+      OnFreshGeneration([&] { return DeleteOnce(session, *uuid, classes, &answer); });
+  if (!deleted.ok()) return deleted;
+  return session.Print(answer, InventoryTable(answer.inventories()),
+                       ClassNames(answer.inventories()));
+}
+
+}  // namespace
+
+void AddInventoryCommands(CLI::App& app, Session& session) {
+  CLI::App* noun = AddNoun(app, "inventory", "How much a provider has of each class");
+  noun->group("See and change");
+
+  CLI::App* show =
+      AddVerb(*noun, "show", "Show the inventories of a provider", "berth inventory show dc1-h07");
+  show->add_option("provider", Does(show, session, ShowInventory).provider, "Name or uuid")
+      ->required();
+
+  CLI::App* set = AddVerb(*noun, "set", "Set inventories; what is not named stays as it is",
+                          "berth inventory set dc1-h07 VCPU=32:ratio=4:reserved=2 MEMORY_MB=256Gi\n"
+                          "berth inventory set dc1-h07 VCPU:ratio=8");
+  SetInventoryArguments& setting = Does(set, session, SetInventory);
+  set->add_option("provider", setting.provider, "Name or uuid")->required();
+  set->add_option("inventories", setting.inventories,
+                  "CLASS[=TOTAL][:KEY=VALUE]..., KEY one of reserved, ratio, min, max, step")
+      ->required();
+  set->add_flag("--replace", setting.replace, "Delete the classes that are not named");
+  set->add_option("--generation", setting.generation, "Only if it is still at this generation");
+
+  CLI::App* remove = AddVerb(*noun, "delete", "Delete inventories that nobody uses",
+                             "berth inventory delete dc1-h07 DISK_GB");
+  DeleteInventoryArguments& deleting = Does(remove, session, DeleteInventory);
+  remove->add_option("provider", deleting.provider, "Name or uuid")->required();
+  remove->add_option("classes", deleting.classes, "The classes");
+  remove->add_flag("--all", deleting.all, "All classes");
+}
+
+}  // namespace berth::cli

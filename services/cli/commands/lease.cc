@@ -1,0 +1,125 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "berth/placement/v1/allocation.pb.h"
+#include "berth/placement/v1/consumer.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/amounts.h"
+#include "services/cli/text/candidate_view.h"
+#include "services/cli/text/time_text.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+struct LeaseArguments {
+  std::string consumer, duration;
+  bool confirm = false;
+  std::optional<int64_t> generation;
+};
+
+struct AdjustArguments {
+  std::string consumer, provider;
+  std::vector<std::string> amounts;
+  std::optional<int64_t> generation;
+};
+
+absl::Status Lease(Session& session, const LeaseArguments& arguments) {
+  if (arguments.confirm != arguments.duration.empty()) {
+    return absl::InvalidArgumentError("say how long, such as 5m, or --confirm, and not both");
+  }
+  pb::SetLeaseRequest request;
+  request.set_consumer_uuid(arguments.consumer);
+  if (arguments.generation) request.set_expected_generation(*arguments.generation);
+  if (arguments.confirm) {
+    request.mutable_confirmed();
+  } else {
+    absl::Duration lease;
+    if (!absl::ParseDuration(arguments.duration, &lease)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", arguments.duration, "' is no time such as 90s, 5m or 2h"));
+    }
+    request.mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
+  }
+  pb::SetLeaseResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  const std::string text =
+      answer.has_lease_expires_at()
+          ? absl::StrCat(arguments.consumer, " holds until ", TimeText(answer.lease_expires_at()))
+          : absl::StrCat(arguments.consumer, " holds until it is released");
+  return session.Print(answer, absl::StrCat(text, "\n"), {arguments.consumer});
+}
+
+// `VCPU=2` adds, `VCPU=-2` takes.
+absl::StatusOr<Amounts> ParseChanges(const std::vector<std::string>& texts) {
+  Amounts changes;
+  for (const std::string& text : Listed(texts)) {
+    const bool takes = absl::StrContains(text, "=-");
+    const auto one = ParseAmounts({absl::StrReplaceAll(text, {{"=-", "="}, {"=+", "="}})});
+    if (!one.ok()) return one.status();
+    for (const auto& [name, amount] : *one) {
+      if (!changes.emplace(name, takes ? -amount : amount).second) {
+        return absl::InvalidArgumentError(absl::StrCat(name, " is named twice"));
+      }
+    }
+  }
+  return changes;
+}
+
+absl::Status Adjust(Session& session, const AdjustArguments& arguments) {
+  const auto changes = ParseChanges(arguments.amounts);
+  if (!changes.ok()) return changes.status();
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::AdjustAllocationsRequest request;
+  request.set_consumer_uuid(arguments.consumer);
+  if (arguments.generation) request.set_expected_generation(*arguments.generation);
+  pb::AllocationAdjustment* adjustment = request.add_adjustments();
+  adjustment->set_provider_uuid(*uuid);
+  adjustment->mutable_amounts()->insert(changes->begin(), changes->end());
+  pb::AdjustAllocationsResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  if (!answer.has_consumer()) {
+    return session.Print(answer, absl::StrCat("released ", arguments.consumer, "\n"),
+                         {arguments.consumer});
+  }
+  return session.Print(answer, AllocationTable(answer.consumer(), {{*uuid, arguments.provider}}),
+                       {arguments.consumer});
+}
+
+}  // namespace
+
+void AddLeaseCommands(CLI::App& app, Session& session) {
+  CLI::App* adjust =
+      AddVerb(app, "adjust", "Add to what a consumer holds of a provider, or take from it",
+              "berth adjust 5e08ea53-c4c6-448e-9334-ac4953de3cfa dc1-h07 VCPU=2 MEMORY_MB=-1Gi");
+  adjust->group("Find and claim");
+  AdjustArguments& adjusting = Does(adjust, session, Adjust);
+  adjust->add_option("consumer", adjusting.consumer, "The consumer's uuid")->required();
+  adjust->add_option("provider", adjusting.provider, "Name or uuid")->required();
+  adjust->add_option("amounts", adjusting.amounts, "CLASS=AMOUNT to add, CLASS=-AMOUNT to take")
+      ->required();
+  adjust->add_option("--generation", adjusting.generation,
+                     "Only if it is still at this generation");
+
+  CLI::App* lease = AddVerb(app, "lease", "Let a consumer be released by itself after a time",
+                            "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa 5m\n"
+                            "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa --confirm");
+  lease->group("Find and claim");
+  LeaseArguments& leasing = Does(lease, session, Lease);
+  lease->add_option("consumer", leasing.consumer, "The consumer's uuid")->required();
+  lease->add_option("duration", leasing.duration, "From now, such as 90s, 5m or 2h");
+  lease->add_flag("--confirm", leasing.confirm, "It holds until it is released");
+  lease->add_option("--generation", leasing.generation, "Only if it is still at this generation");
+}
+
+}  // namespace berth::cli

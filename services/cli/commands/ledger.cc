@@ -1,0 +1,205 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/ledger.pb.h"
+#include "google/protobuf/util/time_util.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/pages.h"
+#include "services/cli/text/node_view.h"
+#include "services/cli/text/revision_text.h"
+#include "services/cli/text/table.h"
+#include "services/cli/text/time_text.h"
+#include "services/cli/text/watch_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+using google::protobuf::util::TimeUtil;
+
+struct CheckArguments {
+  int limit = 100;
+};
+
+struct RequestArguments {
+  std::string id;
+  bool cancel = false;
+};
+
+struct LostArguments {
+  int limit = 1000;
+};
+
+struct FormatArguments {
+  int format = 0;
+};
+
+struct StartEpochArguments {
+  std::string expected, reason;
+};
+
+absl::Status Revision(Session& session, const NoArguments&) {
+  pb::GetRevisionRequest request;
+  pb::GetRevisionResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  std::string text =
+      absl::StrCat("revision    ", RevisionText(answer.revision()), "\nstate       ",
+                   ShortName(pb::LedgerState_Name(answer.state()), "LEDGER_STATE_"), "\n");
+  if (!answer.reason().empty()) absl::StrAppend(&text, "reason      ", answer.reason(), "\n");
+  absl::StrAppend(&text, "time        ", TimeText(answer.ledger_time()), "\nstaleness   ",
+                  TimeUtil::ToString(answer.staleness()), "\nformat      ", answer.format(), ", ",
+                  answer.highest_known_format(), " at most\n");
+  const absl::Status printed =
+      session.Print(answer, text, {absl::StrCat(answer.revision().number())});
+  if (!printed.ok() || answer.state() == pb::LEDGER_STATE_READY) return printed;
+  return Refused(absl::StatusCode::kFailedPrecondition, kProblemsFound,
+                 absl::StrCat("the ledger cannot be written: ", answer.reason()));
+}
+
+absl::Status Check(Session& session, const CheckArguments& arguments) {
+  pb::SelfCheckRequest request;
+  request.set_difference_limit(arguments.limit);
+  pb::SelfCheckResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  std::string text;
+  std::vector<std::string> keys;
+  for (const pb::Difference& difference : answer.differences()) {
+    const std::string& key = difference.entity().key();
+    absl::StrAppend(&text, key, key.empty() ? "" : ": ", difference.message(), "\n");
+    keys.push_back(key);
+  }
+  if (answer.clean()) {
+    text =
+        absl::StrCat("clean at revision ", RevisionText(answer.revision()), ": ",
+                     answer.row_count(), " rows in ", TimeUtil::ToString(answer.elapsed()), "\n");
+  }
+  const absl::Status printed = session.Print(answer, text, keys);
+  if (!printed.ok() || answer.clean()) return printed;
+  return Refused(
+      absl::StatusCode::kFailedPrecondition, kProblemsFound,
+      absl::StrCat("the ledger disagrees with itself in ", answer.difference_count(), " places"));
+}
+
+absl::Status Lost(Session& session, const LostArguments& arguments) {
+  pb::ListLostChangesResponse answer;
+  const auto count = [](const auto& page) { return page.changes_size(); };
+  const absl::Status listed =
+      CallPaged(session, pb::ListLostChangesRequest(), arguments.limit, count, &answer);
+  if (!listed.ok()) return listed;
+  session.Say(absl::StrCat("last good revision ", RevisionText(answer.revision()),
+                           ", the database stands at ", RevisionText(answer.database_revision())));
+  if (!answer.next_page_token().empty()) {
+    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+  }
+  Table table({{"KIND", Column::Kind::kText},
+               {"KEY", Column::Kind::kExact},
+               {"LAST GOOD", Column::Kind::kText},
+               {"IN DATABASE", Column::Kind::kText}});
+  std::vector<std::string> keys;
+  for (const pb::LostChange& change : answer.changes()) {
+    table.Add({KindWords(change.key().kind()), change.key().key(),
+               change.has_last_good() ? WordsOf(change.last_good()).details : "-",
+               change.has_in_database() ? WordsOf(change.in_database()).details : "-"});
+    keys.push_back(change.key().key());
+  }
+  return session.Print(answer, std::move(table), keys);
+}
+
+absl::Status SetFormat(Session& session, const FormatArguments& arguments) {
+  pb::SetFormatRequest request;
+  request.set_format(arguments.format);
+  pb::SetFormatResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer,
+                       absl::StrCat("the log is in format ", arguments.format, " from revision ",
+                                    RevisionText(answer.revision()), " on\n"),
+                       {absl::StrCat(arguments.format)});
+}
+
+absl::Status StartEpoch(Session& session, const StartEpochArguments& arguments) {
+  const auto expected = ParseRevision(arguments.expected);
+  if (!expected.ok()) return expected.status();
+  pb::StartEpochRequest request;
+  *request.mutable_expected_database_revision() = *expected;
+  request.set_reason(arguments.reason);
+  pb::StartEpochResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, absl::StrCat("revision ", RevisionText(answer.revision()), "\n"),
+                       {absl::StrCat(answer.revision().epoch())});
+}
+
+absl::Status Request(Session& session, const RequestArguments& arguments) {
+  pb::GetRequestRequest request;
+  request.set_request_id(arguments.id);
+  request.set_cancel_if_absent(arguments.cancel);
+  pb::GetRequestResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  const std::string outcome =
+      ShortName(pb::RequestOutcome_Name(answer.outcome()), "REQUEST_OUTCOME_");
+  std::string text = outcome + "\n";
+  if (answer.outcome() == pb::REQUEST_OUTCOME_APPLIED) {
+    text = absl::StrCat("applied: ", answer.method(), " at revision ",
+                        RevisionText(answer.applied_revision()), "\n");
+  } else if (answer.outcome() == pb::REQUEST_OUTCOME_ABSENT) {
+    text = "absent: it was not done; --cancel sees to it that it never is\n";
+  } else if (answer.outcome() == pb::REQUEST_OUTCOME_CANCELLED) {
+    text = "cancelled: it was not done, as far back as ids are kept, and will not be\n";
+  }
+  return session.Print(answer, text, {outcome});
+}
+
+}  // namespace
+
+void AddLedgerCommands(CLI::App& app, Session& session) {
+  CLI::App* noun = AddNoun(app, "ledger", "The ledger as a whole");
+  noun->group("Look after");
+
+  CLI::App* check = AddVerb(*noun, "check", "Compare log, tables and memory; 9: they differ",
+                            "berth ledger check");
+  check->add_option("--limit", Does(check, session, Check).limit, "How many differences to tell")
+      ->check(CLI::PositiveNumber);
+
+  CLI::App* revision =
+      AddVerb(*noun, "revision", "Show where the ledger stands", "berth ledger revision");
+  Does(revision, session, Revision);
+
+  CLI::App* lost = AddVerb(*noun, "lost",
+                           "List what a database that went back in time has lost, or has otherwise",
+                           "berth ledger lost");
+  lost->add_option("--limit", Does(lost, session, Lost).limit, "How many at most")
+      ->check(CLI::PositiveNumber);
+
+  CLI::App* epoch = AddVerb(
+      *noun, "start-epoch", "Take a database that went back in time as the truth from now on",
+      "berth ledger start-epoch 1:48231 --reason 'restored from the backup of Monday'");
+  StartEpochArguments& starting = Does(epoch, session, StartEpoch);
+  epoch
+      ->add_option("revision", starting.expected,
+                   "Where the database stands, as `berth ledger lost` says: [EPOCH:]NUMBER")
+      ->required();
+  epoch->add_option("--reason", starting.reason, "Why, for the log")->required();
+
+  CLI::App* format = AddVerb(*noun, "format",
+                             "Raise the format of the log, once every process runs the new release",
+                             "berth ledger format 1");
+  format->add_option("format", Does(format, session, SetFormat).format, "The wanted format")
+      ->required();
+
+  CLI::App* request = AddVerb(app, "request", "Tell what became of a write whose answer was lost",
+                              "berth request 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
+  request->group("Look after");
+  RequestArguments& asking = Does(request, session, Request);
+  request->add_option("id", asking.id, "The request id")->required();
+  request->add_flag("--cancel", asking.cancel, "Where it was not done, see to it that it never is");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,187 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/fleet.pb.h"
+#include "berth/tracker/v1/tracker.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/pages.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/node_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+namespace tracker = ::berth::tracker::v1;
+
+struct ListNodesArguments {
+  std::string host, name;
+  bool retired = false;
+  int limit = kListed;
+};
+
+struct NodeArguments {
+  std::string node;
+};
+
+struct AuditArguments {
+  std::string node, tracker;
+};
+
+struct DeleteNodeArguments {
+  std::string node;
+  bool cascade = false;
+};
+
+int CountNodes(const pb::ListNodesResponse& answer) { return answer.nodes_size(); }
+
+absl::Status ListNodes(Session& session, const ListNodesArguments& arguments) {
+  pb::ListNodesRequest request;
+  if (!arguments.host.empty()) request.set_host(arguments.host);
+  request.set_name_contains(arguments.name);
+  if (arguments.retired) request.set_retired(true);
+  pb::ListNodesResponse answer;
+  const absl::Status listed = CallPaged(session, request, arguments.limit, CountNodes, &answer);
+  if (!listed.ok()) return listed;
+  std::vector<std::string> uuids;
+  for (const pb::Node& node : answer.nodes()) uuids.push_back(node.uuid());
+  if (!answer.next_page_token().empty()) {
+    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+  }
+  return session.Print(answer, NodeTable(answer.nodes()), uuids);
+}
+
+// The uuid of the only node that is called `text`, or `text` where it is a uuid.
+absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) {
+  if (IsUuid(text)) return text;
+  pb::ListNodesRequest request;
+  request.set_name_contains(text);
+  pb::ListNodesResponse answer;
+  const absl::Status listed = CallPaged(session, request, kListed, CountNodes, &answer);
+  if (!listed.ok()) return listed;
+  std::vector<std::string> found;
+  for (const pb::Node& node : answer.nodes()) {
+    if (node.name() == text) found.push_back(node.uuid());
+  }
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(found.size(), " nodes are named '", text, "': give a uuid"));
+  }
+  return Refused(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
+                 absl::StrCat("there is no node named '", text, "'"), {{{"name", text}}});
+}
+
+absl::Status ShowNode(Session& session, const NodeArguments& arguments) {
+  const auto uuid = NodeUuid(session, arguments.node);
+  if (!uuid.ok()) return uuid.status();
+  pb::GetNodeRequest request;
+  request.set_node_uuid(*uuid);
+  request.set_view(pb::NODE_VIEW_FULL);
+  pb::GetNodeResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, NodePage(answer.node(), session.screen), {*uuid});
+}
+
+absl::Status AuditFailed(const pb::AuditSummary& audit) {
+  const bool good =
+      audit.result() == pb::AUDIT_RESULT_COMPLETE || audit.result() == pb::AUDIT_RESULT_DEGRADED;
+  if (good) return absl::OkStatus();
+  return Refused(absl::StatusCode::kFailedPrecondition, kProblemsFound,
+                 absl::StrCat("the audit failed: ", audit.message()));
+}
+
+// Asks the tracker itself.
+absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
+  session.settings.endpoint = arguments.tracker;
+  tracker::AuditNowRequest request;
+  if (!arguments.node.empty() && !IsUuid(arguments.node)) {
+    return absl::InvalidArgumentError("with --tracker a node is given by its uuid");
+  }
+  request.set_node_uuid(arguments.node);
+  tracker::AuditNowResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  Table table({{"NODE", Column::Kind::kExact},
+               {"REPORT", Column::Kind::kNumber},
+               {"ACKNOWLEDGED", Column::Kind::kText},
+               {"AUDIT", Column::Kind::kText}});
+  std::vector<std::string> uuids;
+  absl::Status failed;
+  for (const tracker::NodeAudit& audit : answer.audits()) {
+    table.Add({audit.node_uuid(), absl::StrCat(audit.sequence()),
+               audit.acknowledged() ? "yes" : "no", AuditWords(audit.audit())});
+    uuids.push_back(audit.node_uuid());
+    failed.Update(AuditFailed(audit.audit()));
+  }
+  const absl::Status printed = session.Print(answer, std::move(table), uuids);
+  return printed.ok() ? failed : printed;
+}
+
+absl::Status Audit(Session& session, const AuditArguments& arguments) {
+  if (!arguments.tracker.empty()) return AuditAt(session, arguments);
+  if (arguments.node.empty()) {
+    return absl::InvalidArgumentError("name a node, or --tracker HOST:PORT for all of its host");
+  }
+  const auto uuid = NodeUuid(session, arguments.node);
+  if (!uuid.ok()) return uuid.status();
+  pb::AuditNodeRequest request;
+  request.set_node_uuid(*uuid);
+  pb::AuditNodeResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  const absl::Status printed = session.Print(answer, AuditWords(answer.audit()) + "\n", {*uuid});
+  return printed.ok() ? AuditFailed(answer.audit()) : printed;
+}
+
+absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) {
+  const auto uuid = NodeUuid(session, arguments.node);
+  if (!uuid.ok()) return uuid.status();
+  pb::DeleteNodeRequest request;
+  request.set_node_uuid(*uuid);
+  request.set_cascade(arguments.cascade);
+  pb::DeleteNodeResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  std::string text = absl::StrCat("deleted ", *uuid, "\n");
+  for (const std::string& consumer : answer.affected_consumer_uuids()) {
+    absl::StrAppend(&text, "lost allocations: ", consumer, "\n");
+  }
+  return session.Print(answer, text, {*uuid});
+}
+
+}  // namespace
+
+void AddNodeCommands(CLI::App& app, Session& session) {
+  CLI::App* noun = AddNoun(app, "node", "Hypervisors: what they are, what runs there, what is odd");
+  noun->group("Look after");
+
+  CLI::App* list = AddVerb(*noun, "list", "List nodes", "berth node list --host dc1-h07");
+  ListNodesArguments& listing = Does(list, session, ListNodes);
+  list->add_option("--host", listing.host, "Of this host");
+  list->add_option("--name", listing.name, "Has this in its name");
+  list->add_flag("--retired", listing.retired, "Is retired");
+  list->add_option("--limit", listing.limit, "How many at most")->check(CLI::PositiveNumber);
+
+  CLI::App* show =
+      AddVerb(*noun, "show", "Show a node: facts, what is accounted for, orphans, findings",
+              "berth node show dc1-h07");
+  show->add_option("node", Does(show, session, ShowNode).node, "Name or uuid")->required();
+
+  CLI::App* audit = AddVerb(*noun, "audit", "Have a node audited now, and wait for the outcome",
+                            "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312");
+  AuditArguments& auditing = Does(audit, session, Audit);
+  audit->add_option("node", auditing.node, "Name or uuid");
+  audit->add_option("--tracker", auditing.tracker, "Ask the tracker at this address itself");
+
+  CLI::App* remove = AddVerb(*noun, "delete", "Delete the record of a node and its providers",
+                             "berth node delete dc1-h07 --cascade");
+  DeleteNodeArguments& deleting = Does(remove, session, DeleteNode);
+  remove->add_option("node", deleting.node, "Name or uuid")->required();
+  remove->add_flag("--cascade", deleting.cascade, "Release what is allocated there as well");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,281 @@
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "berth/placement/v1/provider.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/pages.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/amounts.h"
+#include "services/cli/text/provider_tree.h"
+#include "services/cli/text/provider_view.h"
+#include "services/cli/text/terms.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr int kTreesMax = 50;
+
+struct ListProvidersArguments {
+  std::vector<std::string> resources, required, forbidden, member_of, forbidden_aggregates;
+  std::string name, in_tree;
+  bool roots = false;
+  int limit = kListed;
+};
+
+struct TreeArguments {
+  std::string provider;
+  bool all_traits = false;
+  int limit = kTreesMax;
+};
+
+struct OneProviderArguments {
+  std::string provider;
+};
+
+struct CreateProviderArguments {
+  std::string name, uuid, parent;
+};
+
+struct SetProviderArguments {
+  std::string provider, name, parent;
+  bool no_parent = false;
+  std::optional<int64_t> generation;
+};
+
+int CountProviders(const pb::ListProvidersResponse& answer) { return answer.providers_size(); }
+
+std::vector<std::string> Names(const Providers& providers) {
+  std::vector<std::string> names;
+  for (const pb::Provider& provider : providers) names.push_back(provider.uuid());
+  return names;
+}
+
+absl::Status ListProviders(Session& session, const ListProvidersArguments& arguments) {
+  pb::ListProvidersRequest request;
+  if (!arguments.name.empty()) request.set_name(arguments.name);
+  if (!arguments.in_tree.empty()) {
+    const auto uuid = ProviderUuid(session, arguments.in_tree);
+    if (!uuid.ok()) return uuid.status();
+    request.set_in_tree(*uuid);
+  }
+  const auto amounts = ParseAmounts(arguments.resources);
+  if (!amounts.ok()) return amounts.status();
+  request.mutable_resources()->insert(amounts->begin(), amounts->end());
+  AddTerms(arguments.required, request.mutable_required_traits());
+  AddTerms(arguments.member_of, request.mutable_member_of());
+  for (const std::string& trait : Listed(arguments.forbidden)) request.add_forbidden_traits(trait);
+  for (const std::string& uuid : Listed(arguments.forbidden_aggregates)) {
+    request.add_forbidden_aggregate_uuids(uuid);
+  }
+  request.set_roots_only(arguments.roots);
+  pb::ListProvidersResponse answer;
+  const absl::Status listed = CallPaged(session, request, arguments.limit, CountProviders, &answer);
+  if (!listed.ok()) return listed;
+  if (!answer.next_page_token().empty()) {
+    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+  }
+  return session.Print(answer, ProviderTable(answer.providers()), Names(answer.providers()));
+}
+
+absl::Status AddTree(Session& session, const std::string& uuid, pb::ListProvidersResponse* all) {
+  pb::ListProvidersRequest request;
+  request.set_in_tree(uuid);
+  request.set_view(pb::PROVIDER_VIEW_FULL);
+  pb::ListProvidersResponse tree;
+  const absl::Status listed = CallPaged(session, request, 100 * kListed, CountProviders, &tree);
+  if (!listed.ok()) return listed;
+  if (all->has_revision()) tree.clear_revision();
+  all->MergeFrom(tree);
+  return absl::OkStatus();
+}
+
+// The trees of the first roots by uuid, `limit` at most.
+absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* all) {
+  pb::ListProvidersRequest everything;
+  everything.set_view(pb::PROVIDER_VIEW_FULL);
+  pb::ListProvidersResponse first;
+  const absl::Status listed = CallPaged(session, everything, kListed, CountProviders, &first);
+  if (!listed.ok()) return listed;
+  if (first.next_page_token().empty()) {
+    *all = first;
+    return absl::OkStatus();
+  }
+  pb::ListProvidersRequest request;
+  request.set_roots_only(true);
+  pb::ListProvidersResponse roots;
+  const absl::Status found = CallPaged(session, request, limit, CountProviders, &roots);
+  if (!found.ok()) return found;
+  for (const pb::Provider& root : roots.providers()) {
+    const absl::Status added = AddTree(session, root.uuid(), all);
+    if (!added.ok()) return added;
+  }
+  if (!roots.next_page_token().empty()) {
+    session.Say(absl::StrCat("the first ", limit, " trees; name one, or --limit shows more"));
+  }
+  return absl::OkStatus();
+}
+
+// The providers that share with members of these trees.
+absl::Status FindSharing(Session& session, const Providers& members,
+                         pb::ListProvidersResponse* sharing) {
+  std::set<std::string> aggregates;
+  for (const pb::Provider& member : members) {
+    aggregates.insert(member.aggregate_uuids().begin(), member.aggregate_uuids().end());
+  }
+  if (aggregates.empty()) return absl::OkStatus();
+  pb::ListProvidersRequest request;
+  request.set_view(pb::PROVIDER_VIEW_FULL);
+  request.add_required_traits()->add_any_of("MISC_SHARES_VIA_AGGREGATE");
+  pb::AggregateTerm* term = request.add_member_of();
+  for (const std::string& uuid : aggregates) term->add_any_of(uuid);
+  return CallPaged(session, request, kListed, CountProviders, sharing);
+}
+
+absl::Status Tree(Session& session, const TreeArguments& arguments) {
+  pb::ListProvidersResponse all;
+  if (arguments.provider.empty()) {
+    const absl::Status added = AddTrees(session, arguments.limit, &all);
+    if (!added.ok()) return added;
+  } else {
+    const auto uuid = ProviderUuid(session, arguments.provider);
+    if (!uuid.ok()) return uuid.status();
+    const absl::Status added = AddTree(session, *uuid, &all);
+    if (!added.ok()) return added;
+    if (all.providers().empty()) {
+      return Refused(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
+                     absl::StrCat("there is no provider ", *uuid), {{{"provider", *uuid}}});
+    }
+  }
+  pb::ListProvidersResponse sharing;
+  const absl::Status found = FindSharing(session, all.providers(), &sharing);
+  if (!found.ok()) return found;
+  if (all.providers().empty()) session.Say("there are no providers");
+  const TreeOptions options{.all_traits = arguments.all_traits, .now = absl::Now()};
+  return session.Print(all,
+                       ProviderTree(all.providers(), sharing.providers(), options, session.screen),
+                       Names(all.providers()));
+}
+
+absl::Status ShowProvider(Session& session, const OneProviderArguments& arguments) {
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::GetProviderRequest request;
+  request.set_provider_uuid(*uuid);
+  request.set_view(pb::PROVIDER_VIEW_FULL);
+  pb::GetProviderResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, ProviderPage(answer.provider(), session.screen), {*uuid});
+}
+
+absl::Status CreateProvider(Session& session, const CreateProviderArguments& arguments) {
+  pb::CreateProviderRequest request;
+  request.set_name(arguments.name);
+  request.set_uuid(arguments.uuid);
+  if (!arguments.parent.empty()) {
+    const auto parent = ProviderUuid(session, arguments.parent);
+    if (!parent.ok()) return parent.status();
+    request.set_parent_uuid(*parent);
+  }
+  pb::CreateProviderResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, ProviderPage(answer.provider(), session.screen),
+                       {answer.provider().uuid()});
+}
+
+absl::Status SetProvider(Session& session, const SetProviderArguments& arguments) {
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::UpdateProviderRequest request;
+  request.set_provider_uuid(*uuid);
+  if (arguments.generation) request.set_expected_generation(*arguments.generation);
+  if (!arguments.name.empty()) request.set_name(arguments.name);
+  if (arguments.no_parent) request.mutable_no_parent();
+  if (!arguments.parent.empty()) {
+    const auto parent = ProviderUuid(session, arguments.parent);
+    if (!parent.ok()) return parent.status();
+    request.set_parent_uuid(*parent);
+  }
+  pb::UpdateProviderResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, ProviderPage(answer.provider(), session.screen), {*uuid});
+}
+
+absl::Status DeleteProvider(Session& session, const OneProviderArguments& arguments) {
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::DeleteProviderRequest request;
+  request.set_provider_uuid(*uuid);
+  pb::DeleteProviderResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, absl::StrCat("deleted ", *uuid, "\n"), {*uuid});
+}
+
+void AddReading(CLI::App* noun, Session& session) {
+  CLI::App* list = AddVerb(*noun, "list", "List providers, all or those that pass the filters",
+                           "berth provider list --required CUSTOM_A100 --resources VCPU=4");
+  ListProvidersArguments& listing = Does(list, session, ListProviders);
+  list->add_option("--name", listing.name, "Has exactly this name");
+  list->add_option("--in-tree", listing.in_tree, "Is in the tree of this provider");
+  list->add_flag("--roots", listing.roots, "Is a root");
+  AddList(list, "--resources", &listing.resources, "Has this much free: VCPU=4,MEMORY_MB=8Gi");
+  AddList(list, "--required", &listing.required, "Has these traits; in:A,B for one of them");
+  AddList(list, "--forbidden", &listing.forbidden, "Has none of these traits");
+  AddList(list, "--member-of", &listing.member_of,
+          "Is in these aggregates; in:A,B for one of them");
+  AddList(list, "--forbidden-aggregate", &listing.forbidden_aggregates,
+          "Is in none of these aggregates");
+  list->add_option("--limit", listing.limit, "How many at most")->check(CLI::PositiveNumber);
+
+  CLI::App* tree = AddVerb(*noun, "tree", "Draw provider trees with what is used of them",
+                           "berth provider tree\nberth provider tree dc1-h07 --all-traits");
+  TreeArguments& drawing = Does(tree, session, Tree);
+  tree->add_option("provider", drawing.provider, "Name or uuid of a member; none: all trees");
+  tree->add_flag("--all-traits", drawing.all_traits, "Show every trait");
+  tree->add_option("--limit", drawing.limit, "How many trees at most")->check(CLI::PositiveNumber);
+
+  CLI::App* show =
+      AddVerb(*noun, "show", "Show all about one provider", "berth provider show dc1-h07");
+  show->add_option("provider", Does(show, session, ShowProvider).provider, "Name or uuid")
+      ->required();
+}
+
+}  // namespace
+
+void AddProviderCommands(CLI::App& app, Session& session) {
+  CLI::App* noun = AddNoun(app, "provider", "Whatever has resources to give, in trees");
+  noun->group("See and change");
+  AddReading(noun, session);
+
+  CLI::App* create = AddVerb(*noun, "create", "Create a provider, as a root or as a child",
+                             "berth provider create dc1-h07_numa0 --parent dc1-h07");
+  CreateProviderArguments& creating = Does(create, session, CreateProvider);
+  create->add_option("name", creating.name, "Its name")->required();
+  create->add_option("--uuid", creating.uuid, "Its uuid; none: the server chooses");
+  create->add_option("--parent", creating.parent, "Name or uuid of its parent");
+
+  CLI::App* set = AddVerb(*noun, "set", "Rename or move a provider with its subtree",
+                          "berth provider set dc1-h07 --name dc1-h08");
+  SetProviderArguments& setting = Does(set, session, SetProvider);
+  set->add_option("provider", setting.provider, "Name or uuid")->required();
+  set->add_option("--name", setting.name, "The new name");
+  auto* parent = set->add_option("--parent", setting.parent, "Name or uuid of the new parent");
+  set->add_flag("--no-parent", setting.no_parent, "Make it a root")->excludes(parent);
+  set->add_option("--generation", setting.generation, "Only if it is still at this generation");
+
+  CLI::App* remove = AddVerb(*noun, "delete", "Delete a provider that has no children and no use",
+                             "berth provider delete dc1-h07_numa0");
+  remove->add_option("provider", Does(remove, session, DeleteProvider).provider, "Name or uuid")
+      ->required();
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,208 @@
+#include "services/cli/commands/query_options.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/amounts.h"
+#include "services/cli/text/terms.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr char kDisabled[] = "COMPUTE_STATUS_DISABLED";
+constexpr char kGroupForm[] =
+    "a group looks like _NET:VCPU=1,MEMORY_MB=1Gi:required=CUSTOM_A:forbidden=CUSTOM_B"
+    ":member-of=UUID:in-tree=UUID";
+
+absl::Status Wrong(const std::string& text) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is wrong: ", kGroupForm));
+}
+
+absl::Status ReadWeights(const std::vector<std::string>& texts,
+                         google::protobuf::Map<std::string, double>* weights) {
+  for (const std::string& text : Listed(texts)) {
+    const std::vector<std::string> pair = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    double weight = 0;
+    if (pair.size() != 2 || !absl::SimpleAtod(pair[1], &weight)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", text, "' is wrong: a weight looks like VCPU=0.5"));
+    }
+    (*weights)[pair[0]] = weight;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadFilter(const std::string& text, pb::RequestGroup* group) {
+  const std::vector<std::string> pair = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  if (pair.size() != 2 || pair[1].empty()) return Wrong(text);
+  if (pair[0] == "required") {
+    AddTerms({pair[1]}, group->mutable_required_traits());
+  } else if (pair[0] == "forbidden") {
+    for (const std::string& trait : Listed({pair[1]})) group->add_forbidden_traits(trait);
+  } else if (pair[0] == "member-of") {
+    AddTerms({pair[1]}, group->mutable_member_of());
+  } else if (pair[0] == "in-tree") {
+    group->set_in_tree(pair[1]);
+  } else {
+    return Wrong(text);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadUnsuffixed(Session& session, const QueryOptions& options,
+                            pb::RequestGroup* group) {
+  const auto amounts = ParseAmounts(options.resources);
+  if (!amounts.ok()) return amounts.status();
+  group->mutable_resources()->insert(amounts->begin(), amounts->end());
+  AddTerms(options.required, group->mutable_required_traits());
+  AddTerms(options.member_of, group->mutable_member_of());
+  for (const std::string& trait : Listed(options.forbidden)) group->add_forbidden_traits(trait);
+  for (const std::string& uuid : Listed(options.forbidden_aggregates)) {
+    group->add_forbidden_aggregate_uuids(uuid);
+  }
+  const auto most = ParseAmounts(options.max_providers);
+  if (!most.ok()) return most.status();
+  for (const auto& [name, count] : *most) {
+    (*group->mutable_max_providers())[name] = static_cast<int32_t>(count);
+  }
+  if (options.in_tree.empty()) return absl::OkStatus();
+  const auto uuid = ProviderUuid(session, options.in_tree);
+  if (!uuid.ok()) return uuid.status();
+  group->set_in_tree(*uuid);
+  return absl::OkStatus();
+}
+
+// One set of suffixes for each text.
+void AddSets(const std::vector<std::string>& texts,
+             google::protobuf::RepeatedPtrField<pb::SuffixSet>* sets) {
+  for (const std::string& text : texts) {
+    pb::SuffixSet* set = sets->Add();
+    for (const std::string& suffix : Listed({text})) set->add_suffixes(suffix);
+  }
+}
+
+}  // namespace
+
+void AddQueryOptions(CLI::App* command, QueryOptions* options) {
+  AddList(command, "-r,--resources", &options->resources, "What shall fit: VCPU=4,MEMORY_MB=8Gi");
+  AddList(command, "--required", &options->required, "With these traits; in:A,B for one of them");
+  AddList(command, "--forbidden", &options->forbidden, "With none of these traits");
+  AddList(command, "--member-of", &options->member_of,
+          "In these aggregates; in:A,B for one of them");
+  AddList(command, "--forbidden-aggregate", &options->forbidden_aggregates,
+          "In none of these aggregates");
+  command->add_option("--in-tree", options->in_tree, "In the tree of this provider: name or uuid");
+  AddList(command, "--root-required", &options->root_required, "The root has these traits");
+  AddList(command, "--root-forbidden", &options->root_forbidden, "The root has none of these");
+  AddList(command, "--root-member-of", &options->root_member_of, "The root is in these aggregates");
+  AddList(command, "--root-forbidden-aggregate", &options->root_forbidden_aggregates,
+          "The root is in none of these");
+  command->add_flag("--exclude-stale", options->exclude_stale,
+                    "Not on hosts that are not heard of");
+  command->add_flag("--ignore-unknown-forbidden", options->ignore_unknown_forbidden,
+                    "Take forbidden traits that do not exist as satisfied");
+  command->add_flag("--include-disabled", options->include_disabled,
+                    "Also on hosts that are disabled");
+  AddList(command, "--group", &options->groups,
+          "A further group: SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
+  command->add_option("--group-policy", options->group_policy, "May groups share a provider")
+      ->check(CLI::IsMember({"none", "isolate"}));
+  AddList(command, "--same-subtree", &options->same_subtree,
+          "Suffixes, with commas, of groups to be served in one subtree");
+  command->add_option("--isolate", options->isolate,
+                      "Suffixes, with commas, of groups to be served by different providers");
+  command->add_option("--separate-subtrees", options->separate,
+                      "Suffixes, with commas, of groups none of which is served under another");
+  AddList(command, "--max-providers", &options->max_providers,
+          "Classes whose amount several providers may share: VCPU=2");
+}
+
+void AddOrderOptions(CLI::App* command, OrderOptions* options) {
+  command
+      ->add_option("--order", options->strategy,
+                   "Which hosts come first: by uuid, most free, least free, by chance")
+      ->check(CLI::IsMember({"first", "spread", "pack", "random"}));
+  AddList(command, "--class-weight", &options->class_weights,
+          "How much a class counts for spread and pack: VCPU=2,MEMORY_MB=1");
+  AddList(command, "--trait-weight", &options->trait_weights,
+          "How much a trait counts in favour, or against: CUSTOM_FAST=0.5,CUSTOM_OLD=-1");
+  command->add_option("--seed", options->seed, "Chance draws from this, to have an answer again");
+}
+
+absl::StatusOr<pb::CandidateOrder> OrderOf(const OrderOptions& options) {
+  pb::CandidateOrder order;
+  if (options.strategy == "first") order.set_strategy(pb::STRATEGY_FIRST);
+  if (options.strategy == "spread") order.set_strategy(pb::STRATEGY_SPREAD);
+  if (options.strategy == "pack") order.set_strategy(pb::STRATEGY_PACK);
+  if (options.strategy == "random") order.set_strategy(pb::STRATEGY_RANDOM);
+  absl::Status read = ReadWeights(options.class_weights, order.mutable_class_weights());
+  if (read.ok()) read = ReadWeights(options.trait_weights, order.mutable_trait_weights());
+  if (!read.ok()) return read;
+  if (options.seed) order.set_seed(*options.seed);
+  return order;
+}
+
+absl::StatusOr<pb::RequestGroup> ParseGroup(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ':');
+  if (parts.size() < 2 || parts[0].empty()) return Wrong(text);
+  pb::RequestGroup group;
+  group.set_suffix(parts[0]);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const std::vector<std::string> pair = absl::StrSplit(parts[i], absl::MaxSplits('=', 1));
+    const bool filter = pair[0] == "required" || pair[0] == "forbidden" || pair[0] == "member-of" ||
+                        pair[0] == "in-tree";
+    if (filter) {
+      const absl::Status read = ReadFilter(parts[i], &group);
+      if (!read.ok()) return read;
+      continue;
+    }
+    const auto amounts = ParseAmounts({parts[i]});
+    if (!amounts.ok()) return amounts.status();
+    group.mutable_resources()->insert(amounts->begin(), amounts->end());
+  }
+  return group;
+}
+
+absl::StatusOr<pb::CandidateQuery> QueryOf(Session& session, const QueryOptions& options) {
+  pb::CandidateQuery query;
+  pb::RequestGroup unsuffixed;
+  const absl::Status read = ReadUnsuffixed(session, options, &unsuffixed);
+  if (!read.ok()) return read;
+  if (unsuffixed.ByteSizeLong() > 0) *query.add_groups() = unsuffixed;
+  for (const std::string& text : options.groups) {
+    const auto group = ParseGroup(text);
+    if (!group.ok()) return group.status();
+    *query.add_groups() = *group;
+  }
+  if (query.groups().empty()) {
+    return absl::InvalidArgumentError("say what shall fit: --resources VCPU=4,MEMORY_MB=8Gi");
+  }
+  AddTerms(options.root_required, query.mutable_root_required_traits());
+  for (const std::string& trait : Listed(options.root_forbidden)) {
+    query.add_root_forbidden_traits(trait);
+  }
+  AddTerms(options.root_member_of, query.mutable_root_member_of());
+  for (const std::string& uuid : Listed(options.root_forbidden_aggregates)) {
+    query.add_root_forbidden_aggregate_uuids(uuid);
+  }
+  const auto& required = query.root_required_traits();
+  const bool asked = std::any_of(required.begin(), required.end(), [](const pb::TraitTerm& term) {
+    return term.any_of_size() == 1 && term.any_of(0) == kDisabled;
+  });
+  if (!options.include_disabled && !asked) query.add_root_forbidden_traits(kDisabled);
+  AddSets(options.same_subtree, query.mutable_same_subtree());
+  AddSets(options.isolate, query.mutable_isolate());
+  AddSets(options.separate, query.mutable_separate_subtrees());
+  query.set_exclude_stale_roots(options.exclude_stale);
+  query.set_ignore_unknown_forbidden_traits(options.ignore_unknown_forbidden);
+  if (options.group_policy == "none") query.set_group_policy(pb::GROUP_POLICY_NONE);
+  if (options.group_policy == "isolate") query.set_group_policy(pb::GROUP_POLICY_ISOLATE);
+  return query;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "berth/placement/v1/allocation.pb.h"
+#include "berth/placement/v1/consumer.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/commands/consumer_filter.h"
+#include "services/cli/session/pages.h"
+#include "services/cli/text/candidate_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr int kReleasedAtOnce = 1000;  // by one call
+
+struct ReleaseArguments {
+  std::vector<std::string> consumers;
+  ConsumerFilter filter;
+  std::optional<int64_t> generation;
+  bool dry_run = false;
+};
+
+absl::Status ReleaseOne(Session& session, const ReleaseArguments& arguments) {
+  pb::DeleteAllocationsRequest request;
+  request.set_consumer_uuid(arguments.consumers.front());
+  if (arguments.generation) request.set_expected_generation(*arguments.generation);
+  pb::DeleteAllocationsResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, absl::StrCat("released ", arguments.consumers.front(), "\n"),
+                       {arguments.consumers.front()});
+}
+
+// Calls of which each releases all of its consumers or none.
+absl::Status ReleaseAll(Session& session, const std::vector<pb::ConsumerRelease>& consumers) {
+  pb::ReleaseConsumersResponse all;
+  std::vector<std::string> released;
+  for (size_t from = 0; from < consumers.size(); from += kReleasedAtOnce) {
+    const size_t to = std::min(consumers.size(), from + kReleasedAtOnce);
+    pb::ReleaseConsumersRequest request;
+    for (size_t i = from; i < to; ++i) *request.add_consumers() = consumers[i];
+    const std::string& id = session.settings.request_id;
+    if (!id.empty() && from > 0) request.set_request_id(absl::StrCat(id, "/", from));
+    pb::ReleaseConsumersResponse answer;
+    const absl::Status called = session.Call(request, &answer);
+    if (!called.ok()) {
+      if (from > 0)
+        session.Say(absl::StrCat("before it, ", all.released_count(), " were released"));
+      return called;
+    }
+    *all.mutable_revision() = answer.revision();
+    all.set_released_count(all.released_count() + answer.released_count());
+    all.mutable_absent_consumer_uuids()->MergeFrom(answer.absent_consumer_uuids());
+  }
+  const auto& absent = all.absent_consumer_uuids();
+  for (const pb::ConsumerRelease& consumer : consumers) {
+    const bool held =
+        std::find(absent.begin(), absent.end(), consumer.consumer_uuid()) == absent.end();
+    if (held) released.push_back(consumer.consumer_uuid());
+  }
+  std::string text = absl::StrCat("released ", all.released_count(), " consumers\n");
+  if (!absent.empty()) {
+    absl::StrAppend(&text, "held nothing: ", absl::StrJoin(absent, ", "), "\n");
+  }
+  return session.Print(all, text, released);
+}
+
+absl::Status ReleaseNamed(Session& session, const ReleaseArguments& arguments) {
+  std::vector<pb::ConsumerRelease> consumers;
+  for (const std::string& uuid : arguments.consumers) {
+    consumers.emplace_back().set_consumer_uuid(uuid);
+  }
+  return ReleaseAll(session, consumers);
+}
+
+// Those that pass, as they were when they were listed: one that is written meanwhile stops it.
+absl::Status ReleaseFiltered(Session& session, const ReleaseArguments& arguments) {
+  const auto request = ListOf(session, arguments.filter);
+  if (!request.ok()) return request.status();
+  pb::ListConsumersResponse found;
+  const auto count = [](const auto& page) { return page.consumers_size(); };
+  const absl::Status listed =
+      CallPaged(session, *request, std::numeric_limits<int>::max(), count, &found);
+  if (!listed.ok()) return listed;
+  std::vector<pb::ConsumerRelease> consumers;
+  std::vector<std::string> uuids;
+  for (const pb::Consumer& consumer : found.consumers()) {
+    pb::ConsumerRelease& release = consumers.emplace_back();
+    release.set_consumer_uuid(consumer.uuid());
+    release.set_expected_generation(consumer.generation());
+    uuids.push_back(consumer.uuid());
+  }
+  if (!arguments.dry_run) return ReleaseAll(session, consumers);
+  session.Say(absl::StrCat("dry run, nothing was changed: ", uuids.size(), " consumers"));
+  return session.Print(found, ConsumerTable(found.consumers(), {}), uuids);
+}
+
+absl::Status Release(Session& session, const ReleaseArguments& arguments) {
+  if (arguments.consumers.empty() == arguments.filter.empty()) {
+    return absl::InvalidArgumentError(
+        "name the consumers, or say which by --project and the like, and not both");
+  }
+  if (arguments.generation && arguments.consumers.size() != 1) {
+    return absl::InvalidArgumentError("--generation goes with one consumer");
+  }
+  if (arguments.dry_run && !arguments.consumers.empty()) {
+    return absl::InvalidArgumentError("--dry-run goes with --project and the like");
+  }
+  if (arguments.consumers.size() == 1) return ReleaseOne(session, arguments);
+  return arguments.consumers.empty() ? ReleaseFiltered(session, arguments)
+                                     : ReleaseNamed(session, arguments);
+}
+
+}  // namespace
+
+void AddReleaseCommand(CLI::App& app, Session& session) {
+  CLI::App* release = AddVerb(app, "release", "Release all that consumers hold",
+                              "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
+                              "berth release --project team-a --idle 720h --dry-run");
+  release->group("Find and claim");
+  ReleaseArguments& arguments = Does(release, session, Release);
+  release->add_option("consumers", arguments.consumers, "The consumers' uuids");
+  AddConsumerFilter(release, &arguments.filter);
+  release->add_option("--generation", arguments.generation,
+                      "Only if it is still at this generation");
+  release->add_flag("--dry-run", arguments.dry_run, "Show which it would be, and release nothing");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,108 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/reshape.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/json.h"
+#include "services/cli/session/text_file.h"
+#include "services/cli/text/progress.h"
+#include "services/cli/text/provider_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+struct FileArguments {
+  std::string file;
+  bool dry_run = false;
+};
+
+// The request that stands in a file. It may ask for a dry run by itself.
+template <typename Request>
+absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
+  const auto text = ReadText(arguments.file);
+  if (!text.ok()) return text.status();
+  const absl::Status parsed = FromJson(*text, request);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(arguments.file, ": ", parsed.message()));
+  }
+  if (arguments.dry_run) request->set_validate_only(true);
+  return absl::OkStatus();
+}
+
+// The call, saying that it takes its time where it does.
+template <typename Request, typename Response>
+absl::Status CallPatiently(Session& session, Request& request, Response* answer) {
+  Progress progress(&session.talk(), session.screen);
+  session.Server().WhileWaiting([&progress] { progress.Wait("the ledger decides"); });
+  const absl::Status called = session.Call(request, answer);
+  session.Server().WhileWaiting(nullptr);
+  return called;
+}
+
+template <typename Response>
+absl::Status ShowOutcome(Session& session, const Response& answer, bool dry_run, int removed) {
+  const std::string counts =
+      absl::StrCat(answer.providers_size(), " providers, ", removed, " removed, ",
+                   answer.consumer_generations().size(), " consumers");
+  session.Say(dry_run
+                  ? absl::StrCat("dry run, nothing was changed: ", counts)
+                  : absl::StrCat("done at revision ", answer.revision().number(), ": ", counts));
+  for (const std::string& note : OvercommitNotes(answer.overcommitted())) session.Say(note);
+  for (const std::string& warning : answer.warnings()) {
+    session.Say(absl::StrCat("note: ", warning));
+  }
+  std::vector<std::string> uuids;
+  for (const pb::Provider& provider : answer.providers()) uuids.push_back(provider.uuid());
+  return session.Print(answer, ProviderTable(answer.providers()), uuids);
+}
+
+absl::Status Reshape(Session& session, const FileArguments& arguments) {
+  pb::ReshapeRequest request;
+  const absl::Status read = ReadRequest(arguments, &request);
+  if (!read.ok()) return read;
+  pb::ReshapeResponse answer;
+  const absl::Status called = CallPatiently(session, request, &answer);
+  if (!called.ok()) return called;
+  return ShowOutcome(session, answer, request.validate_only(), 0);
+}
+
+absl::Status ApplyTopology(Session& session, const FileArguments& arguments) {
+  pb::ApplyTopologyRequest request;
+  const absl::Status read = ReadRequest(arguments, &request);
+  if (!read.ok()) return read;
+  pb::ApplyTopologyResponse answer;
+  const absl::Status called = CallPatiently(session, request, &answer);
+  if (!called.ok()) return called;
+  return ShowOutcome(session, answer, request.validate_only(), request.removed_providers_size());
+}
+
+void AddFile(CLI::App* command, FileArguments& arguments, const std::string& message) {
+  command
+      ->add_option("file", arguments.file,
+                   absl::StrCat("A ", message, " as JSON, or - for standard input"))
+      ->required();
+  command->add_flag("--dry-run", arguments.dry_run, "Check everything and change nothing");
+}
+
+}  // namespace
+
+void AddReshapeCommands(CLI::App& app, Session& session) {
+  CLI::App* reshape =
+      AddVerb(app, "reshape", "Move inventories and the allocations on them in one step",
+              "berth reshape split-numa.json --dry-run\n"
+              "berth reshape split-numa.json");
+  reshape->group("See and change");
+  AddFile(reshape, Does(reshape, session, Reshape), "ReshapeRequest");
+
+  CLI::App* topology = AddNoun(app, "topology", "Whole trees of providers at once");
+  topology->group("See and change");
+  CLI::App* apply = AddVerb(
+      *topology, "apply", "Bring providers, inventories, traits and allocations to a wanted state",
+      "berth topology apply dc1-h07.json --dry-run");
+  AddFile(apply, Does(apply, session, ApplyTopology), "ApplyTopologyRequest");
+}
+
+}  // namespace berth::cli

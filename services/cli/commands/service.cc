@@ -1,0 +1,113 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/fleet.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/pages.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/node_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr char kTracker[] = "berth-tracker";
+
+struct ListServicesArguments {
+  std::string host;
+  int limit = kListed;
+};
+
+struct ServiceArguments {
+  std::string service;
+};
+
+struct DisableArguments {
+  std::string service, reason;
+};
+
+int CountServices(const pb::ListServicesResponse& answer) { return answer.services_size(); }
+
+absl::Status ListServices(Session& session, const ListServicesArguments& arguments) {
+  pb::ListServicesRequest request;
+  if (!arguments.host.empty()) request.set_host(arguments.host);
+  pb::ListServicesResponse answer;
+  const absl::Status listed = CallPaged(session, request, arguments.limit, CountServices, &answer);
+  if (!listed.ok()) return listed;
+  std::vector<std::string> uuids;
+  for (const pb::Service& service : answer.services()) uuids.push_back(service.uuid());
+  if (!answer.next_page_token().empty()) {
+    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+  }
+  return session.Print(answer, ServiceTable(answer.services()), uuids);
+}
+
+// The uuid of the tracker's service on the host `text`, or `text` where it is a uuid.
+absl::StatusOr<std::string> ServiceUuid(Session& session, const std::string& text) {
+  if (IsUuid(text)) return text;
+  pb::ListServicesRequest request;
+  request.set_host(text);
+  request.set_binary(kTracker);
+  pb::ListServicesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  if (!answer.services().empty()) return answer.services(0).uuid();
+  return Refused(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
+                 absl::StrCat("there is no ", kTracker, " on a host named '", text, "'"),
+                 {{{"host", text}}});
+}
+
+template <typename Answer>
+absl::Status PrintChanged(Session& session, const Answer& answer) {
+  google::protobuf::RepeatedPtrField<pb::Service> services;
+  *services.Add() = answer.service();
+  return session.Print(answer, ServiceTable(services), {answer.service().uuid()});
+}
+
+absl::Status Enable(Session& session, const ServiceArguments& arguments) {
+  const auto uuid = ServiceUuid(session, arguments.service);
+  if (!uuid.ok()) return uuid.status();
+  pb::EnableServiceRequest request;
+  request.set_service_uuid(*uuid);
+  pb::EnableServiceResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  return called.ok() ? PrintChanged(session, answer) : called;
+}
+
+absl::Status Disable(Session& session, const DisableArguments& arguments) {
+  const auto uuid = ServiceUuid(session, arguments.service);
+  if (!uuid.ok()) return uuid.status();
+  pb::DisableServiceRequest request;
+  request.set_service_uuid(*uuid);
+  if (!arguments.reason.empty()) request.set_reason(arguments.reason);
+  pb::DisableServiceResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  return called.ok() ? PrintChanged(session, answer) : called;
+}
+
+}  // namespace
+
+void AddServiceCommands(CLI::App& app, Session& session) {
+  CLI::App* noun = AddNoun(app, "service", "Trackers: whether they live and may be given work");
+  noun->group("Look after");
+
+  CLI::App* list = AddVerb(*noun, "list", "List services", "berth service list");
+  ListServicesArguments& listing = Does(list, session, ListServices);
+  list->add_option("--host", listing.host, "On this host");
+  list->add_option("--limit", listing.limit, "How many at most")->check(CLI::PositiveNumber);
+
+  CLI::App* enable =
+      AddVerb(*noun, "enable", "Let a host be chosen again", "berth service enable dc1-h07");
+  enable->add_option("service", Does(enable, session, Enable).service, "Host or uuid")->required();
+
+  CLI::App* disable = AddVerb(*noun, "disable", "Keep new work away from a host",
+                              "berth service disable dc1-h07 --reason 'new memory on Friday'");
+  DisableArguments& disabling = Does(disable, session, Disable);
+  disable->add_option("service", disabling.service, "Host or uuid")->required();
+  disable->add_option("--reason", disabling.reason, "Why");
+}
+
+}  // namespace berth::cli

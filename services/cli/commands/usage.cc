@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "berth/placement/v1/inventory.pb.h"
+#include "berth/placement/v1/provider.pb.h"
+#include "berth/placement/v1/usage.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/pages.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/usage_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr int kRowsMax = 1000;
+constexpr int kProvidersMax = 10'000;
+
+struct UsageArguments {
+  std::string provider, project, user, type, by;
+  std::vector<std::string> classes;
+};
+
+absl::Status OfProvider(Session& session, const UsageArguments& arguments) {
+  const auto uuid = ProviderUuid(session, arguments.provider);
+  if (!uuid.ok()) return uuid.status();
+  pb::GetInventoriesRequest request;
+  request.set_provider_uuid(*uuid);
+  pb::GetInventoriesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, UsageTable(answer.inventories(), session.screen), {*uuid});
+}
+
+absl::Status OfProject(Session& session, const UsageArguments& arguments) {
+  pb::GetUsagesRequest request;
+  request.set_project_id(arguments.project);
+  if (!arguments.user.empty()) request.set_user_id(arguments.user);
+  if (!arguments.type.empty()) request.set_consumer_type(arguments.type);
+  pb::GetUsagesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return session.Print(answer, ProjectUsageTable(answer), {arguments.project});
+}
+
+pb::UsageGrouping GroupingOf(const std::string& by) {
+  if (by == "aggregate") return pb::USAGE_GROUPING_AGGREGATE;
+  if (by == "trait") return pb::USAGE_GROUPING_TRAIT;
+  if (by == "project") return pb::USAGE_GROUPING_PROJECT;
+  return by == "type" ? pb::USAGE_GROUPING_CONSUMER_TYPE : pb::USAGE_GROUPING_ROOT;
+}
+
+// The same by root for servers that do not sum up: from all providers, a page at a time.
+absl::Status SumByRoot(Session& session, const std::vector<std::string>& classes,
+                       pb::ReportUsagesResponse* sums) {
+  pb::ListProvidersRequest request;
+  request.set_view(pb::PROVIDER_VIEW_FULL);
+  pb::ListProvidersResponse all;
+  const auto count = [](const auto& page) { return page.providers_size(); };
+  const absl::Status listed = CallPaged(session, request, kProvidersMax, count, &all);
+  if (!listed.ok()) return listed;
+  std::map<std::string, pb::UsageRow> rows;
+  for (const pb::Provider& provider : all.providers()) {
+    pb::UsageRow& row = rows[provider.root_uuid()];
+    row.set_key(provider.root_uuid());
+    row.set_provider_count(row.provider_count() + 1);
+    if (provider.uuid() == provider.root_uuid()) row.set_name(provider.name());
+    for (const auto& [name, inventory] : provider.inventories()) {
+      if (!classes.empty() && std::find(classes.begin(), classes.end(), name) == classes.end()) {
+        continue;
+      }
+      pb::ClassUsage& usage = (*row.mutable_resources())[name];
+      usage.set_total(usage.total() + inventory.total());
+      usage.set_reserved(usage.reserved() + inventory.reserved());
+      usage.set_capacity(usage.capacity() + inventory.capacity());
+      usage.set_used(usage.used() + inventory.used());
+      usage.set_free(usage.free() + std::max<int64_t>(0, inventory.capacity() - inventory.used()));
+    }
+  }
+  *sums->mutable_revision() = all.revision();
+  for (auto& [uuid, row] : rows) *sums->add_rows() = std::move(row);
+  if (!all.next_page_token().empty()) {
+    session.Say(absl::StrCat("of the first ", kProvidersMax, " providers"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OfAll(Session& session, const UsageArguments& arguments) {
+  pb::ReportUsagesRequest request;
+  request.set_grouping(GroupingOf(arguments.by));
+  for (const std::string& name : Listed(arguments.classes)) request.add_resource_classes(name);
+  pb::ReportUsagesResponse answer;
+  const auto count = [](const auto& page) { return page.rows_size(); };
+  absl::Status listed = CallPaged(session, request, kRowsMax, count, &answer);
+  if (listed.code() == absl::StatusCode::kUnimplemented &&
+      request.grouping() == pb::USAGE_GROUPING_ROOT) {
+    answer.Clear();
+    listed = SumByRoot(session, Listed(arguments.classes), &answer);
+  }
+  if (!listed.ok()) return listed;
+  if (!answer.next_page_token().empty()) {
+    session.Say(absl::StrCat("the first ", kRowsMax,
+                             "; `berth call UsageService/ReportUsages` has "
+                             "the rest"));
+  }
+  std::vector<std::string> keys;
+  for (const pb::UsageRow& row : answer.rows()) keys.push_back(row.key());
+  return session.Print(answer, UsageReportTable(answer, session.screen), keys);
+}
+
+absl::Status Usage(Session& session, const UsageArguments& arguments) {
+  if (!arguments.provider.empty() && !arguments.project.empty()) {
+    return absl::InvalidArgumentError("name a provider, or --project NAME, and not both");
+  }
+  if (!arguments.provider.empty()) return OfProvider(session, arguments);
+  return arguments.project.empty() ? OfAll(session, arguments) : OfProject(session, arguments);
+}
+
+}  // namespace
+
+void AddUsageCommand(CLI::App& app, Session& session) {
+  CLI::App* command = AddVerb(app, "usage", "Show how full a provider, or everything, is",
+                              "berth usage dc1-h07\nberth usage --project team-a\n"
+                              "berth usage --by aggregate --class VCPU --sort -used");
+  command->group("Find and claim");
+  UsageArguments& arguments = Does(command, session, Usage);
+  command->add_option("provider", arguments.provider, "Name or uuid; none: all hosts");
+  command->add_option("--project", arguments.project, "What this project holds");
+  command->add_option("--user", arguments.user, "Of the project: what this user holds");
+  command->add_option("--type", arguments.type, "Of the project: consumers of this type");
+  command->add_option("--by", arguments.by, "Sum up by root, aggregate, trait, project or type")
+      ->check(CLI::IsMember({"root", "aggregate", "trait", "project", "type"}));
+  AddList(command, "--class", &arguments.classes, "Only these classes");
+}
+
+}  // namespace berth::cli

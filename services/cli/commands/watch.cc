@@ -1,0 +1,166 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "berth/placement/v1/provider.pb.h"
+#include "berth/placement/v1/watch.pb.h"
+#include "services/cli/commands/command.h"
+#include "services/cli/session/failure.h"
+#include "services/cli/session/json.h"
+#include "services/cli/session/provider_names.h"
+#include "services/cli/text/revision_text.h"
+#include "services/cli/text/watch_view.h"
+
+namespace berth::cli {
+namespace {
+
+namespace pb = ::berth::placement::v1;
+
+constexpr char kMethod[] = "/berth.placement.v1.WatchService/Watch";
+constexpr absl::Duration kResumeAfter = absl::Seconds(1);
+// Streams that end without having told anything, one after the other.
+constexpr int kAttemptsMax = 5;
+
+struct WatchArguments {
+  std::string after;
+  bool snapshot = false;
+  std::vector<std::string> kinds, trees, aggregates;
+  int64_t revisions_max = 0;
+};
+
+absl::StatusOr<pb::EntityKind> ParseKind(const std::string& text) {
+  std::string name = absl::AsciiStrToUpper(text);
+  if (name == "USAGE") name = "PROVIDER_USAGE";
+  if (name == "CLASS") name = "RESOURCE_CLASS";
+  pb::EntityKind kind;
+  if (pb::EntityKind_Parse("ENTITY_KIND_" + name, &kind)) return kind;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text,
+                   "' is no kind: write provider, usage, consumer, class, trait, "
+                   "service, node, instance or migration"));
+}
+
+// The root of the tree that `name` stands in: only by that can a watch go on. A uuid that nobody has
+// stands for itself.
+absl::StatusOr<std::string> RootUuid(Session& session, const std::string& name) {
+  const auto uuid = ProviderUuid(session, name);
+  if (!uuid.ok()) return uuid.status();
+  pb::ListProvidersRequest request;
+  request.set_uuid(*uuid);
+  pb::ListProvidersResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return answer.providers().empty() ? *uuid : answer.providers(0).root_uuid();
+}
+
+absl::StatusOr<pb::WatchRequest> RequestOf(Session& session, const WatchArguments& arguments) {
+  pb::WatchRequest request;
+  if (arguments.snapshot) request.mutable_snapshot();
+  if (!arguments.after.empty()) {
+    const auto revision = ParseRevision(arguments.after);
+    if (!revision.ok()) return revision.status();
+    *request.mutable_after_revision() = *revision;
+  }
+  for (const std::string& text : Listed(arguments.kinds)) {
+    const auto kind = ParseKind(text);
+    if (!kind.ok()) return kind.status();
+    request.add_kinds(*kind);
+  }
+  for (const std::string& name : Listed(arguments.trees)) {
+    const auto root = RootUuid(session, name);
+    if (!root.ok()) return root.status();
+    request.add_in_trees(*root);
+  }
+  for (const std::string& uuid : Listed(arguments.aggregates)) request.add_aggregate_uuids(uuid);
+  return request;
+}
+
+// What has been shown, and from where to go on.
+class ShowWatched {
+ public:
+  ShowWatched(Session& session, int64_t revisions_max) : session_(session), max_(revisions_max) {
+    if (session_.settings.format == Format::kTable) session_.data() << WatchHeader();
+  }
+
+  absl::Status Take(const std::string& bytes) {
+    pb::WatchResponse response;
+    if (!response.ParseFromString(bytes)) return absl::InternalError("the server tells no message");
+    if (session_.settings.format == Format::kTable) {
+      session_.data() << WatchLines(response);
+    } else {
+      session_.data() << ToJson(response, JsonForm::kLine);
+    }
+    session_.data().flush();
+    told_ = true;
+    if (response.complete()) complete_ = response.revision();
+    // An empty message only says that nothing changed.
+    if (response.complete() && response.has_committed_at() && ++count_ == max_) {
+      return absl::CancelledError("enough");
+    }
+    return absl::OkStatus();
+  }
+
+  bool enough() const { return max_ > 0 && count_ >= max_; }
+  const std::optional<pb::Revision>& complete() const { return complete_; }
+  // Whether anything came since the last time it was asked.
+  bool TakeTold() { return std::exchange(told_, false); }
+
+ private:
+  Session& session_;
+  const int64_t max_;
+  int64_t count_ = 0;
+  bool told_ = false;
+  std::optional<pb::Revision> complete_;
+};
+
+// Whether to go on with another stream.
+bool MayResume(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable || ReasonOf(status) == "WATCHER_TOO_SLOW";
+}
+
+absl::Status Watch(Session& session, const WatchArguments& arguments) {
+  if (arguments.snapshot && !arguments.after.empty()) {
+    return absl::InvalidArgumentError("begin with --snapshot or --after REVISION, not with both");
+  }
+  auto request = RequestOf(session, arguments);
+  if (!request.ok()) return request.status();
+  ShowWatched show(session, arguments.revisions_max);
+  int attempts = 0;
+  while (true) {  // ends: with an error, when interrupted, or when enough has been told
+    absl::Status status =
+        session.Server().Stream(kMethod, {request->SerializeAsString()}, session.settings.timeout,
+                                [&show](const std::string& bytes) { return show.Take(bytes); });
+    if (show.enough() || ReasonOf(status) == kInterrupted) return absl::OkStatus();
+    attempts = show.TakeTold() ? 0 : attempts + 1;
+    // Without a complete message there is nothing to go on from: a snapshot would begin anew.
+    if (!MayResume(status) || !show.complete() || attempts == kAttemptsMax) return status;
+    *request->mutable_after_revision() = *show.complete();
+    session.Say(absl::StrCat("resuming after revision ", show.complete()->number()));
+    absl::SleepFor(kResumeAfter);
+  }
+}
+
+}  // namespace
+
+void AddWatchCommand(CLI::App& app, Session& session) {
+  CLI::App* command = AddVerb(app, "watch", "Tell every change as it is committed",
+                              "berth watch --kind consumer --tree dc1-h07\n"
+                              "berth watch --snapshot --output json\n"
+                              "berth watch --after 48231");
+  command->group("Look after");
+  WatchArguments& arguments = Does(command, session, Watch);
+  command->add_flag("--snapshot", arguments.snapshot, "Begin with everything there is");
+  command->add_option("--after", arguments.after, "Begin after this revision: [EPOCH:]NUMBER");
+  AddList(command, "--kind", &arguments.kinds,
+          "Only these: provider, usage, consumer, class, trait, service, node");
+  AddList(command, "--tree", &arguments.trees, "Only in these trees: name or uuid of any member");
+  AddList(command, "--aggregate", &arguments.aggregates,
+          "Only in trees with a member in one of these aggregates");
+  command->add_option("--revisions", arguments.revisions_max, "End after so many revisions")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,177 @@
+#include "services/cli/session/connection.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "services/cli/session/failure.h"
+#include "services/process/version.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int kMessageBytesMax = 64 << 20;
+constexpr absl::Duration kLook = absl::Milliseconds(50);  // between looks for an interrupt
+
+std::atomic<int> interrupts{0};
+
+void OnInterrupt(int number) {
+  if (interrupts.fetch_add(1) > 0) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+}
+
+grpc::ByteBuffer Bytes(const std::string& text) {
+  const grpc::Slice slice(text);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string Text(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  std::string text;
+  if (!bytes.Dump(&slices).ok()) return text;
+  for (const grpc::Slice& slice : slices) {
+    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return text;
+}
+
+absl::Status Interrupted() {
+  return Refused(absl::StatusCode::kCancelled, kInterrupted, "interrupted");
+}
+
+absl::Status StatusOf(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return WithDetails(
+      absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
+      status.error_details());
+}
+
+}  // namespace
+
+void CatchInterrupts() {
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+}
+
+class Connection::Impl {
+ public:
+  explicit Impl(const std::string& endpoint) {
+    grpc::ChannelArguments arguments;
+    arguments.SetUserAgentPrefix(absl::StrCat("berth/", services::kVersion));
+    arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    channel = grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+    stub = std::make_unique<grpc::GenericStub>(channel);
+  }
+  ~Impl() {
+    queue.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue.Next(&tag, &ok)) {
+    }
+  }
+
+  // Waits for the operation that was begun, with a `tick` at times; on an interrupt cancels the
+  // call first. Whether it succeeded.
+  bool Wait(grpc::ClientContext* context, const std::function<void()>& tick) {
+    void* tag = nullptr;
+    bool ok = false;
+    bool cancelled = false;
+    while (true) {
+      const auto until = absl::ToChronoTime(absl::Now() + kLook);
+      if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::TIMEOUT) return ok;
+      if (tick) tick();
+      if (interrupts > 0 && !cancelled) {
+        context->TryCancel();
+        cancelled = true;
+      }
+    }
+  }
+
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<grpc::GenericStub> stub;
+  grpc::CompletionQueue queue;
+};
+
+Connection::Connection(const std::string& endpoint)
+    : endpoint_(endpoint), impl_(std::make_unique<Impl>(endpoint)) {}
+Connection::~Connection() = default;
+
+absl::Status Connection::Connect(absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  grpc_connectivity_state state = impl_->channel->GetState(/*try_to_connect=*/true);
+  while (state != GRPC_CHANNEL_READY) {
+    if (interrupts > 0) return Interrupted();
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || absl::Now() >= deadline) {
+      return Refused(absl::StatusCode::kUnavailable, kUnreachable,
+                     absl::StrCat("nobody answers at ", endpoint_), {{{"endpoint", endpoint_}}});
+    }
+    impl_->channel->WaitForStateChange(state,
+                                       absl::ToChronoTime(std::min(deadline, absl::Now() + kLook)));
+    state = impl_->channel->GetState(/*try_to_connect=*/true);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Connection::Call(const std::string& method, const std::string& request,
+                                             absl::Duration timeout) {
+  const absl::Status connected = Connect(timeout);
+  if (!connected.ok()) return connected;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  const auto call = impl_->stub->PrepareUnaryCall(&context, method, Bytes(request), &impl_->queue);
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  call->StartCall();
+  call->Finish(&answer, &status, this);
+  impl_->Wait(&context, tick_);
+  if (interrupts > 0) return Interrupted();
+  if (!status.ok()) return StatusOf(status);
+  return Text(answer);
+}
+
+absl::Status Connection::Stream(const std::string& method, const std::vector<std::string>& requests,
+                                std::optional<absl::Duration> timeout,
+                                const std::function<absl::Status(const std::string&)>& receive,
+                                const std::function<void(size_t)>& sent) {
+  const absl::Status connected = Connect(timeout.value_or(absl::Seconds(10)));
+  if (!connected.ok()) return connected;
+  grpc::ClientContext context;
+  if (timeout) context.set_deadline(absl::ToChronoTime(absl::Now() + *timeout));
+  const auto call = impl_->stub->PrepareCall(&context, method, &impl_->queue);
+  call->StartCall(this);
+  bool writing = impl_->Wait(&context, tick_);
+  for (size_t i = 0; writing && i < requests.size(); ++i) {
+    call->Write(Bytes(requests[i]), this);
+    writing = impl_->Wait(&context, tick_);
+    if (sent) sent(i + 1);
+  }
+  if (writing) {
+    call->WritesDone(this);
+    impl_->Wait(&context, tick_);
+  }
+  absl::Status received = absl::OkStatus();
+  grpc::ByteBuffer answer;
+  for (bool reading = true; reading && received.ok();) {
+    call->Read(&answer, this);
+    reading = impl_->Wait(&context, tick_);
+    if (reading) received = receive(Text(answer));
+    if (!received.ok()) context.TryCancel();
+  }
+  grpc::Status status;
+  call->Finish(&status, this);
+  impl_->Wait(&context, tick_);
+  if (!received.ok()) return received;
+  return interrupts > 0 ? Interrupted() : StatusOf(status);
+}
+
+}  // namespace berth::cli

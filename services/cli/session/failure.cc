@@ -1,0 +1,248 @@
+#include "services/cli/session/failure.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "nlohmann/json.hpp"
+#include "services/cli/text/display_width.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr char kDetailsUrl[] = "type.googleapis.com/google.rpc.Status";
+constexpr char kRequestUrl[] = "berth.cli/request_id";
+constexpr char kOpenUrl[] = "berth.cli/outcome_open";
+constexpr char kDomain[] = "berth.cli";
+
+struct Rule {
+  const char* reason;
+  ExitCode exit_code;
+  const char* advice;
+};
+
+// What is particular about a reason; the rest follows from the canonical code.
+constexpr Rule kRules[] = {
+    {"PROVIDER_NOT_FOUND", kExitNotFound, "`berth provider list` shows those that are there"},
+    {"RESOURCE_CLASS_NOT_FOUND", kExitNotFound,
+     "`berth class list` shows them; `berth class create NAME` makes a CUSTOM_ one"},
+    {"TRAIT_NOT_FOUND", kExitNotFound,
+     "`berth trait list` shows them; `berth trait create NAME` makes a CUSTOM_ one"},
+    {"INVENTORY_NOT_FOUND", kExitNotFound, "`berth inventory show PROVIDER` shows what it has"},
+    {"CONSUMER_NOT_FOUND", kExitNotFound, "there is nothing to release"},
+    {"NODE_NOT_FOUND", kExitNotFound, "`berth node list` shows those that are there"},
+    {"SERVICE_NOT_FOUND", kExitNotFound, "`berth service list` shows those that are there"},
+    {"CAPACITY_EXCEEDED", kExitDoesNotFit,
+     "ask for less, or let `berth candidates` find where it fits"},
+    {"NEGATIVE_ALLOCATION", kExitConflict, "`berth allocations CONSUMER` shows what it holds now"},
+    {"NO_CANDIDATE", kExitDoesNotFit, "ask for less, or drop a constraint"},
+    {kNothingFits, kExitDoesNotFit, "ask for less, or drop a constraint"},
+    {"NO_INVENTORY", kExitDoesNotFit, "`berth inventory show PROVIDER` shows what it has"},
+    {"UNIT_CONSTRAINT_VIOLATED", kExitDoesNotFit,
+     "`berth inventory show PROVIDER` shows the portions that may be taken"},
+    {"PROVIDER_IN_USE", kExitConflict, "`berth allocations --provider PROVIDER` shows by whom"},
+    {"INVENTORY_IN_USE", kExitConflict, "`berth allocations --provider PROVIDER` shows by whom"},
+    {"PROVIDER_HAS_CHILDREN", kExitConflict, "`berth provider tree PROVIDER` shows them"},
+    {"RESOURCE_CLASS_IN_USE", kExitConflict, "delete the inventories of this class first"},
+    {"TRAIT_IN_USE", kExitConflict, "take the trait from the providers that have it first"},
+    {"SERVICE_IN_USE", kExitConflict, ""},
+    {"PROVIDER_GENERATION_CONFLICT", kExitConflict, "read it again, decide again, try again"},
+    {"CONSUMER_GENERATION_CONFLICT", kExitConflict,
+     "`berth allocations CONSUMER` shows what it holds now"},
+    {"REQUEST_CANCELLED", kExitConflict,
+     "somebody made sure that it is not done; to do it all the same, take another --request-id"},
+    {"RECOVERY_REQUIRED", kExitError,
+     "an operator has to say what is true: `berth ledger lost`, then `berth ledger start-epoch`"},
+    {"WRONG_LEDGER_STATE", kExitConflict, ""},
+    {"SEARCH_BUDGET_EXCEEDED", kExitError, "ask a narrower question"},
+    {"REVISION_NOT_REACHED", kExitUnreachable, "try again, or another server"},
+    {"DEADLINE_BEFORE_START", kExitUnreachable, "nothing was changed: try again"},
+    {"OUTCOME_UNKNOWN", kExitOutcomeUnknown, ""},
+    {"NOT_OFFERED", kExitError, "`berth list` shows what the server has"},
+    {kProblemsFound, kExitProblems, ""},
+    {kUnreachable, kExitUnreachable, "is it running there? --endpoint HOST:PORT names another"},
+    {kInterrupted, kExitInterrupted, ""},
+};
+
+ExitCode ExitCodeOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return kExitUsage;
+    case absl::StatusCode::kNotFound:
+      return kExitNotFound;
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kAlreadyExists:
+      return kExitConflict;
+    case absl::StatusCode::kResourceExhausted:
+      return kExitDoesNotFit;
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+      return kExitPermission;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return kExitUnreachable;
+    default:
+      return kExitError;
+  }
+}
+
+std::string AdviceFor(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+      return "`berth COMMAND --help` has an example";
+    case absl::StatusCode::kUnimplemented:
+      return "this server does not offer it; `berth version` and `berth list` show what it is";
+    case absl::StatusCode::kUnavailable:
+      return "nothing was changed: try again";
+    case absl::StatusCode::kDeadlineExceeded:
+      return "try again, or with a longer --timeout";
+    default:
+      return "";
+  }
+}
+
+google::rpc::Status DetailsOf(const absl::Status& status) {
+  google::rpc::Status details;
+  const auto payload = status.GetPayload(kDetailsUrl);
+  if (payload) details.ParseFromString(std::string(*payload));
+  return details;
+}
+
+std::optional<int64_t> Number(const Item& item, const std::string& key) {
+  const auto found = item.find(key);
+  int64_t number = 0;
+  if (found == item.end() || !absl::SimpleAtoi(found->second, &number)) return std::nullopt;
+  return number;
+}
+
+std::string Text(const Item& item, const std::string& key) {
+  const auto found = item.find(key);
+  return found == item.end() ? "" : found->second;
+}
+
+// What an item says of itself, where it says more than the server's sentence; else empty.
+std::string Sentence(const std::string& reason, const Item& item) {
+  const auto used = Number(item, "used");
+  const auto capacity = Number(item, "capacity");
+  const auto requested = Number(item, "requested");
+  if (reason == "CAPACITY_EXCEEDED" && used && capacity && requested) {
+    return absl::StrCat("provider ", Text(item, "provider"), " has no room for ", *requested, " ",
+                        Text(item, "resource_class"), ": ", *used, " of ", *capacity, " are used, ",
+                        std::max<int64_t>(0, *capacity - *used), " are free");
+  }
+  if (reason == "PROVIDER_GENERATION_CONFLICT" && item.contains("actual_generation")) {
+    return absl::StrCat("provider ", Text(item, "provider"), " has changed: generation ",
+                        Text(item, "expected_generation"), " was expected, it is at ",
+                        Text(item, "actual_generation"));
+  }
+  if (reason == "CONSUMER_GENERATION_CONFLICT" && Text(item, "expected_generation") == "new") {
+    return absl::StrCat("consumer ", Text(item, "consumer"), " holds something already");
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status Refused(absl::StatusCode code, absl::string_view reason, absl::string_view message,
+                     const std::vector<Item>& items) {
+  google::rpc::Status details;
+  google::rpc::ErrorInfo info;
+  info.set_reason(std::string(reason));
+  info.set_domain(kDomain);
+  for (const Item& item : items) {
+    google::rpc::ErrorInfo with_item = info;
+    with_item.mutable_metadata()->insert(item.begin(), item.end());
+    details.add_details()->PackFrom(with_item);
+  }
+  if (items.empty()) details.add_details()->PackFrom(info);
+  return WithDetails(absl::Status(code, message), details.SerializeAsString());
+}
+
+absl::Status WithDetails(absl::Status status, absl::string_view details) {
+  if (!details.empty()) status.SetPayload(kDetailsUrl, absl::Cord(details));
+  return status;
+}
+
+absl::Status OfRequest(absl::Status status, absl::string_view request_id, bool open) {
+  status.SetPayload(kRequestUrl, absl::Cord(request_id));
+  if (open) status.SetPayload(kOpenUrl, absl::Cord("1"));
+  return status;
+}
+
+std::string ReasonOf(const absl::Status& status) {
+  const google::rpc::Status details = DetailsOf(status);
+  for (const auto& any : details.details()) {
+    google::rpc::ErrorInfo info;
+    if (any.UnpackTo(&info)) return info.reason();
+  }
+  return "";
+}
+
+Failure FailureOf(const absl::Status& status) {
+  Failure failure;
+  failure.status = absl::StatusCodeToString(status.code());
+  failure.message = Printable(status.message());
+  failure.exit_code = ExitCodeOf(status.code());
+  failure.advice = AdviceFor(status.code());
+  const google::rpc::Status details = DetailsOf(status);
+  for (const auto& any : details.details()) {
+    google::rpc::ErrorInfo info;
+    if (!any.UnpackTo(&info)) continue;
+    failure.reason = info.reason();
+    if (info.metadata().empty()) continue;
+    failure.items.emplace_back(info.metadata().begin(), info.metadata().end());
+  }
+  for (const Rule& rule : kRules) {
+    if (failure.reason != rule.reason) continue;
+    failure.exit_code = rule.exit_code;
+    failure.advice = rule.advice;
+  }
+  const auto request = status.GetPayload(kRequestUrl);
+  if (request) failure.request_id = std::string(*request);
+  if (status.GetPayload(kOpenUrl) || failure.exit_code == kExitOutcomeUnknown) {
+    if (failure.exit_code != kExitInterrupted) failure.exit_code = kExitOutcomeUnknown;
+    failure.advice = absl::StrCat(
+        "whether it was done is not known: `berth request ", failure.request_id,
+        "` tells; the same command with --request-id ", failure.request_id, " is safe to repeat");
+  }
+  return failure;
+}
+
+std::string InWords(const Failure& failure) {
+  const Item first = failure.items.empty() ? Item() : failure.items.front();
+  const std::string sentence = Sentence(failure.reason, first);
+  const std::string line = Text(first, "line");
+  std::string words = absl::StrCat("berth: ", line, line.empty() ? "" : ": ",
+                                   sentence.empty() ? failure.message : sentence);
+  if (failure.items.size() > 1) {
+    for (const Item& item : failure.items) {
+      absl::StrAppend(&words, "\n ");
+      for (const auto& [key, value] : item) {
+        absl::StrAppend(&words, " ", key, "=", Printable(value));
+      }
+    }
+  }
+  if (!failure.advice.empty()) absl::StrAppend(&words, "\n  ", failure.advice);
+  return words + "\n";
+}
+
+std::string InJson(const Failure& failure) {
+  nlohmann::ordered_json object;
+  object["status"] = failure.status;
+  object["reason"] = failure.reason;
+  object["message"] = failure.message;
+  object["items"] = failure.items;
+  if (!failure.advice.empty()) object["advice"] = failure.advice;
+  if (!failure.request_id.empty()) object["requestId"] = failure.request_id;
+  object["exitCode"] = static_cast<int>(failure.exit_code);
+  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,39 @@
+// Lists that come in pages, put together into one answer.
+#ifndef BERTH_SERVICES_CLI_SESSION_PAGES_H_
+#define BERTH_SERVICES_CLI_SESSION_PAGES_H_
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "services/cli/session/session.h"
+
+namespace berth::cli {
+
+// What a list shows at most unless it is told a limit; lists of names, which are short, show more.
+inline constexpr int kListed = 1'000;
+inline constexpr int kListedNames = 10'000;
+
+inline constexpr int kPageSizeMax = 1000;
+
+// Fills `answer` with the pages that `request` has, until `limit` things are there; `count` counts
+// them. Keeps the first page's revision and the last one's token: not empty, there is more. Fails
+// like Session::Call.
+template <typename Request, typename Answer, typename Count>
+absl::Status CallPaged(Session& session, Request request, int limit, Count count, Answer* answer) {
+  while (true) {  // ends: each page brings something, or is the last
+    request.set_page_size(std::min(kPageSizeMax, limit - static_cast<int>(count(*answer))));
+    Answer page;
+    const absl::Status called = session.Call(request, &page);
+    if (!called.ok()) return called;
+    if (answer->has_revision()) page.clear_revision();
+    const bool last = page.next_page_token().empty() || count(page) == 0;
+    request.set_page_token(page.next_page_token());
+    answer->clear_next_page_token();
+    answer->MergeFrom(page);
+    if (last || static_cast<int>(count(*answer)) >= limit) return absl::OkStatus();
+  }
+}
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_SESSION_PAGES_H_

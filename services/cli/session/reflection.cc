@@ -1,0 +1,148 @@
+#include "services/cli/session/reflection.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "grpc/reflection/v1alpha/reflection.pb.h"
+#include "services/cli/session/failure.h"
+
+namespace berth::cli {
+namespace {
+
+namespace wire = ::grpc::reflection::v1alpha;
+
+constexpr char kMethod[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+constexpr size_t kFilesMax = 1000;
+
+}  // namespace
+
+class Reflection::Impl {
+ public:
+  explicit Impl(Session& in_session) : session(in_session) {}
+
+  absl::StatusOr<wire::ServerReflectionResponse> Ask(const wire::ServerReflectionRequest& request) {
+    wire::ServerReflectionResponse answer;
+    const absl::Status asked =
+        session.Server().Stream(kMethod, {request.SerializeAsString()}, session.Timeout(),
+                                [&answer](const std::string& bytes) {
+                                  if (answer.ParseFromString(bytes)) return absl::OkStatus();
+                                  return absl::InternalError("reflection answers no message");
+                                });
+    if (asked.code() == absl::StatusCode::kUnimplemented) {
+      return absl::UnimplementedError(
+          absl::StrCat(session.settings.endpoint, " does not tell what it offers (no reflection)"));
+    }
+    if (!asked.ok()) return asked;
+    if (answer.has_error_response()) {
+      return absl::Status(static_cast<absl::StatusCode>(answer.error_response().error_code()),
+                          answer.error_response().error_message());
+    }
+    return answer;
+  }
+
+  // Takes the files of an answer; says which imports are still missing.
+  absl::Status Take(const wire::FileDescriptorResponse& answer) {
+    for (const std::string& bytes : answer.file_descriptor_proto()) {
+      google::protobuf::FileDescriptorProto file;
+      if (!file.ParseFromString(bytes)) return absl::InternalError("reflection sent no file");
+      if (files.size() >= kFilesMax) return absl::InternalError("the server has too many files");
+      const std::string name = file.name();
+      files.emplace(name, std::move(file));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FetchFile(const std::string& name) {
+    wire::ServerReflectionRequest request;
+    request.set_file_by_filename(name);
+    const auto answer = Ask(request);
+    if (!answer.ok()) return answer.status();
+    const absl::Status taken = Take(answer->file_descriptor_response());
+    if (taken.ok() && !files.contains(name)) {
+      return absl::NotFoundError(absl::StrCat("the server does not have its file ", name));
+    }
+    return taken;
+  }
+
+  // Builds `name` with what it imports, imports first.
+  absl::Status Build(const std::string& name, std::set<std::string>* under_way) {
+    if (pool.FindFileByName(name) != nullptr) return absl::OkStatus();
+    if (!under_way->insert(name).second) return absl::InternalError("files import each other");
+    if (!files.contains(name)) {
+      const absl::Status fetched = FetchFile(name);
+      if (!fetched.ok()) return fetched;
+    }
+    const google::protobuf::FileDescriptorProto file = files.at(name);
+    for (const std::string& import : file.dependency()) {
+      const absl::Status built = Build(import, under_way);
+      if (!built.ok()) return built;
+    }
+    if (pool.BuildFile(file) == nullptr) {
+      return absl::InternalError(absl::StrCat("the server's file ", name, " is not sound"));
+    }
+    return absl::OkStatus();
+  }
+
+  Session& session;
+  google::protobuf::DescriptorPool pool;
+  std::map<std::string, google::protobuf::FileDescriptorProto> files;
+};
+
+Reflection::Reflection(Session& session) : impl_(std::make_unique<Impl>(session)) {}
+Reflection::~Reflection() = default;
+
+absl::StatusOr<std::vector<std::string>> Reflection::Services() {
+  wire::ServerReflectionRequest request;
+  request.set_list_services("*");
+  const auto answer = impl_->Ask(request);
+  if (!answer.ok()) return answer.status();
+  std::vector<std::string> names;
+  for (const auto& service : answer->list_services_response().service()) {
+    names.push_back(service.name());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::Status Reflection::Load(const std::string& symbol) {
+  wire::ServerReflectionRequest request;
+  request.set_file_containing_symbol(symbol);
+  const auto answer = impl_->Ask(request);
+  if (answer.status().code() == absl::StatusCode::kNotFound) {
+    return Refused(
+        absl::StatusCode::kNotFound, "SYMBOL_NOT_FOUND",
+        absl::StrCat("the server knows no '", symbol, "'; `berth list` shows what it has"),
+        {{{"symbol", symbol}}});
+  }
+  if (!answer.ok()) return answer.status();
+  const absl::Status taken = impl_->Take(answer->file_descriptor_response());
+  if (!taken.ok()) return taken;
+  for (const std::string& bytes : answer->file_descriptor_response().file_descriptor_proto()) {
+    google::protobuf::FileDescriptorProto file;
+    if (!file.ParseFromString(bytes)) continue;
+    std::set<std::string> under_way;
+    const absl::Status built = impl_->Build(file.name(), &under_way);
+    if (!built.ok()) return built;
+  }
+  return absl::OkStatus();
+}
+
+const google::protobuf::ServiceDescriptor* Reflection::Service(const std::string& name) const {
+  return impl_->pool.FindServiceByName(name);
+}
+const google::protobuf::Descriptor* Reflection::Message(const std::string& name) const {
+  return impl_->pool.FindMessageTypeByName(name);
+}
+const google::protobuf::EnumDescriptor* Reflection::Enum(const std::string& name) const {
+  return impl_->pool.FindEnumTypeByName(name);
+}
+const google::protobuf::MethodDescriptor* Reflection::Method(const std::string& name) const {
+  return impl_->pool.FindMethodByName(name);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,142 @@
+#include "services/cli/session/settings.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "toml.hpp"
+
+namespace berth::cli {
+namespace {
+
+constexpr const char* kNames[] = {"endpoint", "output", "timeout", "request-id",
+                                  "no-color", "bars",   "columns", "sort"};
+
+std::string Variable(const std::string& name) {
+  return absl::StrCat("BERTH_", absl::AsciiStrToUpper(absl::StrReplaceAll(name, {{"-", "_"}})));
+}
+
+absl::Status Wrong(const std::string& name, const std::string& value, const std::string& wanted) {
+  return absl::InvalidArgumentError(absl::StrCat("--", name, " '", value, "' is wrong: ", wanted));
+}
+
+absl::Status ReadFlag(const std::string& name, const std::string& value, bool* target) {
+  if (absl::SimpleAtob(value, target)) return absl::OkStatus();
+  return Wrong(name, value, "it has to be true or false");
+}
+
+absl::Status ReadFormat(const std::string& value, Format* format) {
+  if (value == "table") {
+    *format = Format::kTable;
+  } else if (value == "json") {
+    *format = Format::kJson;
+  } else if (value == "name") {
+    *format = Format::kName;
+  } else {
+    return Wrong("output", value, "it has to be table, json or name");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadTimeout(const std::string& value, std::optional<absl::Duration>* timeout) {
+  absl::Duration duration;
+  double seconds = 0;
+  if (absl::SimpleAtod(value, &seconds)) {
+    duration = absl::Seconds(seconds);
+  } else if (!absl::ParseDuration(value, &duration)) {
+    return Wrong("timeout", value, "it has to be a time such as 5s or 100ms");
+  }
+  if (duration <= absl::ZeroDuration()) return Wrong("timeout", value, "it has to be above zero");
+  *timeout = duration;
+  return absl::OkStatus();
+}
+
+absl::Status Read(const std::string& name, const std::string& value, Settings* settings) {
+  if (name == "endpoint") {
+    if (value.empty()) return Wrong(name, value, "it has to be HOST:PORT or unix:PATH");
+    settings->endpoint = value;
+  } else if (name == "output") {
+    return ReadFormat(value, &settings->format);
+  } else if (name == "timeout") {
+    return ReadTimeout(value, &settings->timeout);
+  } else if (name == "request-id") {
+    settings->request_id = value;
+  } else if (name == "no-color") {
+    bool none = false;
+    const absl::Status read = ReadFlag(name, value, &none);
+    settings->colour = !none;
+    return read;
+  } else if (name == "bars") {
+    return ReadFlag(name, value, &settings->bars);
+  } else if (name == "columns") {
+    settings->columns = absl::StrSplit(value, ',', absl::SkipEmpty());
+  } else if (name == "sort") {
+    settings->sort = value;
+  } else {
+    return absl::InvalidArgumentError(absl::StrCat("there is no setting '", name, "'"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Said SaidByEnvironment() {
+  Said said;
+  const char* no_colour = std::getenv("NO_COLOR");
+  if (no_colour != nullptr && *no_colour != '\0') said["no-color"] = "true";
+  for (const char* name : kNames) {
+    const char* value = std::getenv(Variable(name).c_str());
+    if (value != nullptr && *value != '\0') said[name] = value;
+  }
+  return said;
+}
+
+std::string SettingsFile() {
+  const char* directory = std::getenv("XDG_CONFIG_HOME");
+  if (directory != nullptr && *directory == '/')
+    return absl::StrCat(directory, "/berth/config.toml");
+  const char* home = std::getenv("HOME");
+  return home == nullptr ? "" : absl::StrCat(home, "/.config/berth/config.toml");
+}
+
+absl::StatusOr<Said> SaidByFile(const std::string& path) {
+  Said said;
+  std::error_code error;
+  if (path.empty() || !std::filesystem::exists(path, error)) return said;
+  try {
+    const toml::value file = toml::parse(path);
+    for (const auto& [key, value] : file.as_table()) {
+      const std::string name = absl::StrReplaceAll(key, {{"_", "-"}});
+      if (value.is_string()) {
+        said[name] = value.as_string().str;
+      } else if (value.is_boolean()) {
+        said[name] = value.as_boolean() ? "true" : "false";
+      } else if (value.is_integer()) {
+        said[name] = absl::StrCat(value.as_integer());
+      } else {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": '", key, "' has a value of a kind that no setting has"));
+      }
+    }
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", error.what()));
+  }
+  return said;
+}
+
+absl::StatusOr<Settings> Settle(const Said& flags, const Said& environment, const Said& file) {
+  Settings settings;
+  for (const Said* said : {&file, &environment, &flags}) {
+    for (const auto& [name, value] : *said) {
+      const absl::Status read = Read(name, value, &settings);
+      if (!read.ok()) return read;
+    }
+  }
+  return settings;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,36 @@
+// Candidates and allocations as people read them. Pure: messages in, text out.
+#ifndef BERTH_SERVICES_CLI_TEXT_CANDIDATE_VIEW_H_
+#define BERTH_SERVICES_CLI_TEXT_CANDIDATE_VIEW_H_
+
+#include <map>
+#include <string>
+
+#include "berth/placement/v1/allocation.pb.h"
+#include "berth/placement/v1/candidate.pb.h"
+#include "google/protobuf/repeated_field.h"
+#include "services/cli/text/table.h"
+
+namespace berth::cli {
+
+// Names of providers by uuid; those that are not there are called by their uuid.
+using NamesByUuid = std::map<std::string, std::string>;
+
+NamesByUuid NamesOf(const google::protobuf::RepeatedPtrField<placement::v1::ProviderSummary>&);
+
+// One line for each provider of each candidate: what it would give, and how full it would be then.
+Table CandidateTable(const placement::v1::FindCandidatesResponse& answer);
+
+// One line for each provider and class that a consumer holds something of.
+Table AllocationTable(const placement::v1::Consumer& consumer, const NamesByUuid& names);
+
+// One line for each consumer and provider.
+Table ConsumerTable(const google::protobuf::RepeatedPtrField<placement::v1::Consumer>& consumers,
+                    const NamesByUuid& names);
+
+// What was claimed, in a few lines.
+std::string ClaimPage(const placement::v1::Consumer& consumer, const NamesByUuid& names,
+                      const Screen& screen);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_TEXT_CANDIDATE_VIEW_H_

@@ -1,0 +1,16 @@
+// Times as people read them. Pure.
+#ifndef BERTH_SERVICES_CLI_TEXT_TIME_TEXT_H_
+#define BERTH_SERVICES_CLI_TEXT_TIME_TEXT_H_
+
+#include <string>
+
+#include "google/protobuf/timestamp.pb.h"
+
+namespace berth::cli {
+
+// RFC 3339, to the second: more is of no use to people.
+std::string TimeText(google::protobuf::Timestamp time);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_TEXT_TIME_TEXT_H_

@@ -1,0 +1,23 @@
+// Usages as people read them. Pure: messages in, text out.
+#ifndef BERTH_SERVICES_CLI_TEXT_USAGE_VIEW_H_
+#define BERTH_SERVICES_CLI_TEXT_USAGE_VIEW_H_
+
+#include "berth/placement/v1/usage.pb.h"
+#include "services/cli/text/provider_view.h"
+#include "services/cli/text/screen.h"
+#include "services/cli/text/table.h"
+
+namespace berth::cli {
+
+// One line for each class: how full it is, as a bar where the screen has bars.
+Table UsageTable(const Inventories& inventories, const Screen& screen);
+
+// One line for each consumer type and class.
+Table ProjectUsageTable(const placement::v1::GetUsagesResponse& answer);
+
+// One line for each row and class.
+Table UsageReportTable(const placement::v1::ReportUsagesResponse& answer, const Screen& screen);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_TEXT_USAGE_VIEW_H_

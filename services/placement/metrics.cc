@@ -1,0 +1,111 @@
+#include "services/placement/metrics.h"
+
+#include <map>
+#include <string>
+
+#include "services/wire/form.h"
+
+namespace berth::services {
+namespace {
+
+using placement::State;
+
+struct ClassSum {
+  double capacity = 0;
+  double used = 0;
+  double reserved = 0;
+};
+
+using ClassSums = std::map<placement::ClassId, ClassSum>;
+
+void AddTree(const placement::Tree& tree, ClassSums* sums) {
+  for (int p = 0; p < tree.size(); ++p) {
+    const std::vector<placement::InventoryRow>& rows = tree.config(p).inventories;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      ClassSum& sum = (*sums)[rows[row].resource_class];
+      sum.capacity += static_cast<double>(rows[row].capacity);
+      sum.used += static_cast<double>(tree.used_of(p, static_cast<int>(row)));
+      sum.reserved += static_cast<double>(rows[row].inventory.reserved);
+    }
+  }
+}
+
+void MeasureLedger(const placement::Ledger& ledger, const State& state, Samples* samples) {
+  const placement::LedgerHealth health = ledger.health();
+  const placement::Position& position = state.position();
+  samples->Gauge("revision", "Number of the newest revision that reads are answered from.",
+                 static_cast<double>(position.revision.number));
+  samples->Gauge("epoch", "The ledger's epoch.", static_cast<double>(position.revision.epoch));
+  samples->Gauge("writable", "1 while writes are taken.", health.writable ? 1 : 0);
+  samples->Gauge("recovery_required", "1 when the database went back in time.",
+                 health.recovery_required ? 1 : 0);
+  samples->Gauge("staleness_seconds", "Since the last look at the database that succeeded began.",
+                 absl::ToDoubleSeconds(health.staleness));
+  samples->Gauge("command_queue_length", "Writes that wait.",
+                 static_cast<double>(health.queue_length));
+  const std::pair<const char*, int64_t> counters[] = {
+      {"batches_total", health.batches},          {"commands_total", health.commands},
+      {"refusals_total", health.refusals},        {"db_in_doubt_total", health.in_doubt},
+      {"db_reconnects_total", health.reconnects}, {"followed_rows_total", health.followed_rows},
+      {"reloads_total", health.reloads}};
+  for (const auto& [name, value] : counters) {
+    samples->Counter(name, "Counted by the ledger since the start.", static_cast<double>(value));
+  }
+  const std::pair<const char*, int64_t> claims[] = {{"done", health.claims_done},
+                                                    {"no_room", health.claims_without_room},
+                                                    {"refused", health.claims_refused}};
+  for (const auto& [result, value] : claims) {
+    samples->Counter("claims_total", "Writes of allocations after which somebody holds something.",
+                     static_cast<double>(value), {{"result", result}});
+  }
+  const std::pair<const char*, int64_t> conflicts[] = {{"provider", health.provider_conflicts},
+                                                       {"consumer", health.consumer_conflicts}};
+  for (const auto& [kind, value] : conflicts) {
+    samples->Counter("generation_conflicts_total",
+                     "Writes refused because their author knew an older generation.",
+                     static_cast<double>(value), {{"kind", kind}});
+  }
+}
+
+void MeasureFleet(const State& state, Samples* samples) {
+  double up = 0, down = 0;
+  state.services().ForEach([&](const auto&, const auto& service) {
+    (service->up && !service->forced_down ? up : down) += 1;
+  });
+  samples->Gauge("trackers", "Services by state.", up, {{"state", "up"}});
+  samples->Gauge("trackers", "Services by state.", down, {{"state", "down"}});
+  samples->Gauge("providers", "Resource providers.", static_cast<double>(state.provider_count()));
+  samples->Gauge("consumers", "Consumers that hold something.",
+                 static_cast<double>(state.consumers().size()));
+}
+
+void MeasureClasses(const State& state, Samples* samples) {
+  ClassSums sums;
+  for (const auto& chunk : state.roots().chunks()) {
+    for (int t = 0; t < chunk->trees.size(); ++t) AddTree(*chunk->trees[t], &sums);
+  }
+  for (const auto& [id, sum] : sums) {
+    const std::string* name = ClassName(state.catalog(), id);
+    if (name == nullptr) continue;
+    const Samples::Labels labels = {{"resource_class", *name}};
+    samples->Gauge("capacity", "What can be given away, by class.", sum.capacity, labels);
+    samples->Gauge("used", "What is given away, by class.", sum.used, labels);
+    samples->Gauge("reserved", "What is never given away, by class.", sum.reserved, labels);
+  }
+}
+
+}  // namespace
+
+void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
+                      const ReportSessions* sessions, Metrics* metrics) {
+  metrics->AddSource([=](Samples* samples) {
+    const placement::StatePtr state = ledger->Newest();
+    MeasureLedger(*ledger, *state, samples);
+    MeasureFleet(*state, samples);
+    MeasureClasses(*state, samples);
+    samples->Gauge("worker_queue_length", "Searches and lists that wait.", workers->queue_length());
+    sessions->Measure(samples);
+  });
+}
+
+}  // namespace berth::services

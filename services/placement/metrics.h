@@ -1,0 +1,18 @@
+// What berth-placement measures of itself besides its calls.
+#ifndef BERTH_SERVICES_PLACEMENT_METRICS_H_
+#define BERTH_SERVICES_PLACEMENT_METRICS_H_
+
+#include "placement/ledger/ledger.h"
+#include "services/process/metrics.h"
+#include "services/process/workers.h"
+#include "services/report/sessions.h"
+
+namespace berth::services {
+
+// Adds them to `metrics`. All must live until it stops being read.
+void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
+                      const ReportSessions* sessions, Metrics* metrics);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_PLACEMENT_METRICS_H_

@@ -1,0 +1,127 @@
+#include "services/placement/options.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace berth::services {
+namespace {
+
+void AddListeners(PlacementOptions* options, Config* config) {
+  config->Add("listen", &options->listen,
+              "Where to answer gRPC: HOST:PORT or unix:PATH; repeatable");
+  config->Add("insecure-listen", &options->insecure_listen,
+              "Allow addresses that other machines reach, without knowing who calls");
+  config->Add("address-file", &options->address_file,
+              "Write the addresses that were chosen to this file");
+  config->Add("metrics-listen", &options->metrics_listen,
+              "Where to serve Prometheus metrics: HOST:PORT; empty: nowhere");
+}
+
+void AddStorage(PlacementOptions* options, Config* config) {
+  config->Add("database", &options->database,
+              "PostgreSQL to use, as postgresql://...; empty: a private one under --state-dir");
+  config->Add(
+      "state-dir", &options->state_dir,
+      absl::StrCat("Directory of the private PostgreSQL; empty: ", DefaultStateDirectory()));
+  config->Add("cluster-user", &options->cluster_user,
+              "User that runs the private PostgreSQL when this process is root");
+  config->Add("cluster-settings", &options->cluster_settings,
+              "NAME=VALUE for the private PostgreSQL; repeatable");
+}
+
+void AddLogging(PlacementOptions* options, Config* config) {
+  config->AddChoice("log-format", {"text", "json"}, &options->log_format, "How log lines look");
+  config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
+                    "The least that is logged");
+  config->AddChoice("access-log", {"none", "failures", "all"}, &options->access_log,
+                    "Which calls are logged");
+}
+
+void AddLimits(PlacementOptions* options, Config* config) {
+  config->Add("workers", &options->workers,
+              "Threads for searches and long lists; 0: one less than there are cores");
+  config->Add("worker-queue-max", &options->worker_queue_max, "Searches and lists that may wait");
+  config->Add("command-queue-max", &options->command_queue_max, "Writes that may wait");
+  config->Add("streams-max", &options->streams_max, "Concurrent calls of one connection");
+  config->Add("message-mib-max", &options->message_mib_max, "Largest message, in MiB");
+  config->Add("candidates-max", &options->candidates_max, "Candidates that one search may make");
+  config->Add("search-steps-max", &options->search_steps_max, "Steps that one search may take");
+  config->Add("staleness-max", &options->staleness_max,
+              "How old the last look at the database may be for a read");
+  config->Add("request-keep", &options->request_keep,
+              "How long answers are kept by request_id, rounded up to whole hours");
+  config->Add("service-down-time", &options->service_down_time,
+              "Silence after which a service counts as down");
+  config->Add("drain-delay", &options->drain_delay,
+              "On SIGTERM: time between NOT_SERVING and the closed door");
+  config->Add("drain-max", &options->drain_max, "On SIGTERM: time for calls that are running");
+}
+
+struct Bound {
+  const char* name;
+  int64_t value;
+  int64_t min;
+  int64_t max;
+};
+
+}  // namespace
+
+void AddPlacementOptions(PlacementOptions* options, Config* config) {
+  AddListeners(options, config);
+  AddStorage(options, config);
+  AddLogging(options, config);
+  AddLimits(options, config);
+}
+
+absl::Status CheckPlacementOptions(const PlacementOptions& options) {
+  const Bound bounds[] = {
+      {"workers", options.workers, 0, 1024},
+      {"worker-queue-max", options.worker_queue_max, 1, 1'000'000},
+      {"command-queue-max", options.command_queue_max, 1, 1'000'000},
+      {"streams-max", options.streams_max, 1, 1'000'000},
+      {"message-mib-max", options.message_mib_max, 1, 1024},
+      {"candidates-max", options.candidates_max, 1, 100'000'000},
+      {"search-steps-max", options.search_steps_max, 1, 1'000'000'000'000},
+      {"staleness-max", absl::ToInt64Milliseconds(options.staleness_max), 200, 3'600'000},
+      {"request-keep", absl::ToInt64Seconds(options.request_keep), 60, 31'622'400},
+      {"service-down-time", absl::ToInt64Milliseconds(options.service_down_time), 100, 86'400'000},
+      {"drain-delay", absl::ToInt64Milliseconds(options.drain_delay), 0, 3'600'000},
+      {"drain-max", absl::ToInt64Milliseconds(options.drain_max), 0, 3'600'000},
+  };
+  for (const Bound& bound : bounds) {
+    if (bound.value < bound.min || bound.value > bound.max) {
+      return absl::InvalidArgumentError(absl::StrCat("--", bound.name, " is ", bound.value,
+                                                     ", has to be ", bound.min, " to ", bound.max));
+    }
+  }
+  if (!options.database.empty() && !absl::StartsWith(options.database, "postgresql://") &&
+      !absl::StartsWith(options.database, "postgres://")) {
+    return absl::InvalidArgumentError("--database has to begin with postgresql://");
+  }
+  return CheckListeners(ServerOptionsOf(options));
+}
+
+ServerOptions ServerOptionsOf(const PlacementOptions& options) {
+  return ServerOptions{.listen = options.listen,
+                       .insecure_listen = options.insecure_listen,
+                       .address_file = options.address_file,
+                       .message_bytes_max = options.message_mib_max << 20,
+                       .streams_max = options.streams_max,
+                       .drain_delay = options.drain_delay,
+                       .drain_max = options.drain_max};
+}
+
+std::string DefaultStateDirectory() {
+  if (geteuid() == 0) return "/var/lib/berth-placement";
+  const char* state_home = std::getenv("XDG_STATE_HOME");
+  if (state_home != nullptr && *state_home == '/')
+    return absl::StrCat(state_home, "/berth-placement");
+  const char* home = std::getenv("HOME");
+  return absl::StrCat(home == nullptr ? "/tmp" : home, "/.local/state/berth-placement");
+}
+
+}  // namespace berth::services

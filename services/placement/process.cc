@@ -1,0 +1,249 @@
+#include "services/placement/process.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "grpcpp/impl/service_type.h"
+#include "placement/ledger/ledger.h"
+#include "placement/store/cluster.h"
+#include "placement/store/database.h"
+#include "placement/values/standard_data.h"
+#include "services/api/edge.h"
+#include "services/api/import_place.h"
+#include "services/api/services.h"
+#include "services/placement/metrics.h"
+#include "services/process/log.h"
+#include "services/process/loops.h"
+#include "services/process/metrics.h"
+#include "services/process/server.h"
+#include "services/process/workers.h"
+#include "services/report/sessions.h"
+#include "services/watch/hub.h"
+
+namespace berth::services {
+namespace {
+
+using placement::Cluster;
+using placement::Database;
+using placement::Ledger;
+
+constexpr char kDatabaseName[] = "berth";
+constexpr absl::Duration kTimerStep = absl::Milliseconds(20);
+constexpr absl::Duration kSessionStep = absl::Seconds(1);
+constexpr absl::Duration kStandardNamesWithin = absl::Seconds(30);
+constexpr absl::Duration kStopWithin = absl::Seconds(5);
+
+AccessLog AccessLogOf(const std::string& name) {
+  if (name == "none") return AccessLog::kNone;
+  return name == "all" ? AccessLog::kAll : AccessLog::kFailures;
+}
+
+placement::LedgerOptions LedgerOptionsOf(const PlacementOptions& options, const std::string& url) {
+  placement::LedgerOptions ledger;
+  ledger.database_url = url;
+  ledger.queue_max = options.command_queue_max;
+  ledger.staleness_max = options.staleness_max;
+  ledger.requests_kept = options.request_keep;
+  ledger.tell_operator = [](const std::string& words) { Log(LogLevel::kWarning, words); };
+  return ledger;
+}
+
+// A new private cluster has no database of ours yet.
+absl::Status EnsureDatabase(const Cluster& cluster) {
+  if (Database::Connect(cluster.Url(kDatabaseName), "berth-placement start").ok()) {
+    return absl::OkStatus();
+  }
+  const auto connected = Database::Connect(cluster.Url("postgres"), "berth-placement start");
+  BERTH_RETURN_IF_ERROR(connected.status());
+  return (*connected)->Run(absl::StrCat("CREATE DATABASE ", kDatabaseName), nullptr);
+}
+
+// Adds the standard names that are missing (P-31, P-32), and waits until they are there.
+absl::Status EnsureStandardNames(Ledger* ledger) {
+  placement::EnsureStandardNames names;
+  for (const absl::string_view name : placement::StandardClasses())
+    names.classes.emplace_back(name);
+  for (const absl::string_view name : placement::StandardTraits()) names.traits.emplace_back(name);
+  placement::Command command;
+  command.actor = "placement";
+  command.body = std::move(names);
+  std::promise<absl::Status> settled;
+  ledger->Submit(
+      std::move(command), absl::Now() + kStandardNamesWithin,
+      std::make_shared<std::atomic<bool>>(false),
+      [&settled](const placement::Decision& decision) { settled.set_value(decision.status); });
+  return settled.get_future().get();
+}
+
+}  // namespace
+
+class PlacementProcess::Impl {
+ public:
+  explicit Impl(const PlacementOptions& given) : options(given) {}
+
+  absl::Status OpenDatabase() {
+    url = options.database;
+    if (!url.empty()) return absl::OkStatus();
+    placement::ClusterOptions private_cluster;
+    private_cluster.directory =
+        options.state_dir.empty() ? DefaultStateDirectory() : options.state_dir;
+    private_cluster.run_as = options.cluster_user;
+    private_cluster.settings = options.cluster_settings;
+    absl::StatusOr<std::unique_ptr<Cluster>> started = Cluster::Start(private_cluster);
+    BERTH_RETURN_IF_ERROR(started.status());
+    cluster = *std::move(started);
+    url = cluster->Url(kDatabaseName);
+    return EnsureDatabase(*cluster);
+  }
+
+  absl::Status OpenLedger() {
+    absl::StatusOr<std::unique_ptr<Ledger>> opened = Ledger::Open(LedgerOptionsOf(options, url));
+    BERTH_RETURN_IF_ERROR(opened.status());
+    ledger = *std::move(opened);
+    follower = std::make_unique<Loop>([this] { return pace.After(ledger->Follow()); });
+    timer = std::make_unique<Loop>([this] { return Tick(); });
+    return absl::OkStatus();
+  }
+
+  void MakeServices() {
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    workers = std::make_unique<Workers>(
+        options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
+    sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(), url,
+                                                options.service_down_time);
+    watches = std::make_unique<WatchHub>(ledger.get(), workers.get(), url);
+    edge = std::make_unique<Edge>(ledger.get(), workers.get(), &metrics,
+                                  AccessLogOf(options.access_log));
+    const placement::SearchBudget budget{options.candidates_max, options.search_steps_max};
+    services.push_back(MakeProviderService(edge.get()));
+    services.push_back(MakeInventoryService(edge.get()));
+    services.push_back(MakeAssociationService(edge.get()));
+    services.push_back(MakeCatalogService(edge.get()));
+    services.push_back(MakeAllocationService(edge.get()));
+    services.push_back(MakeUsageService(edge.get()));
+    services.push_back(MakeCandidateService(edge.get(), budget));
+    services.push_back(MakeLedgerService(edge.get(), url, &imports));
+    services.push_back(MakeFleetService(edge.get(), sessions.get()));
+    services.push_back(MakeReportService(sessions.get()));
+    services.push_back(MakeConsumerService(edge.get()));
+    services.push_back(MakeHostService());
+    services.push_back(MakeInstanceService());
+    services.push_back(MakeReshapeService(edge.get()));
+    services.push_back(MakeWatchService(watches.get()));
+  }
+
+  absl::Status StartServer() {
+    std::vector<grpc::Service*> registered;
+    for (const auto& service : services) registered.push_back(service.get());
+    auto started = Server::Start(ServerOptionsOf(options), registered);
+    BERTH_RETURN_IF_ERROR(started.status());
+    server = *std::move(started);
+    MeasurePlacement(ledger.get(), workers.get(), sessions.get(), &metrics);
+    metrics.AddSource([this](Samples* samples) { watches->Measure(samples); });
+    if (!options.metrics_listen.empty()) {
+      const auto address = metrics.Listen(options.metrics_listen);
+      BERTH_RETURN_IF_ERROR(address.status());
+      Log(LogLevel::kInfo, "metrics", {{"address", *address}});
+    }
+    ShowHealth();
+    return absl::OkStatus();
+  }
+
+  // One step of the timer: deadlines, liveness, silent callers, health, heartbeats.
+  absl::Duration Tick() {
+    ledger->Watchdog();
+    const absl::Time now = absl::Now();
+    if (!serving.load(std::memory_order_acquire) || now < next_sessions) return kTimerStep;
+    next_sessions = now + kSessionStep;
+    sessions->Tick(now);
+    watches->Tick(now);
+    imports.Tick(now);
+    ShowHealth();
+    if (now < next_heartbeat) return kTimerStep;
+    next_heartbeat = now + sessions->heartbeat_interval();
+    // Not here: it waits for the database, and deadlines must be kept while that is frozen.
+    if (!workers->Submit([this] { sessions->WriteHeartbeat(); })) next_heartbeat = now;
+    return kTimerStep;
+  }
+
+  // "" and the services answer reads; "writes" is what writing needs.
+  void ShowHealth() {
+    const bool reads = ledger->Fresh().ok();
+    for (const char* name :
+         {"", "berth.placement.v1.ProviderService", "berth.placement.v1.InventoryService",
+          "berth.placement.v1.AssociationService", "berth.placement.v1.CatalogService",
+          "berth.placement.v1.AllocationService", "berth.placement.v1.UsageService",
+          "berth.placement.v1.CandidateService", "berth.placement.v1.LedgerService",
+          "berth.placement.v1.FleetService", "berth.placement.v1.ReportService",
+          "berth.placement.v1.ConsumerService", "berth.placement.v1.WatchService"}) {
+      server->health().Set(name, reads);
+    }
+    server->health().Set("writes", reads && ledger->health().writable);
+  }
+
+  const PlacementOptions options;
+  std::string url;
+  std::unique_ptr<Cluster> cluster;
+  std::unique_ptr<Ledger> ledger;
+  FollowPace pace;
+  Metrics metrics{"placement"};
+  std::unique_ptr<Loop> follower;
+  std::unique_ptr<Workers> workers;
+  std::unique_ptr<ReportSessions> sessions;
+  std::unique_ptr<WatchHub> watches;
+  ImportPlace imports;
+  std::unique_ptr<Edge> edge;
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  std::unique_ptr<Server> server;
+  std::atomic<bool> serving{false};  // everything above is there
+  absl::Time next_sessions = absl::InfinitePast();
+  absl::Time next_heartbeat = absl::InfinitePast();
+  std::unique_ptr<Loop> timer;
+};
+
+PlacementProcess::PlacementProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+PlacementProcess::~PlacementProcess() {
+  impl_->metrics.StopListening();  // readings ask what is ended below
+  impl_->timer.reset();
+  if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kStopWithin);
+  impl_->server.reset();
+  impl_->services.clear();
+  impl_->workers.reset();  // what it has accepted may use everything below
+  impl_->edge.reset();
+  impl_->watches.reset();
+  impl_->sessions.reset();
+  impl_->follower.reset();
+}
+
+absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
+    const PlacementOptions& options) {
+  std::unique_ptr<PlacementProcess> process(new PlacementProcess(std::make_unique<Impl>(options)));
+  Impl& impl = *process->impl_;
+  BERTH_RETURN_IF_ERROR(impl.OpenDatabase());
+  BERTH_RETURN_IF_ERROR(impl.OpenLedger());
+  BERTH_RETURN_IF_ERROR(EnsureStandardNames(impl.ledger.get()));
+  impl.MakeServices();
+  BERTH_RETURN_IF_ERROR(impl.StartServer());
+  impl.serving.store(true, std::memory_order_release);
+  return process;
+}
+
+const std::vector<std::string>& PlacementProcess::addresses() const {
+  return impl_->server->addresses();
+}
+
+bool PlacementProcess::Drain() {
+  const bool all_done = impl_->server->Drain([this] {
+    impl_->sessions->EndAll();
+    impl_->watches->EndAll();
+    impl_->imports.EndAll();
+  });
+  impl_->sessions->RemoveHeartbeat();
+  return all_done;
+}
+
+}  // namespace berth::services

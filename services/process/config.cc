@@ -1,0 +1,224 @@
+#include "services/process/config.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "services/process/version.h"
+#include "toml.hpp"
+
+namespace berth::services {
+namespace {
+
+struct TableKind {
+  std::set<std::string> keys;
+  std::vector<ConfigTable>* target;
+};
+
+std::string EnvironmentName(const std::string& name) {
+  return absl::StrCat("BERTH_", absl::AsciiStrToUpper(absl::StrReplaceAll(name, {{"-", "_"}})));
+}
+
+std::string FlagName(const std::string& key) { return absl::StrReplaceAll(key, {{"_", "-"}}); }
+
+// The text that `value` would have on a command line; several of an array.
+std::vector<std::string> Texts(const std::string& key, const toml::value& value) {
+  switch (value.type()) {
+    case toml::value_t::string:
+      return {value.as_string().str};
+    case toml::value_t::boolean:
+      return {value.as_boolean() ? "true" : "false"};
+    case toml::value_t::integer:
+      return {absl::StrCat(value.as_integer())};
+    case toml::value_t::floating:
+      return {absl::StrCat(value.as_floating())};
+    case toml::value_t::array: {
+      std::vector<std::string> texts;
+      for (const toml::value& element : value.as_array()) {
+        for (std::string& text : Texts(key, element)) texts.push_back(std::move(text));
+      }
+      return texts;
+    }
+    default:
+      throw CLI::ConfigError(absl::StrCat("'", key, "' has a value of a kind that no setting has"));
+  }
+}
+
+void ReadTables(const std::string& name, const toml::value& value, const TableKind& kind) {
+  const std::string wanted =
+      absl::StrCat("'", name, "' has to be written as tables [[", name, "]]");
+  if (!value.is_array()) throw CLI::ConfigError(wanted);
+  for (const toml::value& element : value.as_array()) {
+    if (!element.is_table()) throw CLI::ConfigError(wanted);
+    ConfigTable table;
+    for (const auto& [key, inner] : element.as_table()) {
+      const std::string setting = FlagName(key);
+      if (!kind.keys.contains(setting)) {
+        throw CLI::ConfigError(absl::StrCat("unknown setting '", key, "' in [[", name, "]]"));
+      }
+      table[setting] = Texts(key, inner);
+    }
+    kind.target->push_back(std::move(table));
+  }
+}
+
+// Gives `option` what the file says of it, unless the command line or the environment said so.
+void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* option) {
+  if (option == nullptr || !option->get_configurable()) {
+    throw CLI::ConfigError(absl::StrCat("unknown setting '", key, "'"));
+  }
+  const std::vector<std::string> texts = Texts(key, value);
+  if (option->count() > 0) return;
+  for (const std::string& text : texts) option->add_result(text);
+  option->run_callback();
+}
+
+// The arguments, last first, as CLI11 takes them. `--name=` says an empty value, where CLI11 by
+// itself would take the argument after it.
+std::vector<std::string> Arguments(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool empty =
+        absl::StartsWith(argument, "--") && argument.find('=') == argument.size() - 1;
+    arguments.push_back(empty ? argument.substr(0, argument.size() - 1) : argument);
+    if (empty) arguments.emplace_back();
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
+}
+
+}  // namespace
+
+class Config::Impl {
+ public:
+  Impl(const std::string& program, const std::string& description, const std::string& otherwise)
+      : app(description, program), default_file(otherwise) {
+    app.set_version_flag("--version", absl::StrCat(program, " ", kVersion));
+    app.add_option("--config", file, "TOML file with settings; else " + default_file)
+        ->envname("BERTH_CONFIG")
+        ->configurable(false);
+    app.add_flag("--check-config", check_only, "Check the settings, and end")->configurable(false);
+    app.get_help_ptr()->configurable(false);
+    app.get_formatter()->column_width(36);
+  }
+
+  template <typename T>
+  CLI::Option* AddOption(const std::string& name, T* target, const std::string& description) {
+    return app.add_option("--" + name, *target, description)
+        ->capture_default_str()
+        ->envname(EnvironmentName(name));
+  }
+
+  // CLI11 passes over a variable that is empty.
+  void ReadEmptyVariables() {
+    for (CLI::Option* const option : plain_texts) {
+      const char* value = std::getenv(option->get_envname().c_str());
+      if (option->count() > 0 || value == nullptr || *value != '\0') continue;
+      option->add_result("");
+      option->run_callback();
+    }
+  }
+
+  void ReadFile() {
+    try {
+      const toml::value settings = toml::parse(file);
+      for (const auto& [key, value] : settings.as_table()) {
+        const auto table = tables.find(FlagName(key));
+        if (table != tables.end()) {
+          ReadTables(key, value, table->second);
+        } else {
+          ReadSetting(key, value, app.get_option_no_throw("--" + FlagName(key)));
+        }
+      }
+    } catch (const CLI::Error& error) {
+      throw CLI::ConfigError(absl::StrCat(file, ": ", error.what()));
+    } catch (const std::exception& error) {  // toml11 says where, over several lines
+      throw CLI::ConfigError(absl::StrCat(file, ": ", error.what()));
+    }
+  }
+
+  CLI::App app;
+  std::string file;
+  const std::string default_file;
+  std::map<std::string, TableKind> tables;
+  std::vector<CLI::Option*> plain_texts;
+  bool check_only = false;
+};
+
+Config::Config(const std::string& program, const std::string& description,
+               const std::string& default_file)
+    : impl_(std::make_unique<Impl>(program, description, default_file)) {}
+Config::~Config() = default;
+
+void Config::Add(const std::string& name, std::string* target, const std::string& description) {
+  impl_->plain_texts.push_back(impl_->AddOption(name, target, description));
+}
+void Config::Add(const std::string& name, int* target, const std::string& description) {
+  impl_->AddOption(name, target, description);
+}
+void Config::Add(const std::string& name, int64_t* target, const std::string& description) {
+  impl_->AddOption(name, target, description);
+}
+void Config::Add(const std::string& name, double* target, const std::string& description) {
+  impl_->AddOption(name, target, description);
+}
+void Config::Add(const std::string& name, bool* target, const std::string& description) {
+  impl_->app.add_flag("--" + name, *target, description)->envname(EnvironmentName(name));
+}
+
+void Config::Add(const std::string& name, absl::Duration* target, const std::string& description) {
+  const auto read = [name, target](const std::string& text) {
+    if (!absl::ParseDuration(text, target)) {
+      throw CLI::ValidationError("--" + name, "'" + text + "' is no duration such as 5s or 100ms");
+    }
+  };
+  impl_->app.add_option_function<std::string>("--" + name, read, description)
+      ->default_str(absl::FormatDuration(*target))
+      ->type_name("DURATION")
+      ->envname(EnvironmentName(name));
+}
+
+void Config::Add(const std::string& name, std::vector<std::string>* target,
+                 const std::string& description) {
+  impl_->AddOption(name, target, description)->delimiter(',')->allow_extra_args(false);
+}
+
+void Config::AddChoice(const std::string& name, const std::set<std::string>& choices,
+                       std::string* target, const std::string& description) {
+  impl_->AddOption(name, target, description)->check(CLI::IsMember(choices));
+}
+
+void Config::AddTables(const std::string& name, const std::set<std::string>& keys,
+                       std::vector<ConfigTable>* target) {
+  impl_->tables[name] = TableKind{keys, target};
+}
+
+absl::StatusOr<Config::Next> Config::Parse(int argc, const char* const* argv) {
+  try {
+    impl_->app.parse(Arguments(argc, argv));
+    impl_->ReadEmptyVariables();
+    if (impl_->file.empty() && std::filesystem::exists(impl_->default_file)) {
+      impl_->file = impl_->default_file;
+    }
+    if (!impl_->file.empty()) impl_->ReadFile();
+  } catch (const CLI::Success& success) {  // --help and --version
+    impl_->app.exit(success);
+    return Next::kEnd;
+  } catch (const CLI::Error& error) {
+    return absl::InvalidArgumentError(error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  return impl_->check_only ? Next::kCheckOnly : Next::kStart;
+}
+
+const std::string& Config::file() const { return impl_->file; }
+
+}  // namespace berth::services

@@ -1,0 +1,25 @@
+// Digests of requests: whether two are the same, whatever process made or reads them. Pure.
+#ifndef BERTH_SERVICES_PROCESS_DIGEST_H_
+#define BERTH_SERVICES_PROCESS_DIGEST_H_
+
+#include <initializer_list>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+
+namespace berth::services {
+
+// SHA-256 of `bytes`: 32 bytes.
+std::string Sha256(absl::string_view bytes);
+
+// SHA-256 of the type of `message` and of everything in it but `left_out`, names of fields.
+std::string MessageDigest(const google::protobuf::Message& message,
+                          std::initializer_list<absl::string_view> left_out);
+
+// SHA-256 of `before`, the digest of what came before, and of `message`.
+std::string ChainedDigest(absl::string_view before, const google::protobuf::Message& message);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_PROCESS_DIGEST_H_

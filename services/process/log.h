@@ -1,0 +1,41 @@
+// The log of a process: one line per event to stderr, JSON for machines or text for people.
+//
+// Every line has `ts` (RFC 3339, UTC), `level` and `msg`; requests add request_id, peer, method,
+// code and duration_ms. Process-wide and thread-safe; before StartLog it writes text from kInfo on.
+#ifndef BERTH_SERVICES_PROCESS_LOG_H_
+#define BERTH_SERVICES_PROCESS_LOG_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/string_view.h"
+
+namespace berth::services {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+enum class LogFormat { kText, kJson };
+
+// The value of a setting: "text", else JSON; "debug", "warning", "error", else information.
+LogFormat LogFormatOf(absl::string_view name);
+LogLevel LogLevelOf(absl::string_view name);
+
+using LogValue = std::variant<std::string, int64_t, double, bool>;
+using LogField = std::pair<absl::string_view, LogValue>;
+
+// Sets format and threshold.
+void StartLog(LogFormat format, LogLevel level_min);
+bool LogEnabled(LogLevel level);
+
+// Writes one line. Text that is not valid UTF-8 is written with replacement characters.
+void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});
+
+// The line that Log writes, without its line break and with `timestamp` as it is.
+std::string LogLine(LogFormat format, absl::string_view timestamp, LogLevel level,
+                    absl::string_view message, std::initializer_list<LogField> fields);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_PROCESS_LOG_H_

@@ -1,0 +1,48 @@
+#include "services/process/loops.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace berth::services {
+
+using placement::MutexLock;
+
+namespace {
+constexpr absl::Duration kFollowWaitMin = absl::Milliseconds(5);
+constexpr absl::Duration kFollowWaitMax = absl::Milliseconds(100);
+}  // namespace
+
+Loop::Loop(std::function<absl::Duration()> step)
+    : step_(std::move(step)), thread_([this] { Run(); }) {}
+
+Loop::~Loop() {
+  {
+    MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  wake_.SignalAll();
+  thread_.join();
+}
+
+void Loop::Run() {
+  while (true) {
+    const auto wait = absl::ToChronoNanoseconds(step_());
+    const auto next = std::chrono::steady_clock::now() + wait;
+    MutexLock lock(&mutex_);
+    while (!ending_) {
+      const auto left = next - std::chrono::steady_clock::now();
+      if (left <= left.zero()) break;
+      wake_.WaitFor(&mutex_, left);
+    }
+    if (ending_) return;
+  }
+}
+
+absl::Duration FollowPace::After(const absl::StatusOr<int>& polled) {
+  const bool rows_came = polled.ok() && *polled > 0;
+  wait_ = rows_came ? kFollowWaitMin : std::min(wait_ * 2, kFollowWaitMax);
+  return wait_;
+}
+
+}  // namespace berth::services

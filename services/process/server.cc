@@ -1,0 +1,159 @@
+#include "services/process/server.h"
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "grpcpp/ext/channelz_service_plugin.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "services/process/log.h"
+
+namespace berth::services {
+namespace {
+
+constexpr int kKeepaliveMilliseconds = 30'000;
+constexpr int kKeepaliveTimeoutMilliseconds = 10'000;
+// Clients may ping every 20 s; gRPC's own default of 300 s is the usual cause of GOAWAY.
+constexpr int kPingIntervalMinMilliseconds = 20'000;
+// The room for a connection's first read, which is kept while it waits for the next. gRPC doubles it
+// for those that fill it, and shrinks it again: a Hello or a heartbeat fits, and who sends claims
+// without a pause soon has the tens of KiB that it needs. Only heeded without gRPC's fixed chunks:
+// libraries.cc.
+constexpr int kFirstReadBytes = 1024;
+
+std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+absl::Status CheckAddress(const std::string& address, bool insecure_listen) {
+  if (!absl::StartsWith(address, "unix:") && address.find(':') == std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("listen address '", address, "' is not HOST:PORT, [IPV6]:PORT or unix:PATH"));
+  }
+  if (insecure_listen || IsLoopback(address)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "will not listen on ", address,
+      ": other machines reach it, and nothing says yet who they are. Listen on 127.0.0.1, or give "
+      "--insecure-listen where the network itself can be trusted"));
+}
+
+void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(options.message_bytes_max);
+  builder->SetMaxSendMessageSize(options.message_bytes_max);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
+  // Two processes on one port would share its connections without a word.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              kPingIntervalMinMilliseconds);
+}
+
+// What gRPC sets aside for every connection or call and never uses here. Ten thousand trackers are
+// as many connections.
+void LeaveOutUnused(grpc::ServerBuilder* builder) {
+  // Answers are not compressed. Requests that are will still be understood: that is another filter.
+  builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
+  // Records of sends without a copy, 320 bytes each: four by default, though such sends are off.
+  builder->AddChannelArgument(GRPC_ARG_TCP_TX_ZEROCOPY_MAX_SIMULT_SENDS, 1);
+  builder->AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kFirstReadBytes);
+}
+
+// Appears whole: whoever waits for the file never reads half of it.
+absl::Status WriteAddressFile(const std::string& path, const std::vector<std::string>& addresses) {
+  const std::string part = path + ".part";
+  std::ofstream file(part);
+  file << absl::StrJoin(addresses, "\n") << "\n";
+  file.close();
+  if (file.good() && std::rename(part.c_str(), path.c_str()) == 0) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("cannot write the address file ", path));
+}
+
+}  // namespace
+
+bool IsLoopback(const std::string& address) {
+  if (absl::StartsWith(address, "unix:")) return true;
+  const std::string host = HostOf(address);
+  return host == "localhost" || host == "[::1]" ||
+         (absl::StartsWith(host, "127.") &&
+          host.find_first_not_of("0123456789.") == std::string::npos);
+}
+
+absl::Status CheckListeners(const ServerOptions& options) {
+  if (options.listen.empty()) return absl::InvalidArgumentError("no address to listen on");
+  for (const std::string& address : options.listen) {
+    absl::Status status = CheckAddress(address, options.insecure_listen);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+class Server::Impl {
+ public:
+  explicit Impl(const ServerOptions& given) : options(given) {}
+
+  const ServerOptions options;
+  Health health;
+  std::vector<std::string> addresses;
+  std::unique_ptr<grpc::Server> server;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Server::~Server() {
+  impl_->health.Stop();
+  if (impl_->server != nullptr) impl_->server->Shutdown(std::chrono::system_clock::now());
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
+                                                      const std::vector<grpc::Service*>& services) {
+  if (absl::Status status = CheckListeners(options); !status.ok()) return status;
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::channelz::experimental::InitChannelzService();
+  auto impl = std::make_unique<Impl>(options);
+  grpc::ServerBuilder builder;
+  SetLimits(options, &builder);
+  LeaveOutUnused(&builder);
+  std::vector<int> ports(options.listen.size(), 0);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    builder.AddListeningPort(options.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+  }
+  builder.RegisterService(impl->health.service());
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  impl->server = builder.BuildAndStart();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& address = options.listen[i];
+    if (impl->server == nullptr || ports[i] <= 0) {
+      return absl::UnavailableError(absl::StrCat(
+          "cannot listen on ", absl::StrJoin(options.listen, ", "),
+          ": the port is taken by another process, or the address is not one of this machine"));
+    }
+    impl->addresses.push_back(absl::StartsWith(address, "unix:")
+                                  ? address
+                                  : absl::StrCat(HostOf(address), ":", ports[i]));
+  }
+  if (!options.address_file.empty()) {
+    absl::Status written = WriteAddressFile(options.address_file, impl->addresses);
+    if (!written.ok()) return written;
+  }
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+const std::vector<std::string>& Server::addresses() const { return impl_->addresses; }
+Health& Server::health() { return impl_->health; }
+
+bool Server::Drain(const std::function<void()>& end_streams) {
+  impl_->health.Stop();
+  absl::SleepFor(impl_->options.drain_delay);
+  if (end_streams) end_streams();
+  const absl::Time begun = absl::Now();
+  impl_->server->Shutdown(absl::ToChronoTime(begun + impl_->options.drain_max));
+  return absl::Now() - begun < impl_->options.drain_max;
+}
+
+}  // namespace berth::services

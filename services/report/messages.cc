@@ -1,0 +1,271 @@
+#include "services/report/messages.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "google/rpc/status.pb.h"
+#include "grpcpp/support/status.h"
+#include "services/process/status.h"
+#include "services/wire/allocation.h"
+#include "services/wire/fleet.h"
+#include "services/wire/inventory.h"
+#include "services/wire/provider.h"
+
+namespace berth::services {
+
+using placement::ApplyReport;
+using placement::ConsumerId;
+using placement::ProviderId;
+using placement::ReportedProvider;
+using placement::State;
+
+namespace {
+
+constexpr size_t kScopeMax = 4096;   // names; beyond them everything is told
+constexpr int kHelloNodesMax = 256;  // of one tracker
+
+absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
+  const auto uuid = placement::Uuid::Parse(text);
+  if (!uuid) return InvalidField(field, text.empty() ? "is required" : "is not a uuid");
+  return *uuid;
+}
+
+absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
+                                                    const pb::WantedProvider& from) {
+  ReportedProvider provider;
+  const auto id = ParseId<ProviderId>(field + ".uuid", from.uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  provider.id = *id;
+  provider.name = from.name();
+  if (!from.parent_uuid().empty()) {
+    const auto parent = ParseId<ProviderId>(field + ".parent_uuid", from.parent_uuid());
+    BERTH_RETURN_IF_ERROR(parent.status());
+    provider.parent = *parent;
+  }
+  if (from.has_base_generation()) {
+    provider.base_generation = placement::Generation{from.base_generation()};
+  }
+  provider.inventories = NamedInventoriesOf(from.inventories());
+  provider.traits_present = TextsOf(from.traits_present());
+  provider.traits_absent = TextsOf(from.traits_absent());
+  if (from.has_aggregates()) return NotOffered(field + ".aggregates");
+  return provider;
+}
+
+// Each node stands once in what is named and what is retired together.
+absl::Status CheckNamedOnce(const HelloFacts& facts) {
+  std::vector<ProviderId> named = facts.retired;
+  for (const HelloNode& node : facts.nodes) named.push_back(node.id);
+  std::sort(named.begin(), named.end());
+  const auto twice = std::adjacent_find(named.begin(), named.end());
+  if (twice == named.end()) return absl::OkStatus();
+  return placement::Refuse(
+      absl::StatusCode::kInvalidArgument, "DUPLICATE_PARAMETER",
+      absl::StrCat("hello.nodes and retired_node_uuids name ", twice->ToString(), " twice"),
+      {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
+}
+
+// What the node says of itself after `report`, as FillNode reads it.
+std::string FactsAfter(const State& state, ProviderId id, const pb::Report& report) {
+  pb::Node facts;
+  const auto* node = state.nodes().Find(id);
+  const bool delta = report.kind() == pb::REPORT_KIND_DELTA;
+  if (delta && node != nullptr && (*node)->facts != nullptr) {
+    facts.ParseFromString(*(*node)->facts);
+  }
+  if (report.has_facts()) *facts.mutable_facts() = report.facts();
+  if (report.has_account()) *facts.mutable_account() = report.account();
+  if (report.has_observation()) *facts.mutable_observation() = report.observation();
+  if (report.has_orphans()) *facts.mutable_orphans() = report.orphans().orphans();
+  if (report.has_findings()) *facts.mutable_findings() = report.findings().findings();
+  if (report.has_audit()) *facts.mutable_audit() = report.audit();
+  return facts.SerializeAsString();
+}
+
+void FillGenerations(const State& state, const placement::ProviderConfig& config,
+                     pb::ProviderGenerations* to) {
+  to->set_provider_uuid(config.id.ToString());
+  to->set_generation(config.generation.value);
+  const auto place = state.FindProvider(config.id);
+  if (place) to->set_allocation_generation(place->allocation_generation().value);
+}
+
+// Providers of the subtree of `node`, parents first.
+template <typename Visit>
+void ForSubtree(const State& state, ProviderId node, Visit visit) {
+  const auto root = state.FindProvider(node);
+  if (!root) return;
+  for (int p = root->position; p < root->tree->shape->end_of[root->position]; ++p) {
+    visit(placement::ProviderPlace{root->tree, p});
+  }
+}
+
+bool IsInSubtree(const State& state, ProviderId node, ProviderId id) {
+  const auto root = state.FindProvider(node);
+  if (!root) return false;
+  const int position = root->tree->Find(id);
+  return position >= 0 && root->tree->IsAncestorOrSelf(root->position, position);
+}
+
+void PushConsumer(const State& state, ProviderId node, ConsumerId id, pb::Push* to) {
+  const placement::ConsumerPtr consumer = state.FindConsumer(id);
+  if (consumer != nullptr) {
+    pb::Consumer* filled = to->add_consumers();
+    FillConsumer(
+        state, *consumer, [&](ProviderId provider) { return IsInSubtree(state, node, provider); },
+        filled);
+    if (!filled->allocations().empty()) return;
+    to->mutable_consumers()->RemoveLast();
+  }
+  to->add_removed_consumer_uuids(id.ToString());
+}
+
+}  // namespace
+
+Beat BeatOf(const pb::Heartbeat& heartbeat) {
+  Beat beat;
+  beat.count = heartbeat.count();
+  beat.stale_audit = std::any_of(heartbeat.nodes().begin(), heartbeat.nodes().end(),
+                                 [](const pb::NodeBeat& node) { return node.audit_overdue(); });
+  return beat;
+}
+
+absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
+  HelloFacts facts;
+  facts.service.host = hello.host();
+  facts.service.binary = hello.binary();
+  facts.service.machine_id = hello.machine_id();
+  facts.service.version = hello.version();
+  if (hello.host().empty()) return InvalidField("hello.host", "is required");
+  if (hello.binary().empty()) return InvalidField("hello.binary", "is required");
+  const auto incarnation = ParseUuid("hello.incarnation", hello.incarnation());
+  BERTH_RETURN_IF_ERROR(incarnation.status());
+  facts.service.incarnation = *incarnation;
+  facts.service.id = placement::Uuid::Random();
+  if (hello.nodes_size() + hello.retired_node_uuids_size() > kHelloNodesMax) {
+    return InvalidField("hello.nodes", absl::StrCat("and retired_node_uuids must name ",
+                                                    kHelloNodesMax, " nodes at most"));
+  }
+  for (const pb::NodeDigest& from : hello.nodes()) {
+    const std::string field = absl::StrCat("hello.nodes[", facts.nodes.size(), "].node_uuid");
+    const auto id = ParseId<ProviderId>(field, from.node_uuid());
+    BERTH_RETURN_IF_ERROR(id.status());
+    HelloNode& node = facts.nodes.emplace_back(HelloNode{*id, from.node_name(), from.digest(), {}});
+    if (from.has_pushed_revision()) node.pushed = RevisionOf(from.pushed_revision());
+  }
+  auto retired = ParseIds<ProviderId>("hello.retired_node_uuids", hello.retired_node_uuids());
+  BERTH_RETURN_IF_ERROR(retired.status());
+  facts.retired = *std::move(retired);
+  BERTH_RETURN_IF_ERROR(CheckNamedOnce(facts));
+  return facts;
+}
+
+absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& hello,
+                                          const pb::Report& report) {
+  ApplyReport command;
+  const auto node = ParseId<ProviderId>("report.node_uuid", report.node_uuid());
+  BERTH_RETURN_IF_ERROR(node.status());
+  if (report.kind() != pb::REPORT_KIND_SNAPSHOT && report.kind() != pb::REPORT_KIND_DELTA) {
+    return InvalidField("report.kind", "must be a snapshot or a delta");
+  }
+  command.host = hello.service.host;
+  command.incarnation = hello.service.incarnation;
+  command.node = *node;
+  command.node_name = report.node_name();
+  const auto* recorded = state.nodes().Find(*node);
+  if (command.node_name.empty() && recorded != nullptr) command.node_name = (*recorded)->name;
+  command.sequence = report.sequence();
+  command.digest = report.digest();
+  command.facts = std::make_shared<const std::string>(FactsAfter(state, *node, report));
+  command.complete = report.kind() == pb::REPORT_KIND_SNAPSHOT;
+  for (const pb::WantedProvider& from : report.providers()) {
+    auto provider =
+        ReportedProviderOf(absl::StrCat("report.providers[", command.providers.size(), "]"), from);
+    BERTH_RETURN_IF_ERROR(provider.status());
+    command.providers.push_back(*std::move(provider));
+  }
+  auto removed =
+      ParseIds<ProviderId>("report.removed_provider_uuids", report.removed_provider_uuids());
+  BERTH_RETURN_IF_ERROR(removed.status());
+  command.removed = *std::move(removed);
+  return command;
+}
+
+bool IsKnown(const State& state, const placement::NodeRecord& node, const std::string& digest) {
+  if (digest.empty() || node.digest != digest) return false;
+  for (const auto& [id, generation] : node.reported) {
+    const auto place = state.FindProvider(id);
+    if (!place || place->config().generation != generation) return false;
+  }
+  return true;
+}
+
+void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to) {
+  to->set_node_uuid(node.id.ToString());
+  to->set_node_name(node.name);
+  to->set_host(node.host);
+  to->set_retired(node.retired);
+}
+
+void FillAck(const State& state, const pb::Report& report, const placement::Decision& decision,
+             pb::Ack* to) {
+  to->set_node_uuid(report.node_uuid());
+  to->set_sequence(report.sequence());
+  for (const placement::ProviderAnswer& provider : decision.result.providers) {
+    FillGenerations(state, *provider.config, to->add_generations());
+  }
+  for (const std::string& trait : decision.result.unknown_traits) to->add_unknown_traits(trait);
+  FillOvercommits(decision.result.over_capacity, to->mutable_overcommitted());
+  for (const std::string& warning : decision.result.warnings) to->add_warnings(warning);
+}
+
+void FillReject(const State& state, ProviderId node, const pb::Report& report,
+                const absl::Status& status, pb::Reject* to) {
+  to->set_node_uuid(report.node_uuid());
+  to->set_sequence(report.sequence());
+  const grpc::Status wire = PlacementStatus(status);
+  to->mutable_status()->ParseFromString(wire.error_details());
+  if (!absl::IsAborted(status)) return;
+  ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
+    FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());
+  });
+}
+
+void AddToScope(const placement::Change& change, PushScope* scope) {
+  if (const auto* put = std::get_if<placement::ProviderPut>(&change)) {
+    scope->providers.insert(put->config->id);
+  } else if (const auto* gone = std::get_if<placement::ProviderRemoved>(&change)) {
+    scope->providers.insert(gone->id);
+  } else if (const auto* consumer = std::get_if<placement::ConsumerPut>(&change)) {
+    scope->consumers.insert(consumer->consumer->id);
+  } else if (const auto* released = std::get_if<placement::ConsumerRemoved>(&change)) {
+    scope->consumers.insert(released->id);
+  }
+  if (scope->providers.size() + scope->consumers.size() > kScopeMax) {
+    *scope =
+        PushScope{.complete = true, .providers = {}, .consumers = {}, .service = scope->service};
+  }
+}
+
+void FillPush(const State& state, const std::string& host, ProviderId node, const PushScope& scope,
+              pb::Push* to) {
+  to->set_node_uuid(node.ToString());
+  to->set_complete(scope.complete);
+  std::set<ConsumerId> consumers = scope.consumers;
+  ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
+    if (scope.complete || scope.providers.contains(place.config().id)) {
+      FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());
+    }
+    if (!scope.complete) return;
+    place.consumers().ForEach([&](const ConsumerId& id, const auto&) { consumers.insert(id); });
+  });
+  for (const ProviderId id : scope.providers) {
+    if (!IsInSubtree(state, node, id)) to->add_removed_provider_uuids(id.ToString());
+  }
+  for (const ConsumerId id : consumers) PushConsumer(state, node, id, to);
+  const ServicePtr service = scope.service ? FindTracker(state, host) : nullptr;
+  if (service != nullptr) FillService(*service, nullptr, to->mutable_service());
+}
+
+}  // namespace berth::services

@@ -1,0 +1,70 @@
+// The messages of a tracker's session between protos and the domain.
+#ifndef BERTH_SERVICES_REPORT_MESSAGES_H_
+#define BERTH_SERVICES_REPORT_MESSAGES_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/report.pb.h"
+#include "placement/commands/command.h"
+#include "placement/commands/decision.h"
+#include "services/report/liveness.h"
+#include "services/wire/form.h"
+
+namespace berth::services {
+
+// A Hello whose form is sound.
+struct HelloNode {
+  placement::ProviderId id;
+  std::string name;
+  std::string digest;
+  std::optional<placement::Revision> pushed;
+};
+struct HelloFacts {
+  placement::RegisterService service;
+  std::vector<HelloNode> nodes;
+  std::vector<placement::ProviderId> retired;
+};
+absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello);
+
+Beat BeatOf(const pb::Heartbeat& heartbeat);
+
+// The command of a report. What a delta leaves out of the node's facts is taken from `state`.
+absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& state,
+                                                     const HelloFacts& hello,
+                                                     const pb::Report& report);
+
+// Whether the last report of `node`, with `digest`, still stands: its providers have the generations
+// that they had right after it.
+bool IsKnown(const placement::State& state, const placement::NodeRecord& node,
+             const std::string& digest);
+
+void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to);
+
+void FillAck(const placement::State& state, const pb::Report& report,
+             const placement::Decision& decision, pb::Ack* to);
+void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,
+                const absl::Status& status, pb::Reject* to);
+
+// What a push has to tell of one node.
+struct PushScope {
+  bool complete = false;  // everything there is
+  std::set<placement::ProviderId> providers;
+  std::set<placement::ConsumerId> consumers;
+  bool service = false;
+
+  bool empty() const { return !complete && !service && providers.empty() && consumers.empty(); }
+};
+
+// Adds what `change` touched; beyond a few thousand names everything is told.
+void AddToScope(const placement::Change& change, PushScope* scope);
+
+// Fills `to` with how `state` has what `scope` names, for the tracker of `host`.
+void FillPush(const placement::State& state, const std::string& host, placement::ProviderId node,
+              const PushScope& scope, pb::Push* to);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_REPORT_MESSAGES_H_

@@ -1,0 +1,90 @@
+// What a report stream sends, and when it reads on.
+#include <utility>
+
+#include "services/process/status.h"
+#include "services/report/session.h"
+#include "services/wire/form.h"
+
+namespace berth::services {
+
+using placement::MutexLock;
+using placement::ProviderId;
+
+namespace {
+
+constexpr size_t kOutboxMax = 8;  // answers that wait for the tracker to read them
+
+}  // namespace
+
+void ReportSession::OrderSnapshot(ProviderId node) {
+  pb::SessionResponse message;
+  SetRevision(sessions_->ledger()->Newest()->position().revision, message.mutable_revision());
+  message.mutable_snapshot_order()->set_node_uuid(node.ToString());
+  Send(std::move(message));
+}
+
+void ReportSession::OrderAudit(const std::string& order_id, ProviderId node) {
+  pb::SessionResponse message;
+  SetRevision(sessions_->ledger()->Newest()->position().revision, message.mutable_revision());
+  message.mutable_audit_order()->set_order_id(order_id);
+  message.mutable_audit_order()->set_node_uuid(node.ToString());
+  Send(std::move(message));
+}
+
+void ReportSession::Send(pb::SessionResponse message) {
+  MutexLock lock(&mutex_);
+  outbox_.push_back(std::move(message));
+  WriteNext();
+}
+
+void ReportSession::End(const absl::Status& status) {
+  MutexLock lock(&mutex_);
+  if (ending_ || finished_) return;
+  ending_ = status;
+  WriteNext();
+}
+
+void ReportSession::WriteNext() {
+  if (writing_ || finished_) return;
+  if (ending_) {
+    finished_ = true;
+    Finish(PlacementStatus(*ending_));
+  } else if (!outbox_.empty()) {
+    outgoing_ = std::move(outbox_.front());
+    outbox_.pop_front();
+    writing_ = true;
+    StartWrite(&outgoing_);
+  }
+}
+
+void ReportSession::ReadNext() {
+  MutexLock lock(&mutex_);
+  read_waits_ = true;
+  ReadIfRoom();
+}
+
+void ReportSession::ReadIfRoom() {
+  if (!read_waits_ || outbox_.size() >= kOutboxMax || ending_ || finished_) return;
+  read_waits_ = false;
+  incoming_.Clear();  // nobody needs it any more, and the next may be long in coming
+  StartRead(&incoming_);
+}
+
+void ReportSession::OnWriteDone(bool ok) {
+  {
+    MutexLock lock(&mutex_);
+    writing_ = false;
+    outgoing_.Clear();  // it is out, and the next may be long in coming
+    if (!ok && !ending_) ending_ = absl::OkStatus();  // nobody is there any more
+    WriteNext();
+    ReadIfRoom();
+  }
+  FlushPushes();
+}
+
+void ReportSession::OnDone() {
+  const std::shared_ptr<ReportSession> self = std::move(self_);
+  sessions_->Closed(self);
+}
+
+}  // namespace berth::services

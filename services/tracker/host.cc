@@ -1,0 +1,274 @@
+#include "services/tracker/host.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/process/log.h"
+
+namespace berth::services {
+namespace {
+
+using tracker::HypervisorEvent;
+using tracker::Node;
+using tracker::PassCause;
+using tracker::PassOutcome;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kStartPause{500};  // between two looks at who has started
+
+std::optional<std::chrono::milliseconds> IntervalOf(const tracker::Configuration& configuration) {
+  const std::optional<absl::Duration> interval = PassInterval(configuration);
+  if (!interval) return std::nullopt;
+  return absl::ToChronoMilliseconds(*interval);
+}
+
+Node::Options NodeOptions(const tracker::Configuration& configuration, size_t index) {
+  Node::Options options;
+  options.configuration = configuration.nodes[index];
+  options.surroundings.state_path = configuration.state_path;
+  options.surroundings.host_address = configuration.my_address;
+  options.surroundings.timeout = configuration.driver_timeout;
+  options.configuration_directories = configuration.configuration_directories;
+  options.host = configuration.host;
+  options.several_nodes = configuration.nodes.size() > 1;
+  options.orphan_confirmation = configuration.orphan_confirmation;
+  options.pass_interval = IntervalOf(configuration);
+  return options;
+}
+
+tracker::PassSchedule::Options ScheduleOptions(const tracker::Configuration& configuration) {
+  tracker::PassSchedule::Options options;
+  options.interval = IntervalOf(configuration);
+  options.first_delay_max = std::chrono::seconds(configuration.periodic_fuzzy_delay_seconds);
+  options.seed = std::random_device()();
+  return options;
+}
+
+PassCause CauseOf(HypervisorEvent::Kind kind) {
+  return kind == HypervisorEvent::Kind::kClosed ? PassCause::kReconnect : PassCause::kEvent;
+}
+
+// What a first pass says about the start of the process.
+enum class Started { kYes, kWaiting, kRefused };
+
+Started Judge(const PassOutcome& outcome) {
+  if (outcome.audit != nullptr) return Started::kYes;
+  const bool refused = absl::IsFailedPrecondition(outcome.error) ||
+                       absl::IsInvalidArgument(outcome.error) ||
+                       absl::IsAlreadyExists(outcome.error);
+  return refused ? Started::kRefused : Started::kWaiting;
+}
+
+}  // namespace
+
+TrackerHost::TrackerHost(tracker::Configuration configuration)
+    : configuration_(std::move(configuration)), running_(configuration_.nodes) {
+  for (size_t i = 0; i < configuration_.nodes.size(); ++i) {
+    nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &pool_,
+                                            [this, i, gate = gate_](const HypervisorEvent& event) {
+                                              tracker::MutexLock lock(&gate->mutex);
+                                              if (!gate->open) return;
+                                              // Connections, and with them events, come with the first pass: the runners are there.
+                                              runners_[i]->Request(CauseOf(event.kind));
+                                            }));
+  }
+  for (const std::unique_ptr<Node>& node : nodes_) {
+    runners_.push_back(std::make_unique<NodeRunner>(
+        node.get(), ScheduleOptions(configuration_),
+        [this, node = node.get()](const PassOutcome& outcome) { Passed(node, outcome); }));
+  }
+}
+
+TrackerHost::~TrackerHost() {
+  Stop();
+  tracker::MutexLock lock(&gate_->mutex);
+  gate_->open = false;
+}
+
+absl::Status TrackerHost::Start(const std::function<bool()>& stop) {
+  RequestAll(PassCause::kStart);
+  const Clock::time_point deadline =
+      Clock::now() + absl::ToChronoNanoseconds(configuration_.startup_driver_timeout);
+  tracker::Mutex pause_mutex;
+  tracker::CondVar pause;
+  while (true) {
+    bool all_tried = true;
+    bool any_started = false;
+    absl::Status waiting_for = absl::UnavailableError("stopped");
+    for (const std::unique_ptr<NodeRunner>& runner : runners_) {
+      const PassOutcome outcome = runner->node()->view().last;
+      all_tried = all_tried && runner->passes() > 0;
+      if (runner->passes() == 0) continue;
+      const Started started = Judge(outcome);
+      any_started = any_started || started == Started::kYes;
+      if (started == Started::kRefused) return outcome.error;
+      if (started == Started::kWaiting)
+        waiting_for = absl::UnavailableError(outcome.error.message());
+    }
+    // One that answers is enough: the others are tried on.
+    if (all_tried && any_started) return absl::OkStatus();
+    if (stop() || Clock::now() >= deadline) return waiting_for;
+    tracker::MutexLock lock(&pause_mutex);
+    pause.WaitUntil(&pause_mutex, Clock::now() + (all_tried ? kStartPause : kStartPause / 50));
+  }
+}
+
+void TrackerHost::Connect(tracker::Uplink::Options options,
+                          std::function<void(absl::Status)> refused) {
+  tracker::Uplink::Callbacks callbacks;
+  callbacks.log = [](const absl::Status& status, absl::string_view text) {
+    if (status.ok()) {
+      Log(LogLevel::kInfo, text);
+    } else {
+      Log(LogLevel::kWarning, text, {{"error", status.ToString()}});
+    }
+  };
+  callbacks.refused = [refused = std::move(refused)](const std::string& node,
+                                                     const absl::Status& status, bool first) {
+    Log(LogLevel::kError,
+        "the node's identity contradicts placement's records: nothing is reported",
+        {{"node", node}, {"error", status.ToString()}});
+    if (first) refused(status);
+  };
+  callbacks.records_changed = [this] {
+    for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->LookAtConfirmation();
+  };
+  callbacks.audit_ordered = [this](const std::string& order_id, const std::string& node_uuid) {
+    AuditOrdered(order_id, node_uuid);
+  };
+  std::vector<Node*> nodes;
+  for (const std::unique_ptr<Node>& node : nodes_) nodes.push_back(node.get());
+  tracker::MutexLock lock(&mutex_);
+  uplink_ =
+      std::make_unique<tracker::Uplink>(std::move(options), std::move(nodes), std::move(callbacks));
+}
+
+void TrackerHost::Stop() {
+  for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->Stop();
+  std::unique_ptr<tracker::Uplink> uplink;
+  {
+    tracker::MutexLock lock(&mutex_);
+    uplink = std::move(uplink_);
+  }
+  uplink.reset();  // outside the lock: its thread may be asking for it
+}
+
+absl::StatusOr<std::vector<std::string>> TrackerHost::Reconfigure(
+    const tracker::Configuration& read) {
+  tracker::MutexLock lock(&mutex_);
+  tracker::Configuration merged = configuration_;
+  merged.nodes = running_;
+  bool same_nodes = read.nodes.size() == merged.nodes.size();
+  std::set<std::string> waiting;
+  for (tracker::NodeConfiguration& node : merged.nodes) {
+    const auto found = std::find_if(read.nodes.begin(), read.nodes.end(), [&](const auto& other) {
+      return other.uri == node.uri && other.name == node.name;
+    });
+    same_nodes = same_nodes && found != read.nodes.end();
+    if (found == read.nodes.end()) continue;
+    for (std::string& name : TakeReloadable(*found, &node)) waiting.insert(std::move(name));
+  }
+  if (!same_nodes) waiting.insert("hypervisor");
+  const absl::Status valid = Validate(merged, nullptr);
+  if (!valid.ok()) return valid;
+  running_ = merged.nodes;
+  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->Configure(running_[i]);
+  return std::vector<std::string>(waiting.begin(), waiting.end());
+}
+
+void TrackerHost::RequestRecords() {
+  for (const std::unique_ptr<Node>& node : nodes_) node->WantAllRecords();
+  tracker::MutexLock lock(&mutex_);
+  if (uplink_ != nullptr) uplink_->Greet();
+}
+
+void TrackerHost::RequestAll(PassCause cause) {
+  for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->Request(cause);
+}
+
+void TrackerHost::Passed(Node* /*node*/, const PassOutcome& /*outcome*/) {
+  tracker::MutexLock lock(&mutex_);
+  if (uplink_ != nullptr) uplink_->Notify();
+}
+
+void TrackerHost::AuditOrdered(const std::string& order_id, const std::string& node_uuid) {
+  // Done when the last of the nodes that were meant is: the shared pointer's end tells.
+  const std::shared_ptr<void> all(nullptr, [this, order_id](void*) {
+    tracker::MutexLock lock(&mutex_);
+    if (uplink_ != nullptr) uplink_->AuditDone(order_id);
+  });
+  for (const std::unique_ptr<NodeRunner>& runner : runners_) {
+    const std::optional<tracker::NodeIdentity> identity = runner->node()->identity();
+    if (!node_uuid.empty() && (!identity || identity->uuid != node_uuid)) continue;
+    runner->Request(PassCause::kRequest, [all] {});
+  }
+}
+
+tracker::Uplink::Status TrackerHost::uplink_status() const {
+  tracker::MutexLock lock(&mutex_);
+  return uplink_ == nullptr ? tracker::Uplink::Status() : uplink_->status();
+}
+
+void TrackerHost::AddMetrics(Metrics* metrics) {
+  metrics->AddSource([this](Samples* samples) { Sample(samples); });
+}
+
+void TrackerHost::Sample(Samples* samples) const {
+  const tracker::Uplink::Status uplink = uplink_status();
+  samples->Gauge("placement_connected", "A session with placement stands",
+                 uplink.state == tracker::Uplink::State::kConnected ? 1 : 0);
+  samples->Counter("stream_sessions_total", "Sessions that placement welcomed",
+                   static_cast<double>(uplink.sessions));
+  samples->Counter("heartbeats_total", "Heartbeats sent", static_cast<double>(uplink.heartbeats));
+  samples->Counter("conflicts_total", "Reports that met a newer generation",
+                   static_cast<double>(uplink.conflicts));
+  samples->Gauge("hung_libvirt_calls", "Threads left to libvirt calls that do not answer",
+                 pool_.hung());
+  for (const std::unique_ptr<NodeRunner>& runner : runners_) SampleNode(*runner, samples);
+}
+
+void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
+  const Node::View view = runner.node()->view();
+  const Samples::Labels node = {{"node", view.name.empty() ? view.uri : view.name}};
+  const auto with = [&node](const char* key, const std::string& value) {
+    Samples::Labels labels = node;
+    labels[key] = value;
+    return labels;
+  };
+  for (const auto& [result, count] : runner.results()) {
+    samples->Counter("audit_results_total", "Passes by how they ended", static_cast<double>(count),
+                     with("result", result));
+  }
+  samples->Gauge("audit_duration_seconds", "How long the last pass took",
+                 absl::ToDoubleSeconds(runner.last_duration()), node);
+  samples->Counter("reports_sent_total", "Reports sent", static_cast<double>(view.reports_sent),
+                   node);
+  samples->Counter("reports_coalesced_total", "Reports that a newer one replaced unsent",
+                   static_cast<double>(view.reports_coalesced), node);
+  samples->Counter("reports_rejected_total", "Reports that placement refused",
+                   static_cast<double>(view.reports_rejected), node);
+  for (const auto& [call, count] : runner.node()->libvirt_calls()) {
+    samples->Counter("libvirt_calls_total", "Calls of libvirt", static_cast<double>(count),
+                     with("call", call));
+  }
+  if (view.audit == nullptr) return;
+  const tracker::Accounting& account = view.audit->report.accounting;
+  samples->Gauge("orphans", "Guests that nobody claims",
+                 static_cast<double>(view.audit->report.orphans.size()), node);
+  const auto amounts = [&](const char* name, const char* help, const tracker::Amounts& amounts) {
+    samples->Gauge(name, help, static_cast<double>(amounts.vcpus), with("class", "VCPU"));
+    samples->Gauge(name, help, static_cast<double>(amounts.memory_mib), with("class", "MEMORY_MB"));
+    samples->Gauge(name, help, static_cast<double>(amounts.disk_mib) / 1024,
+                   with("class", "DISK_GB"));
+  };
+  amounts("total", "What the node has", account.total);
+  amounts("used", "What is promised of it", account.used());
+  amounts("free", "What is left of it; negative where more is promised", account.free());
+}
+
+}  // namespace berth::services

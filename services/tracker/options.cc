@@ -1,0 +1,385 @@
+#include "services/tracker/options.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "tracker/settings/cpu_set.h"
+#include "tracker/settings/host_address.h"
+
+namespace berth::services {
+namespace {
+
+using tracker::NodeConfiguration;
+using Texts = std::vector<std::string>;
+
+// A setting of one hypervisor, on the command line for all and in a [[hypervisor]] table for one.
+struct NodeSetting {
+  const char* name;
+  const char* description;
+  std::function<absl::Status(const Texts&, NodeConfiguration*)> apply;
+};
+
+absl::Status Bad(absl::string_view text, absl::string_view want) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no ", want));
+}
+
+std::function<absl::Status(const Texts&, NodeConfiguration*)> Set(
+    std::optional<tracker::CpuSet> NodeConfiguration::*field) {
+  return [field](const Texts& texts, NodeConfiguration* node) {
+    absl::StatusOr<tracker::CpuSet> set = tracker::CpuSet::Parse(absl::StrJoin(texts, ","));
+    if (!set.ok()) return set.status();
+    node->*field = *std::move(set);
+    return absl::OkStatus();
+  };
+}
+
+std::function<absl::Status(const Texts&, NodeConfiguration*)> Number(
+    int64_t NodeConfiguration::*field) {
+  return [field](const Texts& texts, NodeConfiguration* node) {
+    const bool good = texts.size() == 1 && absl::SimpleAtoi(texts[0], &(node->*field));
+    return good ? absl::OkStatus() : Bad(absl::StrJoin(texts, ","), "whole number");
+  };
+}
+
+template <typename Field>
+std::function<absl::Status(const Texts&, NodeConfiguration*)> Ratio(
+    Field NodeConfiguration::*field) {
+  return [field](const Texts& texts, NodeConfiguration* node) {
+    double value = 0;
+    if (texts.size() != 1 || !absl::SimpleAtod(texts[0], &value)) {
+      return Bad(absl::StrJoin(texts, ","), "number");
+    }
+    node->*field = value;
+    return absl::OkStatus();
+  };
+}
+
+std::function<absl::Status(const Texts&, NodeConfiguration*)> Text(
+    std::string NodeConfiguration::*field) {
+  return [field](const Texts& texts, NodeConfiguration* node) {
+    node->*field = absl::StrJoin(texts, ",");
+    return absl::OkStatus();
+  };
+}
+
+std::function<absl::Status(const Texts&, NodeConfiguration*)> List(
+    std::vector<std::string> NodeConfiguration::*field) {
+  return [field](const Texts& texts, NodeConfiguration* node) {
+    node->*field = absl::StrSplit(absl::StrJoin(texts, ","), ',', absl::SkipWhitespace());
+    return absl::OkStatus();
+  };
+}
+
+std::function<absl::Status(const Texts&, NodeConfiguration*)> Flag(bool NodeConfiguration::*field) {
+  return [field](const Texts& texts, NodeConfiguration* node) {
+    const bool good = texts.size() == 1 && absl::SimpleAtob(texts[0], &(node->*field));
+    return good ? absl::OkStatus() : Bad(absl::StrJoin(texts, ","), "yes or no");
+  };
+}
+
+template <typename Choice>
+std::function<absl::Status(const Texts&, NodeConfiguration*)> OneOf(
+    Choice NodeConfiguration::*field, const std::map<std::string, Choice>& choices) {
+  return [field, choices](const Texts& texts, NodeConfiguration* node) {
+    const auto found = texts.size() == 1 ? choices.find(texts[0]) : choices.end();
+    if (found == choices.end()) {
+      return Bad(
+          absl::StrJoin(texts, ","),
+          absl::StrCat("choice of ", absl::StrJoin(choices, ", ", [](std::string* out, auto& one) {
+                         out->append(one.first);
+                       })));
+    }
+    node->*field = found->second;
+    return absl::OkStatus();
+  };
+}
+
+absl::Status ReservePages(const Texts& texts, NodeConfiguration* node) {
+  for (const std::string& text : texts) {
+    const absl::StatusOr<tracker::ReservedPages> pages = tracker::ParseReservedPages(text);
+    if (!pages.ok()) return pages.status();
+    node->reserved_huge_pages.push_back(*pages);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<NodeSetting> CapacitySettings() {
+  using Node = NodeConfiguration;
+  return {
+      {"cpu-shared-set", "CPUs that guests share, e.g. 0-3,^2", Set(&Node::cpu_shared_set)},
+      {"cpu-dedicated-set", "CPUs that guests may own", Set(&Node::cpu_dedicated_set)},
+      {"vcpu-pin-set", "CPUs for guests, in the old form", Set(&Node::vcpu_pin_set)},
+      {"cpu-power-management", "Dedicated CPUs may be offline", Flag(&Node::cpu_power_management)},
+      {"reserved-host-cpus", "CPUs that the host keeps", Number(&Node::reserved_host_cpus)},
+      {"reserved-host-memory-mb", "Memory that the host keeps, in MiB; else 512",
+       Number(&Node::reserved_host_memory_mib)},
+      {"reserved-host-disk-mb", "Disk that the host keeps, in MiB",
+       Number(&Node::reserved_host_disk_mib)},
+      {"reserved-huge-pages", "node:N,size:S,count:C that guests may not have", ReservePages},
+      {"cpu-allocation-ratio", "How often a CPU may be given away",
+       Ratio(&Node::cpu_allocation_ratio)},
+      {"ram-allocation-ratio", "The same for memory", Ratio(&Node::ram_allocation_ratio)},
+      {"disk-allocation-ratio", "The same for disk", Ratio(&Node::disk_allocation_ratio)},
+      {"initial-cpu-allocation-ratio", "For CPUs until somebody decides; else 4",
+       Ratio(&Node::initial_cpu_allocation_ratio)},
+      {"initial-ram-allocation-ratio", "The same for memory; else 1",
+       Ratio(&Node::initial_ram_allocation_ratio)},
+      {"initial-disk-allocation-ratio", "The same for disk; else 1",
+       Ratio(&Node::initial_disk_allocation_ratio)},
+  };
+}
+
+std::vector<NodeSetting> KindSettings() {
+  using Node = NodeConfiguration;
+  using tracker::CpuMode;
+  using tracker::DiskBackend;
+  using tracker::OrphanPolicy;
+  return {
+      {"virt-type", "kvm, qemu, ...; else kvm where it is there", Text(&Node::virt_type)},
+      {"cpu-mode", "none, host-model, host-passthrough or custom",
+       OneOf<CpuMode>(&Node::cpu_mode, {{"none", CpuMode::kNone},
+                                        {"host-model", CpuMode::kHostModel},
+                                        {"host-passthrough", CpuMode::kHostPassthrough},
+                                        {"custom", CpuMode::kCustom}})},
+      {"cpu-models", "For cpu-mode custom", List(&Node::cpu_models)},
+      {"cpu-model-extra-flags", "CPU features added to the mode's",
+       List(&Node::cpu_model_extra_flags)},
+      {"file-backed-memory", "Memory in files, in MiB", Number(&Node::file_backed_memory_mib)},
+      {"images-type", "file, lvm or rbd",
+       OneOf<DiskBackend>(
+           &Node::disk_backend,
+           {{"file", DiskBackend::kFile}, {"lvm", DiskBackend::kLvm}, {"rbd", DiskBackend::kRbd}})},
+      {"instances-path", "Where local disks are; else STATE_DIR/instances",
+       Text(&Node::instances_path)},
+      {"images-volume-group", "For images-type lvm", Text(&Node::volume_group)},
+      {"images-rbd-pool", "For images-type rbd; else rbd", Text(&Node::rbd_pool)},
+      {"force-raw-images", "Images are converted to raw", Flag(&Node::force_raw_images)},
+      {"shared-disk-provider", "Another provider offers the disk",
+       Flag(&Node::shared_disk_provider)},
+      {"image-type-exclude-list", "Image types that are not offered",
+       List(&Node::image_type_exclude_list)},
+      {"orphans", "withhold or report: what becomes of capacity under unclaimed guests",
+       OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
+                                            {"report", OrphanPolicy::kReport}})},
+  };
+}
+
+const std::vector<NodeSetting>& NodeSettings() {
+  static const std::vector<NodeSetting>* const all = [] {
+    auto* const settings = new std::vector<NodeSetting>(CapacitySettings());
+    for (NodeSetting& setting : KindSettings()) settings->push_back(std::move(setting));
+    return settings;
+  }();
+  return *all;
+}
+
+absl::Status Apply(const std::string& name, const Texts& texts, NodeConfiguration* node) {
+  for (const NodeSetting& setting : NodeSettings()) {
+    if (name != setting.name) continue;
+    const absl::Status status = setting.apply(texts, node);
+    if (status.ok()) return status;
+    return absl::InvalidArgumentError(absl::StrCat(name, ": ", status.message()));
+  }
+  return absl::OkStatus();  // name and uri are read elsewhere
+}
+
+std::string TextOf(const ConfigTable& table, const std::string& key) {
+  const auto found = table.find(key);
+  return found == table.end() ? "" : absl::StrJoin(found->second, ",");
+}
+
+absl::Status ApplyTable(const ConfigTable& table, NodeConfiguration* node) {
+  for (const auto& [name, texts] : table) {
+    const absl::Status status = Apply(name, texts, node);
+    if (!status.ok()) return status;
+  }
+  if (node->name.empty()) node->name = TextOf(table, "name");
+  return absl::OkStatus();
+}
+
+// NAME=URI, where what stands before the first '=' has no ':' or '/'; else all of it is the URI.
+NodeConfiguration ReadHypervisor(const std::string& text) {
+  NodeConfiguration node;
+  const size_t equals = text.find('=');
+  if (equals != std::string::npos && text.find_first_of(":/") > equals) {
+    node.name = text.substr(0, equals);
+    node.uri = text.substr(equals + 1);
+  } else {
+    node.uri = text;
+  }
+  return node;
+}
+
+// The hypervisors of the command line, with what the tables say of them; else those of the tables.
+absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* configuration) {
+  NodeConfiguration defaults;
+  for (const auto& [name, text] : options.node_defaults) {
+    if (text.empty()) continue;
+    const absl::Status status = Apply(name, {text}, &defaults);
+    if (!status.ok()) return status;
+  }
+  std::vector<NodeConfiguration> named;
+  for (const std::string& text : options.hypervisor) named.push_back(ReadHypervisor(text));
+  if (named.empty()) {
+    for (const ConfigTable& table : options.hypervisor_tables) {
+      named.emplace_back().uri = TextOf(table, "uri");
+      named.back().name = TextOf(table, "name");
+    }
+  }
+  if (named.empty()) named.emplace_back().uri = "qemu:///system";
+  for (const NodeConfiguration& one : named) {
+    NodeConfiguration node = defaults;
+    node.name = one.name;
+    node.uri = one.uri;
+    for (const ConfigTable& table : options.hypervisor_tables) {
+      const bool same_name = !node.name.empty() && TextOf(table, "name") == node.name;
+      if (!same_name && TextOf(table, "uri") != node.uri) continue;
+      const absl::Status status = ApplyTable(table, &node);
+      if (!status.ok()) return status;
+    }
+    configuration->nodes.push_back(std::move(node));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrackerOptions(TrackerOptions* options, Config* config) {
+  config->Add("placement", &options->placement, "Placement's address: HOST:PORT or unix:PATH");
+  config->Add("listen", &options->listen,
+              "Where to answer gRPC: HOST:PORT or unix:PATH; repeatable");
+  config->Add("insecure-listen", &options->insecure_listen,
+              "Allow addresses that other machines reach, without knowing who calls");
+  config->Add("address-file", &options->address_file,
+              "Write the addresses that were chosen to this file");
+  config->Add("metrics-listen", &options->metrics_listen,
+              "Where to serve Prometheus metrics: HOST:PORT; empty: nowhere");
+  config->Add("host", &options->host, "Name of this service; else the system's host name");
+  config->Add("my-ip", &options->my_ip, "Address of this host; else that of the default route");
+  config->Add("state-dir", &options->state_dir,
+              absl::StrCat("Directory of the identity; empty: ", DefaultTrackerStateDirectory()));
+  config->Add("hypervisor", &options->hypervisor,
+              "[NAME=]URI of a hypervisor; repeatable; else qemu:///system");
+  config->Add("update-resources-interval", &options->update_resources_interval,
+              "Seconds between passes; 0: 60; negative: none");
+  config->Add("periodic-fuzzy-delay", &options->periodic_fuzzy_delay,
+              "Seconds by which the first pass may be late");
+  config->Add("driver-timeout", &options->driver_timeout, "Longest wait for one libvirt call");
+  config->Add("startup-driver-timeout", &options->startup_driver_timeout,
+              "Longest wait for a hypervisor at start");
+  config->Add("orphan-confirmation", &options->orphan_confirmation,
+              "Age at which an unclaimed guest is withheld from capacity");
+  config->AddChoice("log-format", {"text", "json"}, &options->log_format, "How log lines look");
+  config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
+                    "The least that is logged");
+  config->Add("drain-max", &options->drain_max, "On SIGTERM: time for calls that are running");
+  std::set<std::string> keys = {"name", "uri"};
+  for (const NodeSetting& setting : NodeSettings()) {
+    keys.insert(setting.name);
+    config->Add(setting.name, &options->node_defaults[setting.name], setting.description);
+  }
+  config->AddTables("hypervisor", keys, &options->hypervisor_tables);
+}
+
+absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,
+                                                         std::vector<std::string>* warnings) {
+  tracker::Configuration configuration;
+  configuration.host = options.host;
+  configuration.my_address = options.my_ip;
+  configuration.state_path =
+      options.state_dir.empty() ? DefaultTrackerStateDirectory() : options.state_dir;
+  configuration.update_resources_interval_seconds = options.update_resources_interval;
+  configuration.periodic_fuzzy_delay_seconds = options.periodic_fuzzy_delay;
+  configuration.driver_timeout = options.driver_timeout;
+  configuration.startup_driver_timeout = options.startup_driver_timeout;
+  configuration.orphan_confirmation = options.orphan_confirmation;
+  const absl::Status nodes = AddNodes(options, &configuration);
+  if (!nodes.ok()) return nodes;
+  if (options.placement.empty()) return absl::InvalidArgumentError("placement: no address");
+  if (options.driver_timeout <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("driver-timeout: must be above zero");
+  }
+  tracker::ConfigurationWarnings told;
+  const absl::Status valid = Validate(configuration, &told);
+  if (!valid.ok()) return valid;
+  if (warnings != nullptr) *warnings = std::move(told.texts);
+  return configuration;
+}
+
+absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const* argv) {
+  TrackerSettings settings;
+  Config config("berth-tracker", "Audits this host's hypervisors and reports to placement.",
+                "/etc/berth/tracker.toml");
+  AddTrackerOptions(&settings.options, &config);
+  const absl::StatusOr<Config::Next> next = config.Parse(argc, argv);
+  if (!next.ok()) return next.status();
+  settings.next = *next;
+  if (settings.next == Config::Next::kEnd) return settings;
+  absl::StatusOr<tracker::Configuration> configuration =
+      MakeConfiguration(settings.options, &settings.warnings);
+  if (!configuration.ok()) return configuration.status();
+  const absl::Status listeners = CheckListeners(ServerOptionsOf(settings.options));
+  if (!listeners.ok()) return absl::InvalidArgumentError(listeners.message());
+  settings.configuration = *std::move(configuration);
+  if (!config.file().empty()) {
+    settings.configuration.configuration_directories = {
+        std::filesystem::absolute(config.file()).parent_path().string()};
+  }
+  if (settings.configuration.host.empty()) settings.configuration.host = tracker::SystemHostName();
+  if (settings.configuration.my_address.empty()) {
+    settings.configuration.my_address = tracker::DefaultHostAddress();
+  }
+  return settings;
+}
+
+std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
+                                           const TrackerOptions& read) {
+  std::vector<std::string> names;
+  const auto look = [&](const char* name, auto TrackerOptions::*field) {
+    if (running.*field != read.*field) names.emplace_back(name);
+  };
+  look("placement", &TrackerOptions::placement);
+  look("listen", &TrackerOptions::listen);
+  look("insecure-listen", &TrackerOptions::insecure_listen);
+  look("address-file", &TrackerOptions::address_file);
+  look("metrics-listen", &TrackerOptions::metrics_listen);
+  look("host", &TrackerOptions::host);
+  look("my-ip", &TrackerOptions::my_ip);
+  look("state-dir", &TrackerOptions::state_dir);
+  look("update-resources-interval", &TrackerOptions::update_resources_interval);
+  look("periodic-fuzzy-delay", &TrackerOptions::periodic_fuzzy_delay);
+  look("driver-timeout", &TrackerOptions::driver_timeout);
+  look("startup-driver-timeout", &TrackerOptions::startup_driver_timeout);
+  look("orphan-confirmation", &TrackerOptions::orphan_confirmation);
+  look("drain-max", &TrackerOptions::drain_max);
+  return names;
+}
+
+ServerOptions ServerOptionsOf(const TrackerOptions& options) {
+  ServerOptions server;
+  server.listen = options.listen;
+  server.insecure_listen = options.insecure_listen;
+  server.address_file = options.address_file;
+  server.drain_max = options.drain_max;
+  return server;
+}
+
+std::string DefaultTrackerStateDirectory() {
+  if (geteuid() == 0) return "/var/lib/berth-tracker";
+  const char* const state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state != '\0') return absl::StrCat(state, "/berth-tracker");
+  const char* const home = std::getenv("HOME");
+  return absl::StrCat(home == nullptr ? "" : home, "/.local/state/berth-tracker");
+}
+
+}  // namespace berth::services

@@ -1,0 +1,156 @@
+#include "services/tracker/runner.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/process/log.h"
+#include "tracker/facts/version.h"
+
+namespace berth::services {
+namespace {
+
+using tracker::PassCause;
+using tracker::PassOutcome;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::hours kLong{1};
+constexpr std::chrono::seconds kReconnectPause{5};
+constexpr int kSayAgain = 12;  // every so many failures in a row are said once
+
+std::string CauseNames(const std::vector<PassCause>& causes) {
+  return absl::StrJoin(causes, ",", [](std::string* out, PassCause cause) {
+    out->append(tracker::PassCauseName(cause));
+  });
+}
+
+}  // namespace
+
+NodeRunner::NodeRunner(tracker::Node* node, const tracker::PassSchedule::Options& schedule,
+                       std::function<void(const PassOutcome&)> passed)
+    : node_(node),
+      passed_(std::move(passed)),
+      schedule_(schedule, Clock::now()),
+      thread_([this] { Run(); }) {}
+
+NodeRunner::~NodeRunner() {
+  Stop();
+  thread_.join();
+}
+
+void NodeRunner::Request(PassCause cause, std::function<void()> done) {
+  tracker::MutexLock lock(&mutex_);
+  if (stopping_) {
+    if (done) done();
+    return;
+  }
+  schedule_.Request(cause, Clock::now());
+  if (done) waiting_.push_back(std::move(done));
+  changed_.NotifyAll();
+}
+
+void NodeRunner::LookAtConfirmation() {
+  const std::optional<tracker::MonotonicTime> confirm = node_->confirm_at();
+  tracker::MutexLock lock(&mutex_);
+  if (confirm) schedule_.RequestAt(*confirm);
+  changed_.NotifyAll();
+}
+
+void NodeRunner::Stop() {
+  tracker::MutexLock lock(&mutex_);
+  stopping_ = true;
+  schedule_.Stop();
+  changed_.NotifyAll();
+}
+
+int64_t NodeRunner::passes() const {
+  tracker::MutexLock lock(&mutex_);
+  return passes_;
+}
+
+std::map<std::string, int64_t> NodeRunner::results() const {
+  tracker::MutexLock lock(&mutex_);
+  return results_;
+}
+
+absl::Duration NodeRunner::last_duration() const {
+  tracker::MutexLock lock(&mutex_);
+  return last_duration_;
+}
+
+void NodeRunner::Run() {
+  while (true) {
+    std::vector<PassCause> causes;
+    std::vector<std::function<void()>> served;
+    bool last = false;
+    {
+      tracker::MutexLock lock(&mutex_);
+      while (!stopping_ && !schedule_.Due(Clock::now())) {
+        changed_.WaitUntil(&mutex_, schedule_.NextDue().value_or(Clock::now() + kLong));
+      }
+      served.swap(waiting_);
+      last = stopping_;
+      if (!last) causes = schedule_.Begin(Clock::now());
+    }
+    if (!last) {
+      const Clock::time_point begun = Clock::now();
+      const PassOutcome outcome = node_->Pass(begun);
+      Log(outcome, causes);
+      passed_(outcome);
+      tracker::MutexLock lock(&mutex_);
+      schedule_.End();
+      ++passes_;
+      ++results_[tracker::PassResultName(outcome.result)];
+      last_duration_ = absl::FromChrono(Clock::now() - begun);
+      const std::optional<tracker::MonotonicTime> confirm = node_->confirm_at();
+      if (confirm) schedule_.RequestAt(*confirm);
+      if (outcome.result == PassOutcome::Result::kNotReady) {
+        schedule_.RequestAt(Clock::now() + kReconnectPause);
+      }
+    }
+    for (const std::function<void()>& done : served) done();
+    if (last) return;
+  }
+}
+
+void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& causes) {
+  const std::string name =
+      node_->name().empty() ? node_->options().configuration.uri : node_->name();
+  const bool news = outcome.result != logged_;
+  logged_ = outcome.result;
+  if (news) silent_ = 0;
+  if (outcome.audit == nullptr) {
+    if (!news && ++silent_ % kSayAgain != 0) return;
+    const bool away = outcome.result == PassOutcome::Result::kNotReady;
+    services::Log(
+        away ? LogLevel::kWarning : LogLevel::kError,
+        away ? "the hypervisor is not ready" : "the pass failed",
+        {{"node", name}, {"error", outcome.error.ToString()}, {"cause", CauseNames(causes)}});
+    return;
+  }
+  if (news) {
+    services::Log(
+        LogLevel::kInfo, "the node is audited",
+        {{"node", name}, {"result", std::string(tracker::PassResultName(outcome.result))}});
+    const tracker::Facts& facts = outcome.audit->report.facts;
+    const std::string advice =
+        facts.hypervisor_type == "QEMU"
+            ? tracker::VersionAdvice(facts.library_version, facts.hypervisor_version)
+            : "";
+    if (!advice.empty()) services::Log(LogLevel::kWarning, advice, {{"node", name}});  // T-32
+  }
+  services::Log(LogLevel::kDebug, outcome.audit->hypervisor_view, {{"node", name}});
+  const std::vector<std::string>& view = outcome.audit->final_view;
+  for (size_t i = 0; i + 1 < view.size(); ++i) {
+    services::Log(LogLevel::kInfo, view[i], {{"node", name}});
+  }
+  services::Log(
+      LogLevel::kInfo, view.back(),
+      {{"node", name}, {"parts", outcome.audit->accounting_parts}, {"cause", CauseNames(causes)}});
+  for (const std::string& warning : outcome.audit->warnings) {
+    services::Log(LogLevel::kWarning, warning, {{"node", name}});
+  }
+}
+
+}  // namespace berth::services

@@ -1,0 +1,207 @@
+#include "services/watch/entity_walk.h"
+
+#include <algorithm>
+
+#include "services/watch/messages.h"
+#include "services/wire/catalog.h"
+#include "services/wire/fleet.h"
+#include "services/wire/provider.h"
+
+namespace berth::services {
+
+using placement::ConsumerId;
+using placement::ProviderId;
+using placement::Tree;
+
+namespace {
+
+// Tells the names of `table` after `last`, moving it on; false where `next` wants no more.
+template <typename IdType, typename Fill>
+bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
+               absl::FunctionRef<pb::Entity*()> next, std::optional<std::string>* last, Fill fill) {
+  const auto& names = table.by_name();
+  for (auto at = *last ? names.upper_bound(**last) : names.begin(); at != names.end(); ++at) {
+    if (!custom_only || !placement::IsStandardName(at->first)) {
+      pb::Entity* const entity = next();
+      if (entity == nullptr) return false;
+      fill(at->first, entity);
+    }
+    *last = at->first;
+  }
+  return true;
+}
+
+// Tells the entries of `map` after `last`, likewise.
+template <typename Map, typename Key, typename Fill>
+bool TellEntries(const Map& map, absl::FunctionRef<pb::Entity*()> next, std::optional<Key>* last,
+                 Fill fill) {
+  bool all = true;
+  const auto tell = [&](const Key& key, const auto& value) {
+    pb::Entity* const entity = next();
+    all = entity != nullptr;
+    if (!all) return false;
+    fill(*value, entity);
+    *last = key;
+    return true;
+  };
+  if (*last) {
+    const Key after = **last;
+    map.ForEachFrom(after, tell);
+  } else {
+    map.ForEach(tell);
+  }
+  return all;
+}
+
+template <typename IdType>
+int64_t CustomNames(const placement::NameTable<IdType>& table) {
+  return std::count_if(table.by_name().begin(), table.by_name().end(),
+                       [](const auto& entry) { return !placement::IsStandardName(entry.first); });
+}
+
+}  // namespace
+
+EntityWalk::EntityWalk(placement::StatePtr state, const WatchFilter& filter, Names names)
+    : state_(std::move(state)), filter_(filter), names_(names) {}
+
+int64_t EntityWalk::CustomCount(const placement::State& state) {
+  return CustomNames(state.catalog().classes) + CustomNames(state.catalog().traits) +
+         state.provider_count() + state.consumers().size() + state.services().size() +
+         state.nodes().size();
+}
+
+void EntityWalk::Fill(Next next) {
+  while (!done() && TellStep(next)) step_ = static_cast<Step>(static_cast<int>(step_) + 1);
+}
+
+bool EntityWalk::TellStep(Next next) {
+  switch (step_) {
+    case Step::kClasses:
+      return TellClasses(next);
+    case Step::kTraits:
+      return TellTraits(next);
+    case Step::kTrees:
+      return TellTrees(next);
+    case Step::kConsumers:
+      return TellConsumers(next);
+    case Step::kServices:
+      return TellServices(next);
+    case Step::kNodes:
+      return TellNodes(next);
+    case Step::kDone:
+      break;
+  }
+  return false;
+}
+
+bool EntityWalk::TellClasses(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_RESOURCE_CLASS)) return true;
+  return TellNames(state_->catalog().classes, names_ == Names::kCustom, next, &last_class_,
+                   [](const std::string& name, pb::Entity* to) {
+                     FillClass(name, to->mutable_resource_class());
+                   });
+}
+
+bool EntityWalk::TellTraits(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_TRAIT)) return true;
+  return TellNames(
+      state_->catalog().traits, names_ == Names::kCustom, next, &last_trait_,
+      [](const std::string& name, pb::Entity* to) { FillTrait(name, to->mutable_trait()); });
+}
+
+void EntityWalk::ChooseTrees() {
+  const auto consider = [&](const placement::TreePtr& tree) {
+    if (tree == nullptr) return;
+    TreePlace place{tree->root_id(), {}};
+    if (!filter_.aggregates().empty()) place.aggregates = placement::AggregatesOf(*tree);
+    if (filter_.Passes(place)) trees_.push_back(tree);
+  };
+  if (!filter_.roots().empty()) {
+    for (const ProviderId root : filter_.roots()) consider(state_->FindTree(root));
+  } else {
+    for (const auto& chunk : state_->roots().chunks()) {
+      for (int t = 0; t < chunk->trees.size(); ++t) consider(chunk->trees[t]);
+    }
+  }
+  if (!filter_.by_tree()) return;
+  for (const placement::TreePtr& tree : trees_) {
+    for (const placement::ConsumerSet& held_by : tree->consumers) {
+      held_by.ForEach([this](ConsumerId id, const auto&) {
+        consumers_.push_back(id);
+        return true;
+      });
+    }
+  }
+  std::sort(consumers_.begin(), consumers_.end());
+  consumers_.erase(std::unique(consumers_.begin(), consumers_.end()), consumers_.end());
+}
+
+bool EntityWalk::TellTrees(Next next) {
+  if (!trees_chosen_) ChooseTrees();
+  trees_chosen_ = true;
+  for (; tree_ < trees_.size(); ++tree_) {
+    const Tree& tree = *trees_[tree_];
+    for (; position_ < tree.size(); ++position_) {
+      if (!TellProvider(tree, next)) return false;
+    }
+    position_ = 0;
+  }
+  return true;
+}
+
+// The provider at position_, then its use.
+bool EntityWalk::TellProvider(const Tree& tree, Next next) {
+  if (filter_.Wants(pb::ENTITY_KIND_PROVIDER) && !config_told_) {
+    pb::Entity* const entity = next();
+    if (entity == nullptr) return false;
+    FillConfig(state_->catalog(), tree.config(position_), tree.root_id(), pb::PROVIDER_VIEW_FULL,
+               entity->mutable_provider());
+    config_told_ = true;
+  }
+  if (filter_.Wants(pb::ENTITY_KIND_PROVIDER_USAGE)) {
+    pb::Entity* const entity = next();
+    if (entity == nullptr) return false;
+    FillProviderUsage(state_->catalog(), placement::UseOf(tree, position_), tree.root_id(),
+                      entity->mutable_provider_usage());
+  }
+  config_told_ = false;
+  return true;
+}
+
+bool EntityWalk::TellConsumers(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_CONSUMER)) return true;
+  if (filter_.by_tree()) return TellHolders(next);
+  return TellEntries(state_->consumers(), next, &last_consumer_,
+                     [this](const placement::Consumer& consumer, pb::Entity* to) {
+                       FillHeld(state_->catalog(), consumer, to->mutable_consumer());
+                     });
+}
+
+// Those who hold something of the chosen trees.
+bool EntityWalk::TellHolders(Next next) {
+  for (; consumers_told_ < consumers_.size(); ++consumers_told_) {
+    pb::Entity* const entity = next();
+    if (entity == nullptr) return false;
+    FillHeld(state_->catalog(), *state_->FindConsumer(consumers_[consumers_told_]),
+             entity->mutable_consumer());
+  }
+  return true;
+}
+
+bool EntityWalk::TellServices(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_SERVICE)) return true;
+  return TellEntries(state_->services(), next, &last_service_,
+                     [](const placement::ServiceRecord& service, pb::Entity* to) {
+                       FillService(service, nullptr, to->mutable_service());
+                     });
+}
+
+bool EntityWalk::TellNodes(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_NODE)) return true;
+  return TellEntries(state_->nodes(), next, &last_node_,
+                     [](const placement::NodeRecord& node, pb::Entity* to) {
+                       FillNodeRecord(node, to->mutable_node());
+                     });
+}
+
+}  // namespace berth::services

@@ -1,0 +1,350 @@
+#include "services/watch/hub.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/time/clock.h"
+#include "placement/state/lookup.h"
+
+namespace berth::services {
+
+using placement::FeedBatchPtr;
+using placement::MutexLock;
+using placement::Revision;
+
+namespace {
+
+constexpr int kBatchesAtOnce = 16;
+constexpr size_t kChangesAtOnce = 256;
+constexpr int kRounds = 16;  // of one piece of work; then the worker does first what waits
+constexpr absl::Duration kAwaitMax = absl::Seconds(10);
+constexpr absl::Duration kReadingMax = absl::Seconds(5);
+
+absl::Status Stopping() {
+  return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
+                           "placement is stopping: resume elsewhere");
+}
+
+// Whether `ahead` is so little that it may be told at once. The first one may be as large as it is.
+bool IsLittle(const std::vector<FeedBatchPtr>& ahead) {
+  size_t changes = 0;
+  for (size_t i = 1; i < ahead.size(); ++i) {
+    for (const auto& command : ahead[i]->commands) changes += command.changes->size();
+  }
+  return ahead.size() <= kBatchesAtOnce && changes <= kChangesAtOnce;
+}
+
+}  // namespace
+
+WatchHub::WatchHub(placement::Ledger* ledger, Workers* workers, const std::string& database_url)
+    : ledger_(ledger), workers_(workers), log_(database_url) {
+  feed_handle_ = ledger->feed().Subscribe(std::nullopt, [this] { Wake(); });
+}
+
+WatchHub::~WatchHub() { ledger_->feed().Unsubscribe(feed_handle_); }
+
+void WatchHub::Open(const WatcherPtr& watcher, const pb::WatchRequest& request) {
+  {
+    MutexLock lock(&mutex_);
+    open_.insert(watcher);
+    if (ended_) return watcher->End(Stopping());
+  }
+  if (absl::Status text = CheckText(request); !text.ok()) return watcher->End(text);
+  // What is malformed is so in any state.
+  static const placement::State* const kNothing = new placement::State();
+  if (const auto formed = WatchFilter::Of(request, *kNothing); !formed.ok()) {
+    return watcher->End(formed.status());
+  }
+  if (request.has_after_revision()) return BeginAfter(watcher, request);
+  const absl::StatusOr<placement::StatePtr> state = ledger_->Fresh();
+  if (!state.ok()) return watcher->End(state.status());
+  const absl::StatusOr<WatchFilter> filter = WatchFilter::Of(request, **state);
+  if (!filter.ok()) return watcher->End(filter.status());
+  std::unique_ptr<WatchSnapshot> snapshot;
+  if (request.has_snapshot()) snapshot = std::make_unique<WatchSnapshot>(*state, *filter);
+  watcher->Begin(*filter, (*state)->position().revision, std::move(snapshot));
+  if (!request.has_snapshot()) watcher->SayWhere();
+  watcher->Start();
+  Continue(watcher);
+}
+
+void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& request) {
+  const Revision revision = RevisionOf(request.after_revision());
+  if (revision.epoch < 0 || revision.number < 0) {
+    return watcher->End(InvalidField("after_revision", "must not be negative"));
+  }
+  // It may have been told by a process that is ahead of this one, which knows no tree of it yet.
+  ledger_->AwaitRevision(
+      revision, absl::Now() + kAwaitMax,
+      [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
+        if (!state.ok()) return watcher->End(state.status());
+        const absl::StatusOr<WatchFilter> filter = WatchFilter::Of(request, **state);
+        if (!filter.ok()) return watcher->End(filter.status());
+        watcher->Begin(*filter, revision, nullptr);
+        watcher->Start();
+        Continue(watcher);
+      });
+}
+
+void WatchHub::Continue(const WatcherPtr& watcher) {
+  if (!watcher->IsHungry()) return;
+  {
+    MutexLock lock(&mutex_);
+    if (!working_.insert(watcher.get()).second) return;
+  }
+  if (workers_->Submit([this, watcher] { Work(watcher); })) return;
+  MutexLock lock(&mutex_);
+  working_.erase(watcher.get());  // the next tick tries again
+}
+
+void WatchHub::Closed(const WatcherPtr& watcher) {
+  watcher->Closed();
+  MutexLock lock(&mutex_);
+  Leave(watcher.get());
+  open_.erase(watcher);
+}
+
+void WatchHub::Work(const WatcherPtr& watcher) {
+  Progress progress = Progress::kMore;
+  for (int round = 0; round < kRounds && progress == Progress::kMore; ++round) {
+    progress = WorkOnce(watcher);
+  }
+  {
+    MutexLock lock(&mutex_);
+    working_.erase(watcher.get());
+    if (progress == Progress::kLogIsTaken && log_is_taken_) {
+      if (!absl::c_linear_search(for_log_, watcher)) for_log_.push_back(watcher);
+      return;
+    }
+  }
+  // What it sent in the meantime asked for nothing.
+  Continue(watcher);
+}
+
+WatchHub::Progress WatchHub::WorkOnce(const WatcherPtr& watcher) {
+  if (!watcher->IsHungry() || watcher->TellSnapshot()) return Progress::kNoMore;
+  {
+    MutexLock lock(&mutex_);
+    if (ended_ || Join(watcher.get())) return Progress::kNoMore;
+  }
+  return CatchUp(watcher.get());
+}
+
+WatchHub::Progress WatchHub::CatchUp(Watcher* watcher) {
+  const Revision position = watcher->position();
+  absl::Status status = placement::CheckRevision(*ledger_->Newest(), position);
+  if (status.ok()) {
+    auto batches = ledger_->feed().After(position, kBatchesAtOnce);
+    if (!batches.ok()) {
+      if (!TakeLog()) return Progress::kLogIsTaken;
+      batches = log_.After(position, kBatchesAtOnce);
+      LeaveLog();
+    }
+    status = batches.ok() ? TellBatches(*batches, watcher) : batches.status();
+  }
+  if (status.ok()) return Progress::kMore;
+  watcher->End(status);
+  return Progress::kNoMore;
+}
+
+// As many as it has room for; the others when it has sent what waits.
+absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
+  for (const FeedBatchPtr& batch : batches) {
+    if (!watcher->HasRoom()) break;
+    const absl::StatusOr<ToldRevisionPtr> told = Told(*batch);
+    BERTH_RETURN_IF_ERROR(told.status());
+    watcher->Tell(**told);
+  }
+  return absl::OkStatus();
+}
+
+bool WatchHub::TakeLog() {
+  MutexLock lock(&mutex_);
+  return !std::exchange(log_is_taken_, true);
+}
+
+void WatchHub::LeaveLog() {
+  WatcherPtr next;
+  {
+    MutexLock lock(&mutex_);
+    log_is_taken_ = false;
+    if (for_log_.empty()) return;
+    next = std::move(for_log_.front());
+    for_log_.pop_front();
+  }
+  Continue(next);
+}
+
+// Whether `watcher` is one of those who are told as things happen, now.
+bool WatchHub::Join(Watcher* watcher) {
+  const Revision position = watcher->position();
+  if (position < untold_) return false;  // by itself it is told why it cannot go on
+  if (live_.empty()) {
+    // Not from far back: nobody paces what is told as it happens.
+    const auto ahead = ledger_->feed().After(position, kBatchesAtOnce + 1);
+    if (!ahead.ok() || !IsLittle(*ahead)) return false;
+    followed_ = position;
+  } else if (position < followed_) {
+    return false;
+  }
+  if (watcher->ended()) return true;
+  const WatchFilter& filter = watcher->filter();
+  live_.insert(watcher);
+  live_count_ = static_cast<int>(live_.size());
+  if (!filter.by_tree()) of_all_trees_.insert(watcher);
+  for (const auto root : filter.roots()) by_root_[root].insert(watcher);
+  // Trees named are the smaller set: who names some is found by them.
+  if (filter.roots().empty()) {
+    for (const auto aggregate : filter.aggregates()) by_aggregate_[aggregate].insert(watcher);
+  }
+  watcher->SetLive(true);
+  Wake();  // for what came since the look at its position
+  return true;
+}
+
+void WatchHub::Leave(Watcher* watcher) {
+  if (live_.erase(watcher) == 0) return;
+  live_count_ = static_cast<int>(live_.size());
+  of_all_trees_.erase(watcher);
+  const auto leave = [watcher](auto* by, const auto& keys) {
+    for (const auto& key : keys) {
+      const auto found = by->find(key);
+      if (found == by->end()) continue;
+      found->second.erase(watcher);
+      if (found->second.empty()) by->erase(found);
+    }
+  };
+  leave(&by_root_, watcher->filter().roots());
+  leave(&by_aggregate_, watcher->filter().aggregates());
+}
+
+// Called by whoever publishes: only sees to it that a worker looks.
+void WatchHub::Wake() {
+  if (live_count_ == 0 || following_.exchange(true)) return;
+  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // the next tick tries again
+}
+
+void WatchHub::FollowFeed() {
+  for (int round = 0; round < kRounds; ++round) {
+    if (FollowOnce()) continue;
+    following_ = false;
+    // What was appended between the look and this line woke nobody.
+    if (!FollowOnce() || following_.exchange(true)) return;
+  }
+  following_ = false;
+  Wake();  // the worker first does what waits
+}
+
+// Whether there was anything.
+bool WatchHub::FollowOnce() {
+  MutexLock follow(&follow_mutex_);
+  Revision from;
+  {
+    MutexLock lock(&mutex_);
+    if (live_.empty()) return false;
+    from = followed_;
+  }
+  const auto batches = ledger_->feed().After(from, kBatchesAtOnce);
+  if (!batches.ok()) {
+    SendBack();
+    return false;
+  }
+  for (const FeedBatchPtr& batch : *batches) {
+    const absl::StatusOr<ToldRevisionPtr> told = Told(*batch);
+    if (!told.ok()) {
+      {
+        MutexLock lock(&mutex_);
+        untold_ = batch->revision;
+      }
+      SendBack();
+      return false;
+    }
+    MutexLock lock(&mutex_);
+    if (followed_ != from) return true;  // others have taken the places of all who were here
+    Dispatch(**told);
+    followed_ = from = batch->revision;
+  }
+  return !batches->empty();
+}
+
+// The feed has lost what they are to be told next, or began anew: each goes on by itself.
+void WatchHub::SendBack() {
+  std::vector<WatcherPtr> back;
+  {
+    MutexLock lock(&mutex_);
+    for (const WatcherPtr& watcher : open_) {
+      if (live_.contains(watcher.get())) back.push_back(watcher);
+    }
+    for (const WatcherPtr& watcher : back) {
+      watcher->SkipTo(followed_);
+      Leave(watcher.get());
+      watcher->SetLive(false);
+    }
+  }
+  for (const WatcherPtr& watcher : back) Continue(watcher);
+}
+
+void WatchHub::Dispatch(const ToldRevision& told) {
+  for (Watcher* const watcher : of_all_trees_) watcher->Tell(told);
+  if (by_root_.empty() && by_aggregate_.empty()) return;
+  Watchers concerned;
+  const auto add = [&concerned](const auto& by, const auto& key) {
+    const auto found = by.find(key);
+    if (found == by.end()) return;
+    concerned.insert(found->second.begin(), found->second.end());
+  };
+  for (const ToldChange& change : told.changes()) {
+    if (!change.in_trees) {  // filters by tree let it through
+      concerned = live_;
+      break;
+    }
+    for (const auto* places : {&change.before, &change.after}) {
+      for (const TreePlace& place : *places) {
+        add(by_root_, place.root);
+        for (const auto aggregate : place.aggregates) add(by_aggregate_, aggregate);
+      }
+    }
+  }
+  for (Watcher* const watcher : concerned) watcher->Tell(told);
+}
+
+absl::StatusOr<ToldRevisionPtr> WatchHub::Told(const placement::FeedBatch& batch) {
+  const placement::StatePtr newest = ledger_->Newest();
+  std::shared_ptr<const Names> names;
+  {
+    MutexLock lock(&names_mutex_);
+    names_.Learn(newest->catalog());
+    for (const auto& command : batch.commands) names_.Learn(*command.changes);
+    names = names_.names();
+  }
+  return ToldRevision::Of(batch, *names);
+}
+
+void WatchHub::Tick(absl::Time now) {
+  log_.Watch(kReadingMax);
+  std::vector<WatcherPtr> open;
+  {
+    MutexLock lock(&mutex_);
+    open.assign(open_.begin(), open_.end());
+    for (const WatcherPtr& watcher : open) watcher->Beat(followed_, now);
+  }
+  for (const WatcherPtr& watcher : open) Continue(watcher);
+  Wake();
+}
+
+void WatchHub::EndAll() {
+  std::set<WatcherPtr> open;
+  {
+    MutexLock lock(&mutex_);
+    ended_ = true;
+    open = open_;
+  }
+  for (const WatcherPtr& watcher : open) watcher->End(Stopping());
+}
+
+void WatchHub::Measure(Samples* samples) const {
+  MutexLock lock(&mutex_);
+  samples->Gauge("watch_streams", "Watchers of this process.", static_cast<double>(open_.size()));
+}
+
+}  // namespace berth::services

@@ -1,0 +1,30 @@
+// WatchSnapshot: everything there is at one revision, as WatchResponse messages, one at a time.
+//
+// Keeps the state until it is told. Not thread-safe.
+#ifndef BERTH_SERVICES_WATCH_SNAPSHOT_H_
+#define BERTH_SERVICES_WATCH_SNAPSHOT_H_
+
+#include "placement/state/state.h"
+#include "services/watch/entity_walk.h"
+#include "services/watch/filter.h"
+#include "services/watch/messages.h"
+
+namespace berth::services {
+
+class WatchSnapshot {
+ public:
+  WatchSnapshot(placement::StatePtr state, const WatchFilter& filter)
+      : walk_(std::move(state), filter, EntityWalk::Names::kAll) {}
+
+  placement::Revision revision() const { return walk_.state().position().revision; }
+  // The next message. REQUIRES: not done().
+  WatchMessage Next();
+  bool done() const { return walk_.done(); }
+
+ private:
+  EntityWalk walk_;
+};
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WATCH_SNAPSHOT_H_

@@ -1,0 +1,32 @@
+// Classes and traits between protos and the domain.
+#ifndef BERTH_SERVICES_WIRE_CATALOG_H_
+#define BERTH_SERVICES_WIRE_CATALOG_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/catalog.pb.h"
+#include "placement/commands/command.h"
+#include "services/wire/form.h"
+#include "services/wire/write_answer.h"
+
+namespace berth::services {
+
+absl::StatusOr<placement::CommandBody> CreateClassCommand(const pb::CreateClassRequest&);
+absl::StatusOr<placement::CommandBody> EnsureClassCommand(const pb::EnsureClassRequest&);
+absl::StatusOr<placement::CommandBody> DeleteClassCommand(const pb::DeleteClassRequest&);
+absl::StatusOr<placement::CommandBody> EnsureTraitCommand(const pb::EnsureTraitRequest&);
+absl::StatusOr<placement::CommandBody> DeleteTraitCommand(const pb::DeleteTraitRequest&);
+
+void FillEnsureClass(const WriteAnswer& answer, pb::EnsureClassResponse* response);
+void FillEnsureTrait(const WriteAnswer& answer, pb::EnsureTraitResponse* response);
+
+void FillClass(const std::string& name, pb::ResourceClass* to);
+void FillTrait(const std::string& name, pb::Trait* to);
+
+// INVALID_FIELD unless `name` has the form of a class or trait.
+absl::Status CheckName(const std::string& name);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WIRE_CATALOG_H_

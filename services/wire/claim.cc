@@ -1,0 +1,126 @@
+#include "services/wire/claim.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/wire/allocation.h"
+#include "services/wire/candidate.h"
+
+namespace berth::services {
+
+using placement::CommandBody;
+using placement::ConsumerId;
+using placement::MemberAffinity;
+using placement::ProviderId;
+
+namespace {
+
+// `at` is where the member stands in the request, with a dot behind it, or nothing.
+absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_consumer,
+                                                const pb::ClaimConsumer& consumer, bool has_query,
+                                                const pb::CandidateQuery& query) {
+  placement::ClaimMember member;
+  if (!has_consumer) return InvalidField(at + "consumer", "is required");
+  const auto id = ParseId<ConsumerId>(at + "consumer.consumer_uuid", consumer.consumer_uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  member.consumer = *id;
+  if (consumer.expected_case() == pb::ClaimConsumer::EXPECTED_NOT_SET) {
+    return placement::Refuse(
+        absl::StatusCode::kInvalidArgument, "GENERATION_REQUIRED",
+        absl::StrCat(at, "consumer must say new_consumer, or the generation that was last seen"),
+        {{{"field", at + "consumer.generation"}, {"consumer", id->ToString()}}});
+  }
+  if (consumer.has_generation()) {
+    member.expected_generation = placement::Generation{consumer.generation()};
+  }
+  if (consumer.has_lease()) member.lease = DurationOf(consumer.lease());
+  member.project = consumer.project_id();
+  member.user = consumer.user_id();
+  member.type = consumer.consumer_type();
+  if (!has_query) return InvalidField(at + "query", "is required");
+  auto wanted = CandidateQueryOf(at + "query", query);
+  BERTH_RETURN_IF_ERROR(wanted.status());
+  member.query = *std::move(wanted);
+  return member;
+}
+
+absl::StatusOr<MemberAffinity> AffinityOf(pb::MemberAffinity affinity) {
+  switch (affinity) {
+    case pb::MEMBER_AFFINITY_UNSPECIFIED:
+      return MemberAffinity::kNone;
+    case pb::MEMBER_AFFINITY_SAME_ROOT:
+      return MemberAffinity::kSameRoot;
+    case pb::MEMBER_AFFINITY_DIFFERENT_ROOTS:
+      return MemberAffinity::kDifferentRoots;
+    default:
+      return InvalidField("affinity", "is none that there is");
+  }
+}
+
+void FillCandidate(const placement::Catalog& catalog, const placement::Candidate& candidate,
+                   pb::Candidate* to) {
+  FillAllocations(
+      catalog, nullptr, candidate.allocations, [](ProviderId) { return true; },
+      to->mutable_allocations());
+  for (const auto& [suffix, providers] : candidate.mappings) {
+    pb::GroupMapping* mapping = to->add_mappings();
+    mapping->set_suffix(suffix);
+    for (const ProviderId provider : providers) mapping->add_provider_uuids(provider.ToString());
+  }
+  to->set_root_uuid(candidate.anchor.ToString());
+}
+
+}  // namespace
+
+absl::StatusOr<CommandBody> ClaimCommand(const pb::ClaimRequest& request) {
+  placement::PlaceClaims command;
+  command.one = true;
+  auto member = MemberOf("", request.has_consumer(), request.consumer(), request.has_query(),
+                         request.query());
+  BERTH_RETURN_IF_ERROR(member.status());
+  command.members.push_back(*std::move(member));
+  auto order = CandidateOrderOf(request.order());
+  BERTH_RETURN_IF_ERROR(order.status());
+  command.order = *std::move(order);
+  return command;
+}
+
+absl::StatusOr<CommandBody> ClaimManyCommand(const pb::ClaimManyRequest& request) {
+  placement::PlaceClaims command;
+  for (const pb::ClaimMember& from : request.members()) {
+    auto member = MemberOf(absl::StrCat("members[", command.members.size(), "]."),
+                           from.has_consumer(), from.consumer(), from.has_query(), from.query());
+    BERTH_RETURN_IF_ERROR(member.status());
+    command.members.push_back(*std::move(member));
+  }
+  const auto affinity = AffinityOf(request.affinity());
+  BERTH_RETURN_IF_ERROR(affinity.status());
+  command.affinity = *affinity;
+  auto order = CandidateOrderOf(request.order());
+  BERTH_RETURN_IF_ERROR(order.status());
+  command.order = *std::move(order);
+  return command;
+}
+
+void FillClaim(const WriteAnswer& answer, pb::ClaimResponse* response) {
+  const placement::Result& result = answer.decision.result;
+  if (!result.consumers.empty()) response->set_generation(result.consumers[0].second.value);
+  if (!result.candidates.empty()) {
+    FillCandidate(answer.catalog, result.candidates[0], response->mutable_candidate());
+  }
+  response->set_seed(result.seed);
+}
+
+void FillClaimMany(const WriteAnswer& answer, pb::ClaimManyResponse* response) {
+  const placement::Result& result = answer.decision.result;
+  for (size_t m = 0; m < result.consumers.size() && m < result.candidates.size(); ++m) {
+    pb::ClaimedMember* member = response->add_members();
+    member->set_consumer_uuid(result.consumers[m].first.ToString());
+    member->set_generation(result.consumers[m].second.value);
+    FillCandidate(answer.catalog, result.candidates[m], member->mutable_candidate());
+  }
+  response->set_seed(result.seed);
+}
+
+}  // namespace berth::services

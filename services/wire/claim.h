@@ -1,0 +1,23 @@
+// Claims that find their own place, between protos and the domain.
+#ifndef BERTH_SERVICES_WIRE_CLAIM_H_
+#define BERTH_SERVICES_WIRE_CLAIM_H_
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/candidate.pb.h"
+#include "placement/commands/command.h"
+#include "services/wire/write_answer.h"
+
+namespace berth::services {
+
+namespace pb = ::berth::placement::v1;
+
+// Without choices, which a search adds.
+absl::StatusOr<placement::CommandBody> ClaimCommand(const pb::ClaimRequest& request);
+absl::StatusOr<placement::CommandBody> ClaimManyCommand(const pb::ClaimManyRequest& request);
+
+void FillClaim(const WriteAnswer& answer, pb::ClaimResponse* response);
+void FillClaimMany(const WriteAnswer& answer, pb::ClaimManyResponse* response);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WIRE_CLAIM_H_

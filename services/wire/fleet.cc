@@ -1,0 +1,204 @@
+#include "services/wire/fleet.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace berth::services {
+
+using placement::CommandBody;
+using placement::NodeRecord;
+using placement::ProviderId;
+using placement::ServiceRecord;
+using placement::State;
+
+namespace {
+
+// P-60's neighbour in the fleet: the author believed the node to be of another host (T-41).
+absl::Status CheckHost(const NodeRecord& node, const std::string& expected) {
+  if (node.host == expected) return absl::OkStatus();
+  return placement::Refuse(
+      absl::StatusCode::kAborted, "RECORD_CONFLICT",
+      absl::StrCat("node ", node.id.ToString(), " is of host ", node.host, ", not ", expected),
+      {{{"expected", expected}, {"actual", node.host}}});
+}
+
+absl::StatusOr<placement::UpdateService> UpdateOf(const State& state, const std::string& uuid) {
+  const auto service = FindServiceByUuid(state, uuid);
+  BERTH_RETURN_IF_ERROR(service.status());
+  placement::UpdateService command;
+  command.host = (*service)->host;
+  command.binary = (*service)->binary;
+  return command;
+}
+
+bool IsUp(const ServiceRecord& service) { return service.up && !service.forced_down; }
+
+pb::ServiceState StateOf(const ServiceRecord& service) {
+  return IsUp(service) ? pb::SERVICE_STATE_UP : pb::SERVICE_STATE_DOWN;
+}
+
+// Leaves out what only the full view holds.
+void Shorten(pb::Node* node) {
+  node->mutable_facts()->clear_numa_cells();
+  node->mutable_facts()->clear_pci_devices();
+  node->mutable_account()->clear_numa_usage();
+  node->mutable_account()->clear_pci_pools();
+  node->clear_orphans();
+  node->clear_findings();
+}
+
+}  // namespace
+
+absl::StatusOr<ServicePtr> FindServiceByUuid(const State& state, absl::string_view text) {
+  const auto id = placement::Uuid::Parse(text);
+  if (!id) return InvalidField("service_uuid", text.empty() ? "is required" : "is not a uuid");
+  ServicePtr found;
+  state.services().ForEach([&](const auto&, const ServicePtr& service) {
+    if (service->id == *id) found = service;
+    return found == nullptr;
+  });
+  if (found != nullptr) return found;
+  return placement::Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
+                           absl::StrCat("there is no service ", id->ToString()),
+                           {{{"service", id->ToString()}}});
+}
+
+absl::StatusOr<NodePtr> FindNodeByUuid(const State& state, absl::string_view text) {
+  const auto id = ParseId<ProviderId>("node_uuid", text);
+  BERTH_RETURN_IF_ERROR(id.status());
+  const NodePtr* node = state.nodes().Find(*id);
+  if (node != nullptr) return *node;
+  return placement::Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
+                           absl::StrCat("there is no node ", id->ToString()),
+                           {{{"node", id->ToString()}}});
+}
+
+ServicePtr FindTracker(const State& state, const std::string& host) {
+  const ServicePtr* service =
+      state.services().Find(std::pair(host, std::string(placement::kTrackerBinary)));
+  return service == nullptr ? nullptr : *service;
+}
+
+ServicePtr ServiceAfter(const WriteAnswer& answer, placement::Uuid id) {
+  for (const placement::Change& change : *answer.decision.changes) {
+    const auto* put = std::get_if<placement::ServicePut>(&change);
+    if (put != nullptr && put->service->id == id) return put->service;
+  }
+  const auto kept = FindServiceByUuid(answer.state, id.ToString());
+  return kept.ok() ? *kept : std::make_shared<const ServiceRecord>();
+}
+
+void FillService(const ServiceRecord& service, const Heard* seen, pb::Service* to) {
+  to->set_uuid(service.id.ToString());
+  to->set_host(service.host);
+  to->set_binary(service.binary);
+  to->set_disabled(service.disabled);
+  to->set_disabled_reason(service.disabled_reason);
+  to->set_forced_down(service.forced_down);
+  to->set_state(StateOf(service));
+  to->set_version(service.version);
+  to->set_incarnation(service.incarnation.ToString());
+  if (seen != nullptr) {
+    SetTime(seen->at, to->mutable_last_seen_at());
+    to->set_report_count(seen->count);
+    to->set_stale_audit(seen->stale_audit);
+  }
+  SetTime(service.created_at, to->mutable_created_at());
+  SetTime(service.updated_at, to->mutable_updated_at());
+}
+
+void FillNode(const State& state, const NodeRecord& node, pb::NodeView view, pb::Node* to) {
+  // What the node said of itself is kept as a Node with those fields alone.
+  if (node.facts != nullptr) to->ParseFromString(*node.facts);
+  if (view != pb::NODE_VIEW_FULL) Shorten(to);
+  to->set_uuid(node.id.ToString());
+  to->set_name(node.name);
+  to->set_host(node.host);
+  if (const ServicePtr service = FindTracker(state, node.host)) {
+    to->set_service_uuid(service->id.ToString());
+    to->set_state(StateOf(*service));
+    to->set_disabled(service->disabled);
+    to->set_disabled_reason(service->disabled_reason);
+  }
+  to->set_retired(node.retired);
+  to->set_sequence(node.report_sequence);
+  SetTime(node.created_at, to->mutable_created_at());
+  SetTime(node.updated_at, to->mutable_updated_at());
+}
+
+void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
+                    pb::UpdateNodeResponse* response) {
+  const auto node = FindNodeByUuid(answer.state, node_uuid);
+  if (node.ok()) FillNode(answer.state, **node, pb::NODE_VIEW_BASIC, response->mutable_node());
+}
+
+void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response) {
+  std::set<placement::ConsumerId> affected;
+  for (const placement::Change& change : *answer.decision.changes) {
+    if (const auto* put = std::get_if<placement::ConsumerPut>(&change)) {
+      affected.insert(put->consumer->id);
+    }
+    if (const auto* removed = std::get_if<placement::ConsumerRemoved>(&change)) {
+      affected.insert(removed->id);
+    }
+  }
+  for (const placement::ConsumerId id : affected) {
+    response->add_affected_consumer_uuids(id.ToString());
+  }
+}
+
+absl::StatusOr<CommandBody> EnableServiceCommand(const State& state,
+                                                 const pb::EnableServiceRequest& request) {
+  auto command = UpdateOf(state, request.service_uuid());
+  BERTH_RETURN_IF_ERROR(command.status());
+  command->disabled = false;
+  return *std::move(command);
+}
+
+absl::StatusOr<CommandBody> DisableServiceCommand(const State& state,
+                                                  const pb::DisableServiceRequest& request) {
+  if (absl::StartsWith(request.reason(), placement::kAutomaticReason)) {
+    return InvalidField("reason", "must not begin with 'AUTO: '");
+  }
+  if (request.has_reason() && request.reason().empty()) {
+    return InvalidField("reason", "must have 1 to 255 characters");
+  }
+  auto command = UpdateOf(state, request.service_uuid());
+  BERTH_RETURN_IF_ERROR(command.status());
+  command->disabled = true;
+  command->disabled_reason = request.reason();
+  return *std::move(command);
+}
+
+absl::StatusOr<CommandBody> ForceServiceDownCommand(const State& state,
+                                                    const pb::ForceServiceDownRequest& request) {
+  auto command = UpdateOf(state, request.service_uuid());
+  BERTH_RETURN_IF_ERROR(command.status());
+  command->forced_down = request.forced_down();
+  return *std::move(command);
+}
+
+absl::StatusOr<CommandBody> UpdateNodeCommand(const State& state,
+                                              const pb::UpdateNodeRequest& request) {
+  if (request.expected_host().empty()) return InvalidField("expected_host", "is required");
+  if (request.has_host()) return NotOffered("host");
+  const auto node = FindNodeByUuid(state, request.node_uuid());
+  BERTH_RETURN_IF_ERROR(node.status());
+  BERTH_RETURN_IF_ERROR(CheckHost(**node, request.expected_host()));
+  const bool retired = request.has_retired() ? request.retired() : (*node)->retired;
+  return placement::RetireNode{(*node)->id, retired};
+}
+
+absl::StatusOr<CommandBody> DeleteNodeCommand(const State& state,
+                                              const pb::DeleteNodeRequest& request) {
+  const auto node = FindNodeByUuid(state, request.node_uuid());
+  BERTH_RETURN_IF_ERROR(node.status());
+  if (request.has_expected_host()) {
+    BERTH_RETURN_IF_ERROR(CheckHost(**node, request.expected_host()));
+  }
+  return placement::DeleteNode{(*node)->id, request.cascade()};
+}
+
+}  // namespace berth::services

@@ -1,0 +1,115 @@
+#include "services/wire/form.h"
+
+namespace berth::services {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr size_t kRequestIdMax = 128;
+
+// The path of the first string with U+0000 below `message`, or nothing.
+std::optional<std::string> FindNul(const Message& message);
+
+std::optional<std::string> FindNulInElement(const Message& message, const FieldDescriptor* field,
+                                            int at) {
+  const Reflection& reflection = *message.GetReflection();
+  std::string scratch;
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    const Message& inner = at < 0 ? reflection.GetMessage(message, field)
+                                  : reflection.GetRepeatedMessage(message, field, at);
+    const std::optional<std::string> found = FindNul(inner);
+    return found ? std::optional<std::string>("." + *found) : std::nullopt;
+  }
+  const std::string& text =
+      at < 0 ? reflection.GetStringReference(message, field, &scratch)
+             : reflection.GetRepeatedStringReference(message, field, at, &scratch);
+  if (text.find('\0') == std::string::npos) return std::nullopt;
+  return "";
+}
+
+std::optional<std::string> FindNul(const Message& message) {
+  std::vector<const FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const bool holds_text = field->type() == FieldDescriptor::TYPE_STRING ||
+                            field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (!holds_text) continue;
+    const int count = field->is_repeated() ? message.GetReflection()->FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const auto found = FindNulInElement(message, field, field->is_repeated() ? i : -1);
+      if (!found) continue;
+      const std::string index = field->is_repeated() ? absl::StrCat("[", i, "]") : "";
+      return absl::StrCat(field->name(), index, *found);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status InvalidField(absl::string_view field, absl::string_view why) {
+  return placement::Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
+                           absl::StrCat(field, " ", why), {{{"field", std::string(field)}}});
+}
+
+absl::Status NotOffered(absl::string_view field) {
+  return placement::Refuse(absl::StatusCode::kUnimplemented, "NOT_OFFERED",
+                           absl::StrCat(field, " is not offered by this release"),
+                           {{{"field", std::string(field)}}});
+}
+
+absl::Status CheckText(const Message& message) {
+  const std::optional<std::string> found = FindNul(message);
+  if (!found) return absl::OkStatus();
+  return InvalidField(*found, "holds the character U+0000");
+}
+
+absl::Status CheckRequestId(absl::string_view request_id) {
+  const bool printable = std::all_of(request_id.begin(), request_id.end(),
+                                     [](char c) { return c >= ' ' && c <= '~'; });
+  if (printable && request_id.size() <= kRequestIdMax) return absl::OkStatus();
+  return InvalidField("request_id", "must have 1 to 128 printable ASCII characters");
+}
+
+placement::Revision RevisionOf(const pb::Revision& revision) {
+  return {revision.epoch(), revision.number()};
+}
+
+void SetRevision(const placement::Revision& revision, pb::Revision* to) {
+  to->set_epoch(revision.epoch);
+  to->set_number(revision.number);
+}
+
+void SetDuration(absl::Duration duration, google::protobuf::Duration* to) {
+  to->set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &duration));
+  to->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(duration)));
+}
+
+void SetTime(absl::Time time, google::protobuf::Timestamp* to) {
+  const int64_t seconds = absl::ToUnixSeconds(time);
+  to->set_seconds(seconds);
+  to->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(seconds))));
+}
+
+absl::Duration DurationOf(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
+std::vector<std::string> TraitNames(const placement::Catalog& catalog,
+                                    const std::vector<placement::TraitId>& traits) {
+  std::vector<std::string> names;
+  for (const placement::TraitId trait : traits) {
+    if (const std::string* name = catalog.traits.FindName(trait)) names.push_back(*name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+const std::string* ClassName(const placement::Catalog& catalog, placement::ClassId resource_class) {
+  return catalog.classes.FindName(resource_class);
+}
+
+}  // namespace berth::services

@@ -1,0 +1,213 @@
+#include "services/wire/import.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "placement/rules/import_form.h"
+#include "services/wire/inventory.h"
+
+namespace berth::services {
+
+using google::protobuf::Timestamp;
+using placement::ProviderId;
+
+namespace {
+
+// What Timestamp can say: the years 1 to 9999.
+constexpr int64_t kSecondsMin = -62'135'596'800;
+constexpr int64_t kSecondsMax = 253'402'300'799;
+constexpr int32_t kNanosMax = 999'999'999;
+constexpr char kNoType[] = "unknown";  // P-24
+
+// In whole microseconds, as the ledger keeps times.
+absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
+  if (from.seconds() < kSecondsMin || from.seconds() > kSecondsMax || from.nanos() < 0 ||
+      from.nanos() > kNanosMax) {
+    return InvalidField(field, "is no time");
+  }
+  return absl::FromUnixMicros(from.seconds() * 1'000'000 + from.nanos() / 1'000);
+}
+
+template <typename Entity>
+absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
+  const auto read = [](absl::string_view field, bool given, const Timestamp& time,
+                       std::optional<absl::Time>* into) {
+    if (!given) return absl::OkStatus();
+    const absl::StatusOr<absl::Time> value = TimeOf(field, time);
+    BERTH_RETURN_IF_ERROR(value.status());
+    *into = *value;
+    return absl::OkStatus();
+  };
+  BERTH_RETURN_IF_ERROR(
+      read("created_at", from.has_created_at(), from.created_at(), &to->created_at));
+  return read("updated_at", from.has_updated_at(), from.updated_at(), &to->updated_at);
+}
+
+// The place of its kind in the order of an export; 0: no kind that the ledger keeps.
+int RankOf(const pb::Entity& entity) {
+  switch (entity.entity_case()) {
+    case pb::Entity::kResourceClass:
+    case pb::Entity::kTrait:
+      return 1;
+    case pb::Entity::kProvider:
+      return 2;
+    case pb::Entity::kConsumer:
+      return 3;
+    case pb::Entity::kService:
+      return 4;
+    case pb::Entity::kNode:
+      return 5;
+    default:
+      return 0;
+  }
+}
+
+// What the node said of itself, as a report leaves it (wire_report.cc).
+std::string FactsOf(const pb::Node& node) {
+  pb::Node facts;
+  if (node.has_facts()) *facts.mutable_facts() = node.facts();
+  if (node.has_account()) *facts.mutable_account() = node.account();
+  if (node.has_observation()) *facts.mutable_observation() = node.observation();
+  *facts.mutable_orphans() = node.orphans();
+  *facts.mutable_findings() = node.findings();
+  if (node.has_audit()) *facts.mutable_audit() = node.audit();
+  return facts.SerializeAsString();
+}
+
+}  // namespace
+
+absl::Status ImportRecords::Add(const pb::Entity& entity) {
+  ++count_;
+  absl::Status status = CheckText(entity);
+  if (status.ok()) status = Convert(entity);
+  return status.ok() ? status : placement::AtRecord(count_, status);
+}
+
+absl::Status ImportRecords::Convert(const pb::Entity& entity) {
+  const int rank = RankOf(entity);
+  if (rank == 0) return InvalidField("entity", "is of no kind that an import takes");
+  if (rank < rank_) {
+    return InvalidField("entity",
+                        "is out of order: classes and traits, providers, consumers, services, "
+                        "nodes");
+  }
+  rank_ = rank;
+  switch (entity.entity_case()) {
+    case pb::Entity::kResourceClass:
+      command_.classes.push_back({count_, entity.resource_class().name()});
+      return absl::OkStatus();
+    case pb::Entity::kTrait:
+      command_.traits.push_back({count_, entity.trait().name()});
+      return absl::OkStatus();
+    case pb::Entity::kProvider:
+      return AddProvider(entity.provider());
+    case pb::Entity::kConsumer:
+      return AddConsumer(entity.consumer());
+    case pb::Entity::kService:
+      return AddService(entity.service());
+    default:
+      return AddNode(entity.node());
+  }
+}
+
+absl::Status ImportRecords::AddProvider(const pb::Provider& from) {
+  placement::ImportedProvider provider;
+  provider.record = count_;
+  const auto id = ParseId<ProviderId>("provider.uuid", from.uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  provider.id = *id;
+  provider.name = from.name();
+  if (!from.parent_uuid().empty()) {
+    const auto parent = ParseId<ProviderId>("provider.parent_uuid", from.parent_uuid());
+    BERTH_RETURN_IF_ERROR(parent.status());
+    provider.parent = *parent;
+  }
+  provider.inventories = NamedInventoriesOf(from.inventories());
+  provider.traits = TextsOf(from.traits());
+  auto aggregates =
+      ParseIds<placement::AggregateId>("provider.aggregate_uuids", from.aggregate_uuids());
+  BERTH_RETURN_IF_ERROR(aggregates.status());
+  provider.aggregates = *std::move(aggregates);
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &provider.times));
+  command_.providers.push_back(std::move(provider));
+  return absl::OkStatus();
+}
+
+absl::Status ImportRecords::AddConsumer(const pb::Consumer& from) {
+  placement::ImportedConsumer consumer;
+  consumer.record = count_;
+  const auto id = ParseId<placement::ConsumerId>("consumer.uuid", from.uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  consumer.id = *id;
+  consumer.project = from.project_id();
+  consumer.user = from.user_id();
+  if (from.consumer_type() != kNoType) consumer.type = from.consumer_type();
+  for (const pb::ProviderAllocation& allocation : from.allocations()) {
+    const auto provider =
+        ParseId<ProviderId>("consumer.allocations.provider_uuid", allocation.provider_uuid());
+    BERTH_RETURN_IF_ERROR(provider.status());
+    placement::ProviderAmounts& amounts = consumer.allocations.emplace_back();
+    amounts.provider = *provider;
+    for (const auto* entry : SortedEntries(allocation.resources())) {
+      amounts.amounts.push_back({entry->first, entry->second});
+    }
+  }
+  if (from.has_lease_expires_at()) {
+    const auto end = TimeOf("consumer.lease_expires_at", from.lease_expires_at());
+    BERTH_RETURN_IF_ERROR(end.status());
+    consumer.lease_expires_at = *end;
+  }
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &consumer.times));
+  command_.consumers.push_back(std::move(consumer));
+  return absl::OkStatus();
+}
+
+// Down until it reports here: which machine it is on is not exported.
+absl::Status ImportRecords::AddService(const pb::Service& from) {
+  placement::ImportedService service;
+  service.record = count_;
+  const auto id = placement::Uuid::Parse(from.uuid());
+  if (!id) return InvalidField("service.uuid", from.uuid().empty() ? "is required" : "is no uuid");
+  service.service.id = *id;
+  if (!from.incarnation().empty()) {
+    const auto incarnation = placement::Uuid::Parse(from.incarnation());
+    if (!incarnation) return InvalidField("service.incarnation", "is no uuid");
+    service.service.incarnation = *incarnation;
+  }
+  service.service.host = from.host();
+  service.service.binary = from.binary();
+  service.service.version = from.version();
+  service.service.disabled = from.disabled();
+  service.service.disabled_reason = from.disabled_reason();
+  service.service.forced_down = from.forced_down();
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &service.times));
+  command_.services.push_back(std::move(service));
+  return absl::OkStatus();
+}
+
+// Without incarnation and digest: its tracker tells everything anew.
+absl::Status ImportRecords::AddNode(const pb::Node& from) {
+  placement::ImportedNode node;
+  node.record = count_;
+  const auto id = ParseId<ProviderId>("node.uuid", from.uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  node.node.id = *id;
+  node.node.name = from.name();
+  node.node.host = from.host();
+  node.node.retired = from.retired();
+  node.node.report_sequence = from.sequence();
+  std::string facts = FactsOf(from);
+  if (!facts.empty()) node.node.facts = std::make_shared<const std::string>(std::move(facts));
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &node.times));
+  command_.nodes.push_back(std::move(node));
+  return absl::OkStatus();
+}
+
+void FillImportLedger(const WriteAnswer& answer, pb::ImportLedgerResponse* response) {
+  response->set_entity_count(answer.decision.result.imported);
+  FillOvercommits(answer.decision.result.over_capacity, response->mutable_overcommitted());
+}
+
+}  // namespace berth::services

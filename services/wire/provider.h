@@ -1,0 +1,51 @@
+// Providers and their associations between protos and the domain.
+#ifndef BERTH_SERVICES_WIRE_PROVIDER_H_
+#define BERTH_SERVICES_WIRE_PROVIDER_H_
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/association.pb.h"
+#include "berth/placement/v1/constraint.pb.h"
+#include "berth/placement/v1/provider.pb.h"
+#include "placement/commands/command.h"
+#include "placement/reads/provider_query.h"
+#include "services/wire/form.h"
+#include "services/wire/write_answer.h"
+
+namespace berth::services {
+
+absl::StatusOr<placement::CommandBody> CreateProviderCommand(const pb::CreateProviderRequest&);
+absl::StatusOr<placement::CommandBody> UpdateProviderCommand(const pb::UpdateProviderRequest&);
+absl::StatusOr<placement::CommandBody> DeleteProviderCommand(const pb::DeleteProviderRequest&);
+absl::StatusOr<placement::CommandBody> SetTraitsCommand(const pb::SetProviderTraitsRequest&);
+absl::StatusOr<placement::CommandBody> ClearTraitsCommand(const pb::ClearProviderTraitsRequest&);
+absl::StatusOr<placement::CommandBody> SetAggregatesCommand(
+    const pb::SetProviderAggregatesRequest&);
+
+void FillCreateProvider(const WriteAnswer& answer, pb::CreateProviderResponse* response);
+void FillUpdateProvider(const WriteAnswer& answer, pb::UpdateProviderResponse* response);
+void FillSetTraits(const WriteAnswer& answer, pb::SetProviderTraitsResponse* response);
+void FillClearTraits(const WriteAnswer& answer, pb::ClearProviderTraitsResponse* response);
+void FillSetAggregates(const WriteAnswer& answer, pb::SetProviderAggregatesResponse* response);
+
+// The configuration of a provider in the tree of `root`, and no more.
+void FillConfig(const placement::Catalog& catalog, const placement::ProviderConfig& config,
+                placement::ProviderId root, pb::ProviderView view, pb::Provider* to);
+// The whole provider as `state` has it.
+void FillProvider(const placement::State& state, const placement::ProviderPlace& place,
+                  pb::ProviderView view, pb::Provider* to);
+
+// The provider that `text` names. Fails with INVALID_FIELD, then PROVIDER_NOT_FOUND.
+absl::StatusOr<placement::ProviderPlace> FindProvider(const placement::State& state,
+                                                      absl::string_view field,
+                                                      absl::string_view text);
+
+absl::StatusOr<placement::ProviderFilter> FilterOf(const pb::ListProvidersRequest& request);
+// Any-of sets of aggregates and traits, none of them empty.
+absl::StatusOr<std::vector<std::vector<placement::AggregateId>>> AggregateSets(
+    absl::string_view field, const google::protobuf::RepeatedPtrField<pb::AggregateTerm>& terms);
+std::vector<std::vector<std::string>> TraitSets(
+    const google::protobuf::RepeatedPtrField<pb::TraitTerm>& terms);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WIRE_PROVIDER_H_

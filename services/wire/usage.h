@@ -1,0 +1,22 @@
+// Usage reports between protos and the domain.
+#ifndef BERTH_SERVICES_WIRE_USAGE_H_
+#define BERTH_SERVICES_WIRE_USAGE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/usage.pb.h"
+#include "placement/reads/usage_report.h"
+#include "services/wire/form.h"
+
+namespace berth::services {
+
+// Fails with INVALID_FIELD.
+absl::StatusOr<placement::UsageReportFilter> UsageReportFilterOf(
+    const pb::ReportUsagesRequest& request);
+
+void FillUsageRow(const std::string& key, const placement::UsageReportRow& row, pb::UsageRow* to);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WIRE_USAGE_H_
