@@ -23,7 +23,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
+constexpr absl::Duration kWaitInterval = absl::Milliseconds(5);
 
 // What the child does between fork and exec: system calls only, since another thread may have held
 // any lock at the fork.
@@ -114,7 +114,7 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
     }
     if (ended < 0 && errno != EINTR) return absl::NotFoundError("no such child");
     if (absl::Now() >= end) return absl::DeadlineExceededError("the child still runs");
-    absl::SleepFor(kPollInterval);
+    absl::SleepFor(kWaitInterval);
   }
 }
 

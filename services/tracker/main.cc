@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "grpcpp/impl/codegen/service_type.h"
-#include "services/placement/options.h"
 #include "services/process/libraries.h"
 #include "services/process/log.h"
 #include "services/process/metrics.h"

@@ -1,7 +1,6 @@
 #include "services/tracker/reload.h"
 
 #include "absl/strings/str_join.h"
-#include "services/placement/options.h"
 #include "services/process/log.h"
 
 namespace berth::services {

@@ -28,7 +28,7 @@
 #include "google/protobuf/descriptor.h"
 #include "services/cli/session/reflection.h"
 #include "services/cli/session/session.h"
-#include "tests/services/candidate_table.h"
+#include "tests/worlds/candidate_table.h"
 
 namespace berth::e2e {
 namespace {

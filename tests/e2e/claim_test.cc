@@ -15,7 +15,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "placement/ground/uuid.h"
-#include "tests/e2e/placement_server.h"
+#include "tests/processes/placement_server.h"
 
 namespace berth::e2e {
 namespace {

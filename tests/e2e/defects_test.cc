@@ -17,7 +17,7 @@
 #include "berth/placement/v1/reshape.pb.h"
 #include "berth/placement/v1/usage.pb.h"
 #include "tests/e2e/calls.h"
-#include "tests/placement/ledger_runner.h"
+#include "tests/processes/ledger_runner.h"
 
 namespace berth::e2e {
 namespace {

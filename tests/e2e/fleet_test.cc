@@ -5,7 +5,7 @@
 
 #include "berth/placement/v1/fleet.pb.h"
 #include "tests/e2e/calls.h"
-#include "tests/e2e/scripted_tracker.h"
+#include "tests/processes/scripted_tracker.h"
 
 namespace berth::e2e {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "tests/e2e/placement_server.h"
+#include "tests/processes/placement_server.h"
 
 namespace berth::e2e {
 namespace {

@@ -20,9 +20,9 @@
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
 #include "services/api/kept_reply.h"
-#include "tests/e2e/placement_server.h"
-#include "tests/placement/ledger_runner.h"
-#include "tests/placement/restorable.h"
+#include "tests/processes/ledger_runner.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/restorable.h"
 
 namespace berth::e2e {
 namespace {

@@ -18,9 +18,9 @@
 #include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
-#include "tests/e2e/placement_server.h"
-#include "tests/e2e/scripted_tracker.h"
-#include "tests/placement/private_cluster.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/private_cluster.h"
+#include "tests/processes/scripted_tracker.h"
 
 namespace berth::e2e {
 namespace {

@@ -17,8 +17,8 @@
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/store/child_process.h"
-#include "tests/e2e/placement_server.h"
-#include "tests/e2e/service_process.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/service_process.h"
 
 namespace berth::e2e {
 namespace {

@@ -9,7 +9,7 @@
 #include "berth/placement/v1/watch.grpc.pb.h"
 #include "tests/e2e/calls.h"
 #include "tests/e2e/random_ledger.h"
-#include "tests/placement/seed.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::e2e {
 namespace {

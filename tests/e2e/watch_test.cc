@@ -14,9 +14,9 @@
 #include "google/rpc/status.pb.h"
 #include "gtest/gtest.h"
 #include "placement/ground/uuid.h"
-#include "tests/e2e/placement_server.h"
-#include "tests/e2e/watch_mirror.h"
-#include "tests/placement/seed.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/watch_mirror.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::e2e {
 namespace {

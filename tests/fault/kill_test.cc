@@ -21,10 +21,10 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/inventory.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
-#include "tests/e2e/placement_server.h"
 #include "tests/fault/claim_client.h"
-#include "tests/placement/private_cluster.h"
-#include "tests/placement/seed.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/private_cluster.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::fault {
 namespace {

@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/fleet.grpc.pb.h"
-#include "tests/e2e/placement_server.h"
-#include "tests/e2e/tracker_process.h"
 #include "tests/fault/claim_client.h"
-#include "tests/fault/test_host.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/test_host.h"
+#include "tests/processes/tracker_process.h"
 
 namespace berth::fault {
 namespace {

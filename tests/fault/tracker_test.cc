@@ -30,11 +30,11 @@
 #include "berth/placement/v1/inventory.grpc.pb.h"
 #include "berth/placement/v1/provider.grpc.pb.h"
 #include "berth/tracker/v1/tracker.grpc.pb.h"
-#include "tests/e2e/placement_server.h"
-#include "tests/e2e/tracker_process.h"
 #include "tests/fault/claim_client.h"
-#include "tests/fault/test_host.h"
-#include "tests/placement/seed.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/test_host.h"
+#include "tests/processes/tracker_process.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::fault {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "tests/placement/world.h"
+#include "tests/worlds/world.h"
 
 namespace berth::fuzz {
 namespace {

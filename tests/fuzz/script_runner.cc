@@ -25,9 +25,9 @@
 #include "services/wire/inventory.h"
 #include "services/wire/provider.h"
 #include "services/wire/reshape.h"
-#include "tests/placement/safety.h"
-#include "tests/placement/world.h"
-#include "tests/services/candidate_table.h"
+#include "tests/worlds/candidate_table.h"
+#include "tests/worlds/safety.h"
+#include "tests/worlds/world.h"
 
 namespace berth::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/fuzz/script_mutator.h"
 #include "tests/fuzz/script_runner.h"
-#include "tests/placement/seed.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::fuzz {
 namespace {

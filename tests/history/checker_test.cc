@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/history/random_history.h"
-#include "tests/placement/seed.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::history {
 namespace {

@@ -23,8 +23,8 @@
 #include "tests/history/story_recorder.h"
 #include "tests/history/watch_recorder.h"
 #include "tests/history/wire.h"
-#include "tests/placement/restorable.h"
-#include "tests/placement/seed.h"
+#include "tests/processes/restorable.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::history {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "tests/placement/private_cluster.h"
+#include "tests/processes/private_cluster.h"
 
 namespace berth::history {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "placement/ground/mutex.h"
-#include "tests/e2e/placement_server.h"
-#include "tests/placement/cutting_proxy.h"
-#include "tests/placement/private_cluster.h"
+#include "tests/processes/cutting_proxy.h"
+#include "tests/processes/placement_server.h"
+#include "tests/processes/private_cluster.h"
 
 namespace berth::history {
 

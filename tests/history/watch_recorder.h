@@ -11,9 +11,9 @@
 #include <random>
 
 #include "placement/ground/mutex.h"
-#include "tests/e2e/watch_mirror.h"
 #include "tests/history/history.h"
 #include "tests/history/servers.h"
+#include "tests/processes/watch_mirror.h"
 
 namespace berth::history {
 

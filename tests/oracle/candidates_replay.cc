@@ -8,7 +8,7 @@
 #include "placement/values/refusal.h"
 #include "tests/oracle/recorded_world.h"
 #include "tests/oracle/state_subject.h"
-#include "tests/placement/brute_force.h"
+#include "tests/worlds/brute_force.h"
 
 namespace berth::oracle {
 namespace {

@@ -3,15 +3,18 @@
 // By default against a process of its own (--placement PATH); --address takes one that is running
 // and empty, --in-process the rules and the search alone. Ends with `N passed, M failed`.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "tests/oracle/grpc_subject.h"
-#include "tests/oracle/placement_process.h"
 #include "tests/oracle/replay.h"
 #include "tests/oracle/state_subject.h"
+#include "tests/processes/private_cluster.h"
+#include "tests/processes/service_process.h"
 
 namespace berth::oracle {
 namespace {
@@ -36,17 +39,23 @@ void Print(const std::string& path, const Report& report, bool quiet) {
   std::fflush(stdout);
 }
 
+// A placement with a private cluster below `directory`.
+std::vector<std::string> CommandOf(const Options& options, const std::string& directory) {
+  // What everything allocates to one request is never cut.
+  return {std::filesystem::absolute(options.placement), "--state-dir=" + directory + "/state",
+          "--cluster-settings=fsync=off", "--log-level=warning", "--message-mib-max=64"};
+}
+
 int Run(const Options& options) {
-  std::unique_ptr<PlacementProcess> process;
+  const placement::ScratchDirectory directory;
+  std::optional<e2e::ServiceProcess> process;
   std::string address = options.address;
   if (address.empty() && !options.in_process) {
-    absl::StatusOr<std::unique_ptr<PlacementProcess>> started =
-        PlacementProcess::Start(options.placement);
-    if (!started.ok()) {
-      std::fprintf(stderr, "%s\n", started.status().ToString().c_str());
+    process.emplace(directory.path(), "placement", CommandOf(options, directory.path()));
+    if (absl::Status status = process->AwaitAddress(); !status.ok()) {
+      std::fprintf(stderr, "%s\n", status.ToString().c_str());
       return 2;
     }
-    process = *std::move(started);
     address = process->address();
   }
   Report total;

@@ -1,0 +1,132 @@
+// How many more times a request fits: by arithmetic, and as claiming until refused finds it.
+#include "placement/explain/headroom.h"
+
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "placement/values/refusal.h"
+#include "tests/worlds/brute_force.h"
+#include "tests/worlds/random_requests.h"
+#include "tests/worlds/request_notation.h"
+
+namespace berth::placement {
+namespace {
+
+Room Count(const State& state, const CandidateRequest& request, int roots_max = 100) {
+  absl::StatusOr<Room> room = CountRoom(state, request, roots_max, SearchBudget{});
+  EXPECT_TRUE(room.ok()) << room.status();
+  return room.ok() ? *std::move(room) : Room{};
+}
+
+TEST(Room, OfFlatHosts) {
+  World world(R"(
+    cn1{VCPU:8 ratio 2 used 3, MEMORY_MB:64}
+    cn2{VCPU:8, MEMORY_MB:17}
+    cn3{VCPU:8 max 1, MEMORY_MB:64}
+    cn4{VCPU:1, MEMORY_MB:64}
+  )");
+  const Room room = Count(world.state(), ParseRequest(world, "r VCPU:2,MEMORY_MB:8"));
+  EXPECT_EQ(room.total_count, 8);
+  EXPECT_EQ(room.root_count, 2);
+  ASSERT_EQ(room.roots.size(), 2u);
+  EXPECT_EQ(room.roots[0].root, world.provider("cn1"));  // most first
+  EXPECT_EQ(room.roots[0].count, 6);                     // of 13 VCPU
+  EXPECT_EQ(room.roots[1].count, 2);
+  EXPECT_EQ(Count(world.state(), ParseRequest(world, "r VCPU:1"), 1).roots.size(), 1u);
+  EXPECT_EQ(Count(world.state(), ParseRequest(world, "r VCPU:1"), 1).root_count, 4);
+  EXPECT_EQ(Count(world.state(), ParseRequest(world, "r VCPU:99")).total_count, 0);
+}
+
+TEST(Room, OfSharedProvidersCountsOnceInAll) {
+  World world(R"(
+    cn1{VCPU:4}(A)
+    cn2{VCPU:4}(A)
+    pool[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:50}(A)
+  )");
+  const Room room = Count(world.state(), ParseRequest(world, "r VCPU:1,DISK_GB:10"));
+  EXPECT_EQ(room.total_count, 5);
+  ASSERT_EQ(room.roots.size(), 2u);
+  EXPECT_EQ(room.roots[0].count, 4);
+  EXPECT_EQ(room.roots[1].count, 4);
+}
+
+TEST(Room, BudgetEnds) {
+  World world("cn1{VCPU:8}\ncn2{VCPU:8}");
+  SearchBudget budget;
+  budget.steps_max = 1;
+  const CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  const absl::Status status = CountRoom(world.state(), request, 10, budget).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(RefusalOf(status)->reason, "SEARCH_BUDGET_EXCEEDED");
+  budget.steps_max = 5;
+  const absl::StatusOr<Room> room = CountRoom(world.state(), request, 10, budget);
+  ASSERT_TRUE(room.ok()) << room.status();
+  EXPECT_TRUE(room->truncated);
+  EXPECT_EQ(room->total_count, 8);
+}
+
+// Claims the first candidate, by anchor, until there is none; how many it was.
+int64_t ClaimAll(World world, const CandidateRequest& request, std::optional<ProviderId> only) {
+  BruteOptions options;
+  options.first_only = true;
+  options.only = only;
+  for (int64_t count = 0;; ++count) {
+    const CandidatesByAnchor found = AllByAnchor(world.state(), request, options);
+    if (found.empty()) return count;
+    ConsumerAllocations claim{world.consumer(absl::StrCat("claimant", count)),
+                              std::nullopt,
+                              "project",
+                              "user",
+                              "INSTANCE",
+                              {}};
+    for (const auto& [key, amount] : found.begin()->second.begin()->allocations) {
+      claim.allocations.push_back({key.first, {{key.second, amount}}});
+      const size_t size = claim.allocations.size();
+      if (size < 2 || claim.allocations[size - 2].provider != key.first) continue;
+      claim.allocations[size - 2].amounts.push_back({key.second, amount});
+      claim.allocations.pop_back();
+    }
+    world.Must(SetAllocations{{claim}, false});
+  }
+}
+
+class RoomProperty : public testing::TestWithParam<std::pair<bool, bool>> {};
+
+TEST_P(RoomProperty, IsWhatClaimingUntilRefusedFinds) {
+  const auto [sharing, suffixed] = GetParam();
+  const uint64_t first = NumberFrom("BERTH_SEED", std::random_device()());
+  const uint64_t rounds = NumberFrom("BERTH_ROUNDS", 300);
+  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(first));
+  int64_t claims = 0;
+  for (uint64_t seed = first; seed < first + rounds && !HasFailure(); ++seed) {
+    SCOPED_TRACE(absl::StrCat("BERTH_SEED=", seed, " BERTH_ROUNDS=1"));
+    Dice dice(seed);
+    RandomWorld random(dice, sharing);
+    const World& world = random.world;
+    const CandidateRequest request = RandomRequest(dice, random, suffixed);
+    const auto room = CountRoom(world.state(), request, 100, SearchBudget{});
+    if (!room.ok()) continue;  // SearchForm's
+    EXPECT_FALSE(room->truncated);
+    const int64_t total = ClaimAll(world, request, std::nullopt);
+    EXPECT_EQ(room->total_count, total);
+    claims += total;
+    EXPECT_EQ(room->root_count, static_cast<int64_t>(room->roots.size()));
+    EXPECT_EQ(room->roots.size(), AllByAnchor(world.state(), request).size());
+    for (const RootRoom& each : room->roots) {
+      EXPECT_EQ(each.count, ClaimAll(world, request, each.root));
+    }
+    if (HasFailure()) ADD_FAILURE() << random.notation;
+  }
+  std::printf("%lld claims\n", static_cast<long long>(claims));
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, RoomProperty,
+                         testing::Values(std::pair(false, false), std::pair(true, false),
+                                         std::pair(false, true), std::pair(true, true)));
+
+}  // namespace
+}  // namespace berth::placement

@@ -1,0 +1,56 @@
+// Gate: stands in a ledger's way, closed for one step of its writer at a time.
+//
+// Thread-safe. To be given to LedgerOptions::at_step.
+#ifndef BERTH_TESTS_PLACEMENT_LEDGER_GATE_H_
+#define BERTH_TESTS_PLACEMENT_LEDGER_GATE_H_
+
+#include "placement/ground/mutex.h"
+#include "placement/ledger/options.h"
+
+namespace berth::placement {
+
+class Gate {
+ public:
+  // For `step`, and open for all others: who stands at the gate for another one goes on.
+  void Close(LedgerStep step) {
+    const MutexLock lock(&mutex_);
+    step_ = step;
+    closed_ = true;
+    waiting_ = false;
+    changed_.SignalAll();
+  }
+  void Open() {
+    const MutexLock lock(&mutex_);
+    closed_ = false;
+    changed_.SignalAll();
+  }
+  void Pass(LedgerStep step) {
+    const MutexLock lock(&mutex_);
+    while (closed_ && step == step_) {
+      waiting_ = true;
+      changed_.SignalAll();
+      changed_.Wait(&mutex_);
+    }
+  }
+  // Whether the writer stands at the gate, or stood there when it was opened.
+  bool reached() const {
+    const MutexLock lock(&mutex_);
+    return waiting_;
+  }
+  // Until the writer stands at the gate.
+  void AwaitWriter() {
+    const MutexLock lock(&mutex_);
+    while (!waiting_) changed_.Wait(&mutex_);
+  }
+
+ private:
+  mutable Mutex mutex_;
+  CondVar changed_;
+  LedgerStep step_ ABSL_GUARDED_BY(mutex_) = LedgerStep::kBeforeLock;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_TESTS_PLACEMENT_LEDGER_GATE_H_

@@ -1,0 +1,255 @@
+// Which candidates come first: strategies, weights, chance; and that order costs no candidate.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "placement/search/search.h"
+#include "placement/values/refusal.h"
+#include "tests/worlds/request_notation.h"
+#include "tests/worlds/seed.h"
+#include "tests/worlds/world.h"
+
+namespace berth::placement {
+namespace {
+
+using Names = std::vector<std::string>;
+
+SearchResult Find(const State& state, const CandidateRequest& request,
+                  const SearchBudget& budget = {}) {
+  absl::StatusOr<SearchResult> found = FindCandidates(state, request, budget);
+  EXPECT_TRUE(found.ok()) << found.status();
+  return found.ok() ? *std::move(found) : SearchResult{};
+}
+
+// The providers of each candidate.
+Names NamesOf(const State& state, const SearchResult& found) {
+  Names names;
+  for (const Candidate& candidate : found.candidates) {
+    std::string name;
+    const Allocation* last = nullptr;
+    for (const Allocation& allocation : candidate.allocations) {
+      if (last == nullptr || last->provider != allocation.provider) {
+        absl::StrAppend(&name, name.empty() ? "" : "+",
+                        state.FindProvider(allocation.provider)->config().name);
+      }
+      last = &allocation;
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+// a: 3/4 of VCPU and 1/4 of memory free; b: 1/2 and 1/2; c: 1/4 and 1; d: as b, and behind it.
+constexpr char kFour[] = R"(
+  a[CUSTOM_GOLD]{VCPU:8 used 2, MEMORY_MB:64 used 48}
+  b{VCPU:16 used 8, MEMORY_MB:64 used 32}
+  c[CUSTOM_OLD]{VCPU:4 used 3, MEMORY_MB:64}
+  d[CUSTOM_GOLD,CUSTOM_OLD]{VCPU:2 used 1, MEMORY_MB:8 used 4}
+)";
+
+struct Case {
+  Strategy strategy;
+  std::vector<NamedWeight> classes, traits;
+  Names expected;
+};
+
+TEST(SearchOrder, StrategiesAndWeights) {
+  const Case cases[] = {
+      {Strategy::kFirst, {}, {}, {"a", "b", "c", "d"}},
+      {Strategy::kSpread, {}, {}, {"c", "a", "b", "d"}},  // 1.25, 1, 1, 1: ties by uuid
+      {Strategy::kPack, {}, {}, {"a", "b", "d", "c"}},
+      {Strategy::kSpread, {{"VCPU", 1}}, {}, {"a", "b", "d", "c"}},
+      {Strategy::kPack, {{"VCPU", 1}}, {}, {"c", "b", "d", "a"}},
+      {Strategy::kSpread, {{"VCPU", 0.5}, {"MEMORY_MB", 1}}, {}, {"c", "b", "d", "a"}},
+      {Strategy::kSpread, {{"VCPU", 0}}, {}, {"a", "b", "c", "d"}},
+      // A class that the query does not ask for may count; one that nobody offers counts nothing.
+      {Strategy::kSpread, {{"DISK_GB", 1000}, {"VCPU", 1}}, {}, {"a", "b", "d", "c"}},
+      {Strategy::kFirst, {}, {{"CUSTOM_GOLD", 1}}, {"a", "d", "b", "c"}},
+      {Strategy::kFirst, {}, {{"CUSTOM_OLD", -1}}, {"a", "b", "c", "d"}},
+      {Strategy::kFirst, {}, {{"CUSTOM_GOLD", 2}, {"CUSTOM_OLD", 1}}, {"d", "a", "c", "b"}},
+      {Strategy::kSpread, {}, {{"CUSTOM_OLD", -0.3}}, {"a", "b", "c", "d"}},
+      {Strategy::kSpread, {}, {{"CUSTOM_OLD", -0.2}}, {"c", "a", "b", "d"}},
+      {Strategy::kSpread, {}, {{"CUSTOM_NOBODY", 5}}, {"c", "a", "b", "d"}},
+      {Strategy::kPack, {}, {{"CUSTOM_GOLD", 0.1}}, {"a", "d", "b", "c"}},
+  };
+  World world(kFour);
+  for (const Case& each : cases) {
+    CandidateRequest request = ParseRequest(world, "r VCPU:1,MEMORY_MB:1");
+    request.order = {each.strategy, each.classes, each.traits, 0};
+    EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)), each.expected) << &each - cases;
+  }
+}
+
+TEST(SearchOrder, SharesAreOfTheWholeTree) {
+  World world(R"(
+    a{MEMORY_MB:64}
+      a1{VCPU:4 used 4}
+      a2{VCPU:4 used 1}
+    b{MEMORY_MB:64}
+      b1{VCPU:4 used 2}
+  )");
+  CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  request.order.strategy = Strategy::kSpread;
+  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)), (Names{"b1", "a2"}));
+  request.order.strategy = Strategy::kPack;
+  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)), (Names{"a2", "b1"}));
+}
+
+// Roots take turns (P-209); within one, and between them, those whose providers have the trait.
+TEST(SearchOrder, TraitsCountOnTheProvidersThatServe) {
+  World world(R"(
+    a[CUSTOM_FAST]
+      a1{VCPU:4}
+      a2{VCPU:4}
+    b
+      b1{VCPU:4}
+      b2[CUSTOM_FAST]{VCPU:4}
+    c[CUSTOM_FAST]{VCPU:4}
+  )");
+  CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  request.order.trait_weights = {{"CUSTOM_FAST", 1}};
+  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+            (Names{"b2", "c", "a1", "b1", "a2"}));
+  request.order.trait_weights = {{"CUSTOM_FAST", -1}};
+  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+            (Names{"a1", "b1", "c", "a2", "b2"}));
+  World sharing(R"(
+    a{VCPU:4}(agg1)
+    b{VCPU:4}(agg1,agg2)
+    c[CUSTOM_FAST]{VCPU:4, DISK_GB:9}
+    slow[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:9}(agg1)
+    fast[MISC_SHARES_VIA_AGGREGATE,CUSTOM_FAST]{DISK_GB:9}(agg2)
+  )");
+  request = ParseRequest(sharing, "r VCPU:1,DISK_GB:1");
+  request.order.trait_weights = {{"CUSTOM_FAST", 1}};
+  EXPECT_EQ(NamesOf(sharing.state(), Find(sharing.state(), request)),
+            (Names{"b+fast", "c", "a+slow", "b+slow"}));
+}
+
+// Hosts that differ in what is free of VCPU.
+World Hosts(int count) {
+  std::string notation;
+  for (int i = 0; i < count; ++i) {
+    absl::StrAppend(&notation, "h", i, "{VCPU:1000 used ", 1 + (i * 37) % count, "}\n");
+  }
+  return World(notation);
+}
+
+TEST(SearchOrder, ALimitIsTheBeginningOfTheWhole) {
+  World world = Hosts(300);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  for (const Strategy strategy : {Strategy::kSpread, Strategy::kPack, Strategy::kRandom}) {
+    request.order.strategy = strategy;
+    request.limit.reset();
+    const Names all = NamesOf(world.state(), Find(world.state(), request));
+    EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 300u);  // P-210
+    for (const int limit : {1, 2, 16, 17, 80, 299, 300, 1000}) {
+      request.limit = limit;
+      EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+                Names(all.begin(), all.begin() + std::min<size_t>(limit, all.size())));
+    }
+  }
+}
+
+// Many roots wait for their turn, since any other may still be better; what cannot be wanted of them
+// is dropped meanwhile.
+TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
+  std::string notation;
+  for (int i = 0; i < 400; ++i) {
+    absl::StrAppend(&notation, "h", i, "\n");
+    for (int c = 0; c <= i % 4; ++c) {
+      absl::StrAppend(&notation, "  c", i, "x", c, (i * 7 + c * 3) % 5 < 2 ? "[CUSTOM_OLD]" : "",
+                      (i + c) % 3 == 0 ? "[CUSTOM_FAST]" : "", "{VCPU:4}\n");
+    }
+  }
+  World world(notation);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  request.order.trait_weights = {{"CUSTOM_OLD", -1}, {"CUSTOM_FAST", 0.25}};
+  const Names all = NamesOf(world.state(), Find(world.state(), request));
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 1000u);
+  for (const int limit : {1, 2, 16, 100, 399, 401, 700, 1000}) {
+    request.limit = limit;
+    EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+              Names(all.begin(), all.begin() + limit));
+    SearchBudget capped;
+    capped.candidates_max = limit;
+    request.limit.reset();
+    const SearchResult found = Find(world.state(), request, capped);
+    EXPECT_EQ(NamesOf(world.state(), found), Names(all.begin(), all.begin() + limit));
+    EXPECT_EQ(found.truncated, limit < 1000);
+  }
+}
+
+// Where all roots could be better than they are, all of them are looked at before the first has its
+// turn. A budget that ends meanwhile leaves what was found (P-215).
+TEST(SearchOrder, ASpentBudgetKeepsWhatItFound) {
+  std::string notation;
+  for (int i = 0; i < 300; ++i) {
+    absl::StrAppend(&notation, "h", i, "\n  c", i, "[CUSTOM_OLD]{VCPU:4}\n");
+  }
+  World world(notation);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1 limit 5");
+  request.order.trait_weights = {{"CUSTOM_OLD", -1}};
+  SearchBudget budget;
+  budget.steps_max = 200;
+  const SearchResult found = Find(world.state(), request, budget);
+  EXPECT_EQ(NamesOf(world.state(), found), (Names{"c0", "c1", "c2", "c3", "c4"}));
+  request.limit = 250;
+  const SearchResult most = Find(world.state(), request, budget);
+  EXPECT_GT(most.candidates.size(), 10u);
+  EXPECT_LT(most.candidates.size(), 250u);
+  EXPECT_TRUE(most.truncated);
+}
+
+TEST(SearchOrder, LooksOnlyAtTheBest) {
+  World world = Hosts(1000);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1 limit 10");
+  request.order.strategy = Strategy::kSpread;
+  SearchBudget budget;
+  // For each of 10 hosts: itself, a test and a choice; for each of 4 chunks what its scores take.
+  budget.steps_max = 10 * 3 + 4 * 14 + 1;
+  EXPECT_EQ(Find(world.state(), request, budget).candidates.size(), 10u);
+}
+
+TEST(SearchOrder, ChanceIsFairAndComesFromTheSeed) {
+  World world = Hosts(8);
+  CandidateRequest request = ParseRequest(world, "r VCPU:1");
+  request.order.strategy = Strategy::kRandom;
+  std::map<std::string, int> first;
+  for (request.order.seed = 1; request.order.seed <= 4000; ++request.order.seed) {
+    const Names names = NamesOf(world.state(), Find(world.state(), request));
+    ASSERT_EQ(names, NamesOf(world.state(), Find(world.state(), request)));
+    ++first[names[0]];
+  }
+  for (const auto& [name, times] : first) EXPECT_NEAR(times, 500, 120) << name;  // P-210
+  EXPECT_EQ(first.size(), 8u);
+}
+
+TEST(SearchOrder, Refusals) {
+  World world(kFour);
+  const auto reason_of = [&](const CandidateOrder& order) {
+    CandidateRequest request = ParseRequest(world, "r VCPU:1");
+    request.order = order;
+    const absl::Status status = FindCandidates(world.state(), request, {}).status();
+    return status.ok() ? "" : RefusalOf(status)->reason;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  using enum Strategy;
+  EXPECT_EQ(reason_of({kSpread, {{"VCPU", 1000}}, {{"CUSTOM_GOLD", -1000}}, 0}), "");
+  EXPECT_EQ(reason_of({kSpread, {{"VCPU", 1001}}, {}, 0}), "INVALID_FIELD");
+  EXPECT_EQ(reason_of({kSpread, {{"VCPU", -1}}, {}, 0}), "INVALID_FIELD");
+  EXPECT_EQ(reason_of({kSpread, {{"VCPU", nan}}, {}, 0}), "INVALID_FIELD");
+  EXPECT_EQ(reason_of({kFirst, {}, {{"CUSTOM_GOLD", -1000.5}}, 0}), "INVALID_FIELD");
+  EXPECT_EQ(reason_of({kFirst, {}, {{"gold", 1}}, 0}), "INVALID_FIELD");
+  EXPECT_EQ(reason_of({kPack, {{"CUSTOM_NONE", 1}}, {}, 0}), "RESOURCE_CLASS_NOT_FOUND");
+  const std::vector<NamedWeight> many(257, {"VCPU", 1});
+  EXPECT_EQ(reason_of({kPack, many, {}, 0}), "INVALID_FIELD");
+}
+
+}  // namespace
+}  // namespace berth::placement

@@ -1,0 +1,150 @@
+// Wide trees and requests that cannot be met: many equal groups over many equal providers, found one
+// by one, and refused without trying every order (T-WIDE of the specification, P-216, P-219).
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "placement/search/search.h"
+#include "tests/worlds/request_notation.h"
+#include "tests/worlds/world.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr int64_t kStepsMax = 5'000'000;  // the default budget: no case may need more
+
+// `hosts` hosts with `children` children of `units` CUSTOM_VF each.
+World Wide(int hosts, int children, int units) {
+  std::string notation;
+  for (int h = 0; h < hosts; ++h) {
+    absl::StrAppend(&notation, "h", h, "{VCPU:8, MEMORY_MB:4096, DISK_GB:500}\n");
+    for (int c = 0; c < children; ++c) {
+      absl::StrAppend(&notation, "  h", h, "_vf", c, "{CUSTOM_VF:", units, "}\n");
+    }
+  }
+  return World(notation);
+}
+
+std::string Groups(int count, const std::string& resources = "CUSTOM_VF:1") {
+  std::string text;
+  for (int g = 0; g < count; ++g) absl::StrAppend(&text, "; r._", 10 + g, " ", resources);
+  return text;
+}
+
+const char* const kHost = "r DISK_GB:20,MEMORY_MB:2048,VCPU:2";
+
+struct Case {
+  int hosts, children, units, groups;
+  const char* policy;
+  int64_t limit;     // 0: none
+  int64_t expected;  // candidates
+};
+
+TEST(SearchWide, Counts) {
+  const Case cases[] = {
+      {2, 8, 8, 2, "none", 0, 128},     {2, 8, 8, 4, "none", 0, 8192},
+      {1, 8, 1, 8, "none", 1000, 1000}, {2, 21, 1, 21, "none", 1000, 1000},
+      {2, 48, 1, 48, "none", 100, 100}, {2, 64, 1, 64, "none", 10, 10},
+      {2, 8, 8, 6, "none", 1000, 1000},                                 // of 524288
+      {1, 8, 1, 9, "none", 0, 0},       {1, 20, 1, 21, "none", 0, 0},   // P-219
+      {1, 6, 100, 7, "iso", 0, 0},      {1, 20, 100, 21, "iso", 0, 0},  // P-219
+      {1, 3, 2, 7, "none", 0, 0},       {1, 5, 2, 3, "iso", 0, 60},
+  };
+  for (const Case& each : cases) {
+    World world = Wide(each.hosts, each.children, each.units);
+    std::string text = absl::StrCat(kHost, Groups(each.groups), "; ", each.policy);
+    if (each.limit > 0) absl::StrAppend(&text, " limit ", each.limit);
+    SearchBudget budget;
+    budget.steps_max = kStepsMax;
+    const auto found = FindCandidates(world.state(), ParseRequest(world, text), budget);
+    ASSERT_TRUE(found.ok()) << found.status();  // P-216
+    EXPECT_EQ(static_cast<int64_t>(found->candidates.size()), each.expected)
+        << each.children << " children, " << each.groups << " groups, " << each.policy;
+    EXPECT_FALSE(found->truncated);
+  }
+}
+
+// Of a product only what is asked for is made.
+TEST(SearchWide, CombinationsAreMadeOneByOne) {
+  std::string notation = "host(A)\n";
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&notation, "  c", i, "{VCPU:8, MEMORY_MB:8, CUSTOM_VF:8}\n");
+  }
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&notation, "p", i, "[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:8}(A)\n");
+  }
+  World world(notation);
+  SearchBudget budget;
+  budget.steps_max = 2000;
+  const auto ask = [&](const std::string& text) {
+    const auto found = FindCandidates(world.state(), ParseRequest(world, text), budget);
+    EXPECT_TRUE(found.ok()) << text << ": " << found.status();
+    return found.ok() ? found->candidates.size() : 0;
+  };
+  EXPECT_EQ(ask("r VCPU:1,MEMORY_MB:1,DISK_GB:1 limit 10"), 10u);   // P-217: of 8000
+  EXPECT_EQ(ask(absl::StrCat(Groups(8), "; none limit 10")), 10u);  // P-218: of 20^8
+  EXPECT_EQ(ask(absl::StrCat(Groups(8), "; iso limit 10")), 10u);   // P-218
+}
+
+// A group on a parent takes all below it: as many subtrees as there are leaves, and no more.
+TEST(SearchWide, SeparateSubtreesAreCountedByLeaves) {
+  std::string notation = "host{CUSTOM_VF:8}\n";
+  for (int c = 0; c < 8; ++c) {
+    absl::StrAppend(&notation, "  n", c, "{CUSTOM_VF:8}\n    l", c, "{CUSTOM_VF:8}\n");
+  }
+  World world(notation);
+  const auto ask = [&world](int groups) {
+    std::string set;
+    for (int g = 0; g < groups; ++g) absl::StrAppend(&set, g > 0 ? "," : "", "_", 10 + g);
+    const std::string text = absl::StrCat(Groups(groups), "; none limit 10 sep ", set);
+    SearchBudget budget;
+    budget.steps_max = 100'000;
+    const auto found = FindCandidates(world.state(), ParseRequest(world, text), budget);
+    EXPECT_TRUE(found.ok()) << found.status();  // P-216
+    return found.ok() ? found->candidates.size() : 0;
+  };
+  EXPECT_EQ(ask(8), 10u);
+  EXPECT_EQ(ask(9), 0u);
+}
+
+// Equal groups in another order are the same allocations: many are never looked at.
+TEST(SearchWide, EquivalentCandidatesAreCollapsed) {
+  World world = Wide(1, 8, 8);
+  CandidateRequest request = ParseRequest(world, absl::StrCat(kHost, Groups(6), "; none"));
+  request.collapse_equivalent = true;
+  SearchBudget budget;
+  budget.steps_max = 100'000;
+  const auto found = FindCandidates(world.state(), request, budget);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->candidates.size(), 1716u);  // P-201: 6 of 8 with repeats, of 262144 in order
+  EXPECT_FALSE(found->truncated);
+}
+
+TEST(SearchWide, EveryHostAppearsUnderACap) {
+  World world = Wide(4, 8, 8);
+  const CandidateRequest request = ParseRequest(world, absl::StrCat(kHost, Groups(4), "; none"));
+  SearchBudget budget;
+  budget.candidates_max = 10;
+  const auto found = FindCandidates(world.state(), request, budget);
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->truncated);  // P-213
+  std::set<ProviderId> anchors;
+  for (const Candidate& candidate : found->candidates) anchors.insert(candidate.anchor);
+  EXPECT_EQ(anchors.size(), 4u);  // P-214
+}
+
+// Groups of different amounts: the bound by the smallest is not exact, the budget ends it.
+TEST(SearchWide, BudgetEndsWhatCannotBeProven) {
+  World world = Wide(1, 12, 7);
+  const CandidateRequest request =
+      ParseRequest(world, absl::StrCat("r._1 CUSTOM_VF:1; none", Groups(20, "CUSTOM_VF:4")));
+  SearchBudget budget;
+  budget.steps_max = 100'000;
+  const auto found = FindCandidates(world.state(), request, budget);
+  EXPECT_TRUE(found.ok() ? found->candidates.empty()
+                         : found.status().code() == absl::StatusCode::kDeadlineExceeded);  // P-215
+}
+
+}  // namespace
+}  // namespace berth::placement

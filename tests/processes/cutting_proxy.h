@@ -1,0 +1,60 @@
+// CuttingProxy: stands between a ledger and PostgreSQL and cuts the connection at a chosen moment.
+//
+// Owns its socket and threads. Thread-safe.
+#ifndef BERTH_TESTS_PROCESSES_CUTTING_PROXY_H_
+#define BERTH_TESTS_PROCESSES_CUTTING_PROXY_H_
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "placement/ground/mutex.h"
+#include "tests/processes/private_cluster.h"
+
+namespace berth::placement {
+
+class CuttingProxy {
+ public:
+  // Forwards to the server of `url`, which names the directory of its socket.
+  explicit CuttingProxy(const std::string& url);
+  ~CuttingProxy();
+
+  // `url` with the proxy in the place of the server.
+  std::string Through(const std::string& url) const;
+
+  enum class Cut {
+    kNever,
+    kBeforeCommit,  // the next batch is not forwarded
+    kAfterCommit    // the next batch is forwarded, its answer is not
+  };
+  void CutNext(Cut cut) { cut_ = cut; }
+  int cuts() const { return cuts_; }
+  // While it holds, nothing is forwarded in either direction, as in a network that drops everything.
+  void Hold(bool hold) { hold_ = hold; }
+  // While it does, nobody who connects hears anything.
+  void HoldNew(bool hold) { hold_new_ = hold; }
+  // How many are held so.
+  int held() const { return held_; }
+
+ private:
+  void Accept();
+  void Serve(int client);
+
+  const std::string server_directory_;
+  ScratchDirectory directory_;
+  int listener_ = -1;
+  std::atomic<Cut> cut_{Cut::kNever};
+  std::atomic<int> cuts_{0};
+  std::atomic<bool> hold_{false};
+  std::atomic<bool> hold_new_{false};
+  std::atomic<int> held_{0};
+  std::atomic<bool> ending_{false};
+  Mutex mutex_;
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
+  std::thread acceptor_;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_TESTS_PROCESSES_CUTTING_PROXY_H_

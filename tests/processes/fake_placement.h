@@ -1,0 +1,170 @@
+// Plays placement's part of a session, as a test wishes: a process boundary stands between the two.
+#ifndef BERTH_TESTS_PROCESSES_FAKE_PLACEMENT_H_
+#define BERTH_TESTS_PROCESSES_FAKE_PLACEMENT_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/placement/v1/report.grpc.pb.h"
+#include "berth/placement/v1/report.pb.h"
+#include "tracker/ground/mutex.h"
+
+namespace berth::tracker {
+
+class FakePlacement final : public placement::v1::ReportService::Service {
+ public:
+  using Request = placement::v1::SessionRequest;
+  using Response = placement::v1::SessionResponse;
+  using Report = placement::v1::Report;
+
+  // What becomes of a report.
+  enum class Fate { kAck, kConflict, kLater, kInvalid, kGap, kSilence };
+
+  // Listens on `port`; 0: one that the system chooses.
+  explicit FakePlacement(int port = 0) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:" + std::to_string(port), grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakePlacement() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  int port() const { return port_; }
+  std::string target() const { return "127.0.0.1:" + std::to_string(port_); }
+
+  // Set before the session that they are for.
+  placement::v1::NodeStanding standing = placement::v1::NODE_STANDING_SEND_ALL;
+  int64_t last_sequence = 0;
+  std::vector<placement::v1::RecordedNode> recorded;
+  std::function<Fate(const Report&)> fate = [](const Report&) { return Fate::kAck; };
+  std::function<void(Response*)> conflict = [](Response*) {};
+  std::vector<std::string> unknown_traits;  // said in every Ack
+  grpc::Status end;                         // of a session that EndSession() ends
+
+  // Waits until `enough` says so of all requests so far; false after ten seconds.
+  bool Wait(const std::function<bool(const std::vector<Request>&)>& enough) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    MutexLock lock(&mutex_);
+    while (!enough(requests_)) {
+      changed_.WaitUntil(&mutex_, deadline);
+      if (std::chrono::steady_clock::now() >= deadline) return enough(requests_);
+    }
+    return true;
+  }
+  bool WaitForReports(size_t count) {
+    return Wait([count](const std::vector<Request>& all) { return Reports(all).size() >= count; });
+  }
+  static std::vector<Report> Reports(const std::vector<Request>& all) {
+    std::vector<Report> reports;
+    for (const Request& request : all) {
+      if (request.has_report()) reports.push_back(request.report());
+    }
+    return reports;
+  }
+  std::vector<Request> requests() {
+    MutexLock lock(&mutex_);
+    return requests_;
+  }
+  std::vector<Report> reports() { return Reports(requests()); }
+
+  // Says something in the session that stands.
+  void Say(const Response& response) {
+    MutexLock lock(&mutex_);
+    if (stream_ != nullptr) stream_->Write(response);
+  }
+  void EndSession() {
+    MutexLock lock(&mutex_);
+    if (context_ != nullptr) context_->TryCancel();
+  }
+
+ private:
+  using Stream = grpc::ServerReaderWriter<Response, Request>;
+
+  grpc::Status Session(grpc::ServerContext* context, Stream* stream) override {
+    {
+      MutexLock lock(&mutex_);
+      context_ = context;
+      stream_ = stream;
+    }
+    Request request;
+    while (stream->Read(&request)) {
+      MutexLock lock(&mutex_);
+      requests_.push_back(request);
+      if (!end.ok()) break;
+      if (request.has_hello()) Welcome(request.hello(), stream);
+      if (request.has_report()) Answer(request.report(), stream);
+      changed_.NotifyAll();
+    }
+    MutexLock lock(&mutex_);
+    context_ = nullptr;
+    stream_ = nullptr;
+    changed_.NotifyAll();
+    return end;
+  }
+
+  void Welcome(const placement::v1::Hello& hello, Stream* stream) {
+    Response response;
+    auto* const welcome = response.mutable_welcome();
+    welcome->mutable_heartbeat_interval()->set_nanos(50'000'000);
+    for (const auto& node : recorded) *welcome->add_recorded_nodes() = node;
+    for (const auto& node : hello.nodes()) {
+      auto* const told = welcome->add_nodes();
+      told->set_node_uuid(node.node_uuid());
+      told->set_standing(standing);
+      told->set_last_sequence(last_sequence);
+      for (const auto& one : recorded) {
+        if (one.node_uuid() == node.node_uuid()) *told->mutable_recorded() = one;
+      }
+    }
+    stream->Write(response);
+  }
+
+  void Answer(const Report& report, Stream* stream) {
+    Response response;
+    const Fate what = fate(report);
+    if (what == Fate::kSilence) return;
+    if (what == Fate::kAck) {
+      response.mutable_ack()->set_node_uuid(report.node_uuid());
+      response.mutable_ack()->set_sequence(report.sequence());
+      for (const std::string& trait : unknown_traits) {
+        response.mutable_ack()->add_unknown_traits(trait);
+      }
+      for (const auto& provider : report.providers()) {
+        auto* const generation = response.mutable_ack()->add_generations();
+        generation->set_provider_uuid(provider.uuid());
+        generation->set_generation(report.sequence() * 10);
+      }
+    } else {
+      auto* const reject = response.mutable_reject();
+      reject->set_node_uuid(report.node_uuid());
+      reject->set_sequence(report.sequence());
+      const grpc::StatusCode code = what == Fate::kConflict ? grpc::StatusCode::ABORTED
+                                    : what == Fate::kLater  ? grpc::StatusCode::UNAVAILABLE
+                                    : what == Fate::kInvalid
+                                        ? grpc::StatusCode::INVALID_ARGUMENT
+                                        : grpc::StatusCode::FAILED_PRECONDITION;
+      reject->mutable_status()->set_code(code);
+      if (what == Fate::kGap) reject->mutable_status()->set_message("REPORT_GAP");
+      if (what == Fate::kConflict) conflict(&response);
+    }
+    stream->Write(response);
+  }
+
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<Request> requests_ ABSL_GUARDED_BY(mutex_);
+  grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TESTS_PROCESSES_FAKE_PLACEMENT_H_

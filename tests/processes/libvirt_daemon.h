@@ -1,0 +1,49 @@
+// A private libvirt daemon for tests: own directories, own socket, an unprivileged user, gone with the
+// test.
+#ifndef BERTH_TESTS_PROCESSES_LIBVIRT_DAEMON_H_
+#define BERTH_TESTS_PROCESSES_LIBVIRT_DAEMON_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace berth::tracker {
+
+class LibvirtDaemon {
+ public:
+  // Null, with the reason in `why`, where the daemon cannot run.
+  static std::unique_ptr<LibvirtDaemon> Start(std::string* why);
+  ~LibvirtDaemon();
+  LibvirtDaemon(const LibvirtDaemon&) = delete;
+  LibvirtDaemon& operator=(const LibvirtDaemon&) = delete;
+
+  // The daemon's QEMU session, and its shared test world.
+  std::string QemuUri() const;
+  std::string TestUri() const;
+  // A directory that the daemon's user may write.
+  const std::string& directory() const { return directory_; }
+
+  // Ends the daemon at once, as a crash would.
+  void Kill();
+  // Starts it again on the same socket; false when that fails.
+  bool Restart();
+
+ private:
+  LibvirtDaemon(std::string directory, std::string program)
+      : directory_(std::move(directory)), program_(std::move(program)) {}
+  std::string Socket() const;
+  bool Launch();
+
+  const std::string directory_;
+  const std::string program_;
+  pid_t process_ = -1;
+};
+
+// Standard output of a program; the test fails when it does.
+std::string Output(const std::vector<std::string>& arguments);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TESTS_PROCESSES_LIBVIRT_DAEMON_H_

@@ -1,0 +1,95 @@
+#include "tests/processes/private_cluster.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/ground/check.h"
+#include "placement/store/schema.h"
+
+namespace berth::placement {
+namespace {
+
+struct Program {
+  ScratchDirectory directory;
+  std::unique_ptr<Cluster> cluster;
+  int databases = 0;
+};
+
+std::unique_ptr<Program>& TheProgram() {
+  static auto& program = *new std::unique_ptr<Program>();
+  return program;
+}
+
+// Ends the cluster when the tests are through, before static objects go.
+class Ending : public testing::Environment {
+ public:
+  void TearDown() override { EndPrivateCluster(); }
+};
+[[maybe_unused]] testing::Environment* const kEnding =
+    testing::AddGlobalTestEnvironment(new Ending());
+
+}  // namespace
+
+ScratchDirectory::ScratchDirectory() {
+  char path[] = "/tmp/berth-XXXXXX";
+  BERTH_CHECK(mkdtemp(path) != nullptr);
+  path_ = path;
+  std::error_code error;
+  // The server runs as another user when the tests run as root.
+  std::filesystem::permissions(path_, std::filesystem::perms(0755), error);
+  BERTH_CHECK(!error);
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+Cluster& PrivateCluster() {
+  std::unique_ptr<Program>& program = TheProgram();
+  if (program) return *program->cluster;
+  program = std::make_unique<Program>();
+  ClusterOptions options;
+  options.directory = program->directory.path();
+  options.settings = {"max_connections=100", "log_lock_waits=on"};
+  const char* fsync = getenv("BERTH_TEST_FSYNC");
+  if (fsync == nullptr || std::string(fsync) != "on") options.settings.push_back("fsync=off");
+  auto cluster = Cluster::Start(options);
+  if (!cluster.ok()) std::fprintf(stderr, "%s\n", cluster.status().ToString().c_str());
+  BERTH_CHECK(cluster.ok());
+  program->cluster = *std::move(cluster);
+  BERTH_CHECK(program->cluster->CreateDatabase("model").ok());
+  BERTH_CHECK(BringUpToDate(*ConnectOrDie(program->cluster->Url("model"))).ok());
+  return *program->cluster;
+}
+
+void EndPrivateCluster() { TheProgram().reset(); }
+
+std::string NewDatabase() {
+  Cluster& cluster = PrivateCluster();
+  const std::string name = absl::StrCat("test_", ++TheProgram()->databases);
+  BERTH_CHECK(cluster.CreateDatabase(name, "model").ok());
+  return cluster.Url(name);
+}
+
+std::unique_ptr<Database> ConnectOrDie(const std::string& url) {
+  auto database = Database::Connect(url, "berth test");
+  if (!database.ok()) std::fprintf(stderr, "%s\n", database.status().ToString().c_str());
+  BERTH_CHECK(database.ok());
+  return *std::move(database);
+}
+
+std::string QueryOne(Database& database, const std::string& sql) {
+  QueryRows rows;
+  const absl::Status status = database.Run(sql, &rows);
+  if (!status.ok()) return std::string(status.message());
+  return rows.size() == 0 ? "no rows" : std::string(rows.Text(0, 0));
+}
+
+}  // namespace berth::placement

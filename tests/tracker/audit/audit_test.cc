@@ -1,0 +1,266 @@
+// The audit as a whole: facts and records in, a report out.
+#include "tracker/audit/audit.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tracker/node/node_fixture.h"
+#include "tracker/audit/audit_keys.h"
+#include "tracker/audit/views.h"
+
+namespace berth::tracker {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr char kNode[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+
+// Passes over one node, each remembering the one before.
+struct Node {
+  Facts facts = OrdinaryFacts();
+  Records records;
+  bool known = true;
+  NodeConfiguration configuration;
+  OrphanMemory memory;
+  FindingMemory findings;
+
+  Audit Pass(int second) { return *TryPass(second); }
+
+  absl::StatusOr<Audit> TryPass(int second) {
+    absl::StatusOr<Audit> audit = RunAudit(
+        {facts, known ? &records : nullptr, configuration, kNode, "node-1", memory, findings,
+         MonotonicTime(seconds(second)), absl::FromUnixSeconds(second), seconds(5)});
+    if (audit.ok()) {
+      memory = audit->memory;
+      findings = audit->finding_memory;
+    }
+    return audit;
+  }
+};
+
+// What placement holds once it has applied `report`.
+std::vector<KnownProvider> Applied(const Report& report, std::set<std::string> others = {}) {
+  std::vector<KnownProvider> tree;
+  for (const WantedProvider& wanted : report.providers) {
+    tree.push_back({wanted.uuid, wanted.name, wanted.parent_uuid, 1, wanted.inventories,
+                    EffectiveTraits(others, wanted.traits)});
+  }
+  return tree;
+}
+
+TEST(AuditKeys, MustAllBeThere) {  // T-68
+  const std::pair<const char*, void (*)(Facts*)> kKeys[] = {
+      {"vcpus", [](Facts* facts) { facts->vcpus.reset(); }},
+      {"memory_mb", [](Facts* facts) { facts->memory_mib.reset(); }},
+      {"local_gb", [](Facts* facts) { facts->local_disk_gib.reset(); }},
+      {"cpu_info", [](Facts* facts) { facts->cpu_info.reset(); }},
+      {"vcpus_used", [](Facts* facts) { facts->vcpus_used.reset(); }},
+      {"memory_mb_used", [](Facts* facts) { facts->memory_used_mib.reset(); }},
+      {"local_gb_used", [](Facts* facts) { facts->local_disk_used_gib.reset(); }},
+      {"numa_topology", [](Facts* facts) { facts->numa_topology.reset(); }},
+  };
+  for (const auto& [name, drop] : kKeys) {
+    Facts facts = OrdinaryFacts();
+    drop(&facts);
+    EXPECT_EQ(VerifyFacts(facts).message(), std::string("Missing keys: [") + name + "]");
+  }
+  EXPECT_EQ(VerifyFacts(Facts()).message(),
+            "Missing keys: [vcpus, memory_mb, local_gb, cpu_info, vcpus_used, memory_mb_used, "
+            "local_gb_used, numa_topology]");
+  Facts unknown = OrdinaryFacts();
+  unknown.memory_used_mib = std::optional<int64_t>();
+  EXPECT_TRUE(VerifyFacts(unknown).ok());  // presence, not the value
+}
+
+TEST(AuditKeys, MustBePlausible) {  // T-68
+  const std::pair<const char*, void (*)(Facts*)> kChanges[] = {
+      {"vcpus", [](Facts* facts) { facts->vcpus = -1; }},
+      {"memory_mb", [](Facts* facts) { facts->memory_mib = 0; }},
+      {"local_gb", [](Facts* facts) { facts->local_disk_gib = -1; }},
+      {"vcpus and pcpus", [](Facts* facts) { facts->vcpus = 0; }},
+  };
+  for (const auto& [name, change] : kChanges) {
+    Facts facts = OrdinaryFacts();
+    change(&facts);
+    EXPECT_THAT(std::string(VerifyFacts(facts).message()), HasSubstr("Implausible value"));
+    EXPECT_THAT(std::string(VerifyFacts(facts).message()), HasSubstr(name));
+  }
+  Facts dedicated = OrdinaryFacts();
+  dedicated.vcpus = 0;
+  dedicated.pcpus = 4;
+  EXPECT_TRUE(VerifyFacts(dedicated).ok());
+}
+
+TEST(AuditKeys, AreThoseOfTheTable) {  // T-67
+  std::string names;
+  const nlohmann::json keys = nlohmann::json::parse(FactsJson(OrdinaryFacts()));
+  for (const auto& item : keys.items()) names += item.key() + ' ';
+  EXPECT_EQ(names,
+            "cpu_info disk_available_least hypervisor_hostname hypervisor_type hypervisor_version "
+            "local_gb local_gb_used memory_mb memory_mb_used numa_topology "
+            "pci_passthrough_devices stats supported_instances uuid vcpus vcpus_used ");
+}
+
+TEST(Audit, FailsAndRemembersNothingOnBadFacts) {
+  Node node;
+  node.facts.memory_mib.reset();
+  EXPECT_EQ(node.TryPass(0).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Audit, WantsTheRoot) {
+  const Audit audit = Node().Pass(0);
+  ASSERT_EQ(audit.report.providers.size(), 1u);
+  const WantedProvider& root = audit.report.providers[0];
+  EXPECT_EQ(root.uuid, kNode);
+  EXPECT_EQ(root.name, "node-1");
+  EXPECT_EQ(root.inventories.size(), 3u);
+  EXPECT_TRUE(root.traits.at("COMPUTE_NODE"));
+}
+
+TEST(Audit, OfAnUnchangedWorldTellsTheSame) {  // T-393
+  Node node;
+  node.facts.guests = {RunningGuest("u1", 1, 512, 1)};
+  node.Pass(0);
+  const Audit first = node.Pass(10);
+  node.records.tree = Applied(first.report);
+  for (int pass = 2; pass < 12; ++pass) {
+    node.facts.uptime = std::to_string(pass);  // T-54, T-94, T-367
+    node.facts.memory_used_mib = 4096 + pass;
+    node.facts.local_disk_used_gib = 12 + pass;
+    const Audit again = node.Pass(pass * 10);
+    EXPECT_EQ(Digest(again.report), Digest(first.report));
+    EXPECT_FALSE(Differs(again.report.providers, node.records.tree));
+  }
+}
+
+TEST(Audit, TellsChanges) {
+  struct Case {
+    const char* what;
+    void (*change)(Node*);
+  };
+  const Case kCases[] = {
+      {"memory", [](Node* node) { node->facts.memory_mib = 1000; }},
+      {"device", [](Node* node) { node->facts.pci_devices.emplace_back(); }},
+      {"guest", [](Node* node) { node->facts.guests = {RunningGuest("u", 1, 1, 1)}; }},
+      {"allocation",
+       [](Node* node) {
+         node->records.allocations = {{kNode, "u", "", {{"VCPU", 1}}}};
+       }},
+      {"option", [](Node* node) { node->configuration.reserved_host_memory_mib = 9; }},
+      {"disabled", [](Node* node) { node->records.service_disabled = true; }},
+      {"address", [](Node* node) { node->facts.host_address = "10.0.0.1"; }},
+      {"least", [](Node* node) { node->facts.disk_available_least_gib = 1; }},
+      {"cpu", [](Node* node) { node->facts.cpu_features = {{"avx"}}; }},
+  };
+  for (const Case& test : kCases) {
+    Node node;
+    const std::string before = Digest(node.Pass(0).report);
+    test.change(&node);
+    EXPECT_NE(Digest(node.Pass(1).report), before) << test.what;
+  }
+}
+
+TEST(Audit, SeesWhatOthersChangedInPlacement) {
+  Node node;
+  const std::vector<WantedProvider> wanted = node.Pass(0).report.providers;
+  const auto applied = [&] { return Applied(node.Pass(0).report, {"CUSTOM_A"}); };
+  std::vector<KnownProvider> tree = applied();
+  EXPECT_FALSE(Differs(wanted, tree));  // T-211: an operator's trait is none of ours
+  tree[0].traits.erase("COMPUTE_NODE");
+  EXPECT_TRUE(Differs(wanted, tree));
+  tree = applied();
+  tree[0].inventories["CUSTOM_X"] = Inventory();
+  EXPECT_TRUE(Differs(wanted, tree));  // T-201
+  tree = applied();
+  tree[0].inventories["VCPU"].reserved = 1;
+  EXPECT_TRUE(Differs(wanted, tree));
+  EXPECT_TRUE(Differs(wanted, {}));
+}
+
+TEST(Audit, WithholdsAConfirmedOrphan) {
+  Node node;
+  node.facts.guests = {RunningGuest("u1", 5, 2048, 10)};
+  const Audit first = node.Pass(0);
+  EXPECT_EQ(first.report.accounting.orphans, (Amounts{5, 2048, 10240}));
+  EXPECT_EQ(first.report.providers[0].inventories.at("VCPU").reserved, 0);
+  EXPECT_EQ(first.confirm_at, MonotonicTime(seconds(5)));
+  EXPECT_EQ(first.findings.size(), 1u);
+  const Audit second = node.Pass(5);
+  EXPECT_EQ(second.report.providers[0].inventories.at("VCPU").reserved, 2);
+  EXPECT_EQ(second.report.providers[0].inventories.at("MEMORY_MB").reserved, 512 + 2048);
+  ASSERT_EQ(second.warnings.size(), 1u);
+  EXPECT_EQ(second.warnings[0],
+            "Detected running orphan instance: u1 (consuming 2048 MB memory)");  // T-138
+  node.records.allocations = {{kNode, "u1", "", {{"VCPU", 5}}}};
+  const Audit claimed = node.Pass(6);
+  EXPECT_TRUE(claimed.report.orphans.empty());
+  EXPECT_EQ(claimed.report.providers[0].inventories.at("VCPU").reserved, 0);
+}
+
+TEST(Audit, JudgesNobodyWithoutRecords) {
+  Node node;
+  node.known = false;
+  node.facts.guests = {RunningGuest("u1", 1, 512, 1)};
+  node.Pass(0);
+  const Audit away = node.Pass(60);
+  EXPECT_TRUE(away.report.orphans.empty());
+  EXPECT_EQ(away.findings[0].kind, Finding::Kind::kUnverified);
+  node.known = true;
+  node.Pass(70);
+  EXPECT_TRUE(node.Pass(80).report.orphans[0].withheld);
+  node.known = false;  // placement goes away: what was withheld stays so
+  EXPECT_TRUE(node.Pass(90).report.orphans[0].withheld);
+}
+
+TEST(Audit, FindingsKeepTheirFirstMoment) {
+  Node node;
+  node.known = false;
+  node.facts.warnings = {"domain a: vanished"};
+  const auto first_seen = [](const Audit& audit) {
+    std::map<std::string, int64_t> seen;
+    for (const Finding& one : audit.findings) {
+      seen[one.text.substr(0, 8)] = absl::ToUnixSeconds(one.first_seen_at);
+    }
+    return seen;
+  };
+  using Seen = std::map<std::string, int64_t>;
+  EXPECT_EQ(first_seen(node.Pass(10)), (Seen{{"domain a", 10}, {"placemen", 10}}));
+  node.facts.warnings.push_back("domain b: vanished");
+  EXPECT_EQ(first_seen(node.Pass(20)),
+            (Seen{{"domain a", 10}, {"domain b", 20}, {"placemen", 10}}));
+  node.known = true;
+  node.facts.warnings = {"domain b: vanished"};
+  EXPECT_EQ(first_seen(node.Pass(30)), (Seen{{"domain b", 20}}));
+  node.facts.warnings = {"domain a: vanished"};
+  EXPECT_EQ(first_seen(node.Pass(40)), (Seen{{"domain a", 40}}));  // it had gone
+  node.facts.warnings.clear();
+  node.facts.guests = {RunningGuest("u1", 1, 512, 1)};
+  node.Pass(50);
+  EXPECT_EQ(absl::ToUnixSeconds(node.Pass(60).findings[0].first_seen_at), 50);  // an orphan's
+}
+
+TEST(Views, ShowTheHypervisor) {  // T-100
+  Facts facts = OrdinaryFacts();
+  facts.vcpus_used = 6;
+  EXPECT_EQ(HypervisorView("n", facts),
+            "Hypervisor/Node resource view: name=n free_ram=388848MB free_disk=2625GB "
+            "free_vcpus=42 pci_devices=None");
+  facts.vcpus = 0;
+  EXPECT_THAT(HypervisorView("n", facts), HasSubstr("free_vcpus=unknown"));
+}
+
+TEST(Views, LeaveOutCpusWhenThereAreNone) {  // T-101
+  Facts facts = OrdinaryFacts();
+  facts.vcpus = 0;
+  Records records;
+  records.allocations = {{kNode, "u", "", {{"PCPU", 2}}}};
+  const std::vector<std::string> lines =
+      FinalView("n", Account(facts, NodeConfiguration(), &records, {}), facts);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("total_vcpus=0 used_vcpus=0"));
+}
+
+}  // namespace
+}  // namespace berth::tracker

@@ -1,0 +1,145 @@
+// One tracked hypervisor: passes, settings and records meet here.
+#include "tracker/node/node.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "tests/tracker/facts/test_data.h"
+#include "tracker/hypervisor/events.h"
+
+namespace berth::tracker {
+namespace {
+
+// A hypervisor that takes the call and never answers.
+class SilentHypervisor {
+ public:
+  explicit SilentHypervisor(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    EXPECT_EQ(bind(door_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(listen(door_, 1), 0);
+  }
+  ~SilentHypervisor() {
+    close(caller_);
+    close(door_);
+  }
+  // Waits until somebody calls.
+  void Take() { caller_ = accept(door_, nullptr, nullptr); }
+
+ private:
+  const int door_ = socket(AF_UNIX, SOCK_STREAM, 0);
+  int caller_ = -1;
+};
+
+class NodeTest : public testing::Test {
+ protected:
+  NodeTest() {
+    char path[] = "/tmp/berth-node-XXXXXX";
+    state_ = mkdtemp(path);
+    Node::Options options;
+    options.configuration.uri = "test://" + TestDataPath("three_guests.xml");
+    options.configuration.name = "n1";
+    options.surroundings.state_path = state_;
+    options.surroundings.host_address = "127.0.0.1";
+    options.host = "h";
+    options.pass_interval = std::chrono::seconds(60);
+    node_ = std::make_unique<Node>(options, &pool_, [](const HypervisorEvent&) {});
+    EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);
+    uuid_ = node_->identity()->uuid;
+  }
+  ~NodeTest() override { std::filesystem::remove_all(state_); }
+
+  PassOutcome Pass() { return node_->Pass(std::chrono::steady_clock::now()); }
+
+  HypervisorEventLoop loop_;
+  DeadlinePool pool_{DeadlinePool::Options()};
+  std::string state_;
+  std::unique_ptr<Node> node_;
+  std::string uuid_;
+};
+
+TEST_F(NodeTest, KeepsItsIdentityWhateverBecomesOfTheFile) {
+  std::ofstream(state_ + "/compute_id") << "99999999-9999-4999-8999-999999999999\n";
+  Pass();
+  EXPECT_EQ(node_->identity()->uuid, uuid_);                 // T-17, T-18
+  EXPECT_EQ(Pass().audit->report.providers[0].uuid, uuid_);  // T-25
+}
+
+TEST_F(NodeTest, NothingWaitsForAHypervisorThatHangs) {  // T-49, T-57
+  SilentHypervisor silent(state_ + "/libvirt-sock");
+  Node::Options options = node_->options();
+  options.configuration.uri = "qemu+unix:///system?socket=" + state_ + "/libvirt-sock";
+  options.surroundings.timeout = absl::Seconds(3);
+  Node hanging(options, &pool_, [](const HypervisorEvent&) {});
+  std::atomic<bool> over = false;
+  PassOutcome outcome;
+  std::thread pass([&] {
+    outcome = hanging.Pass(std::chrono::steady_clock::now());
+    over = true;
+  });
+  silent.Take();
+  EXPECT_EQ(hanging.view().audit, nullptr);
+  hanging.ChangeRecords([](Records* records) { records->service_disabled = true; },
+                        std::chrono::steady_clock::now());
+  EXPECT_TRUE(hanging.view().records.has_value());
+  EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);  // T-60, T-359: another node
+  EXPECT_FALSE(over);
+  pass.join();
+  EXPECT_EQ(outcome.result, PassOutcome::Result::kNotReady);  // T-70
+}
+
+TEST_F(NodeTest, APassThatFailsChangesNothing) {
+  NodeConfiguration bad = node_->options().configuration;
+  bad.cpu_shared_set = CpuSet::Range(0, 2000);
+  bad.reserved_host_memory_mib = 1024;
+  const auto before = node_->view().audit;
+  node_->Configure(bad);
+  EXPECT_EQ(Pass().error.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(node_->view().audit, before);  // T-37, T-68
+  // Records that come meanwhile are judged by what the last good pass went by.
+  node_->ChangeRecords([](Records* records) { records->service_disabled = true; },
+                       std::chrono::steady_clock::now());
+  EXPECT_EQ(node_->view().audit->report.accounting.reserve.memory_mib, 512);
+  bad.cpu_shared_set.reset();
+  node_->Configure(bad);
+  EXPECT_EQ(Pass().audit->report.accounting.reserve.memory_mib, 1024);  // T-63
+}
+
+TEST_F(NodeTest, SaysWhenItsLastGoodPassIsThreeIntervalsAgo) {
+  const MonotonicTime start = std::chrono::steady_clock::now();
+  const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };
+  NodeConfiguration bad = node_->options().configuration;
+  bad.cpu_shared_set = CpuSet::Range(0, 2000);
+  EXPECT_TRUE(node_->Pass(at(0)).error.ok());
+  node_->Configure(bad);
+  for (const int tick : {60, 120, 180}) EXPECT_FALSE(node_->Pass(at(tick)).error.ok());
+  EXPECT_FALSE(node_->AuditOverdue(at(180)));  // T-293
+  EXPECT_TRUE(node_->AuditOverdue(at(181)));   // T-293
+  bad.cpu_shared_set.reset();
+  node_->Configure(bad);
+  EXPECT_TRUE(node_->Pass(at(240)).error.ok());
+  EXPECT_FALSE(node_->AuditOverdue(at(420)));  // T-293
+
+  // One that has never had a good pass is counted from its first; without periodic passes none is due.
+  Node::Options options = node_->options();
+  options.configuration.cpu_shared_set = CpuSet::Range(0, 2000);
+  Node never(options, &pool_, [](const HypervisorEvent&) {});
+  EXPECT_FALSE(never.AuditOverdue(at(1000)));
+  EXPECT_FALSE(never.Pass(at(0)).error.ok());
+  EXPECT_TRUE(never.AuditOverdue(at(181)));
+  options.pass_interval.reset();
+  Node unscheduled(options, &pool_, [](const HypervisorEvent&) {});
+  EXPECT_FALSE(unscheduled.Pass(at(0)).error.ok());
+  EXPECT_FALSE(unscheduled.AuditOverdue(at(100'000)));
+}
+
+}  // namespace
+}  // namespace berth::tracker

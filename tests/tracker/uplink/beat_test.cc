@@ -1,0 +1,50 @@
+// What a tracker's beats say of its nodes.
+#include "gtest/gtest.h"
+#include "tests/tracker/uplink/fixture.h"
+#include "tracker/uplink/uplink.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+using Requests = std::vector<FakePlacement::Request>;
+
+// The beat that came last, or an empty one.
+v1::Heartbeat LastBeat(const Requests& all) {
+  return all.empty() ? v1::Heartbeat() : all.back().heartbeat();
+}
+
+TEST_F(UplinkTest, SaysThatAnAuditIsOverdue) {
+  FakePlacement placement;
+  Pass(-std::chrono::seconds(181));
+  const auto uplink = Connect(placement);
+  EXPECT_TRUE(placement.Wait([this](const Requests& all) {
+    const v1::Heartbeat beat = LastBeat(all);
+    return beat.nodes_size() == 1 && beat.nodes(0).node_uuid() == uuid_ &&
+           beat.nodes(0).audit_overdue();  // T-293
+  }));
+  Pass();
+  EXPECT_TRUE(placement.Wait([](const Requests& all) {
+    const v1::Heartbeat beat = LastBeat(all);
+    return beat.nodes_size() == 1 && !beat.nodes(0).audit_overdue();  // T-293
+  }));
+}
+
+// One that no pass has found out anything about is the one to look after.
+TEST_F(UplinkTest, SaysThatTheFirstAuditIsOverdue) {
+  Node::Options options = node_->options();
+  options.configuration.name.clear();
+  options.configuration.uri = "test:///nowhere.xml";
+  Node nowhere(options, &pool_, [](const HypervisorEvent&) {});
+  nowhere.Pass(std::chrono::steady_clock::now() - std::chrono::seconds(181));
+  FakePlacement placement;
+  const auto uplink = Connect(placement, &nowhere);
+  EXPECT_TRUE(placement.Wait([](const Requests& all) {
+    const v1::Heartbeat beat = LastBeat(all);
+    return beat.nodes_size() == 2 && !beat.nodes(0).audit_overdue() &&
+           beat.nodes(1).node_uuid().empty() && beat.nodes(1).audit_overdue();  // T-293, T-383
+  }));
+}
+
+}  // namespace
+}  // namespace berth::tracker

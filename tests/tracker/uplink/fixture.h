@@ -1,0 +1,131 @@
+// A node over libvirt's test driver and a stream from it to a placement that does as a test wishes.
+#ifndef BERTH_TESTS_TRACKER_UPLINK_FIXTURE_H_
+#define BERTH_TESTS_TRACKER_UPLINK_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "tests/processes/fake_placement.h"
+#include "tests/tracker/facts/test_data.h"
+#include "tracker/ground/uuid.h"
+#include "tracker/hypervisor/events.h"
+#include "tracker/uplink/uplink.h"
+
+namespace berth::tracker {
+
+class UplinkTest : public testing::Test {
+ protected:
+  UplinkTest() {
+    char path[] = "/tmp/berth-uplink-XXXXXX";
+    state_ = mkdtemp(path);
+    Node::Options options;
+    options.configuration.uri = "test://" + TestDataPath("three_guests.xml");
+    options.configuration.name = "n1";
+    options.surroundings.state_path = state_;
+    options.surroundings.host_address = "127.0.0.1";
+    options.host = "h";
+    options.pass_interval = std::chrono::seconds(60);
+    node_ = std::make_unique<Node>(options, &pool_, [](const HypervisorEvent&) {});
+    EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);
+    uuid_ = node_->identity()->uuid;
+  }
+  ~UplinkTest() override { std::filesystem::remove_all(state_); }
+
+  PassOutcome Pass(std::chrono::milliseconds later = std::chrono::milliseconds(0)) {
+    return node_->Pass(std::chrono::steady_clock::now() + later);
+  }
+
+  // Of node_, and of `second` where there is one.
+  std::unique_ptr<Uplink> Connect(const FakePlacement& placement, Node* second = nullptr) {
+    UplinkOptions options;
+    options.target = placement.target();
+    options.host = "h";
+    options.incarnation = RandomUuid();
+    options.machine_id = "m";
+    options.version = "1";
+    options.started_at = absl::Now();
+    options.backoff.base = std::chrono::milliseconds(1);
+    options.backoff.cap = std::chrono::milliseconds(50);
+    UplinkCallbacks callbacks;
+    callbacks.log = [](const absl::Status&, absl::string_view) {};
+    callbacks.refused = [this](const std::string&, const absl::Status& status, bool first) {
+      MutexLock lock(&mutex_);
+      refusal_ = std::string(status.message()) + (first ? " first" : "");
+      changed_.NotifyAll();
+    };
+    callbacks.records_changed = [] {};
+    callbacks.audit_ordered = [this](const std::string& order, const std::string&) {
+      MutexLock lock(&mutex_);
+      order_ = order;
+      changed_.NotifyAll();
+    };
+    std::vector<Node*> nodes = {node_.get()};
+    if (second != nullptr) nodes.push_back(second);
+    return std::make_unique<Uplink>(options, std::move(nodes), callbacks);
+  }
+
+  // Waits until `holds`; looked at again whenever something was heard, or a little later.
+  bool Eventually(const std::function<bool()>& holds) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    MutexLock lock(&mutex_);
+    while (std::chrono::steady_clock::now() < deadline) {
+      mutex_.Unlock();
+      const bool good = holds();
+      mutex_.Lock();
+      if (good) return true;
+      changed_.WaitUntil(&mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+  std::string refusal() {
+    MutexLock lock(&mutex_);
+    return refusal_;
+  }
+  std::string last_order() {
+    MutexLock lock(&mutex_);
+    return order_;
+  }
+  bool Settles() {
+    return Eventually([this] { return node_->view().settled; });
+  }
+
+  FakePlacement::Response PushWithProvider(const KnownProvider& known) {
+    FakePlacement::Response response;
+    placement::v1::Push* const push = response.mutable_push();
+    push->set_node_uuid(uuid_);
+    push->set_complete(true);
+    placement::v1::Provider* const provider = push->add_providers();
+    provider->set_uuid(known.uuid);
+    provider->set_name(known.name);
+    provider->set_generation(known.generation);
+    for (const auto& [name, inventory] : known.inventories) {
+      placement::v1::Inventory& item = (*provider->mutable_inventories())[name];
+      item.set_total(inventory.total);
+      item.set_reserved(inventory.reserved);
+      item.set_max_unit(inventory.max_unit);
+      item.set_allocation_ratio(inventory.allocation_ratio);
+    }
+    for (const std::string& trait : known.traits) provider->add_traits(trait);
+    return response;
+  }
+
+  HypervisorEventLoop loop_;
+  DeadlinePool pool_{DeadlinePool::Options()};
+  std::string state_;
+  std::unique_ptr<Node> node_;
+  std::string uuid_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::string refusal_;
+  std::string order_;
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TESTS_TRACKER_UPLINK_FIXTURE_H_

@@ -1,0 +1,399 @@
+#!/usr/bin/python3
+"""The house rules that a machine can enforce. Each check is tried on a small tree that breaks it before it is believed.
+
+usage: tidy_test.py ROOT
+"""
+
+import fnmatch
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 70
+
+# Exceptions, with the size they have. They may shrink, never grow; a file that shrank must be lowered here too.
+FILE_RATCHET = {}
+FUNCTION_RATCHET = {}
+
+PRODUCT = ("placement/*", "tracker/*", "services/*")
+GRPC = r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$"
+
+# Each room of the house, and the rooms that its files may include besides their own. A room comes after those that it
+# includes, so there is no circle. ARCHITECTURE.md says what each is; tests may include everything.
+VALUES = ["placement/ground", "placement/values"]
+STATE = VALUES + ["placement/state"]
+CLI = ["services/process", "placement/ground"]
+ROOMS = {
+    "placement/ground": [],
+    "placement/values": ["placement/ground"],
+    "placement/state": VALUES,
+    "placement/search": STATE,
+    "placement/explain": STATE + ["placement/search"],
+    "placement/reads": STATE,
+    "placement/commands": STATE,
+    "placement/claims": STATE + ["placement/commands", "placement/search"],
+    "placement/rules": STATE + ["placement/commands", "placement/claims"],
+    "placement/store": STATE,
+    "placement/log": STATE + ["placement/commands", "placement/store"],
+    "placement/ledger": STATE + ["placement/commands", "placement/rules", "placement/store", "placement/log"],
+    "tracker/ground": [],
+    "tracker/settings": ["tracker/ground"],
+    "tracker/facts": ["tracker/ground", "tracker/settings"],
+    "tracker/hypervisor": ["tracker/ground", "tracker/settings", "tracker/facts"],
+    "tracker/audit": ["tracker/ground", "tracker/settings", "tracker/facts"],
+    "tracker/node": ["tracker/ground", "tracker/settings", "tracker/hypervisor", "tracker/audit"],
+    "tracker/uplink": ["tracker/ground", "tracker/audit", "tracker/node"],
+    "services/process": VALUES,
+    "services/wire": STATE + ["placement/search", "placement/explain", "placement/reads", "placement/commands",
+                              "placement/rules"],
+    "services/report": STATE + ["placement/commands", "placement/store", "placement/log", "placement/ledger",
+                                "services/process", "services/wire"],
+    "services/watch": STATE + ["placement/commands", "placement/log", "placement/ledger", "services/process",
+                               "services/wire"],
+    "services/api": STATE + ["placement/search", "placement/explain", "placement/reads", "placement/commands",
+                             "placement/claims", "placement/ledger", "services/process", "services/wire",
+                             "services/report", "services/watch"],
+    "services/placement": VALUES + ["placement/store", "placement/ledger", "services/process", "services/wire",
+                                    "services/report", "services/watch", "services/api"],
+    "services/tracker": ["tracker/ground", "tracker/settings", "tracker/facts", "tracker/hypervisor", "tracker/node",
+                         "tracker/uplink", "services/process"],
+    "services/cli/text": [],
+    "services/cli/session": CLI + ["services/cli/text"],
+    "services/cli/commands": ["services/cli/text", "services/cli/session"],
+    "services/cli": CLI + ["services/cli/session", "services/cli/commands"],
+}
+FOLDER_SOURCES_MAX = 40
+
+# (files, what they may not include, files that may after all, why)
+ARROWS = [
+    (PRODUCT, r"pqxx", ("placement/store/database.*",), "libpqxx ends in placement/store/database.*"),
+    (PRODUCT, r"libvirt/", ("tracker/hypervisor/*",), "libvirt ends in tracker/hypervisor/"),
+    (("placement/*",), GRPC + r"|berth/", (), "placement/ knows no gRPC and no wire messages"),
+    (("services/wire/*",), GRPC, (), "services/wire/ knows no gRPC"),
+    (("tracker/*",), GRPC + r"|berth/|google/protobuf/", ("tracker/uplink/*",), "the wire ends in tracker/uplink/"),
+    (("tests/e2e/*", "tests/fault/*", "tests/history/*", "tests/fuzz/*", "tests/oracle/*", "tests/bench/*"),
+     r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|worlds/|processes/)", (),
+     "whole-program tests share worlds/ and processes/ alone"),
+]
+
+# Words that name no noun: such a file becomes a bucket.
+BANNED_NAMES = {"util", "utils", "common", "shared", "helper", "helpers", "base", "manager"}
+
+# (files, pattern, what is wrong)
+MACHINE_PATH = r"(^|[^\w./-])/(" + "wo" + r"rk|fa" + r"rm|tmp/b)/"
+BANNED_TEXT = [
+    (("*",), MACHINE_PATH, "a path of one machine"),
+    (("*.h", "*.cc", "*.sql", "*.proto", "*.py", "*.cmake"), r"\bTODO(?!\(#\d+\))", "TODO without a number: TODO(#12)"),
+    (("*.h", "*.cc", "*.sql"), r"(?i)\bselect\s+\*", "SELECT * breaks when a column is added"),
+    (("placement/*.cc", "placement/*.h", "tracker/*.cc", "tracker/*.h", "services/*.cc", "services/*.h"),
+     r"(?<![\w_])assert\(", "assert is silent in a release: BERTH_CHECK"),
+    (("*.h", "*.cc"), r"^(?!\s*//).*\babsl::(Mutex|MutexLock|CondVar)\b", "our Mutex, which the thread sanitizer understands"),
+]
+
+SOURCE = (".h", ".cc", ".proto", ".sql", ".py", ".sh", ".cmake")
+NOT_OURS = {".git", "build", "node_modules", "__pycache__", ".cache"}
+
+
+def matches(name, patterns):
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+
+
+def files(root):
+    """Relative names of every file of the tree."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in NOT_OURS)
+        found += [os.path.relpath(os.path.join(folder, n), root) for n in names if n != ".git"]
+    return sorted(found)
+
+
+def text(root, name):
+    try:
+        return (pathlib.Path(root) / name).read_text(encoding="utf-8")
+    except (UnicodeDecodeError, FileNotFoundError):
+        return ""
+
+
+def includes(content):
+    for number, line in enumerate(content.splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s*[<"]([^>"]+)[>"]', line)
+        if found:
+            yield number, found.group(1)
+
+
+def check_include_arrows(root):
+    for name in files(root):
+        if not name.endswith((".h", ".cc")):
+            continue
+        for number, included in includes(text(root, name)):
+            for where, forbidden, allowed, why in ARROWS:
+                if matches(name, where) and not matches(name, allowed) and re.match(forbidden, included):
+                    yield f"{name}:{number}: includes {included}: {why}"
+
+
+def ours(root):
+    """(file, line, included header, room of the file) of every include of a header of ours in the product."""
+    for name in files(root):
+        if matches(name, PRODUCT) and name.endswith((".h", ".cc")):
+            for number, included in includes(text(root, name)):
+                if matches(included, PRODUCT):
+                    yield name, number, included, os.path.dirname(name)
+
+
+def check_rooms(root):
+    for name in files(root):
+        if matches(name, PRODUCT) and name.endswith((".h", ".cc")) and os.path.dirname(name) not in ROOMS:
+            yield f"{name}: {os.path.dirname(name)}/ is no room: add it to ROOMS, or move the file"
+    for name, number, included, room in ours(root):
+        target = os.path.dirname(included)
+        if room in ROOMS and target != room and target not in ROOMS[room]:
+            yield f"{name}:{number}: includes {included}: {room}/ may not include {target or included}/"
+    seen = set()
+    for room, allowed in ROOMS.items():
+        for target in allowed:
+            if target not in seen:
+                yield f"ROOMS: {room} includes {target}, which does not come before it: a circle"
+        seen.add(room)
+
+
+def check_room_circles(root):
+    edges = {}
+    for name, _, included, room in ours(root):
+        edges.setdefault(room, set()).update({os.path.dirname(included)} - {room})
+    yield from circles(edges, "a circle of folders")
+
+
+def check_folder_sizes(root):
+    counts = {}
+    for name in files(root):
+        if name.endswith((".h", ".cc")):
+            counts[os.path.dirname(name)] = counts.get(os.path.dirname(name), 0) + 1
+    for folder, count in sorted(counts.items()):
+        if count > FOLDER_SOURCES_MAX:
+            yield f"{folder}/: {count} sources, {FOLDER_SOURCES_MAX} at most: a second room is hiding in it"
+
+
+def check_include_cycles(root):
+    """A component is a header with its source; components of a folder include each other in one direction."""
+    edges = {}
+    for name in files(root):
+        if matches(name, PRODUCT) and name.endswith((".h", ".cc")):
+            component = os.path.splitext(name)[0]
+            targets = {os.path.splitext(i)[0] for _, i in includes(text(root, name)) if i.endswith(".h")}
+            edges.setdefault(component, set()).update(targets - {component})
+    yield from circles(edges, "an include cycle")
+
+
+def circles(edges, what):
+    """One problem for each circle found on the way through `edges`: from -> set of to."""
+    done = set()
+
+    def walk(node, path):
+        if node in path:
+            yield f"{node}: {what}: {' -> '.join(path[path.index(node):] + [node])}"
+        elif node not in done:
+            for target in sorted(edges.get(node, ())):
+                yield from walk(target, path + [node])
+            done.add(node)
+
+    for node in sorted(edges):
+        yield from walk(node, [])
+
+
+def over(name, lines, limit, ratchet, what):
+    allowed = ratchet.get(name, limit)
+    if lines > allowed:
+        yield f"{name}: {what} has {lines} lines, {allowed} at most: a second noun is hiding in it"
+    elif name in ratchet and lines < allowed:
+        yield f"{name}: {what} shrank to {lines} lines: lower or drop its entry in {os.path.basename(__file__)}"
+
+
+def check_file_lines(root):
+    for name in files(root):
+        if name.endswith(SOURCE):
+            yield from over(name, len(text(root, name).splitlines()), FILE_LINES_MAX, FILE_RATCHET, "the file")
+    for name in FILE_RATCHET:
+        if not (pathlib.Path(root) / name).exists():
+            yield f"{name}: is gone: drop its entry in {os.path.basename(__file__)}"
+
+
+LITERALS = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|(?<![\w])\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def without_literals(content):
+    """The same lines without comments, strings and preprocessor lines, so that braces can be counted."""
+    content = LITERALS.sub(lambda m: "\n" * m.group(0).count("\n") or " ", content)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m.group(0).count("\n"), content, flags=re.M)
+
+
+def functions(content):
+    """(name, first line, lines) of every function defined at namespace or class level."""
+    content = without_literals(content)
+    scopes, start, parentheses = [], 0, 0  # scope: kind, first line, name, and what to go on with after an inner one
+    for at, c in enumerate(content):
+        if c in "()":
+            parentheses += 1 if c == "(" else -1
+        elif c == "{":
+            statement = content[start:at]
+            kind, first, name = scope_of(statement, parentheses, scopes)
+            first += content.count("\n", 0, start) + 1
+            scopes.append((kind, first, name, start, parentheses))
+            start, parentheses = at + 1, 0
+        elif c == "}" and scopes:
+            kind, first, name, before, parentheses = scopes.pop()
+            if kind == "function":
+                yield name, first, content.count("\n", 0, at) + 2 - first
+            start = before if kind == "inner" else at + 1
+        elif c == ";" or (c == ":" and re.search(r"(public|private|protected)\s*$", content[start:at])):
+            start = at + 1 if not parentheses else start
+
+
+def scope_of(statement, parentheses, scopes):
+    """What a brace after `statement` opens: (kind, lines before it begins, name)."""
+    blank = statement[:len(statement) - len(statement.lstrip())].count("\n")
+    statement = statement.strip()
+    if parentheses or any(kind == "function" for kind, *_ in scopes):
+        return "inner", blank, ""
+    if re.search(r"\b(namespace|extern)\b[^()]*$", statement) or not statement:
+        return "open", blank, ""
+    if re.match(r"(template\s*<.*>\s*)?(class|struct|union|enum)\b(?!.*\)\s*(const\s*)?$)", statement, re.S):
+        return "open", blank, ""
+    if "(" in statement and re.search(r"(\)|\}|const|noexcept|override|final|[A-Z_]{4,}|->\s*[\w:<>,\s*&]+)$", statement):
+        name = re.search(r"([\w:~]+)\s*\(", statement)
+        return "function", blank, name.group(1) if name else "?"
+    return "inner", blank, ""
+
+
+def check_function_lines(root):
+    for name in files(root):
+        if name.endswith((".h", ".cc")):
+            for function, first, lines in functions(text(root, name)):
+                key = f"{name}:{function}"
+                yield from over(key, lines, FUNCTION_LINES_MAX, FUNCTION_RATCHET, f"(line {first}) the function")
+
+
+def check_names(root):
+    for name in files(root):
+        words = set(re.split(r"[^a-z0-9]+", name.lower()))
+        for word in sorted(words & BANNED_NAMES):
+            yield f"{name}: '{word}' names no noun: put it where it is used"
+
+
+def check_header_purpose(root):
+    for name in files(root):
+        if name.endswith(".h"):
+            first = (text(root, name).splitlines() or [""])[0]
+            if not re.match(r"// \S.{14,}", first) or "Copyright" in first:
+                yield f"{name}:1: a header opens with a comment: what the thing is, what it owns, thread safety"
+
+
+PROTO_ELEMENT = re.compile(
+    r"(service|rpc|message|enum|oneof)\s+\w+|((repeated|optional)\s+)?(map<[^>]+>|[\w.]+)\s+\w+\s*=\s*\d+|[A-Z]\w*\s*=\s*-?\d+")
+
+
+def check_proto_comments(root):
+    for name in files(root):
+        if not matches(name, ("proto/*.proto", "placement/*.proto")):
+            continue
+        previous = ""
+        for number, line in enumerate(text(root, name).splitlines(), 1):
+            stripped = line.strip()
+            if PROTO_ELEMENT.match(stripped) and not previous.startswith("//"):
+                yield f"{name}:{number}: no comment above: {stripped}"
+            if stripped:
+                previous = stripped
+
+
+def check_text(root):
+    for name in files(root):
+        if name == "tests/tree/tidy_test.py":
+            continue
+        content = text(root, name)
+        for where, pattern, why in BANNED_TEXT:
+            if matches(name, where):
+                for number, line in enumerate(content.splitlines(), 1):
+                    if re.search(pattern, line):
+                        yield f"{name}:{number}: {why}"
+
+
+# Each check with trees that it must refuse, and one that it must let pass.
+LONG = "void F() {\n" + "  G();\n" * FUNCTION_LINES_MAX + "}\n"
+TRIALS = [
+    (check_include_arrows, [
+        {"placement/ledger/a.cc": "#include <pqxx/pqxx>"}, {"placement/store/rows.cc": "#include <pqxx/pqxx>"},
+        {"tracker/audit/a.cc": "#include <libvirt/libvirt.h>"}, {"placement/search/a.cc": "#include <grpcpp/grpcpp.h>"},
+        {"services/wire/a.cc": "#include <grpcpp/grpcpp.h>"}, {"tests/e2e/a.cc": '#include "tests/placement/ledger/race.h"'},
+        {"tracker/audit/a.cc": '#include "berth/tracker/v1/tracker.pb.h"'},
+    ], {"placement/store/database.cc": "#include <pqxx/pqxx>", "tracker/uplink/a.cc": "#include <grpcpp/grpcpp.h>",
+        "tests/e2e/a.cc": '#include "tests/processes/a.h"', "tracker/hypervisor/a.cc": "#include <libvirt/libvirt.h>"}),
+    (check_rooms, [
+        {"placement/ledger/a.h": '#include "services/wire/a.h"'}, {"placement/state/a.cc": '#include "tracker/facts/a.h"'},
+        {"tracker/audit/a.cc": '#include "placement/ground/uuid.h"'}, {"placement/a.cc": ""},
+        {"placement/search/a.cc": '#include "placement/ledger/a.h"'}, {"placement/state/a.h": '#include "placement/rules/a.h"'},
+        {"services/wire/a.cc": '#include "placement/ledger/a.h"'}, {"placement/util/a.h": ""},
+        {"services/cli/text/a.cc": '#include "services/cli/session/a.h"'}, {"placement/state/a.h": '#include "placement/a.h"'},
+    ], {"placement/ledger/a.cc": '#include "placement/rules/a.h"', "services/api/a.cc": '#include "placement/ledger/a.h"',
+        "placement/rules/a.h": "", "tests/a.cc": '#include "services/wire/a.h"'}),
+    (check_room_circles, [
+        {"placement/values/a.h": '#include "placement/state/a.h"', "placement/state/b.cc": '#include "placement/values/b.h"'},
+        {"services/a/a.h": '#include "services/b/a.h"', "services/b/a.h": '#include "services/c/a.h"',
+         "services/c/a.h": '#include "services/a/b.h"'},
+    ], {"placement/state/a.h": '#include "placement/values/a.h"', "placement/search/a.h": '#include "placement/values/a.h"'}),
+    (check_folder_sizes, [{f"placement/state/a{i}.h": "" for i in range(FOLDER_SOURCES_MAX + 1)},
+                          {f"tests/e2e/a{i}.cc": "" for i in range(FOLDER_SOURCES_MAX + 1)}],
+     {f"placement/state/a{i}.h": "" for i in range(FOLDER_SOURCES_MAX)}),
+    (check_include_cycles, [{"placement/a.h": '#include "placement/b.h"', "placement/b.cc": '#include "placement/a.h"'}],
+     {"placement/a.h": '#include "placement/b.h"', "placement/a.cc": '#include "placement/a.h"', "placement/b.h": ""}),
+    (check_file_lines, [{"placement/a.cc": "\n" * (FILE_LINES_MAX + 1)}], {"placement/a.cc": "\n" * FILE_LINES_MAX}),
+    (check_function_lines, [
+        {"a.cc": LONG}, {"a.cc": "namespace x {\nclass A {\n public:\n  A() : b_{1}, c_{2} {\n" + "    ;\n" * 80 + "  }\n};\n}"},
+        {"a.cc": "TEST(A, B) {\n  F([] {\n" + "    G();\n" * 80 + "  });\n}"},
+        {"a.cc": "auto F(int a = int{}) -> std::vector<int> {\n" + "  if (a) { b(); }\n" * 80 + "}"},
+    ], {"a.cc": "int a[] = {\n" + "  1,\n" * 100 + "};\nclass B {\n" + "  void C() { d(); }\n" * 80 + "};\n// {\n" + LONG.replace("  G();\n", "", 3)}),
+    (check_names, [{"placement/string_util.h": ""}, {"common/a.h": ""}, {"tracker/node-manager.cc": ""}],
+     {"placement/store/database.h": "", "placement/baseline.cc": ""}),
+    (check_header_purpose, [{"placement/a.h": "#ifndef A_H_"}, {"placement/a.h": "// Copyright the authors of Berth"}],
+     {"placement/a.h": "// Keeps the account of what a node has promised.\n"}),
+    (check_proto_comments, [
+        {"proto/a.proto": "service A {"}, {"proto/a.proto": "// A.\nmessage A {\n  string b = 1;"},
+        {"proto/a.proto": "// A.\nenum A {\n  // Nothing.\n  A_UNSPECIFIED = 0;\n  A_ONE = 1;"},
+        {"proto/a.proto": "// A.\nservice A {\n  rpc B(C) returns (D);"},
+    ], {"proto/a.proto": 'syntax = "proto3";\n// A.\nmessage A {\n  // B.\n  map<string, int64> b = 1;\n}\n'}),
+    (check_text, [
+        {"a.md": "see " + "/wo" + "rk/x"}, {"placement/a.cc": "// TODO: later"}, {"placement/a.cc": '"SELECT  * FROM log"'},
+        {"placement/a.cc": "  assert(x);"}, {"tracker/a.h": "absl::Mutex mutex_;"},
+    ], {"placement/a.cc": 'static_assert(x); // TODO(#12): "SELECT count(*)"', "a.md": "home/wo" + "rk/x"}),
+]
+
+
+def tried():
+    """Problems with the checks themselves."""
+    for check, broken, sound in TRIALS:
+        for number, tree in enumerate(broken + [sound]):
+            with tempfile.TemporaryDirectory() as root:
+                for name, content in tree.items():
+                    path = pathlib.Path(root) / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(content)
+                problems = list(check(root))
+            if tree is sound and problems:
+                yield f"{check.__name__}: refuses a sound tree: {problems}"
+            elif tree is not sound and not problems:
+                yield f"{check.__name__}: does not notice its case {number}"
+
+
+def main():
+    root = sys.argv[1]
+    problems = list(tried())
+    for check, *_ in TRIALS:
+        problems += [f"{check.__name__}: {problem}" for problem in check(root)]
+    print("\n".join(problems) or f"tidy: {len(TRIALS)} checks over {len(files(root))} files: clean")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,23 @@
+// Seed: where a random test begins, so that a failure can be repeated.
+#ifndef BERTH_TESTS_WORLDS_SEED_H_
+#define BERTH_TESTS_WORLDS_SEED_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+namespace berth::placement {
+
+// From the environment variable BERTH_SEED, else a fresh one; prints it.
+inline uint64_t Seed() {
+  const char* given = std::getenv("BERTH_SEED");
+  const uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+}  // namespace berth::placement
+
+#endif  // BERTH_TESTS_WORLDS_SEED_H_
