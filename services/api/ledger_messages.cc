@@ -22,7 +22,7 @@ using placement::State;
 
 // A page of large entities ends here, far below what one message may be.
 constexpr size_t kPageBytesMax = 1 << 20;
-constexpr char kKeySeparator = ':';
+constexpr char kKindSeparator = ':';
 
 pb::LedgerState StateOf(const LedgerHealth& health) {
   if (health.recovery_required) return pb::LEDGER_STATE_RECOVERY_REQUIRED;
@@ -115,11 +115,11 @@ bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
 
 // A difference as a key of pages, and back.
 std::string PageKey(const EntityKey& key) {
-  return absl::StrCat(static_cast<int>(key.kind), std::string(1, kKeySeparator), key.key);
+  return absl::StrCat(static_cast<int>(key.kind), std::string(1, kKindSeparator), key.key);
 }
 
 EntityKey OfPageKey(const std::string& text) {
-  const size_t cut = std::min(text.find(kKeySeparator), text.size());
+  const size_t cut = std::min(text.find(kKindSeparator), text.size());
   int kind = 0;
   if (!absl::SimpleAtoi(text.substr(0, cut), &kind)) return {};
   return {static_cast<EntityKind>(kind), text.substr(std::min(cut + 1, text.size()))};

@@ -29,8 +29,6 @@ constexpr int kBeatsInDownTime = 6;
 constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
 // A call to the database for heartbeats that lasts longer is made to fail.
 constexpr absl::Duration kHeartbeatCallMax = absl::Seconds(5);
-// A call to the database for heartbeats that lasts longer is made to fail.
-constexpr absl::Duration kHeartbeatCallMax = absl::Seconds(5);
 
 absl::Status ComeBack() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
