@@ -74,7 +74,7 @@ std::vector<const MethodDescriptor*> AllMethods() {
   return methods;
 }
 
-TEST_F(CallsTest, EveryRpcIsAnsweredAndEveryErrorSaysWhy) {  // E-2, P-235
+TEST_F(CallsTest, EveryRpcIsAnsweredAndEveryErrorSaysWhy) {  // P-235
   auto& prototypes = *google::protobuf::MessageFactory::generated_factory();
   size_t unimplemented = 0;
   for (const MethodDescriptor* method : AllMethods()) {
@@ -98,7 +98,7 @@ TEST_F(CallsTest, EveryRpcIsAnsweredAndEveryErrorSaysWhy) {  // E-2, P-235
   EXPECT_EQ(unimplemented, kUnimplemented.size());
 }
 
-TEST_F(CallsTest, EveryServiceCanBeDescribed) {  // E-1, health too
+TEST_F(CallsTest, EveryServiceCanBeDescribed) {  // health too
   cli::Session session(&std::cout, &std::cerr);
   session.settings.endpoint = server_->address();
   cli::Reflection reflection(session);

@@ -148,7 +148,7 @@ class WatchTest : public ::testing::Test {
 };
 
 // One goes on all the time; another is killed and resumes, again and again.
-TEST_F(WatchTest, AWatcherThatIsKilledAndResumesSeesEveryChangeOnce) {
+TEST_F(WatchTest, AWatcherThatIsKilledAndResumesSeesEveryChangeOnce) {  // R-12, D-28
   std::mt19937_64 random(placement::Seed());
   const std::vector<std::string> hosts = {NewHost(), NewHost(), NewHost()};
   Watch steady(channel_, FromSnapshot());

@@ -195,7 +195,8 @@ TEST(RulesAllocation, UnchangedAmountsMayBeExempt) {
             absl::StatusCode::kFailedPrecondition);  // P-134: one row exempts one
   EXPECT_EQ(exempt({world.Claim("m2", "cn1{VCPU:12}")}).code(),
             absl::StatusCode::kFailedPrecondition);  // P-134: of the same request only
-  EXPECT_TRUE(exempt({release, world.Claim("m1", "cn1{VCPU:12, DISK_GB:12}")}).ok());  // P-134
+  EXPECT_TRUE(
+      exempt({release, world.Claim("m1", "cn1{VCPU:12, DISK_GB:12}")}).ok());  // P-134, D-20
 }
 
 TEST(RulesAllocation, Capacity) {

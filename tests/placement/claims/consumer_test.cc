@@ -27,7 +27,7 @@ TEST(RulesConsumer, AdjustLadder) {
     adjust c1@ cn1{VCPU:-1, DISK_GB:7}                 UNIT_CONSTRAINT_VIOLATED
     adjust c1@ cn1{DISK_GB:2147483647}                 UNIT_CONSTRAINT_VIOLATED
     adjust c1@ cn1{VCPU:3}                             CAPACITY_EXCEEDED
-    adjust c1@ cn1{VCPU:2}                             OK
+    adjust c1@ cn1{VCPU:2}                             OK                       # D-19
     adjust c1 cn1{VCPU:-4, DISK_GB:-4}                 OK                       # P-125
     adjust c1 cn1{VCPU:2}                              CONSUMER_NOT_FOUND       # P-125
   )");

@@ -80,7 +80,7 @@ TEST(RulesLease, WhatIsDueIsReleased) {
   RunScript(world, "expire now   OK");
   EXPECT_EQ(world.used("cn1", "VCPU"), 2);
   EXPECT_EQ(world.allocation_generation("cn1"), rows.Next());
-  EXPECT_FALSE(world.consumer_generation("c1").has_value());  // P-125
+  EXPECT_FALSE(world.consumer_generation("c1").has_value());  // P-125, D-29
   RunScript(world, R"(
     lease c2 60   OK
     expire now    OK

@@ -65,7 +65,7 @@ Lines RelaxationsOf(const Explanation& said) {
   return lines;
 }
 
-TEST(Explain, FlatHosts) {
+TEST(Explain, FlatHosts) {  // D-31
   World world(R"(
     a[CUSTOM_A]{VCPU:16, MEMORY_MB:64 used 4}
     b[CUSTOM_A]{VCPU:16, MEMORY_MB:64 used 12}

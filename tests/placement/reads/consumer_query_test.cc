@@ -45,7 +45,7 @@ class ConsumerQuery : public ::testing::Test {
   std::map<ConsumerId, std::string> names_;
 };
 
-TEST_F(ConsumerQuery, FiltersAreAnded) {  // D-38
+TEST_F(ConsumerQuery, FiltersAreAnded) {  // D-13
   EXPECT_EQ(Listed({}), "c1 c2 c3 c4");
   EXPECT_EQ(Listed({.project = "p1"}), "c1 c2");
   EXPECT_EQ(Listed({.user = "u1"}), "c1 c3");

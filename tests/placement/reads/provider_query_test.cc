@@ -218,7 +218,7 @@ TEST(Query, PagesByRisingId) {
   }
   for (std::vector<ProviderId>* ids : {&all, &roots, &tree}) std::sort(ids->begin(), ids->end());
   for (const int limit : {1, 7, 256, 10'000}) {
-    EXPECT_EQ(ListAll(state, {}, limit), all);                           // P-79
+    EXPECT_EQ(ListAll(state, {}, limit), all);                           // P-79, D-22
     EXPECT_EQ(ListAll(state, WITH(f.roots_only = true), limit), roots);  // P-79
     ProviderFilter in_tree;
     in_tree.in_tree = configs[0].id;

@@ -171,7 +171,7 @@ TEST(RulesInventory, ShrinkingIsLawfulAndTold) {
   World world("cn1{VCPU:8 used 6, DISK_GB:10 used 5}");
   const Outcome outcome =
       world.Must(ParseCommand(world, "inventories cn1@ VCPU:8 reserved 4, DISK_GB:5"));
-  ASSERT_EQ(outcome.result.over_capacity.size(), 1u);  // P-89, P-91: DISK_GB is just full
+  ASSERT_EQ(outcome.result.over_capacity.size(), 1u);  // P-89, P-91, D-32: DISK_GB is just full
   EXPECT_EQ(outcome.result.over_capacity[0].resource_class, "VCPU");
   EXPECT_EQ(outcome.result.over_capacity[0].used, 6);
   EXPECT_EQ(outcome.result.over_capacity[0].capacity, 4);

@@ -113,7 +113,7 @@ TEST(RulesTopology, Limits) {
 }
 
 // What else would be many calls that can strand a host half-way.
-TEST(RulesTopology, OneStep) {
+TEST(RulesTopology, OneStep) {  // D-33
   World world(kHost);
   RunScript(world, R"(
     topology pgpu below numa2 {CUSTOM_GPU:4} | numa2 below cn1 {VCPU:8, MEMORY_MB:64}[CUSTOM_T](A,B) | numa1@ out named spare | numa0@ [] | cn1@ {DISK_GB:100} | -cn2 with held-by-cn1 @ numa2{VCPU:3} & c1 new pgpu{CUSTOM_GPU:1}  RESOURCE_CLASS_NOT_FOUND

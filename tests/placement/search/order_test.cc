@@ -58,7 +58,7 @@ struct Case {
   Names expected;
 };
 
-TEST(SearchOrder, StrategiesAndWeights) {
+TEST(SearchOrder, StrategiesAndWeights) {  // D-30
   const Case cases[] = {
       {Strategy::kFirst, {}, {}, {"a", "b", "c", "d"}},
       {Strategy::kSpread, {}, {}, {"c", "a", "b", "d"}},  // 1.25, 1, 1, 1: ties by uuid

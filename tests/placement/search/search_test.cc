@@ -55,7 +55,7 @@ TEST(Search, AnchorsTakeTurns) {
   World world = TwoHosts();
   const CandidateRequest request = ParseRequest(world, "r VCPU:1");
   const SearchResult found = Find(world.state(), request);
-  EXPECT_EQ(NamesOf(world.state(), found), (Names{"b1", "a2", "b2", "a1"}));  // P-209
+  EXPECT_EQ(NamesOf(world.state(), found), (Names{"b1", "a2", "b2", "a1"}));  // P-209, D-12
 }
 
 TEST(Search, LimitCutsTheSameOrder) {
@@ -241,7 +241,7 @@ TEST(Search, AmountsSpread) {
     return found;
   };
   EXPECT_EQ(parts("r VCPU:6"), Names{});
-  EXPECT_EQ(parts("r VCPU:6 max VCPU:2"), Names{"4+2"});
+  EXPECT_EQ(parts("r VCPU:6 max VCPU:2"), Names{"4+2"});  // D-26
   EXPECT_EQ(parts("r VCPU:9 max VCPU:3"), Names{"4+4+1"});
   EXPECT_EQ(parts("r VCPU:4 max VCPU:3"), (Names{"4", "4"}));  // nobody gives who is not needed
   EXPECT_EQ(parts("r VCPU:10 max VCPU:3"), Names{});

@@ -58,7 +58,7 @@ TEST(SearchWide, Counts) {
     SearchBudget budget;
     budget.steps_max = kStepsMax;
     const auto found = FindCandidates(world.state(), ParseRequest(world, text), budget);
-    ASSERT_TRUE(found.ok()) << found.status();  // P-216
+    ASSERT_TRUE(found.ok()) << found.status();  // P-216, D-11
     EXPECT_EQ(static_cast<int64_t>(found->candidates.size()), each.expected)
         << each.children << " children, " << each.groups << " groups, " << each.policy;
     EXPECT_FALSE(found->truncated);

@@ -65,7 +65,7 @@ constexpr SourceCase kSourceCases[] = {
     {true, true, false, 3},   {true, true, true, 3},
 };
 
-TEST_F(ConfigTest, FlagBeforeEnvironmentBeforeFileBeforeDefault) {  // E-3
+TEST_F(ConfigTest, FlagBeforeEnvironmentBeforeFileBeforeDefault) {
   for (const SourceCase& sources : kSourceCases) {
     SCOPED_TRACE(::testing::Message() << "flag " << sources.flag << ", environment "
                                       << sources.environment << ", file " << sources.file);

@@ -37,7 +37,7 @@ const Command& As(const absl::StatusOr<placement::CommandBody>& body) {
   return std::get<Command>(*body);
 }
 
-TEST(WireTest, UuidsAreReadInAnySpelling) {  // P-6
+TEST(WireTest, UuidsAreReadInAnySpelling) {  // P-6, D-14
   pb::DeleteProviderRequest request;
   for (const char* spelling :
        {kUuid, "0A1B2C3D-0000-4000-8000-00000000000F", "0a1b2c3d00004000800000000000000f"}) {
