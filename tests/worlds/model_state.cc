@@ -1,4 +1,4 @@
-#include "model_state.h"
+#include "tests/worlds/model_state.h"
 
 #include <algorithm>
 #include <set>

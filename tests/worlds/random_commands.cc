@@ -1,4 +1,4 @@
-#include "random_commands.h"
+#include "tests/worlds/random_commands.h"
 
 #include <algorithm>
 #include <iterator>

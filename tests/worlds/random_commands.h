@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include "model_state.h"
 #include "placement/values/change.h"
+#include "tests/worlds/model_state.h"
 
 namespace berth::placement {
 

@@ -104,8 +104,8 @@ absl::Status Lost(Session& session, const LostArguments& arguments) {
   std::vector<std::string> keys;
   for (const pb::LostChange& change : answer.changes()) {
     table.Add({KindWords(change.key().kind()), change.key().key(),
-               change.has_last_good() ? WordsOf(change.last_good()).details : "-",
-               change.has_in_database() ? WordsOf(change.in_database()).details : "-"});
+               change.has_last_good() ? TextOf(change.last_good()).details : "-",
+               change.has_in_database() ? TextOf(change.in_database()).details : "-"});
     keys.push_back(change.key().key());
   }
   return session.Print(answer, std::move(table), keys);

@@ -21,7 +21,7 @@ namespace pb = ::berth::placement::v1;
 
 constexpr int kBarWidths[] = {10, 5, 0};
 constexpr int kDepthMax = 64;
-constexpr char kGap[] = "   ";
+constexpr char kColumnGap[] = "   ";
 constexpr char kSharingTrait[] = "MISC_SHARES_VIA_AGGREGATE";
 constexpr const char* kTraitsOfInterest[] = {
     kSharingTrait,           "COMPUTE_STATUS_DISABLED", "HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F",
@@ -228,11 +228,11 @@ std::string LineText(const Line& line, const Layout& layout, const Screen& scree
     const int width = layout.CellWidth(i);
     const bool there = i < line.cells.size();
     const std::string cell = there ? CellText(line.cells[i], layout, i, screen) : "";
-    absl::StrAppend(&text, kGap, PaddedRight(cell, width));
+    absl::StrAppend(&text, kColumnGap, PaddedRight(cell, width));
   }
   if (!line.words.empty() || line.more_traits > 0) {
     const int room = screen.width == 0 ? -1 : std::max(0, screen.width - DisplayWidth(text) - 3);
-    absl::StrAppend(&text, kGap, Words(line, room));
+    absl::StrAppend(&text, kColumnGap, Words(line, room));
   }
   absl::StripTrailingAsciiWhitespace(&text);
   return text + "\n";

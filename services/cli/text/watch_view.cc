@@ -39,7 +39,7 @@ std::string ConsumerWords(const pb::Consumer& consumer) {
 }
 
 std::string Line(const std::string& revision, const std::string& time, const std::string& what,
-                 const Words& words, const std::string& actor) {
+                 const EntityText& words, const std::string& actor) {
   std::string details = words.details;
   if (!actor.empty()) absl::StrAppend(&details, details.empty() ? "" : "  ", "by ", actor);
   std::string line = absl::StrFormat(kLine, revision, time, what, words.kind, words.key, details);
@@ -60,7 +60,7 @@ std::string KindWords(pb::EntityKind kind) {
   }
 }
 
-Words WordsOf(const pb::Entity& entity) {
+EntityText TextOf(const pb::Entity& entity) {
   switch (entity.entity_case()) {
     case pb::Entity::kProvider:
       return {"provider", entity.provider().uuid(), ProviderWords(entity.provider())};
@@ -101,7 +101,7 @@ std::string WatchLines(const pb::WatchResponse& response) {
   for (const pb::Change& change : response.changes()) {
     if (change.has_present()) {
       lines += Line(revision, time, response.snapshot() ? "is" : "changed",
-                    WordsOf(change.present()), change.actor());
+                    TextOf(change.present()), change.actor());
     } else {
       lines +=
           Line(revision, time, "removed",

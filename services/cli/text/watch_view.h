@@ -9,12 +9,12 @@
 namespace berth::cli {
 
 // An entity in words: what kind of thing, which one, and what it is like.
-struct Words {
+struct EntityText {
   std::string kind;
   std::string key;
   std::string details;
 };
-Words WordsOf(const placement::v1::Entity& entity);
+EntityText TextOf(const placement::v1::Entity& entity);
 std::string KindWords(placement::v1::EntityKind kind);
 
 // The header of the lines that follow.

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "placement/values/refusal.h"
-#include "seed.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {

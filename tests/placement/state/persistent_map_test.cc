@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "placement/ground/uuid.h"
-#include "seed.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {

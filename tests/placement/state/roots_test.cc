@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "seed.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {

@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "gtest/gtest.h"
-#include "model_state.h"
 #include "placement/values/capacity.h"
-#include "random_commands.h"
-#include "seed.h"
+#include "tests/worlds/model_state.h"
+#include "tests/worlds/random_commands.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {
