@@ -35,6 +35,7 @@ int Main(int argc, char** argv) {
     command->add_flag("--none", settings.none);
     command->add_flag("--table", settings.table);
     command->add_flag("--in-one-call", settings.in_one_call);
+    command->add_flag("--request-ids", settings.request_ids);
     command->add_option("--request-bytes", settings.request_bytes);
     command->add_option("--answer-bytes", settings.answer_bytes);
   };

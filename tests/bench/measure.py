@@ -19,6 +19,7 @@ import tempfile
 import time
 
 import gate
+import kept_ids
 import openstack
 from table import show
 from world import Echo, World, say
@@ -315,6 +316,7 @@ def ratios(figures):
         "claims_at_half_p99_ms": round(figures.median("claims_at_half.8", "p99_us") / 1000, 2),
         "claims_at_half_of_best_p99_ms": round(figures.median("claims_at_half.256", "p99_us") / 1000, 2),
         "bulk_claims_vs_claims": ratio("bulk_claims.8", claims),
+        "claims_with_ids_vs_without": ratio(figures.best("claims_with_ids"), figures.best("claims_without_ids")),
         "watchers_cost": round(1 - figures.median(f"watched_claims.{WATCHERS}") / figures.median("watched_claims.0"), 3),
         "two_processes_vs_one": ratio("pairs_through.2", "pairs_through.1"),
         "conflict_rate": conflict_rate("schedule.1"),
@@ -356,6 +358,7 @@ def main():
     figures = Figures()
     sizes, machine, claimed = measure(options, figures)
     gate.measure(options, figures)
+    kept_ids.measure(options, figures)
     measure_choice(options, figures)
     measure_trees(options, figures)
     summary = measure_processes(options, figures) | measure_start(options, figures)

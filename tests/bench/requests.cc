@@ -14,8 +14,10 @@ namespace {
 
 namespace pb = berth::placement::v1;
 
-// Stands where a consumer's uuid will be.
+// A placeholder for the uuid of a consumer.
 constexpr char kAnyConsumer[] = "cccccccc-cccc-4ccc-8ccc-cccccccccccc";
+// A placeholder for a request id.
+constexpr char kAnyRequestId[] = "dddddddd-dddd-4ddd-8ddd-dddddddddddd";
 
 template <typename Map>
 void AddAmounts(const Amounts& amounts, Map* to) {
@@ -33,7 +35,7 @@ std::vector<size_t> PlacesOf(const std::string& text, const std::string& bytes) 
   return places;
 }
 
-std::string RandomConsumer(std::mt19937_64& random) {
+std::string RandomUuid(std::mt19937_64& random) {
   const uint64_t high = random();
   const uint64_t low = random();
   return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", high >> 32, (high >> 16) & 0xffff,
@@ -89,9 +91,11 @@ std::string HostAggregatesRequest(int64_t number, int64_t generation) {
   return request.SerializeAsString();
 }
 
-ClaimRequests::ClaimRequests(int64_t host_count, int consumers, const Amounts& amounts)
+ClaimRequests::ClaimRequests(int64_t host_count, int consumers, const Amounts& amounts,
+                             bool with_request_id)
     : host_count_(host_count) {
   pb::SetAllocationsRequest request;
+  if (with_request_id) request.set_request_id(kAnyRequestId);
   for (int i = 0; i < consumers; ++i) {
     pb::ProviderAllocation* allocation = AddConsumer(kAnyConsumer, &request)->add_allocations();
     allocation->set_provider_uuid(HostUuid(0));
@@ -100,6 +104,7 @@ ClaimRequests::ClaimRequests(int64_t host_count, int consumers, const Amounts& a
   bytes_ = request.SerializeAsString();
   consumers_at_ = PlacesOf(kAnyConsumer, bytes_);
   hosts_at_ = PlacesOf(HostUuid(0), bytes_);
+  request_id_at_ = bytes_.find(kAnyRequestId);
 }
 
 std::string ClaimRequests::Next() {
@@ -112,18 +117,26 @@ std::string ClaimRequests::Next() {
 
 std::string ClaimRequests::NextOn(absl::Span<const int64_t> hosts) {
   for (size_t i = 0; i < consumers_at_.size(); ++i) Put(i, HostUuid(hosts[i]));
+  PutRequestId();
   return bytes_;
 }
 
 std::string ClaimRequests::NextOn(const std::string& host) {
   for (size_t i = 0; i < consumers_at_.size(); ++i) Put(i, host);
+  PutRequestId();
   return bytes_;
 }
 
 void ClaimRequests::Put(size_t at, const std::string& host) {
-  consumer_ = RandomConsumer(random_);
+  consumer_ = RandomUuid(random_);
   bytes_.replace(consumers_at_[at], consumer_.size(), consumer_);
   bytes_.replace(hosts_at_[at], host.size(), host);
+}
+
+void ClaimRequests::PutRequestId() {
+  if (request_id_at_ == std::string::npos) return;
+  const std::string id = RandomUuid(random_);
+  bytes_.replace(request_id_at_, id.size(), id);
 }
 
 std::string ReleaseRequest(const std::string& consumer) {
@@ -137,7 +150,7 @@ TreeClaimRequests::TreeClaimRequests(int64_t tree_count) : tree_count_(tree_coun
 std::string TreeClaimRequests::Next() {
   const int64_t tree = next_++ % tree_count_;
   pb::SetAllocationsRequest request;
-  pb::ConsumerAllocations* consumer = AddConsumer(RandomConsumer(random_), &request);
+  pb::ConsumerAllocations* consumer = AddConsumer(RandomUuid(random_), &request);
   const auto add = [&](TreePart part) -> auto& {
     pb::ProviderAllocation* allocation = consumer->add_allocations();
     allocation->set_provider_uuid(TreePartUuid(tree, part));
@@ -178,7 +191,7 @@ pb::FindCandidatesRequest TreeCandidatesRequest(int limit) {
 
 std::string ClaimOf(const pb::Candidate& candidate, std::mt19937_64& random) {
   pb::SetAllocationsRequest request;
-  *AddConsumer(RandomConsumer(random), &request)->mutable_allocations() = candidate.allocations();
+  *AddConsumer(RandomUuid(random), &request)->mutable_allocations() = candidate.allocations();
   return request.SerializeAsString();
 }
 
@@ -197,7 +210,7 @@ ClaimSearchRequests::ClaimSearchRequests(bool spread) {
 }
 
 std::string ClaimSearchRequests::Next() {
-  const std::string consumer = RandomConsumer(random_);
+  const std::string consumer = RandomUuid(random_);
   bytes_.replace(consumer_at_, consumer.size(), consumer);
   return bytes_;
 }

@@ -44,8 +44,10 @@ inline constexpr Amounts kBusyClaim{.vcpu = 8, .memory_mb = 32'768, .disk_gb = 4
 // written over.
 class ClaimRequests {
  public:
-  // `consumers`: claims of one message, one or all of which take effect.
-  explicit ClaimRequests(int64_t host_count, int consumers = 1, const Amounts& amounts = Amounts());
+  // `consumers`: claims of one message, one or all of which take effect. `with_request_id`: each
+  // message has a request id that was never used.
+  explicit ClaimRequests(int64_t host_count, int consumers = 1, const Amounts& amounts = Amounts(),
+                         bool with_request_id = false);
   // On hosts taken at random.
   std::string Next();
   // Each on the host of that number. REQUIRES: one for each consumer.
@@ -58,11 +60,13 @@ class ClaimRequests {
  private:
   // Writes a new consumer and a host into the claim at `at`.
   void Put(size_t at, const std::string& host);
+  void PutRequestId();
 
   const int64_t host_count_;
   std::string bytes_;
   std::vector<size_t> consumers_at_;
   std::vector<size_t> hosts_at_;
+  size_t request_id_at_ = std::string::npos;  // npos: messages have none
   std::string consumer_;
   std::mt19937_64 random_{std::random_device{}()};
 };

@@ -28,6 +28,7 @@ struct Settings {
   bool none = false;
   bool table = false;
   bool in_one_call = false;
+  bool request_ids = false;
   size_t request_bytes = 0;
   size_t answer_bytes = 0;
 };

@@ -7,6 +7,8 @@ LINES = (
     ("claims", "claims through gRPC, {} in flight", "per_second", "/s"),
     ("hot_claims", "claims on one host, {} in flight", "per_second", "/s"),
     ("claims_at_half", "claims at half the rate that {} in flight reach", "p99_us", "us"),
+    ("claims_without_ids", "claims beside a day of request ids, {} in flight", "per_second", "/s"),
+    ("claims_with_ids", "the same, each with a request id, {} in flight", "per_second", "/s"),
     ("bulk_claims", "claims, 64 in a message, {} messages in flight", "per_second", "/s"),
     ("bulk_claims_1k", "the same on 1,000 hosts, {} messages in flight", "per_second", "/s"),
     ("pairs", "claims that are released at once, {} in flight", "per_second", "/s"),
@@ -55,6 +57,7 @@ LINES = (
 RATIOS = (
     ("claims_vs_pgbench", "claims : pgbench, each at its best"),
     ("claims_vs_openstack", "claims : OpenStack Placement"),
+    ("claims_with_ids_vs_without", "claims with a request id : without"),
     ("bulk_claims_vs_claims", "claims, 64 in a message : claims"),
     ("bulk_claims_vs_openstack", "claims, 64 in a message : OpenStack Placement"),
     ("bulk_claims_1k_vs_openstack", "claims, 64 in a message : OpenStack Placement, 1,000 hosts"),

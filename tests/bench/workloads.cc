@@ -98,7 +98,7 @@ std::string SearchOf(const Settings& settings) {
 }  // namespace
 
 int Claim(const Settings& settings) {
-  ClaimRequests claims(settings.hosts, settings.consumers);
+  ClaimRequests claims(settings.hosts, settings.consumers, Amounts(), settings.request_ids);
   TreeClaimRequests tree_claims(settings.hosts);
   const std::string hot = HostUuid(kHotHost);
   LoopOptions loop = Measuring(settings, kSetAllocations);

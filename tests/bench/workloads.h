@@ -7,7 +7,8 @@
 namespace berth::bench {
 
 // Claims on random hosts, on the hot one (`--hot`), of three providers of a tree (`--nested`), or
-// many in a message (`--consumers`); operations are claims.
+// many in a message (`--consumers`); operations are claims. With `--request-ids` each message on
+// hosts has a request id of its own.
 int Claim(const Settings& settings);
 // A claim and its release, one operation.
 int ClaimAndRelease(const Settings& settings);
