@@ -28,6 +28,7 @@ int Main(int argc, char** argv) {
     command->add_option("--groups", settings.groups);
     command->add_option("--consumers", settings.consumers);
     command->add_option("--count", settings.count);
+    command->add_option("--first", settings.first);
     command->add_flag("--hot", settings.hot);
     command->add_flag("--spread", settings.spread);
     command->add_flag("--nested", settings.nested);

@@ -52,7 +52,7 @@ LoopResult RegisterStep(const Settings& settings, const char* method,
                         std::vector<int64_t>* generations) {
   LoopOptions loop = Making(settings, method, settings.count, settings.in_flight);
   loop.request = [&](int64_t number) {
-    return request(kNewHosts + number, (*generations)[number]);
+    return request(kNewHosts + settings.first + number, (*generations)[number]);
   };
   loop.is_right = [&](int64_t number, absl::string_view reply) {
     Response response;
@@ -124,7 +124,9 @@ int LoadBusyHosts(const Settings& settings) {
 int Register(const Settings& settings) {
   if (!settings.in_one_call) return RegisterInFourCalls(settings);
   LoopOptions loop = Making(settings, kApplyTopology, settings.count, settings.in_flight);
-  loop.request = [](int64_t number) { return HostsTopology(kOtherNewHosts + number, 1, true); };
+  loop.request = [&](int64_t number) {
+    return HostsTopology(kOtherNewHosts + settings.first + number, 1, true);
+  };
   return Tell(RunLoop(loop));
 }
 

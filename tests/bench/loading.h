@@ -17,7 +17,8 @@ int LoadDevices(const Settings& settings);
 int LoadBusyHosts(const Settings& settings);
 
 // Registers hosts that were never there, with inventories, a trait and an aggregate: with the four
-// calls that clients of the model make, or in one.
+// calls that clients of the model make, or in one. Two calls register different hosts if
+// `--first` of the second is `--first` plus `--count` of the first.
 int Register(const Settings& settings);
 
 }  // namespace berth::bench

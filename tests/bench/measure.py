@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,7 +21,7 @@ import gate
 import kept_ids
 import openstack
 from table import show
-from world import Echo, World, say
+from world import Echo, World, allow_many_connections, program, say
 
 HOSTS = 10_000
 MANY_HOSTS = 100_000
@@ -206,9 +205,8 @@ def measure_processes(options, figures):
         return {"staleness_p50_ms": round(told["median_ms"], 2), "staleness_p99_ms": round(told["p99_ms"], 2)}
 
 
-def measure_search(options):
-    say(f"searching {MANY_HOSTS} hosts in memory")
-    output = subprocess.run([pathlib.Path(options.build) / "tests/bench/berth-search-bench", str(MANY_HOSTS)], check=True,
+def measure_search(build):
+    output = subprocess.run([program(build, "tests", "berth-search-bench"), str(MANY_HOSTS)], check=True,
                             capture_output=True, text=True).stdout
     return json.loads(output)
 
@@ -256,24 +254,28 @@ def measure_resident(options, name, hosts, load, *search):
                 f"resident_{name}_just_loaded_mib": round(loaded / 2**20, 1), f"load_{name}_s": started}
 
 
-def measure_trackers(options):
+def tracker_resident_kib(world):
     """What another connected tracker costs in memory, once there are some."""
+    connected, resident = [], []
+    for first, count in ((0, TRACKERS_FIRST), (TRACKERS_FIRST, TRACKERS)):
+        connected.append(subprocess.Popen(
+            [world.load_build / "tests/bench/berth-stream-bench", "--address", world.address, "trackers", "--first", str(first),
+             "--count", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        told = json.loads(connected[-1].stdout.readline())
+        if told["done"] != count:
+            sys.exit(f"not all trackers were welcomed: {told}")
+        resident.append(world.resident_bytes())
+    for process in connected:
+        process.communicate()
+        if process.returncode != 0:
+            sys.exit("not all trackers stayed connected")
+    return round((resident[1] - resident[0]) / 1024 / TRACKERS, 1)
+
+
+def measure_trackers(options):
     with World(options.build) as world:
         say(f"connecting {TRACKERS} trackers")
-        connected, resident = [], []
-        for first, count in ((0, TRACKERS_FIRST), (TRACKERS_FIRST, TRACKERS)):
-            connected.append(subprocess.Popen(
-                [world.build / "tests/bench/berth-stream-bench", "--address", world.address, "trackers", "--first", str(first),
-                 "--count", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-            told = json.loads(connected[-1].stdout.readline())
-            if told["done"] != count:
-                sys.exit(f"not all trackers were welcomed: {told}")
-            resident.append(world.resident_bytes())
-        for process in connected:
-            process.communicate()
-            if process.returncode != 0:
-                sys.exit("not all trackers stayed connected")
-        return {"tracker_resident_kib": round((resident[1] - resident[0]) / 1024 / TRACKERS, 1)}
+        return {"tracker_resident_kib": tracker_resident_kib(world)}
 
 
 def measure_haul(options):
@@ -343,9 +345,7 @@ def ratios(figures):
 
 
 def main():
-    # Each tracker has a connection.
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    allow_many_connections()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("output", type=pathlib.Path)
@@ -363,7 +363,8 @@ def main():
     measure_trees(options, figures)
     summary = measure_processes(options, figures) | measure_start(options, figures)
     summary |= measure_resident(options, "10k", HOSTS, "load-hosts", "--limit", LIMIT) | measure_trackers(options)
-    search = measure_search(options)
+    say(f"searching {MANY_HOSTS} hosts in memory")
+    search = measure_search(options.build)
     summary |= ratios(figures) | gate.ratios(figures) | {"search_100k_us": search["flat_100_us"], "search_100k_alone": search}
     if options.full:
         summary |= measure_resident(options, "100k_trees", MANY_HOSTS, "load-trees", "--nested", "--limit", 5)

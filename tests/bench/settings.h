@@ -21,6 +21,7 @@ struct Settings {
   int groups = 6;
   int consumers = 1;  // of one message
   int64_t count = 0;  // 0: as many as the time allows
+  int64_t first = 0;  // the number of the first new host, after those of other calls
   bool hot = false;
   bool spread = false;
   bool nested = false;

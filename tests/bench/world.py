@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,12 @@ START_LIMIT_SECONDS = 60
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
+
+
+def allow_many_connections():
+    """Lets this process and those that it starts open as many files as they may: each tracker has a connection."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def cpu_seconds(pid, with_ended_children=False):
@@ -48,6 +55,14 @@ def end(process, seconds):
         process.wait()
 
 
+def program(build, folder, name):
+    """The program of that name below a folder of a build. The newest: a build directory keeps programs that have moved."""
+    found = list((pathlib.Path(build).resolve() / folder).glob(f"**/{name}"))
+    if not found:
+        sys.exit(f"{name} is missing: cmake --build {build} --target {name}")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
 class Started:
     """What start() starts and stop() stops, also where starting fails half-way."""
 
@@ -68,6 +83,7 @@ class Placement(Started):
 
     def __init__(self, build, directory, name, *arguments):
         self.build = pathlib.Path(build).resolve()
+        self.program = program(build, "services", "berth-placement")
         self.directory = directory
         self.name = name
         self.arguments = arguments
@@ -80,7 +96,7 @@ class Placement(Started):
         address_file.unlink(missing_ok=True)
         with open(log_file, "ab") as log:
             self.process = subprocess.Popen(
-                [self.build / "services/berth-placement", "--listen=127.0.0.1:0", f"--address-file={address_file}",
+                [self.program, "--listen=127.0.0.1:0", f"--address-file={address_file}",
                  "--metrics-listen=127.0.0.1:0", *self.arguments], stdout=log, stderr=log)
         last = time.monotonic() + START_LIMIT_SECONDS
         while not address_file.exists():
@@ -100,12 +116,14 @@ class Placement(Started):
 
 
 class World(Placement):
-    """A placement process with its private PostgreSQL, where other databases may stand beside its own."""
+    """A placement process with its private PostgreSQL, where other databases may stand beside its own. `load_build`: the
+    build of the load generator, if it is not that of placement."""
 
-    def __init__(self, build):
+    def __init__(self, build, load_build=None):
         directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-", dir="/tmp"))
         directory.chmod(0o755)
         super().__init__(build, directory, "placement", f"--state-dir={directory}/state")
+        self.load_build = pathlib.Path(load_build or build).resolve()
         self.programs = None
         self.replicas = []
 
@@ -187,8 +205,8 @@ class World(Placement):
             told = [json.loads(output.splitlines()[-1]) for output in outputs]
             summed = {"done", "per_second", "conflicts", "tries"} & told[0].keys()
             return told[0] | {key: sum(each[key] for each in told) for key in summed}
-        program = self.build / "tests/bench" / program
-        return self.measured([[program, *map(str, arguments)] for arguments in loads], read)
+        path = self.load_build / "tests/bench" / program
+        return self.measured([[path, *map(str, arguments)] for arguments in loads], read)
 
     def pgbench(self, script, connections, seconds):
         def read(outputs):
