@@ -29,6 +29,7 @@ from verdict import HIGHER, LOWER, ROUNDS_MIN, Row, fallen, judged
 from world import World, allow_many_connections, program, say
 
 OTHER, THIS = "other", "this"
+ROUNDS = 6  # unless --rounds says otherwise
 REGISTERED = 1_000  # hosts of one measurement
 # The claims of all rounds together; the busy hosts and the 1,000 hosts have capacity for at least a third more.
 SCHEDULED, BULK_CLAIMED = 18_000, 600_000
@@ -82,8 +83,8 @@ def load(workload, *arguments):
 
 
 def counted(workload, count, *arguments):
-    """A measurement: this load with `count` operations in all rounds together."""
-    return lambda world, run: world.load(workload, *at(world), "--count", count // run.rounds, *arguments)
+    """A measurement: this load with at most `count` operations in all rounds together."""
+    return lambda world, run: world.load(workload, *at(world), "--count", count // max(run.rounds, ROUNDS), *arguments)
 
 
 def at_half_rate(longer, workload, *arguments):
@@ -281,7 +282,7 @@ def parsed():
     parser.add_argument("output", type=pathlib.Path)
     parser.add_argument("--beside", type=pathlib.Path, required=True, metavar="OTHER",
                         help="a release build directory of another revision, with berth-placement and berth-search-bench")
-    parser.add_argument("--rounds", type=int, default=6, help=f"no verdict with fewer than {ROUNDS_MIN}")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"no verdict with fewer than {ROUNDS_MIN}")
     parser.add_argument("--seconds", type=int, default=1, help="of most measurements")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="only measurements of such a name, for example 'claims*'")
     parser.add_argument("--own-load", action="store_true",
