@@ -15,7 +15,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from cli_test import BERTH, FIRST, HOST, PLACEMENT, SECOND, START_SECONDS_MAX, TRACKER, BerthCase, Process  # noqa: E402
+from calls_test import BERTH, FIRST, HOST, PLACEMENT, SECOND, START_SECONDS_MAX, TRACKER, BerthCase, Process  # noqa: E402
 
 
 def lasting(line):
