@@ -34,7 +34,7 @@ bool ServesWith(const Choice& choice, TraitId trait) {
 
 Choice ChoiceOf(const State& state, Candidate candidate) {
   Choice choice;
-  choice.trees = {state.FindTree(candidate.anchor)};
+  choice.trees = {state.FindTree(candidate.root)};
   const auto add = [&](ProviderId provider) {
     for (const TreePtr& tree : choice.trees) {
       if (tree->Find(provider) >= 0) return;
@@ -50,10 +50,10 @@ Choice ChoiceOf(const State& state, Candidate candidate) {
 
 bool Stands(const State& now, const Choice& choice, const CandidateRequest& query,
             const SearchScope& scope) {
-  const ProviderId anchor = choice.candidate.anchor;
-  if (scope.only && anchor != *scope.only) return false;
-  if (scope.without.contains(anchor)) return false;
-  if (query.exclude_stale_roots && NodeIsStale(now, anchor)) return false;
+  const ProviderId root = choice.candidate.root;
+  if (scope.only && root != *scope.only) return false;
+  if (scope.without.contains(root)) return false;
+  if (query.exclude_stale_roots && NodeIsStale(now, root)) return false;
   std::vector<TreePtr> trees;
   for (const TreePtr& then : choice.trees) {
     TreePtr tree = now.FindTree(then->root_id());
@@ -68,9 +68,9 @@ bool Stands(const State& now, const Choice& choice, const CandidateRequest& quer
 
 int64_t WorthOf(const State& now, const Choice& choice, const PlannedOrder& order) {
   int64_t worth = 0;
-  const TreePtr anchor = now.FindTree(choice.candidate.anchor);
+  const TreePtr tree = now.FindTree(choice.candidate.root);
   for (const ClassWeight& weighted : order.shares) {
-    worth += FreeShareOf(*anchor, weighted.resource_class) * weighted.weight;
+    worth += FreeShareOf(*tree, weighted.resource_class) * weighted.weight;
   }
   for (const TraitWeight& weighted : order.traits) {
     if (ServesWith(choice, weighted.trait)) worth += weighted.weight * kShareWhole;

@@ -127,7 +127,7 @@ absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
       placed.push_back(choices.front().candidate);
     }
     if (claims_.affinity == MemberAffinity::kDifferentRoots) {
-      scope.without.insert(placed.back().anchor);
+      scope.without.insert(placed.back().root);
     }
     if (member + 1 < static_cast<int>(claims_.members.size())) Take(member, placed.back());
   }
@@ -138,7 +138,7 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
   SumWanted();
   std::set<ProviderId> tried;
   if (use_choices_ && !claims_.choices.empty() && !claims_.choices[0].empty()) {
-    const ProviderId chosen = claims_.choices[0][0].candidate.anchor;
+    const ProviderId chosen = claims_.choices[0][0].candidate.root;
     if (TryUnder(chosen, placed)) return absl::OkStatus();
     tried.insert(chosen);
   }
@@ -146,8 +146,8 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
     const absl::StatusOr<SearchResult> found = FindRootsOf(0, limit);
     if (!found.ok()) return found.status();
     for (const Candidate& candidate : found->candidates) {
-      if (!tried.insert(candidate.anchor).second) continue;
-      if (TryUnder(candidate.anchor, placed)) return absl::OkStatus();
+      if (!tried.insert(candidate.root).second) continue;
+      if (TryUnder(candidate.root, placed)) return absl::OkStatus();
       if (steps_left_ <= 0) return GaveUp(0);
     }
     // What a cut search did not come to may have room.

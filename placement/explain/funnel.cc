@@ -22,7 +22,7 @@ bool IsAmount(const Rung& rung) {
 
 Ladder::Standing Ladder::Begin(const TreePtr& tree) {
   Standing standing;
-  standing.anchor = tree.get();
+  standing.tree = tree.get();
   for (int position = 0; position < tree->size(); ++position) {
     standing.servers.push_back({&tree, position, tree->config(position).id, false});
   }
@@ -98,7 +98,7 @@ bool Ladder::GroupPasses(int rung, Standing& standing, Verdict& verdict) {
       }
     }
     std::erase_if(domain, [&](int server) {
-      return !Serves(tried, needs_[n], standing.servers[server], *standing.anchor);
+      return !Serves(tried, needs_[n], standing.servers[server], *standing.tree);
     });
     if (IsEnough(needs_[n], domain, tried, standing)) continue;
     standing.failed[n] = open = true;
@@ -115,13 +115,13 @@ bool Ladder::GroupPasses(int rung, Standing& standing, Verdict& verdict) {
 }
 
 bool Ladder::Serves(const Rung& rung, const Need& need, const Server& server,
-                    const Tree& anchor) const {
+                    const Tree& tree) const {
   const ProviderConfig& provider = server.config();
   const PlannedGroup& group = plan_.groups[rung.group];
   const bool alone = group.suffixed();
   switch (rung.constraint.kind) {
     case ConstraintKind::kInTree:
-      return (*server.tree)->root_id() == *group.tree && (alone || anchor.root_id() == *group.tree);
+      return (*server.tree)->root_id() == *group.tree && (alone || tree.root_id() == *group.tree);
     case ConstraintKind::kInventory:
     case ConstraintKind::kFree: {
       const int row = provider.FindInventory(rung.resource_class);
@@ -141,10 +141,10 @@ bool Ladder::Serves(const Rung& rung, const Need& need, const Server& server,
       return HasNoneOf(provider, rung.traits);
     case ConstraintKind::kMemberOf:
       return IsInOneOfEach(provider, rung.aggregates) ||
-             (!alone && !server.foreign && IsInOneOfEach(anchor.config(0), rung.aggregates));
+             (!alone && !server.foreign && IsInOneOfEach(tree.config(0), rung.aggregates));
     default:
       return IsInNoneOf(provider, rung.aggregates.front()) &&
-             (alone || IsInNoneOf(anchor.config(0), rung.aggregates.front()));
+             (alone || IsInNoneOf(tree.config(0), rung.aggregates.front()));
   }
 }
 

@@ -61,7 +61,7 @@ class Ladder {
   };
   // How a root does: of each need the servers that met all so far.
   struct Standing {
-    const Tree* anchor = nullptr;
+    const Tree* tree = nullptr;
     std::vector<Server> servers;
     std::vector<std::vector<int>> domains;
     std::vector<bool> failed;  // by need
@@ -82,7 +82,7 @@ class Ladder {
   // are noted in `verdict`.
   bool GroupPasses(int rung, Standing& standing, Verdict& verdict);
   bool Concerns(const Rung& rung, const Need& need) const;
-  bool Serves(const Rung& rung, const Need& need, const Server& server, const Tree& anchor) const;
+  bool Serves(const Rung& rung, const Need& need, const Server& server, const Tree& tree) const;
   Amount Gives(const Rung& rung, const Server& server) const;
   bool IsEnough(const Need& need, const std::vector<int>& domain, const Rung& rung,
                 const Standing& standing) const;
@@ -96,7 +96,7 @@ class Ladder {
   std::vector<Need> needs_;
   std::vector<Rung> rungs_;
   std::deque<SearchPlan> searched_;
-  std::vector<std::unique_ptr<AnchorSearch>> searches_;
+  std::vector<std::unique_ptr<RootSearch>> searches_;
 };
 
 }  // namespace berth::placement

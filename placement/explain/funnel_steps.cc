@@ -175,7 +175,7 @@ void Ladder::ListSetRungs() {
     searched_.push_back(plan_);
   }
   for (const SearchPlan& plan : searched_) {
-    searches_.push_back(std::make_unique<AnchorSearch>(plan, budget_));
+    searches_.push_back(std::make_unique<RootSearch>(plan, budget_));
   }
 }
 

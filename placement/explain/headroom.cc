@@ -25,7 +25,7 @@ struct Take {
   Amount amount = 0;
 };
 
-std::vector<Take> TakesOf(const SearchPlan& plan, const AnchorSearch& found) {
+std::vector<Take> TakesOf(const SearchPlan& plan, const RootSearch& found) {
   std::vector<Take> takes;
   const auto add = [&takes](const Server& server, ClassId resource_class, Amount amount) {
     const int row = server.config().FindInventory(resource_class);
@@ -108,7 +108,7 @@ class RoomCount {
   int64_t Exhaust(const TreePtr& tree, Overlay& overlay) {
     int64_t count = 0;
     while (!steps_.spent()) {
-      const TreePtr anchor = Changed(tree, overlay);
+      const TreePtr now = Changed(tree, overlay);
       std::vector<SharingProvider> shared;
       for (const SharingProvider* each : walk_.foreign()) {
         shared.push_back({Changed(each->tree, overlay), each->position, each->id});
@@ -116,7 +116,7 @@ class RoomCount {
       std::vector<const SharingProvider*> foreign;
       foreign.reserve(shared.size());
       for (const SharingProvider& each : shared) foreign.push_back(&each);
-      if (!search_.Begin(anchor, foreign) || !search_.Next()) break;
+      if (!search_.Begin(now, foreign) || !search_.Next()) break;
       const std::vector<Take> takes = TakesOf(plan_, search_);
       // The first solution stays the first while it fits: room only falls. That who shares a class
       // moves with the room is the exception.
@@ -140,8 +140,8 @@ class RoomCount {
   const SearchPlan& plan_;
   StepBudget steps_;
   Sharing sharing_;
-  AnchorWalk walk_;
-  AnchorSearch search_;
+  RootWalk walk_;
+  RootSearch search_;
   Room room_;
 };
 

@@ -133,7 +133,7 @@ class Relaxer {
   int64_t CountRoots(const CandidateRequest& changed) {
     const absl::StatusOr<SearchPlan> plan = PlanSearch(state_, changed);
     if (!plan.ok()) return 0;
-    AnchorWalk walk(state_, *plan, sharing_, budget_);
+    RootWalk walk(state_, *plan, sharing_, budget_);
     int64_t roots = 0;
     while (walk.Next() != nullptr) ++roots;
     return budget_.spent() ? 0 : roots;
@@ -169,7 +169,7 @@ class Relaxer {
   bool FitsUnder(const TreePtr& tree, const CandidateRequest& changed) {
     const absl::StatusOr<SearchPlan> plan = PlanSearch(state_, changed);
     if (!plan.ok()) return false;
-    AnchorSearch search(*plan, budget_);
+    RootSearch search(*plan, budget_);
     std::vector<const SharingProvider*> foreign;
     if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
     return search.Begin(tree, foreign) && search.Next();

@@ -41,7 +41,7 @@ ProviderId ProviderAt(const Field& halves, int at) {
 }
 
 void EncodePlace(const Candidate& candidate, pb::Place* out) {
-  EncodeId(candidate.anchor.uuid, out->mutable_root());
+  EncodeId(candidate.root.uuid, out->mutable_root());
   for (const Allocation& allocation : candidate.allocations) {
     AddProvider(allocation.provider, out->mutable_providers());
     out->add_classes(static_cast<uint32_t>(allocation.resource_class));
@@ -56,7 +56,7 @@ void EncodePlace(const Candidate& candidate, pb::Place* out) {
 
 Candidate DecodePlace(const pb::Place& in) {
   Candidate candidate;
-  candidate.anchor = ProviderId{DecodeId(in.root())};
+  candidate.root = ProviderId{DecodeId(in.root())};
   const int rows = std::min({in.providers_size() / 2, in.classes_size(), in.amounts_size()});
   for (int i = 0; i < rows; ++i) {
     candidate.allocations.push_back(

@@ -1,7 +1,7 @@
 // Constraints: what must hold for a provider to serve a part of a request, one named predicate each.
 //
 // The search asks nothing of a single provider that is not written here; what providers must be to
-// each other is AnchorSearch's. Pure.
+// each other is RootSearch's. Pure.
 #ifndef BERTH_PLACEMENT_SEARCH_CONSTRAINT_H_
 #define BERTH_PLACEMENT_SEARCH_CONSTRAINT_H_
 
@@ -16,7 +16,7 @@ namespace berth::placement {
 using TraitSets = std::vector<std::vector<TraitId>>;          // any-of sets, ANDed
 using AggregateSets = std::vector<std::vector<AggregateId>>;  // any-of sets, ANDed
 
-// What a request asks of the root of its anchor, whoever serves it.
+// What a request asks of the root of a candidate, whoever serves it.
 struct RootDemand {
   TraitSets required;
   std::vector<TraitId> forbidden;

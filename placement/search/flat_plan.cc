@@ -44,7 +44,7 @@ bool FlatPlan::Fits(const Tree& tree, StepBudget& budget) const {
 }
 
 const Candidate& FlatPlan::On(ProviderId provider) {
-  candidate_.anchor = provider;
+  candidate_.root = provider;
   for (Allocation& allocation : candidate_.allocations) allocation.provider = provider;
   candidate_.mappings.front().second.front() = provider;
   return candidate_;

@@ -1,7 +1,7 @@
 // FlatPlan: what a plan of one group comes to on trees of one provider: such a tree serves all of it
 // or nothing.
 //
-// Finds what AnchorSearch would, without its bookkeeping: most fleets are hosts of one provider, and
+// Finds what RootSearch would, without its bookkeeping: most fleets are hosts of one provider, and
 // all their candidates are one candidate with other ids. Owned by one search; the plan must outlive
 // it.
 #ifndef BERTH_PLACEMENT_SEARCH_FLAT_PLAN_H_

@@ -23,11 +23,11 @@ struct Ahead {
   int64_t by_traits = 0;
 };
 
-// An anchor that is looked at, and those of its candidates that were compared, the best last.
+// A root that is looked at, and those of its candidates that were compared, the best last.
 struct Visit {
-  std::unique_ptr<AnchorSearch> anchor;
+  std::unique_ptr<RootSearch> search;
   std::vector<Ahead> ahead;
-  bool ended = false;  // the anchor has no other candidates
+  bool ended = false;  // the root has no other candidates
 };
 
 class OpenRoots {

@@ -97,7 +97,7 @@ struct SearchPlan {
   SearchScope scope;
   // One choice can spoil another: two slots ask for one class, or must be apart or together.
   bool slots_interact = false;
-  // Nothing can match, whatever the anchor: a tree that is not there, a trait that nobody has.
+  // Nothing can match, whatever the root: a tree that is not there, a trait that nobody has.
   bool hopeless = false;
 };
 

@@ -1,4 +1,4 @@
-// AnchorSearch: whether the slots that have no choice yet can still be served.
+// RootSearch: whether the slots that have no choice yet can still be served.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -7,14 +7,14 @@
 
 namespace berth::placement {
 
-bool AnchorSearch::CanEndWell(int from) {
+bool RootSearch::CanEndWell(int from) {
   if (!plan_.slots_interact) return RequiredTraitsCanBeMet(from);
   return FindOptions(from) && RequiredTraitsCanBeMet(from) && SubtreesCanBeShared(from) &&
          SetsCanBePlaced(from) && AmountsCanBePlaced(from) && SpreadsCanBeMet(from);
 }
 
 // What each slot could still choose; false: one has nothing left.
-bool AnchorSearch::FindOptions(int from) {
+bool RootSearch::FindOptions(int from) {
   for (int slot = from; slot < slot_count(); ++slot) {
     std::vector<int>& options = options_[slot];
     options.clear();
@@ -27,7 +27,7 @@ bool AnchorSearch::FindOptions(int from) {
 }
 
 // P-186: each set is met by a provider that serves the unsuffixed group, or still can be.
-bool AnchorSearch::RequiredTraitsCanBeMet(int from) const {
+bool RootSearch::RequiredTraitsCanBeMet(int from) const {
   for (size_t set = 0; set < covered_.size(); ++set) {
     bool met = covered_[set] > 0;
     for (int slot = from; !met && slot < slot_count(); ++slot) {
@@ -41,7 +41,7 @@ bool AnchorSearch::RequiredTraitsCanBeMet(int from) const {
   return true;
 }
 
-bool AnchorSearch::IsUnder(int server, int top) const {
+bool RootSearch::IsUnder(int server, int top) const {
   const Server& below = servers_[server];
   const Server& above = servers_[top];
   return *below.tree == *above.tree &&
@@ -49,7 +49,7 @@ bool AnchorSearch::IsUnder(int server, int top) const {
 }
 
 // Whether all of `slots` are, or can still be, served at or under `top`.
-bool AnchorSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) const {
+bool RootSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) const {
   return std::all_of(slots.begin(), slots.end(), [&](int slot) {
     if (slot < from) return IsUnder(chosen_[slot], top);
     return std::any_of(options_[slot].begin(), options_[slot].end(),
@@ -58,7 +58,7 @@ bool AnchorSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) 
 }
 
 // P-198: of the providers that serve a set, one stands at or above all.
-bool AnchorSearch::SubtreesCanBeShared(int from) const {
+bool RootSearch::SubtreesCanBeShared(int from) const {
   for (const std::vector<int>& slots : plan_.subtrees) {
     const bool shared = std::any_of(slots.begin(), slots.end(), [&](int slot) {
       if (slot < from) return CanBeUnder(chosen_[slot], slots, from);
@@ -72,7 +72,7 @@ bool AnchorSearch::SubtreesCanBeShared(int from) const {
 
 // Slots that keep apart need a server each (P-196): a matching proves at once that there are too
 // few. Those that keep to separate subtrees need the more.
-bool AnchorSearch::SetsCanBePlaced(int from) {
+bool RootSearch::SetsCanBePlaced(int from) {
   const auto open_slots = [from](const std::vector<int>& set) {
     std::vector<int> slots;
     std::copy_if(set.begin(), set.end(), std::back_inserter(slots),
@@ -93,7 +93,7 @@ bool AnchorSearch::SetsCanBePlaced(int from) {
 // The options of `slots`, each replaced by the lowest of all options that stand at or under it.
 // Providers of which none is under another have no such in common: where the slots cannot have one
 // each, they cannot keep to separate subtrees. By slot; others are empty.
-std::vector<std::vector<int>> AnchorSearch::LowestOptions(const std::vector<int>& slots) const {
+std::vector<std::vector<int>> RootSearch::LowestOptions(const std::vector<int>& slots) const {
   std::vector<int> all;
   for (int slot : slots) all.insert(all.end(), options_[slot].begin(), options_[slot].end());
   std::sort(all.begin(), all.end());
@@ -115,7 +115,7 @@ std::vector<std::vector<int>> AnchorSearch::LowestOptions(const std::vector<int>
 
 // Slots that ask for one class share its room (P-197). A server takes no more of them than its room
 // divided by the smallest of their amounts: exact where the amounts are equal, else a bound.
-bool AnchorSearch::AmountsCanBePlaced(int from) {
+bool RootSearch::AmountsCanBePlaced(int from) {
   if (!plan_.amounts_add_up) return true;
   for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {
     std::vector<int> slots;
@@ -138,8 +138,8 @@ bool AnchorSearch::AmountsCanBePlaced(int from) {
 }
 
 // Whether `slots` find servers among their options so that none takes more than its places.
-bool AnchorSearch::CanPlace(const std::vector<int>& slots,
-                            const std::vector<std::vector<int>>& options) {
+bool RootSearch::CanPlace(const std::vector<int>& slots,
+                          const std::vector<std::vector<int>>& options) {
   if (slots.size() < 2) return true;
   placed_.resize(std::max(placed_.size(), servers_.size()));
   for (std::vector<int>& placed : placed_) placed.clear();
@@ -152,8 +152,8 @@ bool AnchorSearch::CanPlace(const std::vector<int>& slots,
 
 // One augmenting path: puts `slot` somewhere, moving others where that makes room. It is no deeper
 // than there are servers, since none is tried twice.
-bool AnchorSearch::Place(int slot, const std::vector<std::vector<int>>& options,
-                         std::vector<bool>& tried) {
+bool RootSearch::Place(int slot, const std::vector<std::vector<int>>& options,
+                       std::vector<bool>& tried) {
   for (int server : options[slot]) {
     if (tried[server]) continue;
     --budget_.left;

@@ -84,7 +84,7 @@ int64_t RootRanking::StepsOfChunk() const {
 }
 
 void RootRanking::ScoreAll() {
-  AnchorScan scan = from_start_;
+  RootScan scan = from_start_;
   RootSet may_fit;
   Scores by_root;
   Scores scores;

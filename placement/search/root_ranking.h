@@ -64,7 +64,7 @@ class RootRanking {
   StepBudget& budget_;
   const bool has_sharing_;
   std::vector<char> shared_traits_;  // by weighted trait: whether a sharing provider has it
-  AnchorScan from_start_;            // copied for each scan of many roots
+  RootScan from_start_;              // copied for each scan of many roots
   size_t kept_max_;
   bool all_told_ = false;  // nothing stands behind what is kept
   bool any_told_ = false;

@@ -32,7 +32,7 @@ bool AnySharingCanTake(const Sharing& sharing, ClassId resource_class, Amount am
                      });
 }
 
-// The largest amount of a class that some slot can have from the anchor's tree alone; 0: none.
+// The largest amount of a class that some slot can have from the root's tree alone; 0: none.
 Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index) {
   Amount largest = 0;
   for (const Slot& slot : plan.slots) {
@@ -66,7 +66,7 @@ void Fetch(const void* begin, size_t size) {
   }
 }
 
-// Whether the tree of `root` holds a sharing provider: it can then serve other anchors.
+// Whether the tree of `root` holds a sharing provider: it can then serve other roots.
 bool HoldsSharing(const Sharing& sharing, ProviderId root) {
   return std::any_of(
       sharing.providers().begin(), sharing.providers().end(),
@@ -75,7 +75,7 @@ bool HoldsSharing(const Sharing& sharing, ProviderId root) {
 
 }  // namespace
 
-AnchorScan::AnchorScan(const State& state, const SearchPlan& plan, const Sharing& sharing)
+RootScan::RootScan(const State& state, const SearchPlan& plan, const Sharing& sharing)
     : state_(state), plan_(plan) {
   for (const PlannedGroup& group : plan.groups) {
     if (!group.tree || (group.suffixed() && HoldsSharing(sharing, *group.tree))) continue;
@@ -91,7 +91,7 @@ AnchorScan::AnchorScan(const State& state, const SearchPlan& plan, const Sharing
   BarMarks(sharing);
 }
 
-void AnchorScan::NeedAmounts(const Sharing& sharing) {
+void RootScan::NeedAmounts(const Sharing& sharing) {
   for (size_t c = 0; c < plan_.classes.size(); ++c) {
     const Amount amount = OwnAmount(plan_, sharing, static_cast<int>(c));
     if (amount == 0) continue;
@@ -100,7 +100,7 @@ void AnchorScan::NeedAmounts(const Sharing& sharing) {
   }
 }
 
-void AnchorScan::NeedMarks(const Sharing& sharing) {
+void RootScan::NeedMarks(const Sharing& sharing) {
   const auto no_sharing = [&sharing](const auto& meets) { return !AnyShares(sharing, meets); };
   for (const PlannedGroup& group : plan_.groups) {
     for (const std::vector<TraitId>& set : group.required) {
@@ -120,7 +120,7 @@ void AnchorScan::NeedMarks(const Sharing& sharing) {
 
 // A tree of one provider that has what a group forbids cannot serve the group, unless a sharing
 // provider may do that instead.
-void AnchorScan::BarMarks(const Sharing& sharing) {
+void RootScan::BarMarks(const Sharing& sharing) {
   const auto add = [](const auto& from, auto& to) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -137,7 +137,7 @@ void AnchorScan::BarMarks(const Sharing& sharing) {
   add(plan_.root.forbidden_aggregates, barred_aggregates_);
 }
 
-const TreePtr* AnchorScan::Next() {
+const TreePtr* RootScan::Next() {
   if (plan_.hopeless) return nullptr;
   if (only_given_) {
     if (sifted_ || !only_) return nullptr;
@@ -161,7 +161,7 @@ const TreePtr* AnchorScan::Next() {
 // A tree of one provider is four blocks that lead to each other, and claims leave them all over the
 // memory: waiting for them one after the other takes longer than all else. So each is asked for some
 // trees before it is wanted, when the one that leads to it has come.
-void AnchorScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
+void RootScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
   const auto ahead = [&](size_t distance) -> const Tree* {
     const size_t at = tree + distance;
     return at < chunk.ids.size() && may_fit_[at] ? chunk.trees[static_cast<int>(at)].get()
@@ -176,7 +176,7 @@ void AnchorScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
   }
 }
 
-const RootChunk* AnchorScan::NextChunk(RootSet& may_fit) {
+const RootChunk* RootScan::NextChunk(RootSet& may_fit) {
   if (plan_.hopeless) return nullptr;
   const auto& chunks = state_.roots().chunks();
   while (chunk_ < chunks.size()) {
@@ -190,14 +190,14 @@ const RootChunk* AnchorScan::NextChunk(RootSet& may_fit) {
   return nullptr;
 }
 
-bool AnchorScan::MayFit(size_t chunk) const {
+bool RootScan::MayFit(size_t chunk) const {
   for (size_t i = 0; i < needed_.size(); ++i) {
     if (most_free_[i].empty() || most_free_[i][chunk] < needed_[i].amount) return false;
   }
   return true;
 }
 
-void AnchorScan::Sift(const RootChunk& chunk) {
+void RootScan::Sift(const RootChunk& chunk) {
   sifted_ = true;
   at_ = 0;
   may_fit_.set();
@@ -206,7 +206,7 @@ void AnchorScan::Sift(const RootChunk& chunk) {
   if (may_fit_.none()) at_ = chunk.ids.size();
 }
 
-void AnchorScan::SiftByMarks(const RootMarks& marks) {
+void RootScan::SiftByMarks(const RootMarks& marks) {
   for (const std::vector<TraitId>& set : needed_traits_) {
     RootSet any;
     for (TraitId trait : set) any |= marks.traits.Find(trait);
@@ -229,7 +229,7 @@ void AnchorScan::SiftByMarks(const RootMarks& marks) {
   may_fit_ &= ~(barred & marks.single);
 }
 
-void AnchorScan::SiftByAmounts(const RootChunk& chunk) {
+void RootScan::SiftByAmounts(const RootChunk& chunk) {
   absl::InlinedVector<const RootChunk::Column*, 8> columns;  // parallel to needed_
   for (const ClassAmount& need : needed_) {
     const auto column = std::find_if(

@@ -1,4 +1,4 @@
-// AnchorScan: the roots that a plan could fit under, by rising id, found as they are asked for.
+// RootScan: the roots that a plan could fit under, by rising id, found as they are asked for.
 //
 // Passes over trees by the columns and marks of their chunk, many at a time; what it yields may fit,
 // what it leaves out cannot. Owned by one search; the state must outlive it.
@@ -15,9 +15,9 @@
 
 namespace berth::placement {
 
-class AnchorScan {
+class RootScan {
  public:
-  AnchorScan(const State& state, const SearchPlan& plan, const Sharing& sharing);
+  RootScan(const State& state, const SearchPlan& plan, const Sharing& sharing);
 
   // The next tree, or null at the end.
   const TreePtr* Next();
@@ -47,7 +47,7 @@ class AnchorScan {
 
   const State& state_;
   const SearchPlan& plan_;
-  TreePtr only_;  // where the plan names the one tree that can be the anchor
+  TreePtr only_;  // where the plan names the one tree that can be the root
   bool only_given_ = false;
   std::vector<ClassAmount> needed_;
   std::vector<absl::Span<const int32_t>> most_free_;  // parallel to needed_: by chunk

@@ -10,7 +10,7 @@
 
 namespace berth::placement {
 
-AnchorSearch::AnchorSearch(const SearchPlan& plan, StepBudget& budget)
+RootSearch::RootSearch(const SearchPlan& plan, StepBudget& budget)
     : plan_(plan),
       budget_(budget),
       domains_(plan.slots.size()),
@@ -27,9 +27,8 @@ AnchorSearch::AnchorSearch(const SearchPlan& plan, StepBudget& budget)
   note(plan.separate, separate_of_);
 }
 
-bool AnchorSearch::Begin(const TreePtr& anchor,
-                         const std::vector<const SharingProvider*>& foreign) {
-  anchor_ = &anchor;
+bool RootSearch::Begin(const TreePtr& tree, const std::vector<const SharingProvider*>& foreign) {
+  tree_ = &tree;
   begun_ = false;
   ListServers(foreign);
   if (!FillDomains()) return false;
@@ -45,7 +44,7 @@ bool AnchorSearch::Begin(const TreePtr& anchor,
   return CanEndWell(0);
 }
 
-bool AnchorSearch::Next() {
+bool RootSearch::Next() {
   int slot = begun_ ? slot_count() - 1 : 0;
   begun_ = true;
   while (slot >= 0) {
@@ -64,12 +63,12 @@ bool AnchorSearch::Next() {
 
 // Where in its domain a slot begins: not before its twin, since to swap the two would give the same
 // allocations again.
-int AnchorSearch::FirstOption(int slot) const {
+int RootSearch::FirstOption(int slot) const {
   if (plan_.twin_of.empty() || plan_.twin_of[slot] < 0) return 0;
   return next_[plan_.twin_of[slot]] - 1;
 }
 
-bool AnchorSearch::Advance(int slot) {
+bool RootSearch::Advance(int slot) {
   if (plan_.slots[slot].spread >= 0) return AdvanceShare(slot);
   const std::vector<int>& domain = domains_[slot];
   int& next = next_[slot];
@@ -85,7 +84,7 @@ bool AnchorSearch::Advance(int slot) {
   return false;
 }
 
-bool AnchorSearch::Allows(int slot, int server) const {
+bool RootSearch::Allows(int slot, int server) const {
   if (!plan_.slots_interact) return true;
   if (!StandsApart(slot, server)) return false;
   if (!plan_.amounts_add_up) return true;
@@ -96,7 +95,7 @@ bool AnchorSearch::Allows(int slot, int server) const {
 }
 
 // What the sets of the slot ask of providers that others of the set chose.
-bool AnchorSearch::StandsApart(int slot, int server) const {
+bool RootSearch::StandsApart(int slot, int server) const {
   for (int set : apart_of_[slot]) {
     if (occupied_[set * servers_.size() + server] > 0) return false;  // P-196
   }
@@ -109,7 +108,7 @@ bool AnchorSearch::StandsApart(int slot, int server) const {
   return true;
 }
 
-void AnchorSearch::Choose(int slot, int server) {
+void RootSearch::Choose(int slot, int server) {
   BERTH_CHECK(chosen_[slot] == kOpen);
   chosen_[slot] = server;
   if (server == kNobody) return;
@@ -125,7 +124,7 @@ void AnchorSearch::Choose(int slot, int server) {
   }
 }
 
-void AnchorSearch::Undo(int slot) {
+void RootSearch::Undo(int slot) {
   const int server = chosen_[slot];
   BERTH_CHECK(server != kOpen);
   chosen_[slot] = kOpen;
@@ -142,10 +141,10 @@ void AnchorSearch::Undo(int slot) {
   }
 }
 
-void AnchorSearch::ListServers(const std::vector<const SharingProvider*>& foreign) {
+void RootSearch::ListServers(const std::vector<const SharingProvider*>& foreign) {
   servers_.clear();
-  for (const auto& [id, position] : (*anchor_)->shape->by_id) {
-    servers_.push_back({anchor_, position, id, false});
+  for (const auto& [id, position] : (*tree_)->shape->by_id) {
+    servers_.push_back({tree_, position, id, false});
   }
   if (foreign.empty()) return;
   const auto own_end = static_cast<std::ptrdiff_t>(servers_.size());
@@ -156,7 +155,7 @@ void AnchorSearch::ListServers(const std::vector<const SharingProvider*>& foreig
                      [](const Server& a, const Server& b) { return a.id < b.id; });
 }
 
-bool AnchorSearch::FillDomains() {
+bool RootSearch::FillDomains() {
   for (int slot = 0; slot < slot_count(); ++slot) {
     const Slot& wanted = plan_.slots[slot];
     const PlannedGroup& group = plan_.groups[wanted.group];
@@ -180,7 +179,7 @@ bool AnchorSearch::FillDomains() {
 }
 
 // A suffixed group: one provider meets all of it, by itself (P-180..P-183).
-bool AnchorSearch::ServesAlone(const Server& server, const PlannedGroup& group) const {
+bool RootSearch::ServesAlone(const Server& server, const PlannedGroup& group) const {
   const ProviderConfig& provider = server.config();
   if (group.tree && (*server.tree)->root_id() != *group.tree) return false;
   return HasOneOfEach(provider, group.required) && HasNoneOf(provider, group.forbidden) &&
@@ -189,9 +188,9 @@ bool AnchorSearch::ServesAlone(const Server& server, const PlannedGroup& group) 
 }
 
 // The unsuffixed group: what each of its providers must be; required traits they meet together.
-bool AnchorSearch::ServesTogether(const Server& server, const PlannedGroup& group) const {
+bool RootSearch::ServesTogether(const Server& server, const PlannedGroup& group) const {
   const ProviderConfig& provider = server.config();
-  const ProviderConfig& root = (*anchor_)->config(0);
+  const ProviderConfig& root = (*tree_)->config(0);
   if (group.tree && (server.foreign || root.id != *group.tree)) return false;  // P-192
   if (!HasNoneOf(provider, group.forbidden)) return false;                     // P-188
   const bool is_member = IsInOneOfEach(provider, group.member_of) ||
@@ -200,7 +199,7 @@ bool AnchorSearch::ServesTogether(const Server& server, const PlannedGroup& grou
          IsInNoneOf(root, group.forbidden_aggregates);                     // P-191
 }
 
-void AnchorSearch::MeasureRoom() {
+void RootSearch::MeasureRoom() {
   room_.assign(servers_.size() * plan_.classes.size(), 0);
   for (int s = 0; s < static_cast<int>(servers_.size()); ++s) {
     const Server& server = servers_[s];
@@ -211,7 +210,7 @@ void AnchorSearch::MeasureRoom() {
   }
 }
 
-void AnchorSearch::NoteRequired() {
+void RootSearch::NoteRequired() {
   if (plan_.unsuffixed < 0) return;
   const TraitSets& required = plan_.groups[plan_.unsuffixed].required;
   covered_.assign(required.size(), 0);
@@ -224,7 +223,7 @@ void AnchorSearch::NoteRequired() {
   }
 }
 
-bool AnchorSearch::CanServeShare(const Server& server, const SlotDemand& demand) const {
+bool RootSearch::CanServeShare(const Server& server, const SlotDemand& demand) const {
   const int row = server.config().FindInventory(plan_.classes[demand.class_index]);
   if (row < 0) return false;
   const Amount room = RoomFor(**server.tree, server.position, row);
@@ -233,7 +232,7 @@ bool AnchorSearch::CanServeShare(const Server& server, const SlotDemand& demand)
 }
 
 // The most that `server` can give towards `demand`, after what other groups take there.
-Amount AnchorSearch::MostOf(const SlotDemand& demand, int server) const {
+Amount RootSearch::MostOf(const SlotDemand& demand, int server) const {
   const ProviderConfig& provider = servers_[server].config();
   const InventoryRow& row =
       provider.inventories[provider.FindInventory(plan_.classes[demand.class_index])];
@@ -241,7 +240,7 @@ Amount AnchorSearch::MostOf(const SlotDemand& demand, int server) const {
 }
 
 // Providers of a spread rise from slot to slot; once one is nobody, so are those behind it.
-bool AnchorSearch::AdvanceShare(int slot) {
+bool RootSearch::AdvanceShare(int slot) {
   const Spread& spread = plan_.spreads[plan_.slots[slot].spread];
   const std::vector<int>& domain = domains_[slot];
   const bool is_first = slot == spread.first;
@@ -261,12 +260,12 @@ bool AnchorSearch::AdvanceShare(int slot) {
   return false;
 }
 
-bool AnchorSearch::SpreadsCanBeMet(int from) {
+bool RootSearch::SpreadsCanBeMet(int from) {
   return std::all_of(plan_.spreads.begin(), plan_.spreads.end(),
                      [&](const Spread& spread) { return SpreadCanBeMet(spread, from); });
 }
 
-bool AnchorSearch::SpreadCanBeMet(const Spread& spread, int from) {
+bool RootSearch::SpreadCanBeMet(const Spread& spread, int from) {
   Amount sum = 0;
   Amount least = std::numeric_limits<Amount>::max();
   int last = kOpen;
@@ -285,7 +284,7 @@ bool AnchorSearch::SpreadCanBeMet(const Spread& spread, int from) {
 }
 
 // The most that `count` servers behind `last` could give together.
-Amount AnchorSearch::MostBehind(const Spread& spread, int last, int count) const {
+Amount RootSearch::MostBehind(const Spread& spread, int last, int count) const {
   std::vector<Amount> most;
   for (int server : domains_[spread.first]) {
     if (server > last) most.push_back(MostOf(spread.demand, server));
@@ -298,7 +297,7 @@ Amount AnchorSearch::MostBehind(const Spread& spread, int last, int count) const
 }
 
 // Divides the amount among those that were chosen; false: their units do not allow it.
-bool AnchorSearch::Divide(const Spread& spread) {
+bool RootSearch::Divide(const Spread& spread) {
   const SlotDemand& demand = spread.demand;
   const auto inventory_of = [&](int slot) -> const Inventory& {
     const ProviderConfig& provider = servers_[chosen_[slot]].config();
@@ -320,9 +319,9 @@ bool AnchorSearch::Divide(const Spread& spread) {
   return rest == 0;
 }
 
-Candidate AnchorSearch::Solution() const {
+Candidate RootSearch::Solution() const {
   Candidate candidate;
-  candidate.anchor = anchor_->get()->root_id();
+  candidate.root = (*tree_)->root_id();
   candidate.mappings.reserve(plan_.groups.size());
   for (const PlannedGroup& group : plan_.groups) candidate.mappings.push_back({group.suffix, {}});
   std::vector<Allocation>& allocations = candidate.allocations;

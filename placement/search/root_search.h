@@ -1,4 +1,4 @@
-// AnchorSearch: all ways to serve a plan under one anchor, one after the other.
+// RootSearch: all ways to serve a plan under one root, one after the other.
 //
 // A depth-first walk over the plan's slots that can be left and taken up again. Each slot tries its
 // providers by rising id, so that solutions come in lexicographic order of (slot, provider id)
@@ -8,7 +8,7 @@
 // alone allows: each gives the most that leaves the least lawful amount to those behind it, by
 // rising id, and none is there that the others could do without.
 //
-// Owned by one search; not shared. May be used for one anchor after the other.
+// Owned by one search; not shared. May be used for one root after the other.
 //
 // Invariants, between calls:
 //   1. room_ is what its server can still give after the choices of all slots that have one.
@@ -31,7 +31,7 @@ struct StepBudget {
   bool spent() const { return left <= 0; }
 };
 
-// A provider that may serve the anchor (P-176).
+// A provider that may serve the root (P-176).
 struct Server {
   const TreePtr* tree = nullptr;
   int position = 0;
@@ -40,14 +40,14 @@ struct Server {
   const ProviderConfig& config() const { return (*tree)->config(position); }
 };
 
-class AnchorSearch {
+class RootSearch {
  public:
   // `plan` and `budget` must outlive this.
-  AnchorSearch(const SearchPlan& plan, StepBudget& budget);
+  RootSearch(const SearchPlan& plan, StepBudget& budget);
 
-  // Takes up `anchor`, with `foreign` sharing providers by rising id; both must stay where they are
+  // Takes up `tree`, with `foreign` sharing providers by rising id; both must stay where they are
   // until the next Begin. False: a slot has no provider, there is no solution.
-  bool Begin(const TreePtr& anchor, const std::vector<const SharingProvider*>& foreign);
+  bool Begin(const TreePtr& tree, const std::vector<const SharingProvider*>& foreign);
   // Finds the next solution. False: there is none, or the budget is spent. REQUIRES: Begin was
   // true, and Next was not yet false.
   bool Next();
@@ -62,7 +62,6 @@ class AnchorSearch {
   Amount share(int slot) const { return shares_[slot]; }
   // Whether there can be no other solution, known without looking: no slot has a second provider.
   bool is_single() const { return single_; }
-  const TreePtr& anchor() const { return *anchor_; }
 
  private:
   // Which servers there are, and what each can serve by itself.
@@ -93,7 +92,7 @@ class AnchorSearch {
   Amount MostBehind(const Spread& spread, int last, int count) const;
   bool Divide(const Spread& spread);
 
-  // anchor_pruning.cc: whether the slots from `from` on can still be served.
+  // root_pruning.cc: whether the slots from `from` on can still be served.
   bool CanEndWell(int from);
   bool FindOptions(int from);
   const std::vector<int>& Options(int slot) const {
@@ -120,7 +119,7 @@ class AnchorSearch {
   const SearchPlan& plan_;
   StepBudget& budget_;
 
-  const TreePtr* anchor_ = nullptr;
+  const TreePtr* tree_ = nullptr;
   std::vector<Server> servers_;            // by rising id
   std::vector<std::vector<int>> domains_;  // by slot: servers, rising
   std::vector<Amount> room_;               // by server and class index (RoomFor)

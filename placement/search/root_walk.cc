@@ -4,8 +4,8 @@
 
 namespace berth::placement {
 
-AnchorWalk::AnchorWalk(const State& state, const SearchPlan& plan, const Sharing& sharing,
-                       StepBudget& budget)
+RootWalk::RootWalk(const State& state, const SearchPlan& plan, const Sharing& sharing,
+                   StepBudget& budget)
     : state_(state),
       plan_(plan),
       sharing_(sharing),
@@ -13,7 +13,7 @@ AnchorWalk::AnchorWalk(const State& state, const SearchPlan& plan, const Sharing
       scan_(state, plan, sharing),
       search_(plan, budget) {}
 
-const TreePtr* AnchorWalk::Next() {
+const TreePtr* RootWalk::Next() {
   while (!budget_.spent()) {
     const TreePtr* tree = scan_.Next();
     if (tree == nullptr) return nullptr;
@@ -27,7 +27,7 @@ const TreePtr* AnchorWalk::Next() {
   return nullptr;
 }
 
-bool AnchorWalk::IsInService(ProviderId root) const {
+bool RootWalk::IsInService(ProviderId root) const {
   if (state_.nodes().empty()) return true;
   return NodeIsInService(state_, root) &&
          (!plan_.exclude_stale_roots || !NodeIsStale(state_, root));

@@ -1,4 +1,4 @@
-// AnchorWalk: the roots under which a plan has a solution, by rising id, each with its first
+// RootWalk: the roots under which a plan has a solution, by rising id, each with its first
 // solution. For those who count roots; a Search takes turns among them instead.
 //
 // Local to one call; what it is given must outlive it.
@@ -12,15 +12,14 @@
 
 namespace berth::placement {
 
-class AnchorWalk {
+class RootWalk {
  public:
-  AnchorWalk(const State& state, const SearchPlan& plan, const Sharing& sharing,
-             StepBudget& budget);
+  RootWalk(const State& state, const SearchPlan& plan, const Sharing& sharing, StepBudget& budget);
 
   // The next such root; null at the end, or where the budget is spent.
   const TreePtr* Next();
   // At the first solution under that root.
-  const AnchorSearch& found() const { return search_; }
+  const RootSearch& found() const { return search_; }
   // The sharing providers of other trees that serve it.
   const std::vector<const SharingProvider*>& foreign() const { return foreign_; }
 
@@ -31,8 +30,8 @@ class AnchorWalk {
   const SearchPlan& plan_;
   const Sharing& sharing_;
   StepBudget& budget_;
-  AnchorScan scan_;
-  AnchorSearch search_;
+  RootScan scan_;
+  RootSearch search_;
   std::vector<const SharingProvider*> foreign_;
 };
 

@@ -23,15 +23,15 @@
 namespace berth::placement {
 namespace {
 
-// How many candidates of one anchor are compared for the traits that their providers have.
+// How many candidates of one root are compared for the traits that their providers have.
 constexpr int kCompared = 64;
 // For the trees of so many candidates there is room from the beginning.
 constexpr int64_t kReserved = 1024;
 
 using Taker = absl::FunctionRef<void(const Candidate&)>;
 
-// One search on its way: visits the anchors in rounds, one candidate of each in every round
-// (P-209), until it has enough. In each round anchors stand by the order asked for, or by rising
+// One search on its way: visits the roots in rounds, one candidate of each in every round
+// (P-209), until it has enough. In each round roots stand by the order asked for, or by rising
 // root.
 class Search {
  public:
@@ -66,31 +66,31 @@ class Search {
   std::vector<const Tree*> Trees();
 
  private:
-  // The first round: anchors as they come.
+  // The first round: roots as they come.
   void VisitNew(int64_t count);
-  // The first round where an order is given: an anchor's turn comes when no other can be better.
+  // The first round where an order is given: a root's turn comes when no other can be better.
   void VisitByRank(int64_t count);
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);
-  int64_t WorthByTraits(const AnchorSearch& anchor) const;
-  // A further round, one anchor of it.
+  int64_t WorthByTraits(const RootSearch& search) const;
+  // A further round, one root of it.
   void VisitAgain();
-  bool MayBeAnchor(const Tree& tree) const;
+  bool RootIsAllowed(const Tree& tree) const;
   // Whether records of the fleet let the tree of `root` serve anyone.
   bool IsInService(ProviderId root) const;
-  // Whether `tree` may serve as the anchor of `anchor`; it is then ready to be searched.
-  bool Begin(const TreePtr& tree, AnchorSearch& anchor);
+  // Starts `search` under `tree`. False: the tree has no candidate.
+  bool Begin(const TreePtr& tree, RootSearch& search);
   // Takes the only candidate that a tree of one provider may have. REQUIRES: flat_.
   void TakeFlat(const Tree& tree);
   // Takes the next candidate of `visit` that was not found yet; whether there was one.
   bool TakeNext(Visit& visit);
   // Whether there can be another one, and it is wanted.
   bool HasMore(const Visit& visit) const {
-    return !plan_.each_root_once && !visit.anchor->is_single();
+    return !plan_.each_root_once && !visit.search->is_single();
   }
-  bool IsNew(const AnchorSearch& anchor, const Candidate& candidate);
-  bool IsSharedOnly(const AnchorSearch& anchor) const;
-  std::vector<const Tree*> TreesOf(const AnchorSearch& anchor) const;
+  bool IsNew(const RootSearch& search, const Candidate& candidate);
+  bool IsSharedOnly(const RootSearch& search) const;
+  std::vector<const Tree*> TreesOf(const RootSearch& search) const;
   void Found(const Candidate& candidate, absl::Span<const Tree* const> trees);
 
   const State& state_;
@@ -99,11 +99,11 @@ class Search {
   const int64_t steps_max_;
   StepBudget steps_;
   Sharing sharing_;
-  AnchorScan scan_;
-  std::optional<FlatPlan> flat_;          // where trees of one provider need no AnchorSearch
+  RootScan scan_;
+  std::optional<FlatPlan> flat_;          // where trees of one provider need no RootSearch
   std::unique_ptr<RootRanking> ranking_;  // where an order is given
   OpenRoots open_;                        // likewise
-  std::unique_ptr<AnchorSearch> spare_;   // to be used again
+  std::unique_ptr<RootSearch> spare_;     // to be used again
   std::deque<Visit> waiting_;             // in their order within each round
   int64_t size_ = 0;
   std::vector<const Tree*> trees_;
@@ -111,7 +111,7 @@ class Search {
   absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found again
 };
 
-bool Search::MayBeAnchor(const Tree& tree) const {
+bool Search::RootIsAllowed(const Tree& tree) const {
   return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
 }
 
@@ -121,18 +121,18 @@ bool Search::IsInService(ProviderId root) const {
                                     (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));
 }
 
-bool Search::Begin(const TreePtr& tree, AnchorSearch& anchor) {
+bool Search::Begin(const TreePtr& tree, RootSearch& search) {
   --steps_.left;
-  if (!MayBeAnchor(*tree)) return false;
+  if (!RootIsAllowed(*tree)) return false;
   std::vector<const SharingProvider*> foreign;
   if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
-  if (!anchor.Begin(tree, foreign)) return false;
+  if (!search.Begin(tree, foreign)) return false;
   return IsInService(tree->root_id());
 }
 
 void Search::TakeFlat(const Tree& tree) {
   --steps_.left;
-  if (!MayBeAnchor(tree) || !flat_->Fits(tree, steps_) || !IsInService(tree.root_id())) return;
+  if (!RootIsAllowed(tree) || !flat_->Fits(tree, steps_) || !IsInService(tree.root_id())) return;
   const Tree* const trees[] = {&tree};
   Found(flat_->On(tree.root_id()), trees);
 }
@@ -147,7 +147,7 @@ void Search::Found(const Candidate& candidate, absl::Span<const Tree* const> tre
 void Search::VisitNew(int64_t count) {
   if (plan_.order.given()) return VisitByRank(count);
   Visit visit;
-  visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
+  visit.search = std::make_unique<RootSearch>(plan_, steps_);
   while (size() < count && !steps_.spent()) {
     const TreePtr* tree = scan_.Next();
     if (tree == nullptr) return;
@@ -155,12 +155,12 @@ void Search::VisitNew(int64_t count) {
       TakeFlat(**tree);
       continue;
     }
-    if (!Begin(*tree, *visit.anchor)) continue;
+    if (!Begin(*tree, *visit.search)) continue;
     visit.ended = false;
     if (!TakeNext(visit) || !HasMore(visit)) continue;
     waiting_.push_back(std::move(visit));
     visit = Visit();
-    visit.anchor = std::make_unique<AnchorSearch>(plan_, steps_);
+    visit.search = std::make_unique<RootSearch>(plan_, steps_);
   }
 }
 
@@ -174,7 +174,7 @@ void Search::VisitByRank(int64_t count) {
       if (TakeNext(visit) && HasMore(visit)) {
         waiting_.push_back(std::move(visit));
       } else {
-        spare_ = std::move(visit.anchor);
+        spare_ = std::move(visit.search);
       }
       continue;
     }
@@ -186,16 +186,16 @@ void Search::VisitByRank(int64_t count) {
 
 void Search::OpenNext(const RankedRoot& root, int64_t wanted) {
   Visit visit;
-  visit.anchor = spare_ ? std::move(spare_) : std::make_unique<AnchorSearch>(plan_, steps_);
-  if (!Begin(*root.tree, *visit.anchor)) {
-    spare_ = std::move(visit.anchor);
+  visit.search = spare_ ? std::move(spare_) : std::make_unique<RootSearch>(plan_, steps_);
+  if (!Begin(*root.tree, *visit.search)) {
+    spare_ = std::move(visit.search);
     return;
   }
   RankedRoot rank = root;
   if (!plan_.order.traits.empty()) {
     Compare(visit);
     if (visit.ahead.empty()) {
-      spare_ = std::move(visit.anchor);
+      spare_ = std::move(visit.search);
       return;
     }
     rank.score = root.by_root + visit.ahead.back().by_traits;
@@ -203,15 +203,15 @@ void Search::OpenNext(const RankedRoot& root, int64_t wanted) {
   open_.Push(rank, std::move(visit), wanted);
 }
 
-// Finds the anchor's first candidates and puts those first whose providers have the better traits.
+// Finds the root's first candidates and puts those first whose providers have the better traits.
 void Search::Compare(Visit& visit) {
-  AnchorSearch& anchor = *visit.anchor;
+  RootSearch& search = *visit.search;
   while (static_cast<int>(visit.ahead.size()) < kCompared) {
-    visit.ended = !anchor.Next();
+    visit.ended = !search.Next();
     if (visit.ended) break;
-    Ahead ahead{anchor.Solution(), {}, WorthByTraits(anchor)};
-    if (!IsNew(anchor, ahead.candidate)) continue;
-    ahead.trees = TreesOf(anchor);
+    Ahead ahead{search.Solution(), {}, WorthByTraits(search)};
+    if (!IsNew(search, ahead.candidate)) continue;
+    ahead.trees = TreesOf(search);
     visit.ahead.push_back(std::move(ahead));
   }
   std::reverse(visit.ahead.begin(), visit.ahead.end());
@@ -219,11 +219,11 @@ void Search::Compare(Visit& visit) {
                    [](const Ahead& a, const Ahead& b) { return a.by_traits < b.by_traits; });
 }
 
-int64_t Search::WorthByTraits(const AnchorSearch& anchor) const {
+int64_t Search::WorthByTraits(const RootSearch& search) const {
   int64_t worth = 0;
   for (const TraitWeight& weighted : plan_.order.traits) {
     for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
-      const Server* server = anchor.chosen(slot);
+      const Server* server = search.chosen(slot);
       if (server == nullptr || !server->config().HasTrait(weighted.trait)) continue;
       worth += weighted.weight * kShareWhole;
       break;
@@ -252,23 +252,23 @@ bool Search::TakeNext(Visit& visit) {
     visit.ahead.pop_back();
     return true;
   }
-  AnchorSearch& anchor = *visit.anchor;
+  RootSearch& search = *visit.search;
   while (!visit.ended && !steps_.spent()) {
-    visit.ended = !anchor.Next();
+    visit.ended = !search.Next();
     if (visit.ended) break;
-    const Candidate candidate = anchor.Solution();
-    if (!IsNew(anchor, candidate)) continue;
-    Found(candidate, TreesOf(anchor));
+    const Candidate candidate = search.Solution();
+    if (!IsNew(search, candidate)) continue;
+    Found(candidate, TreesOf(search));
     return true;
   }
   return false;
 }
 
-// The anchor is no part of a candidate (P-200): one that only sharing providers serve may come up
+// The root is no part of a candidate (P-200): one that only sharing providers serve may come up
 // under several. No other can, since a provider that does not share has one root.
-bool Search::IsNew(const AnchorSearch& anchor, const Candidate& candidate) {
+bool Search::IsNew(const RootSearch& search, const Candidate& candidate) {
   if (plan_.each_root_once) return true;
-  if (!plan_.collapse_equivalent && !IsSharedOnly(anchor)) return true;
+  if (!plan_.collapse_equivalent && !IsSharedOnly(search)) return true;
   std::string key;
   const auto append = [&key](const auto& value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -286,20 +286,20 @@ bool Search::IsNew(const AnchorSearch& anchor, const Candidate& candidate) {
   return keys_found_.insert(std::move(key)).second;
 }
 
-bool Search::IsSharedOnly(const AnchorSearch& anchor) const {
+bool Search::IsSharedOnly(const RootSearch& search) const {
   if (sharing_.empty()) return false;
   for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
-    const Server* server = anchor.chosen(slot);
+    const Server* server = search.chosen(slot);
     if (server != nullptr && !sharing_.IsSharing(server->config())) return false;
   }
   return true;
 }
 
-std::vector<const Tree*> Search::TreesOf(const AnchorSearch& anchor) const {
+std::vector<const Tree*> Search::TreesOf(const RootSearch& search) const {
   std::vector<const Tree*> trees;
   for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
-    if (anchor.chosen(slot) == nullptr) continue;
-    const Tree* const tree = anchor.chosen(slot)->tree->get();
+    if (search.chosen(slot) == nullptr) continue;
+    const Tree* const tree = search.chosen(slot)->tree->get();
     if (trees.empty() || trees.back() != tree) trees.push_back(tree);
   }
   return trees;

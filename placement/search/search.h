@@ -28,7 +28,7 @@ struct SearchEnd {
 };
 
 struct SearchResult : SearchEnd {
-  std::vector<Candidate> candidates;  // anchors rising, round-robin (P-209)
+  std::vector<Candidate> candidates;  // roots rising, round-robin (P-209)
 };
 
 // Fails, in the order of P-175, with INVALID_ARGUMENT for a malformed request, NOT_FOUND for

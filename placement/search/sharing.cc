@@ -36,10 +36,10 @@ Sharing::Sharing(const State& state) : trait_(state.catalog().traits.Find(kShari
   }
 }
 
-std::vector<const SharingProvider*> Sharing::Reaching(const Tree& anchor) const {
+std::vector<const SharingProvider*> Sharing::Reaching(const Tree& tree) const {
   std::vector<int> found;
-  for (int position = 0; position < anchor.size(); ++position) {
-    for (AggregateId aggregate : anchor.config(position).aggregates) {
+  for (int position = 0; position < tree.size(); ++position) {
+    for (AggregateId aggregate : tree.config(position).aggregates) {
       const auto members = by_aggregate_.find(aggregate);
       if (members == by_aggregate_.end()) continue;
       found.insert(found.end(), members->second.begin(), members->second.end());
@@ -49,7 +49,7 @@ std::vector<const SharingProvider*> Sharing::Reaching(const Tree& anchor) const 
   found.erase(std::unique(found.begin(), found.end()), found.end());
   std::vector<const SharingProvider*> reaching;
   for (int i : found) {
-    if (providers_[i].tree->root_id() != anchor.root_id()) reaching.push_back(&providers_[i]);
+    if (providers_[i].tree->root_id() != tree.root_id()) reaching.push_back(&providers_[i]);
   }
   return reaching;
 }

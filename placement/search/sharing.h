@@ -31,9 +31,9 @@ class Sharing {
   bool IsSharing(const ProviderConfig& provider) const {
     return trait_ && provider.HasTrait(*trait_);
   }
-  // Those of other trees that serve `anchor`: a provider of its tree shares an aggregate with each
+  // Those of other trees that serve `tree`: a provider of its tree shares an aggregate with each
   // (P-108, P-110). By rising id.
-  std::vector<const SharingProvider*> Reaching(const Tree& anchor) const;
+  std::vector<const SharingProvider*> Reaching(const Tree& tree) const;
 
  private:
   std::optional<TraitId> trait_;

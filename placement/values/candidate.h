@@ -15,7 +15,7 @@
 namespace berth::placement {
 
 struct Candidate {
-  ProviderId anchor;
+  ProviderId root;
   std::vector<Allocation> allocations;  // summed, rising by (provider, class) (P-202)
   std::vector<std::pair<std::string, std::vector<ProviderId>>>
       mappings;  // suffix -> providers, in group order

@@ -21,7 +21,7 @@ void ForEachId(const placement::Candidate& candidate, const Visit& visit) {
   for (const auto& [suffix, providers] : candidate.mappings) {
     for (const placement::ProviderId provider : providers) visit(provider);
   }
-  visit(candidate.anchor);
+  visit(candidate.root);
 }
 
 }  // namespace berth::services

@@ -52,7 +52,7 @@ void CandidateWriter::Add(const placement::Candidate& candidate) {
   writer_.Message(pb::FindCandidatesResponse::kCandidatesFieldNumber, [&] {
     Allocations(candidate.allocations);
     for (const auto& [suffix, providers] : candidate.mappings) Mapping(suffix, providers);
-    writer_.Id(pb::Candidate::kRootUuidFieldNumber, candidate.anchor.uuid);
+    writer_.Id(pb::Candidate::kRootUuidFieldNumber, candidate.root.uuid);
   });
   writer_.NoteIds(nullptr);
   model_ = candidate;

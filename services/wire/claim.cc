@@ -68,7 +68,7 @@ void FillCandidate(const placement::Catalog& catalog, const placement::Candidate
     mapping->set_suffix(suffix);
     for (const ProviderId provider : providers) mapping->add_provider_uuids(provider.ToString());
   }
-  to->set_root_uuid(candidate.anchor.ToString());
+  to->set_root_uuid(candidate.root.ToString());
 }
 
 }  // namespace

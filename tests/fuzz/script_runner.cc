@@ -203,7 +203,7 @@ class Runner {
         expected.insert(each.provider.ToString());
       }
       EXPECT_EQ(written, expected);
-      EXPECT_EQ(response.candidates(i).root_uuid(), found.candidates[i].anchor.ToString());
+      EXPECT_EQ(response.candidates(i).root_uuid(), found.candidates[i].root.ToString());
     }
   }
 

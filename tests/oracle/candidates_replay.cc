@@ -90,11 +90,11 @@ bool AddsUp(const CandidateRequest& request) {
   return false;
 }
 
-// Whether what was recorded lacks nothing but what the recorded placement loses: it keeps one anchor
+// Whether what was recorded lacks nothing but what the recorded placement loses: it keeps one root
 // for equal partial answers of the unsuffixed group, so that sharing providers that serve it alone
-// are combined with the other groups under that anchor only (P-177 allows any).
-bool LacksAnchorsOnly(const CandidateRequest& request, const Found& found, const Found& recorded,
-                      const std::set<ProviderId>& sharing) {
+// are combined with the other groups under that root only (P-177 allows any).
+bool LacksRootsOnly(const CandidateRequest& request, const Found& found, const Found& recorded,
+                    const std::set<ProviderId>& sharing) {
   if (request.groups.size() < 2) return false;
   const auto& ours = found.candidates;
   if (!std::includes(ours.begin(), ours.end(), recorded.candidates.begin(),
@@ -199,7 +199,7 @@ std::string Query::RuleFor(const Found& found, const Found& recorded) {
   for (const auto& [name, id] : ids_) {
     if (model_.Provider(id)->traits.contains("MISC_SHARES_VIA_AGGREGATE")) sharing.insert(id);
   }
-  return LacksAnchorsOnly(request_, found, recorded, sharing) ? "P-177" : "";
+  return LacksRootsOnly(request_, found, recorded, sharing) ? "P-177" : "";
 }
 
 void Query::JudgeSummaries(const Found& found, const Found& recorded) {

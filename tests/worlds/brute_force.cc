@@ -57,57 +57,57 @@ class Enumeration {
     choices_.insert(choices_.end(), spreads.begin(), spreads.end());
   }
 
-  CandidatesByAnchor Run() {
-    for (const PlainProvider& anchor : world_) {
-      if (anchor.id != anchor.root || !RootMatches(anchor)) continue;  // P-177
-      if (options_.only && anchor.id != *options_.only) continue;
+  CandidatesByRoot Run() {
+    for (const PlainProvider& root : world_) {
+      if (root.id != root.root || !RootMatches(root)) continue;  // P-177
+      if (options_.only && root.id != *options_.only) continue;
       Chosen chosen;
-      Try(anchor, 0, chosen);
+      Try(root, 0, chosen);
     }
     return std::move(found_);
   }
 
  private:
-  bool RootMatches(const PlainProvider& anchor) const {
-    return HasAnyOfEach(anchor.traits, request_.root_required) &&       // P-178
-           !HasAny(anchor.traits, request_.root_forbidden) &&           // P-178
-           HasAnyOfEach(anchor.aggregates, request_.root_member_of) &&  // D-25
-           !HasAny(anchor.aggregates, request_.root_forbidden_aggregates);
+  bool RootMatches(const PlainProvider& root) const {
+    return HasAnyOfEach(root.traits, request_.root_required) &&       // P-178
+           !HasAny(root.traits, request_.root_forbidden) &&           // P-178
+           HasAnyOfEach(root.aggregates, request_.root_member_of) &&  // D-25
+           !HasAny(root.aggregates, request_.root_forbidden_aggregates);
   }
 
-  void Try(const PlainProvider& anchor, size_t at, Chosen& chosen) {
-    if (options_.first_only && found_.contains(anchor.id)) return;
+  void Try(const PlainProvider& root, size_t at, Chosen& chosen) {
+    if (options_.first_only && found_.contains(root.id)) return;
     if (at == choices_.size()) {
-      if (IsLawful(chosen)) found_[anchor.id].insert(CandidateOf(chosen));
+      if (IsLawful(chosen)) found_[root.id].insert(CandidateOf(chosen));
       return;
     }
     const Pick& choice = choices_[at];
-    if (choice.max_providers > 1) return TrySpread(anchor, at, 0, {}, chosen);
+    if (choice.max_providers > 1) return TrySpread(root, at, 0, {}, chosen);
     for (const PlainProvider& provider : world_) {
-      if (!MayServe(world_, provider, anchor) || !Fits(provider, choice)) continue;
-      if (!Serves(provider, *choice.group, anchor)) continue;
+      if (!MayServe(world_, provider, root) || !Fits(provider, choice)) continue;
+      if (!Serves(provider, *choice.group, root)) continue;
       chosen.push_back({choice.group, &provider, choice.resources});
-      Try(anchor, at + 1, chosen);
+      Try(root, at + 1, chosen);
       chosen.pop_back();
     }
   }
 
   // Every set of providers from `next` on, joined to `set`.
-  void TrySpread(const PlainProvider& anchor, size_t at, size_t next,
+  void TrySpread(const PlainProvider& root, size_t at, size_t next,
                  const std::vector<const PlainProvider*>& set, Chosen& chosen) {
     const Pick& choice = choices_[at];
     if (!set.empty()) {
       Chosen more = chosen;
-      if (Divide(choice, set, more)) Try(anchor, at + 1, more);
+      if (Divide(choice, set, more)) Try(root, at + 1, more);
     }
     if (static_cast<Amount>(set.size()) == choice.max_providers) return;
     for (size_t i = next; i < world_.size(); ++i) {
       const PlainProvider& provider = world_[i];
-      if (!MayServe(world_, provider, anchor)) continue;
-      if (!Serves(provider, *choice.group, anchor)) continue;
+      if (!MayServe(world_, provider, root)) continue;
+      if (!Serves(provider, *choice.group, root)) continue;
       std::vector<const PlainProvider*> longer = set;
       longer.push_back(&provider);
-      TrySpread(anchor, at, i + 1, longer, chosen);
+      TrySpread(root, at, i + 1, longer, chosen);
     }
   }
 
@@ -159,7 +159,7 @@ class Enumeration {
   }
 
   bool Serves(const PlainProvider& provider, const RequestGroup& group,
-              const PlainProvider& anchor) const {
+              const PlainProvider& root) const {
     if (HasAny(provider.traits, group.forbidden)) return false;                  // P-180, P-188
     if (HasAny(provider.aggregates, group.forbidden_aggregates)) return false;   // P-181, P-191
     if (group.in_tree && provider.root != RootOf(*group.in_tree)) return false;  // P-182, P-192
@@ -167,10 +167,10 @@ class Enumeration {
     if (!group.suffix.empty()) {
       return member && HasAnyOfEach(provider.traits, group.required);  // P-180, P-181
     }
-    if (group.in_tree && anchor.id != RootOf(*group.in_tree)) return false;   // P-192
-    if (HasAny(anchor.aggregates, group.forbidden_aggregates)) return false;  // P-191
-    const bool native = provider.root == anchor.id;
-    return member || (native && HasAnyOfEach(anchor.aggregates, group.member_of));  // P-189
+    if (group.in_tree && root.id != RootOf(*group.in_tree)) return false;   // P-192
+    if (HasAny(root.aggregates, group.forbidden_aggregates)) return false;  // P-191
+    const bool native = provider.root == root.id;
+    return member || (native && HasAnyOfEach(root.aggregates, group.member_of));  // P-189
   }
 
   std::optional<ProviderId> RootOf(ProviderId id) const {
@@ -275,19 +275,19 @@ class Enumeration {
   const BruteOptions options_;
   PlainWorld world_;
   std::vector<Pick> choices_;
-  CandidatesByAnchor found_;
+  CandidatesByRoot found_;
 };
 
 }  // namespace
 
-CandidatesByAnchor AllByAnchor(const State& state, const CandidateRequest& request,
-                               const BruteOptions& options) {
+CandidatesByRoot AllByRoot(const State& state, const CandidateRequest& request,
+                           const BruteOptions& options) {
   return Enumeration(state, request, options).Run();
 }
 
 std::set<PlainCandidate> AllCandidates(const State& state, const CandidateRequest& request) {
   std::set<PlainCandidate> all;
-  for (const auto& [anchor, candidates] : AllByAnchor(state, request)) {
+  for (const auto& [root, candidates] : AllByRoot(state, request)) {
     all.insert(candidates.begin(), candidates.end());
   }
   return all;

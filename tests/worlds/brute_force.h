@@ -24,19 +24,19 @@ struct PlainCandidate {
   friend auto operator<=>(const PlainCandidate&, const PlainCandidate&) = default;
 };
 
-// The candidates that each root anchors; only roots that anchor any. A candidate of sharing providers
+// The candidates under each root; only roots that have any. A candidate of sharing providers
 // alone may come up under several.
-using CandidatesByAnchor = std::map<ProviderId, std::set<PlainCandidate>>;
+using CandidatesByRoot = std::map<ProviderId, std::set<PlainCandidate>>;
 
 // What a part of the rules alone would find.
 struct BruteOptions {
   std::set<std::pair<std::string, std::string>> ignore_use;  // of suffix and class
   bool ignore_sums = false;                                  // P-197
-  bool first_only = false;         // one of each anchor, that which comes first (P-209)
-  std::optional<ProviderId> only;  // anchor
+  bool first_only = false;         // one of each root, that which comes first (P-209)
+  std::optional<ProviderId> only;  // root
 };
-CandidatesByAnchor AllByAnchor(const State& state, const CandidateRequest& request,
-                               const BruteOptions& options = {});
+CandidatesByRoot AllByRoot(const State& state, const CandidateRequest& request,
+                           const BruteOptions& options = {});
 
 // All candidates of a well-formed `request`, which names nothing unknown; equivalent ones too. No
 // nodes are looked at.

@@ -45,11 +45,11 @@ bool FitsIn(const PlainProvider& provider, const std::string& name, Amount amoun
 }
 
 // P-108, P-176.
-bool MayServe(const PlainWorld& world, const PlainProvider& provider, const PlainProvider& anchor) {
-  if (provider.root == anchor.id) return true;
+bool MayServe(const PlainWorld& world, const PlainProvider& provider, const PlainProvider& root) {
+  if (provider.root == root.id) return true;
   if (!provider.shares()) return false;
   return std::any_of(world.begin(), world.end(), [&](const PlainProvider& other) {
-    return other.root == anchor.id &&
+    return other.root == root.id &&
            std::any_of(other.aggregates.begin(), other.aggregates.end(),
                        [&](AggregateId a) { return provider.aggregates.contains(a); });
   });

@@ -42,8 +42,8 @@ bool HasAnyOfEach(const Set& set, const std::vector<std::vector<Item>>& terms) {
 // Whether `amount` fits on top of what is used (P-27, P-30).
 bool FitsIn(const PlainProvider& provider, const std::string& name, Amount amount,
             bool ignore_use = false);
-// Whether the provider may serve the anchor (P-108, P-176).
-bool MayServe(const PlainWorld& world, const PlainProvider& provider, const PlainProvider& anchor);
+// Whether the provider may serve the root (P-108, P-176).
+bool MayServe(const PlainWorld& world, const PlainProvider& provider, const PlainProvider& root);
 // The largest of 1 to `amount` that fits on top of `taken`, by its own units and with what is taken
 // together; 0: none.
 Amount LargestShare(const PlainProvider& provider, const std::string& name, Amount taken,

@@ -55,7 +55,7 @@ inline std::vector<std::string> RootsOf(const World& world,
   if (!outcome.ok()) return {ReasonOf(outcome.status())};
   std::vector<std::string> names;
   for (const Candidate& candidate : outcome->result.candidates) {
-    names.push_back(world.state().FindProvider(candidate.anchor)->config().name);
+    names.push_back(world.state().FindProvider(candidate.root)->config().name);
   }
   return names;
 }

@@ -20,7 +20,7 @@
 namespace berth::placement {
 namespace {
 
-using Places = std::vector<std::pair<ProviderId, PlainCandidate>>;  // anchors and what they give
+using Places = std::vector<std::pair<ProviderId, PlainCandidate>>;  // roots and what they give
 
 void Hold(World& world, const ClaimMember& member, const PlainCandidate& candidate) {
   ConsumerAllocations wanted{member.consumer, std::nullopt, "project", "user", "INSTANCE", {}};
@@ -42,9 +42,9 @@ std::optional<Places> PlaceEach(World world, const PlaceClaims& claims,
     BruteOptions options;
     options.first_only = true;
     options.only = only;
-    CandidatesByAnchor all = AllByAnchor(world.state(), member.query, options);
+    CandidatesByRoot all = AllByRoot(world.state(), member.query, options);
     if (claims.affinity == MemberAffinity::kDifferentRoots) {
-      for (const auto& [anchor, candidate] : places) all.erase(anchor);
+      for (const auto& [root, candidate] : places) all.erase(root);
     }
     if (all.empty()) return std::nullopt;
     places.push_back({all.begin()->first, *all.begin()->second.begin()});
@@ -58,8 +58,8 @@ std::optional<Places> PlaceAll(World world, const PlaceClaims& claims) {
     if (member.expected_generation) world.Must(DeleteAllocations{member.consumer, std::nullopt});
   }
   if (claims.affinity != MemberAffinity::kSameRoot) return PlaceEach(world, claims, std::nullopt);
-  for (const auto& [anchor, candidates] : AllByAnchor(world.state(), claims.members[0].query)) {
-    if (auto places = PlaceEach(world, claims, anchor)) return places;
+  for (const auto& [root, candidates] : AllByRoot(world.state(), claims.members[0].query)) {
+    if (auto places = PlaceEach(world, claims, root)) return places;
   }
   return std::nullopt;
 }
@@ -84,12 +84,12 @@ PlaceClaims RandomClaims(Dice& dice, RandomWorld& random, bool suffixed) {
 }
 
 void ExpectAffinity(const PlaceClaims& claims, const std::vector<Candidate>& taken) {
-  std::set<ProviderId> anchors;
-  for (const Candidate& candidate : taken) anchors.insert(candidate.anchor);
+  std::set<ProviderId> roots;
+  for (const Candidate& candidate : taken) roots.insert(candidate.root);
   if (claims.affinity == MemberAffinity::kSameRoot) {
-    EXPECT_EQ(anchors.size(), 1u);
+    EXPECT_EQ(roots.size(), 1u);
   } else if (claims.affinity == MemberAffinity::kDifferentRoots) {
-    EXPECT_EQ(anchors.size(), taken.size());
+    EXPECT_EQ(roots.size(), taken.size());
   }
 }
 
@@ -110,7 +110,7 @@ bool ExpectAsExpected(World& world, const PlaceClaims& claims) {
   if (!is_first || !outcome.ok() || !expected) return outcome.ok();
   for (size_t m = 0; m < claims.members.size(); ++m) {
     const Candidate& taken = outcome->result.candidates[m];
-    EXPECT_EQ(taken.anchor, (*expected)[m].first) << "member " << m;
+    EXPECT_EQ(taken.root, (*expected)[m].first) << "member " << m;
     EXPECT_EQ(ToString(before, Plain(before, taken)), ToString(before, (*expected)[m].second));
   }
   return true;

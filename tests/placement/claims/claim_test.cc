@@ -56,7 +56,7 @@ TEST(RulesClaim, TellsWhatItTook) {
   const Outcome outcome = world.Must(Chosen(world, claim));
   ASSERT_EQ(outcome.result.candidates.size(), 1u);
   const Candidate& taken = outcome.result.candidates[0];
-  EXPECT_EQ(taken.anchor, world.provider("a"));
+  EXPECT_EQ(taken.root, world.provider("a"));
   ASSERT_EQ(taken.mappings.size(), 2u);
   EXPECT_EQ(taken.mappings[1].second, std::vector<ProviderId>{world.provider("a1")});
   EXPECT_EQ(outcome.result.seed, 7u);

@@ -24,7 +24,7 @@ Names RootsIn(const World& world, const PlaceClaims& claims, int64_t steps_max) 
   EXPECT_EQ(placed->size(), claims.members.size());
   Names names;
   for (const Candidate& candidate : *placed) {
-    names.push_back(world.state().FindProvider(candidate.anchor)->config().name);
+    names.push_back(world.state().FindProvider(candidate.root)->config().name);
   }
   return names;
 }

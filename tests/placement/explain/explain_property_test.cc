@@ -27,7 +27,7 @@ std::vector<AggregateId> AggregatesOf(const std::vector<std::string>& texts) {
 
 int64_t RootsOf(const State& state, const CandidateRequest& request, BruteOptions options = {}) {
   options.first_only = true;
-  return static_cast<int64_t>(AllByAnchor(state, request, options).size());
+  return static_cast<int64_t>(AllByRoot(state, request, options).size());
 }
 
 // A request that grows by one constraint at a time.
@@ -147,7 +147,7 @@ void ExpectNearMisses(const State& state, const CandidateRequest& request, const
                       int limit) {
   BruteOptions options;
   options.first_only = true;
-  const CandidatesByAnchor fitting = AllByAnchor(state, request, options);
+  const CandidatesByRoot fitting = AllByRoot(state, request, options);
   const int64_t misses = said.root_count - static_cast<int64_t>(fitting.size());
   EXPECT_EQ(said.near_misses.size(), static_cast<size_t>(std::min<int64_t>(misses, limit)));
   size_t least = 0;

@@ -69,13 +69,13 @@ TEST(Room, BudgetEnds) {
   EXPECT_EQ(room->total_count, 8);
 }
 
-// Claims the first candidate, by anchor, until there is none; how many it was.
+// Claims the first candidate, by root, until there is none; how many it was.
 int64_t ClaimAll(World world, const CandidateRequest& request, std::optional<ProviderId> only) {
   BruteOptions options;
   options.first_only = true;
   options.only = only;
   for (int64_t count = 0;; ++count) {
-    const CandidatesByAnchor found = AllByAnchor(world.state(), request, options);
+    const CandidatesByRoot found = AllByRoot(world.state(), request, options);
     if (found.empty()) return count;
     ConsumerAllocations claim{world.consumer(absl::StrCat("claimant", count)),
                               std::nullopt,
@@ -115,7 +115,7 @@ TEST_P(RoomProperty, IsWhatClaimingUntilRefusedFinds) {
     EXPECT_EQ(room->total_count, total);
     claims += total;
     EXPECT_EQ(room->root_count, static_cast<int64_t>(room->roots.size()));
-    EXPECT_EQ(room->roots.size(), AllByAnchor(world.state(), request).size());
+    EXPECT_EQ(room->roots.size(), AllByRoot(world.state(), request).size());
     for (const RootRoom& each : room->roots) {
       EXPECT_EQ(each.count, ClaimAll(world, request, each.root));
     }

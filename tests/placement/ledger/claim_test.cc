@@ -55,7 +55,7 @@ TEST(LedgerClaim, TwoOfOneBatchTakeDifferentHosts) {
   // Both were searched over one state and want the same host first.
   const PlaceClaims first = Chosen(runner, ClaimOf(1, 1));
   const PlaceClaims second = Chosen(runner, ClaimOf(2, 1));
-  EXPECT_EQ(first.choices[0][0].candidate.anchor, second.choices[0][0].candidate.anchor);
+  EXPECT_EQ(first.choices[0][0].candidate.root, second.choices[0][0].candidate.root);
   hold = true;
   auto stopper = runner.Begin(WithId(EnsureTrait{"CUSTOM_HOLD"}, ""));
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return held.load(); }));
@@ -69,13 +69,13 @@ TEST(LedgerClaim, TwoOfOneBatchTakeDifferentHosts) {
   ASSERT_EQ(a.status, absl::OkStatus());
   ASSERT_EQ(b.status, absl::OkStatus());
   EXPECT_EQ(a.revision, b.revision);
-  EXPECT_EQ(a.result.candidates[0].anchor, ProviderNumber(1));
-  EXPECT_EQ(b.result.candidates[0].anchor, ProviderNumber(2));
+  EXPECT_EQ(a.result.candidates[0].root, ProviderNumber(1));
+  EXPECT_EQ(b.result.candidates[0].root, ProviderNumber(2));
   // The same request id brings the same answer, whatever the search says today.
   const Decision again = runner.Do(WithId(Chosen(runner, ClaimOf(1, 1, Strategy::kRandom)), "one"));
   EXPECT_TRUE(again.replayed);
   EXPECT_EQ(again.revision, a.revision);
-  EXPECT_EQ(again.result.candidates[0].anchor, a.result.candidates[0].anchor);
+  EXPECT_EQ(again.result.candidates[0].root, a.result.candidates[0].root);
   EXPECT_EQ(again.result.candidates[0].allocations, a.result.candidates[0].allocations);
   EXPECT_EQ(again.result.candidates[0].mappings, a.result.candidates[0].mappings);
   EXPECT_EQ(again.result.consumers, a.result.consumers);

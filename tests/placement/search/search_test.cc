@@ -51,7 +51,7 @@ World TwoHosts() {
 
 using Names = std::vector<std::string>;
 
-TEST(Search, AnchorsTakeTurns) {
+TEST(Search, RootsTakeTurns) {
   World world = TwoHosts();
   const CandidateRequest request = ParseRequest(world, "r VCPU:1");
   const SearchResult found = Find(world.state(), request);
@@ -122,8 +122,8 @@ TEST(Search, SummariesAreWholeTreesOfWhatServes) {
   EXPECT_EQ(found.trees[0]->root_id(), world.provider("cn1"));
   EXPECT_EQ(found.trees[1]->root_id(), world.provider("pool"));
   found = Find(world.state(), ParseRequest(world, "r DISK_GB:1"));
-  EXPECT_EQ(NamesOf(world.state(), found), (Names{"pool"}));  // P-177, P-200: three anchors, once
-  ASSERT_EQ(found.trees.size(), 1u);  // P-205: the anchor alone does not count
+  EXPECT_EQ(NamesOf(world.state(), found), (Names{"pool"}));  // P-177, P-200: three roots, once
+  ASSERT_EQ(found.trees.size(), 1u);  // P-205: the root alone does not count
   EXPECT_EQ(found.trees[0]->root_id(), world.provider("pool"));
 }
 

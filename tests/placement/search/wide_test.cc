@@ -129,9 +129,9 @@ TEST(SearchWide, EveryHostAppearsUnderACap) {
   const auto found = FindCandidates(world.state(), request, budget);
   ASSERT_TRUE(found.ok());
   EXPECT_TRUE(found->truncated);  // P-213
-  std::set<ProviderId> anchors;
-  for (const Candidate& candidate : found->candidates) anchors.insert(candidate.anchor);
-  EXPECT_EQ(anchors.size(), 4u);  // P-214
+  std::set<ProviderId> roots;
+  for (const Candidate& candidate : found->candidates) roots.insert(candidate.root);
+  EXPECT_EQ(roots.size(), 4u);  // P-214
 }
 
 // Groups of different amounts: the bound by the smallest is not exact, the budget ends it.

@@ -54,7 +54,7 @@ std::string TextOf(const pb::Candidate& candidate) {
 }
 
 std::string TextOf(const placement::Candidate& candidate, const placement::Catalog& catalog) {
-  std::string text = candidate.anchor.ToString();
+  std::string text = candidate.root.ToString();
   std::map<std::pair<std::string, std::string>, int64_t> amounts;
   for (const placement::Allocation& each : candidate.allocations) {
     amounts[{each.provider.ToString(), *ClassName(catalog, each.resource_class)}] = each.amount;
