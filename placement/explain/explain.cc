@@ -11,15 +11,15 @@ namespace berth::placement {
 namespace {
 
 // A root that does not fit, and how near it comes: the fewer parts are missing, the further up the
-// ladder the first of them, the smaller their share of what is asked for.
+// funnel the first of them, the smaller their share of what is asked for.
 struct Miss {
-  Verdict verdict;
+  Reach reach;
   double gap = 0;
   const TreePtr* tree = nullptr;
 };
 bool IsNearer(const Miss& a, const Miss& b) {
   const auto key = [](const Miss& miss) {
-    return std::tuple(miss.verdict.failures.size(), -miss.verdict.failed, miss.gap,
+    return std::tuple(miss.reach.failures.size(), -miss.reach.failed, miss.gap,
                       (*miss.tree)->root_id());
   };
   return key(a) < key(b);
@@ -34,8 +34,8 @@ class Explainer {
         near_misses_max_(static_cast<size_t>(std::max(near_misses_max, 0))),
         steps_{steps_max},
         sharing_(state),
-        ladder_(state, request, plan, sharing_, steps_) {
-    for (const Rung& rung : ladder_.rungs()) said_.steps.push_back({rung.constraint, 0, 0});
+        funnel_(state, request, plan, sharing_, steps_) {
+    for (const FunnelStep& step : funnel_.steps()) said_.steps.push_back({step.constraint, 0, 0});
   }
 
   Explanation Run() {
@@ -46,7 +46,7 @@ class Explainer {
     std::sort_heap(misses_.begin(), misses_.end(), IsNearer);
     for (const Miss& miss : misses_) said_.near_misses.push_back(TellOf(miss));
     if (said_.fitting_root_count == 0 && !steps_.spent()) {
-      said_.relaxations = FindRelaxations(state_, request_, sharing_, ladder_, steps_);
+      said_.relaxations = FindRelaxations(state_, request_, sharing_, funnel_, steps_);
     }
     said_.truncated = steps_.spent();
     return std::move(said_);
@@ -54,24 +54,24 @@ class Explainer {
 
  private:
   void Look(const TreePtr& tree) {
-    Verdict verdict = ladder_.Look(tree);
+    Reach reach = funnel_.Look(tree);
     if (steps_.spent()) return;  // what failed may have had no time
     const int count = static_cast<int>(said_.steps.size());
-    for (int step = 0; step < count && step <= verdict.failed; ++step) {
+    for (int step = 0; step < count && step <= reach.failed; ++step) {
       ++said_.steps[step].roots_before;
-      if (step < verdict.failed) ++said_.steps[step].roots_after;
+      if (step < reach.failed) ++said_.steps[step].roots_after;
     }
-    if (verdict.failed == count) {
+    if (reach.failed == count) {
       ++said_.fitting_root_count;
       return;
     }
-    Keep({std::move(verdict), 0, &tree});
+    Keep({std::move(reach), 0, &tree});
   }
 
   void Keep(Miss miss) {
     if (near_misses_max_ == 0) return;
-    for (const Verdict::Failure& failure : miss.verdict.failures) {
-      const auto amount = static_cast<double>(said_.steps[failure.rung].constraint.amount);
+    for (const Reach::Failure& failure : miss.reach.failures) {
+      const auto amount = static_cast<double>(said_.steps[failure.step].constraint.amount);
       if (amount > 0) miss.gap += (amount - static_cast<double>(failure.available)) / amount;
     }
     if (misses_.size() == near_misses_max_) {
@@ -85,8 +85,8 @@ class Explainer {
 
   NearMiss TellOf(const Miss& miss) const {
     NearMiss told{(*miss.tree)->root_id(), (*miss.tree)->config(0).name, {}};
-    for (const Verdict::Failure& failure : miss.verdict.failures) {
-      told.shortfalls.push_back({said_.steps[failure.rung].constraint, failure.available});
+    for (const Reach::Failure& failure : miss.reach.failures) {
+      told.shortfalls.push_back({said_.steps[failure.step].constraint, failure.available});
     }
     return told;
   }
@@ -96,7 +96,7 @@ class Explainer {
   const size_t near_misses_max_;
   StepBudget steps_;
   Sharing sharing_;
-  Ladder ladder_;
+  Funnel funnel_;
   Explanation said_;
   std::vector<Miss> misses_;  // a heap, the farthest on top
 };

@@ -13,14 +13,14 @@ namespace {
 constexpr size_t kTermsToldApart = 62;  // more are not asked for together
 constexpr size_t kReachedMax = 65536;   // sets of terms that are kept
 
-bool IsAmount(const Rung& rung) {
-  return rung.constraint.kind == ConstraintKind::kInventory ||
-         rung.constraint.kind == ConstraintKind::kFree;
+bool IsAmount(const FunnelStep& step) {
+  return step.constraint.kind == ConstraintKind::kInventory ||
+         step.constraint.kind == ConstraintKind::kFree;
 }
 
 }  // namespace
 
-Ladder::Standing Ladder::Begin(const TreePtr& tree) {
+Funnel::Standing Funnel::Begin(const TreePtr& tree) {
   Standing standing;
   standing.tree = tree.get();
   for (int position = 0; position < tree->size(); ++position) {
@@ -38,53 +38,53 @@ Ladder::Standing Ladder::Begin(const TreePtr& tree) {
   return standing;
 }
 
-Verdict Ladder::Look(const TreePtr& tree) {
-  Verdict verdict;
+Reach Funnel::Look(const TreePtr& tree) {
+  Reach reach;
   Standing standing = Begin(tree);
-  const int count = static_cast<int>(rungs_.size());
-  verdict.failed = count;
+  const int count = static_cast<int>(steps_.size());
+  reach.failed = count;
   for (int r = 0; r < count; ++r) {
-    const Rung& rung = rungs_[r];
+    const FunnelStep& step = steps_[r];
     budget_.left -= static_cast<int64_t>(standing.servers.size());
     bool passes = true;
-    if (rung.group >= 0) {
-      passes = GroupPasses(r, standing, verdict);
-    } else if (rung.search < 0) {
-      passes = RootPasses(rung, *tree);
-      if (!passes) verdict.failures.push_back({r, 0});
+    if (step.group >= 0) {
+      passes = GroupPasses(r, standing, reach);
+    } else if (step.search < 0) {
+      passes = RootPasses(step, *tree);
+      if (!passes) reach.failures.push_back({r, 0});
     } else {
-      if (verdict.failed < count) break;
-      passes = HasSolution(rung.search, tree);
-      if (!passes) verdict.failures.push_back({r, 0});
+      if (reach.failed < count) break;
+      passes = HasSolution(step.search, tree);
+      if (!passes) reach.failures.push_back({r, 0});
     }
-    if (!passes) verdict.failed = std::min(verdict.failed, r);
+    if (!passes) reach.failed = std::min(reach.failed, r);
   }
-  return verdict;
+  return reach;
 }
 
-bool Ladder::RootPasses(const Rung& rung, const Tree& tree) const {
+bool Funnel::RootPasses(const FunnelStep& step, const Tree& tree) const {
   const ProviderConfig& root = tree.config(0);
-  switch (rung.constraint.kind) {
+  switch (step.constraint.kind) {
     case ConstraintKind::kRootTraits:
-      return HasOneOf(root, rung.traits) != rung.forbids;
+      return HasOneOf(root, step.traits) != step.forbids;
     case ConstraintKind::kRootAggregates:
-      return IsInNoneOf(root, rung.aggregates.front()) == rung.forbids;
+      return IsInNoneOf(root, step.aggregates.front()) == step.forbids;
     default:
       return NodeIsInService(state_, root.id) &&
              (!plan_.exclude_stale_roots || !NodeIsStale(state_, root.id));
   }
 }
 
-bool Ladder::Concerns(const Rung& rung, const Need& need) const {
-  return need.group == rung.group &&
-         (!IsAmount(rung) ||
-          std::any_of(need.demands.begin(), need.demands.end(), [&rung](const auto& demand) {
-            return demand.resource_class == rung.resource_class;
+bool Funnel::Concerns(const FunnelStep& step, const Need& need) const {
+  return need.group == step.group &&
+         (!IsAmount(step) ||
+          std::any_of(need.demands.begin(), need.demands.end(), [&step](const auto& demand) {
+            return demand.resource_class == step.resource_class;
           }));
 }
 
-bool Ladder::GroupPasses(int rung, Standing& standing, Verdict& verdict) {
-  const Rung& tried = rungs_[rung];
+bool Funnel::GroupPasses(int step, Standing& standing, Reach& reach) {
+  const FunnelStep& tried = steps_[step];
   bool passes = true;
   bool open = false;  // a need that has met all before fails
   Amount available = 0;
@@ -104,84 +104,84 @@ bool Ladder::GroupPasses(int rung, Standing& standing, Verdict& verdict) {
     standing.failed[n] = open = true;
     passes = false;
   }
-  if (passes && !TraitsCanBeMet(rung, standing)) {
+  if (passes && !TraitsCanBeMet(step, standing)) {
     for (size_t n = 0; n < needs_.size(); ++n) {
       if (needs_[n].group == tried.group) standing.failed[n] = open = true;
     }
     passes = false;
   }
-  if (open) verdict.failures.push_back({rung, available});
+  if (open) reach.failures.push_back({step, available});
   return passes;
 }
 
-bool Ladder::Serves(const Rung& rung, const Need& need, const Server& server,
+bool Funnel::Serves(const FunnelStep& step, const Need& need, const Server& server,
                     const Tree& tree) const {
   const ProviderConfig& provider = server.config();
-  const PlannedGroup& group = plan_.groups[rung.group];
+  const PlannedGroup& group = plan_.groups[step.group];
   const bool alone = group.suffixed();
-  switch (rung.constraint.kind) {
+  switch (step.constraint.kind) {
     case ConstraintKind::kInTree:
       return (*server.tree)->root_id() == *group.tree && (alone || tree.root_id() == *group.tree);
     case ConstraintKind::kInventory:
     case ConstraintKind::kFree: {
-      const int row = provider.FindInventory(rung.resource_class);
+      const int row = provider.FindInventory(step.resource_class);
       if (row < 0) return false;
       const InventoryRow& offered = provider.inventories[row];
-      const Amount amount = rung.constraint.amount;
+      const Amount amount = step.constraint.amount;
       if (need.count > 1) {
-        return LargestWithin(offered.inventory, std::min(Gives(rung, server), amount)) > 0;
+        return LargestWithin(offered.inventory, std::min(Gives(step, server), amount)) > 0;
       }
-      const bool any_use = rung.constraint.kind == ConstraintKind::kInventory;
+      const bool any_use = step.constraint.kind == ConstraintKind::kInventory;
       const Amount used = any_use ? 0 : (*server.tree)->used_of(server.position, row);
       return Fits(offered.inventory, offered.capacity, used, amount);
     }
     case ConstraintKind::kRequiredTraits:
-      return !alone || HasOneOf(provider, rung.traits);  // P-180; P-186 is TraitsCanBeMet's
+      return !alone || HasOneOf(provider, step.traits);  // P-180; P-186 is TraitsCanBeMet's
     case ConstraintKind::kForbiddenTraits:
-      return HasNoneOf(provider, rung.traits);
+      return HasNoneOf(provider, step.traits);
     case ConstraintKind::kMemberOf:
-      return IsInOneOfEach(provider, rung.aggregates) ||
-             (!alone && !server.foreign && IsInOneOfEach(tree.config(0), rung.aggregates));
+      return IsInOneOfEach(provider, step.aggregates) ||
+             (!alone && !server.foreign && IsInOneOfEach(tree.config(0), step.aggregates));
     default:
-      return IsInNoneOf(provider, rung.aggregates.front()) &&
-             (alone || IsInNoneOf(tree.config(0), rung.aggregates.front()));
+      return IsInNoneOf(provider, step.aggregates.front()) &&
+             (alone || IsInNoneOf(tree.config(0), step.aggregates.front()));
   }
 }
 
 // The most of the class that `server` gives: of what it has in all, or of what is free.
-Amount Ladder::Gives(const Rung& rung, const Server& server) const {
-  const int row = server.config().FindInventory(rung.resource_class);
+Amount Funnel::Gives(const FunnelStep& step, const Server& server) const {
+  const int row = server.config().FindInventory(step.resource_class);
   if (row < 0) return 0;
   const InventoryRow& offered = server.config().inventories[row];
-  const bool any_use = rung.constraint.kind == ConstraintKind::kInventory;
+  const bool any_use = step.constraint.kind == ConstraintKind::kInventory;
   const Amount room = any_use ? std::max<Amount>(offered.capacity, 0)
                               : RoomFor(**server.tree, server.position, row);
   return LargestWithin(offered.inventory, room);
 }
 
-bool Ladder::IsEnough(const Need& need, const std::vector<int>& domain, const Rung& rung,
+bool Funnel::IsEnough(const Need& need, const std::vector<int>& domain, const FunnelStep& step,
                       const Standing& standing) const {
   if (domain.empty()) return false;  // P-194
-  if (need.count == 1 || !IsAmount(rung)) return true;
+  if (need.count == 1 || !IsAmount(step)) return true;
   std::vector<Amount> parts;
   parts.reserve(domain.size());
-  for (int server : domain) parts.push_back(Gives(rung, standing.servers[server]));
+  for (int server : domain) parts.push_back(Gives(step, standing.servers[server]));
   std::sort(parts.rbegin(), parts.rend());
   Amount sum = 0;
   for (size_t i = 0; i < parts.size() && i < static_cast<size_t>(need.count); ++i) sum += parts[i];
-  return sum >= rung.constraint.amount;
+  return sum >= step.constraint.amount;
 }
 
 // P-186: whether servers of the unsuffixed group can be chosen that have all traits asked for up to
-// `rung` between them.
-bool Ladder::TraitsCanBeMet(int rung, const Standing& standing) const {
-  const int group = rungs_[rung].group;
+// `step` between them.
+bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
+  const int group = steps_[step].group;
   if (plan_.groups[group].suffixed()) return true;
-  const auto is_term = [group](const Rung& each) {
+  const auto is_term = [group](const FunnelStep& each) {
     return each.group == group && each.constraint.kind == ConstraintKind::kRequiredTraits;
   };
   const auto terms =
-      static_cast<size_t>(std::count_if(rungs_.begin(), rungs_.begin() + rung + 1, is_term));
+      static_cast<size_t>(std::count_if(steps_.begin(), steps_.begin() + step + 1, is_term));
   if (terms == 0) return true;
   const TraitSets& required = plan_.groups[group].required;
   std::set<uint64_t> reached = {0};  // which terms are met, one bit each
@@ -201,7 +201,7 @@ bool Ladder::TraitsCanBeMet(int rung, const Standing& standing) const {
       for (uint64_t before : reached) {
         budget_.left -= static_cast<int64_t>(masks.size());
         if (further.size() > kReachedMax && !plan_.slots_interact) budget_.left = 0;
-        // Where slots interact the last rung, a search of the whole plan, says what this one cannot.
+        // Where slots interact the last step, a search of the whole plan, says what this one cannot.
         if (budget_.spent() || further.size() > kReachedMax) return true;
         for (uint64_t mask : masks) further.insert(before | mask);
       }
@@ -212,32 +212,32 @@ bool Ladder::TraitsCanBeMet(int rung, const Standing& standing) const {
   return reached.contains(all);
 }
 
-bool Ladder::HasSolution(int search, const TreePtr& tree) {
+bool Funnel::HasSolution(int search, const TreePtr& tree) {
   std::vector<const SharingProvider*> foreign;
   if (!sharing_.empty()) foreign = sharing_.Reaching(*tree);
   return searches_[search]->Begin(tree, foreign) && searches_[search]->Next();
 }
 
-Amount Ladder::MostOtherwise(const TreePtr& tree, const Rung& rung, Amount below) {
+Amount Funnel::MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount below) {
   Standing standing = Begin(tree);
-  Verdict verdict;
-  for (int r = 0; r < static_cast<int>(rungs_.size()); ++r) {
-    const Rung& other = rungs_[r];
+  Reach reach;
+  for (int r = 0; r < static_cast<int>(steps_.size()); ++r) {
+    const FunnelStep& other = steps_[r];
     if (other.search >= 0) break;
     budget_.left -= static_cast<int64_t>(standing.servers.size());
     const bool skipped =
-        IsAmount(other) && other.group == rung.group && other.resource_class == rung.resource_class;
+        IsAmount(other) && other.group == step.group && other.resource_class == step.resource_class;
     if (skipped) continue;
     const bool passes =
-        other.group >= 0 ? GroupPasses(r, standing, verdict) : RootPasses(other, *tree);
+        other.group >= 0 ? GroupPasses(r, standing, reach) : RootPasses(other, *tree);
     if (!passes) return 0;
   }
   Amount most = 0;
   for (size_t n = 0; n < needs_.size(); ++n) {
-    if (!Concerns(rung, needs_[n]) || needs_[n].count > 1) continue;
+    if (!Concerns(step, needs_[n]) || needs_[n].count > 1) continue;
     for (int server : standing.domains[n]) {
       const Server& each = standing.servers[server];
-      const int row = each.config().FindInventory(rung.resource_class);
+      const int row = each.config().FindInventory(step.resource_class);
       if (row < 0) continue;
       const Amount room = std::min(RoomFor(**each.tree, each.position, row), below - 1);
       most = std::max(most, LargestWithin(each.config().inventories[row].inventory, room));

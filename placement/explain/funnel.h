@@ -1,8 +1,8 @@
-// Ladder: the constraints of a request one by one, in the order in which they are tried, and how far
+// Funnel: the constraints of a request one by one, in the order in which they are tried, and how far
 // up each root comes.
 //
 // Tells more than a search and is slower: a search stops at the first thing that is missing. A root
-// that passes every rung is one that the search finds a candidate under. Local to one explanation.
+// that passes every step is one that the search finds a candidate under. Local to one explanation.
 #ifndef BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 #define BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 
@@ -19,38 +19,38 @@
 
 namespace berth::placement {
 
-struct Rung {
+struct FunnelStep {
   Constraint constraint;
   int group = -1;  // of the plan, where the constraint is a group's
   ClassId resource_class{};
   std::vector<TraitId> traits;
-  AggregateSets aggregates;  // terms that hold up to this rung, its own last
+  AggregateSets aggregates;  // terms that hold up to this step, its own last
   bool forbids = false;      // of root traits and aggregates: none of them
   int search = -1;           // of the plans that are searched
 };
 
 // How far one root comes.
-struct Verdict {
-  int failed = 0;  // the first rung it fails, or the number of rungs
+struct Reach {
+  int failed = 0;  // the first step it fails, or the number of steps
   struct Failure {
-    int rung = 0;
+    int step = 0;
     Amount available = 0;
   };
   std::vector<Failure>
-      failures;  // one for each part of the request that is not met; rising by rung
+      failures;  // one for each part of the request that is not met; rising by step
 };
 
-class Ladder {
+class Funnel {
  public:
   // All must outlive this. `plan` is that of `request` over `state`.
-  Ladder(const State& state, const CandidateRequest& request, const SearchPlan& plan,
+  Funnel(const State& state, const CandidateRequest& request, const SearchPlan& plan,
          const Sharing& sharing, StepBudget& budget);
 
-  const std::vector<Rung>& rungs() const { return rungs_; }
-  Verdict Look(const TreePtr& tree);
-  // How much of the class of `rung`, an amount, one provider of its group could give under `tree`
+  const std::vector<FunnelStep>& steps() const { return steps_; }
+  Reach Look(const TreePtr& tree);
+  // How much of the class of `step`, an amount, one provider of its group could give under `tree`
   // where all else that is asked of a group is met: the most that is less than `below`; 0: nothing.
-  Amount MostOtherwise(const TreePtr& tree, const Rung& rung, Amount below);
+  Amount MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount below);
 
  private:
   // A part of a group that one provider serves, or several together.
@@ -68,25 +68,26 @@ class Ladder {
   };
 
   void ListNeeds(const CandidateRequest& request);
-  void ListRootRungs();
-  void ListGroupRungs(int group);
-  void ListAmountRungs(int group, ConstraintKind kind);
-  void ListSetRungs();
-  Rung& Add(ConstraintKind kind, int group = -1);
+  void ListRootSteps();
+  void ListGroupSteps(int group);
+  void ListAmountSteps(int group, ConstraintKind kind);
+  void ListSetSteps();
+  FunnelStep& Add(ConstraintKind kind, int group = -1);
   std::vector<std::string> TraitNames(const std::vector<TraitId>& traits) const;
   std::vector<std::string> SuffixesOf(const std::vector<int>& slots) const;
 
   Standing Begin(const TreePtr& tree);
-  bool RootPasses(const Rung& rung, const Tree& tree) const;
-  // Narrows the domains that `rung` is about; whether all of its group still have servers. Failures
-  // are noted in `verdict`.
-  bool GroupPasses(int rung, Standing& standing, Verdict& verdict);
-  bool Concerns(const Rung& rung, const Need& need) const;
-  bool Serves(const Rung& rung, const Need& need, const Server& server, const Tree& tree) const;
-  Amount Gives(const Rung& rung, const Server& server) const;
-  bool IsEnough(const Need& need, const std::vector<int>& domain, const Rung& rung,
+  bool RootPasses(const FunnelStep& step, const Tree& tree) const;
+  // Narrows the domains that `step` is about; whether all of its group still have servers. Failures
+  // are noted in `reach`.
+  bool GroupPasses(int step, Standing& standing, Reach& reach);
+  bool Concerns(const FunnelStep& step, const Need& need) const;
+  bool Serves(const FunnelStep& step, const Need& need, const Server& server,
+              const Tree& tree) const;
+  Amount Gives(const FunnelStep& step, const Server& server) const;
+  bool IsEnough(const Need& need, const std::vector<int>& domain, const FunnelStep& step,
                 const Standing& standing) const;
-  bool TraitsCanBeMet(int rung, const Standing& standing) const;
+  bool TraitsCanBeMet(int step, const Standing& standing) const;
   bool HasSolution(int search, const TreePtr& tree);
 
   const State& state_;
@@ -94,7 +95,7 @@ class Ladder {
   const Sharing& sharing_;
   StepBudget& budget_;
   std::vector<Need> needs_;
-  std::vector<Rung> rungs_;
+  std::vector<FunnelStep> steps_;
   std::deque<SearchPlan> searched_;
   std::vector<std::unique_ptr<RootSearch>> searches_;
 };

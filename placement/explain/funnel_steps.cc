@@ -1,4 +1,4 @@
-// Ladder: which rungs a request has, in the order in which they are tried.
+// Funnel: which steps a request has, in the order in which they are tried.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -22,17 +22,17 @@ std::vector<std::string> TextsOf(const std::vector<AggregateId>& aggregates,
 
 }  // namespace
 
-Ladder::Ladder(const State& state, const CandidateRequest& request, const SearchPlan& plan,
+Funnel::Funnel(const State& state, const CandidateRequest& request, const SearchPlan& plan,
                const Sharing& sharing, StepBudget& budget)
     : state_(state), plan_(plan), sharing_(sharing), budget_(budget) {
   ListNeeds(request);
-  ListRootRungs();
+  ListRootSteps();
   if (!state.nodes().empty() || plan.exclude_stale_roots) Add(ConstraintKind::kStaleness);
-  for (int group = 0; group < static_cast<int>(plan.groups.size()); ++group) ListGroupRungs(group);
-  ListSetRungs();
+  for (int group = 0; group < static_cast<int>(plan.groups.size()); ++group) ListGroupSteps(group);
+  ListSetSteps();
 }
 
-void Ladder::ListNeeds(const CandidateRequest& request) {
+void Funnel::ListNeeds(const CandidateRequest& request) {
   for (int g = 0; g < static_cast<int>(plan_.groups.size()); ++g) {
     Need whole{g, {}, 1};
     for (const NamedAmount& wanted : request.groups[g].resources) {
@@ -57,89 +57,89 @@ void Ladder::ListNeeds(const CandidateRequest& request) {
   }
 }
 
-Rung& Ladder::Add(ConstraintKind kind, int group) {
-  Rung& rung = rungs_.emplace_back();
-  rung.constraint.kind = kind;
-  rung.group = group;
-  if (group >= 0) rung.constraint.suffix = plan_.groups[group].suffix;
-  return rung;
+FunnelStep& Funnel::Add(ConstraintKind kind, int group) {
+  FunnelStep& step = steps_.emplace_back();
+  step.constraint.kind = kind;
+  step.group = group;
+  if (group >= 0) step.constraint.suffix = plan_.groups[group].suffix;
+  return step;
 }
 
-std::vector<std::string> Ladder::TraitNames(const std::vector<TraitId>& traits) const {
+std::vector<std::string> Funnel::TraitNames(const std::vector<TraitId>& traits) const {
   std::vector<std::string> names;
   names.reserve(traits.size());
   for (TraitId trait : traits) names.push_back(state_.catalog().traits.NameOf(trait));
   return names;
 }
 
-void Ladder::ListRootRungs() {
+void Funnel::ListRootSteps() {
   for (const std::vector<TraitId>& term : plan_.root.required) {
-    Rung& rung = Add(ConstraintKind::kRootTraits);
-    rung.traits = term;
-    rung.constraint.names = TraitNames(term);
+    FunnelStep& step = Add(ConstraintKind::kRootTraits);
+    step.traits = term;
+    step.constraint.names = TraitNames(term);
   }
   for (TraitId trait : plan_.root.forbidden) {
-    Rung& rung = Add(ConstraintKind::kRootTraits);
-    rung.traits = {trait};
-    rung.forbids = true;
-    rung.constraint.names = {absl::StrCat("!", state_.catalog().traits.NameOf(trait))};
+    FunnelStep& step = Add(ConstraintKind::kRootTraits);
+    step.traits = {trait};
+    step.forbids = true;
+    step.constraint.names = {absl::StrCat("!", state_.catalog().traits.NameOf(trait))};
   }
   for (const std::vector<AggregateId>& term : plan_.root.member_of) {
-    Rung& rung = Add(ConstraintKind::kRootAggregates);
-    rung.aggregates = {term};
-    rung.constraint.names = TextsOf(term);
+    FunnelStep& step = Add(ConstraintKind::kRootAggregates);
+    step.aggregates = {term};
+    step.constraint.names = TextsOf(term);
   }
   for (AggregateId aggregate : plan_.root.forbidden_aggregates) {
-    Rung& rung = Add(ConstraintKind::kRootAggregates);
-    rung.aggregates = {{aggregate}};
-    rung.forbids = true;
-    rung.constraint.names = TextsOf({aggregate}, "!");
+    FunnelStep& step = Add(ConstraintKind::kRootAggregates);
+    step.aggregates = {{aggregate}};
+    step.forbids = true;
+    step.constraint.names = TextsOf({aggregate}, "!");
   }
 }
 
-void Ladder::ListAmountRungs(int group, ConstraintKind kind) {
+void Funnel::ListAmountSteps(int group, ConstraintKind kind) {
   for (const Need& need : needs_) {
     if (need.group != group) continue;
     for (const ClassAmount& demand : need.demands) {
-      Rung& rung = Add(kind, group);
-      rung.resource_class = demand.resource_class;
-      rung.constraint.names = {state_.catalog().classes.NameOf(demand.resource_class)};
-      rung.constraint.amount = demand.amount;
+      FunnelStep& step = Add(kind, group);
+      step.resource_class = demand.resource_class;
+      step.constraint.names = {state_.catalog().classes.NameOf(demand.resource_class)};
+      step.constraint.amount = demand.amount;
     }
   }
 }
 
 // What providers are comes before what is free of them: the first changes seldom.
-void Ladder::ListGroupRungs(int group) {
+void Funnel::ListGroupSteps(int group) {
   const PlannedGroup& wanted = plan_.groups[group];
-  ListAmountRungs(group, ConstraintKind::kInventory);
+  ListAmountSteps(group, ConstraintKind::kInventory);
   if (wanted.tree) Add(ConstraintKind::kInTree, group).constraint.names = {wanted.tree->ToString()};
   for (const std::vector<TraitId>& term : wanted.required) {
-    Rung& rung = Add(ConstraintKind::kRequiredTraits, group);
-    rung.traits = term;
-    rung.constraint.names = TraitNames(term);
+    FunnelStep& step = Add(ConstraintKind::kRequiredTraits, group);
+    step.traits = term;
+    step.constraint.names = TraitNames(term);
   }
   if (!wanted.forbidden.empty()) {
-    Rung& rung = Add(ConstraintKind::kForbiddenTraits, group);
-    rung.traits = wanted.forbidden;
-    rung.constraint.names = TraitNames(wanted.forbidden);
+    FunnelStep& step = Add(ConstraintKind::kForbiddenTraits, group);
+    step.traits = wanted.forbidden;
+    step.constraint.names = TraitNames(wanted.forbidden);
   }
   AggregateSets terms;
   for (const std::vector<AggregateId>& term : wanted.member_of) {
     terms.push_back(term);
-    Rung& rung = Add(ConstraintKind::kMemberOf, group);
-    rung.aggregates = terms;
-    rung.constraint.names = TextsOf(term);
+    FunnelStep& step = Add(ConstraintKind::kMemberOf, group);
+    step.aggregates = terms;
+    step.constraint.names = TextsOf(term);
   }
   if (!wanted.forbidden_aggregates.empty()) {
-    Rung& rung = Add(ConstraintKind::kForbiddenAggregates, group);
-    rung.aggregates = {wanted.forbidden_aggregates};
-    rung.constraint.names = TextsOf(wanted.forbidden_aggregates);
+    FunnelStep& step = Add(ConstraintKind::kForbiddenAggregates, group);
+    step.aggregates = {wanted.forbidden_aggregates};
+    step.constraint.names = TextsOf(wanted.forbidden_aggregates);
   }
-  ListAmountRungs(group, ConstraintKind::kFree);
+  ListAmountSteps(group, ConstraintKind::kFree);
 }
 
-std::vector<std::string> Ladder::SuffixesOf(const std::vector<int>& slots) const {
+std::vector<std::string> Funnel::SuffixesOf(const std::vector<int>& slots) const {
   std::vector<std::string> suffixes;
   suffixes.reserve(slots.size());
   for (int slot : slots) suffixes.push_back(plan_.groups[plan_.slots[slot].group].suffix);
@@ -148,7 +148,7 @@ std::vector<std::string> Ladder::SuffixesOf(const std::vector<int>& slots) const
 
 // The sets one after the other, each with those before it, in a plan that leaves out all else that
 // groups do to each other; at last the whole plan.
-void Ladder::ListSetRungs() {
+void Funnel::ListSetSteps() {
   SearchPlan relaxed = plan_;
   relaxed.subtrees.clear();
   relaxed.apart.clear();
@@ -161,9 +161,9 @@ void Ladder::ListSetRungs() {
   const auto add = [&](ConstraintKind kind, std::vector<std::vector<int>> SearchPlan::*sets) {
     for (const std::vector<int>& set : plan_.*sets) {
       (relaxed.*sets).push_back(set);
-      Rung& rung = Add(kind);
-      rung.constraint.names = SuffixesOf(set);
-      rung.search = static_cast<int>(searched_.size());
+      FunnelStep& step = Add(kind);
+      step.constraint.names = SuffixesOf(set);
+      step.search = static_cast<int>(searched_.size());
       searched_.push_back(relaxed);
     }
   };

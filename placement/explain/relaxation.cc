@@ -33,35 +33,35 @@ bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   return true;
 }
 
-// Takes what `rung` asks of roots out of `request`.
-void EraseOfRoot(const Rung& rung, CandidateRequest& request) {
-  const std::vector<std::string>& names = rung.constraint.names;
-  if (rung.constraint.kind == ConstraintKind::kRootTraits) {
-    if (rung.forbids) std::erase(request.root_forbidden, names.front().substr(1));
-    if (!rung.forbids) EraseFirst(request.root_required, names);
+// Takes what `step` asks of roots out of `request`.
+void EraseOfRoot(const FunnelStep& step, CandidateRequest& request) {
+  const std::vector<std::string>& names = step.constraint.names;
+  if (step.constraint.kind == ConstraintKind::kRootTraits) {
+    if (step.forbids) std::erase(request.root_forbidden, names.front().substr(1));
+    if (!step.forbids) EraseFirst(request.root_required, names);
     return;
   }
-  const std::vector<AggregateId>& term = rung.aggregates.back();
-  if (rung.forbids) std::erase(request.root_forbidden_aggregates, term.front());
-  if (!rung.forbids) EraseFirst(request.root_member_of, term);
+  const std::vector<AggregateId>& term = step.aggregates.back();
+  if (step.forbids) std::erase(request.root_forbidden_aggregates, term.front());
+  if (!step.forbids) EraseFirst(request.root_member_of, term);
 }
 
-void EraseOfGroup(const Rung& rung, RequestGroup& group) {
-  switch (rung.constraint.kind) {
+void EraseOfGroup(const FunnelStep& step, RequestGroup& group) {
+  switch (step.constraint.kind) {
     case ConstraintKind::kInTree:
       group.in_tree.reset();
       return;
     case ConstraintKind::kRequiredTraits:
-      return EraseFirst(group.required, rung.constraint.names);
+      return EraseFirst(group.required, step.constraint.names);
     case ConstraintKind::kForbiddenTraits:
       return group.forbidden.clear();
     case ConstraintKind::kMemberOf:
-      return EraseFirst(group.member_of, rung.aggregates.back());
+      return EraseFirst(group.member_of, step.aggregates.back());
     case ConstraintKind::kForbiddenAggregates:
       return group.forbidden_aggregates.clear();
     default: {  // an amount
-      const auto is_its = [&rung](const NamedAmount& each) {
-        return each.resource_class == rung.constraint.names.front();
+      const auto is_its = [&step](const NamedAmount& each) {
+        return each.resource_class == step.constraint.names.front();
       };
       std::erase_if(group.resources, is_its);
       std::erase_if(group.max_providers, is_its);
@@ -69,13 +69,13 @@ void EraseOfGroup(const Rung& rung, RequestGroup& group) {
   }
 }
 
-// `request` without the constraint of `rung`; none where it cannot be left out.
-std::optional<CandidateRequest> Without(const Rung& rung, CandidateRequest request) {
-  const std::vector<std::string>& names = rung.constraint.names;
-  switch (rung.constraint.kind) {
+// `request` without the constraint of `step`; none where it cannot be left out.
+std::optional<CandidateRequest> Without(const FunnelStep& step, CandidateRequest request) {
+  const std::vector<std::string>& names = step.constraint.names;
+  switch (step.constraint.kind) {
     case ConstraintKind::kRootTraits:
     case ConstraintKind::kRootAggregates:
-      EraseOfRoot(rung, request);
+      EraseOfRoot(step, request);
       return request;
     case ConstraintKind::kStaleness:
       if (!request.exclude_stale_roots) return std::nullopt;
@@ -93,14 +93,14 @@ std::optional<CandidateRequest> Without(const Rung& rung, CandidateRequest reque
     case ConstraintKind::kCombination:
       return std::nullopt;
     default:
-      EraseOfGroup(rung, request.groups[rung.group]);
+      EraseOfGroup(step, request.groups[step.group]);
       return request;
   }
 }
 
-CandidateRequest WithAmount(const Rung& rung, CandidateRequest request, Amount amount) {
-  for (NamedAmount& each : request.groups[rung.group].resources) {
-    if (each.resource_class == rung.constraint.names.front()) each.amount = amount;
+CandidateRequest WithAmount(const FunnelStep& step, CandidateRequest request, Amount amount) {
+  for (NamedAmount& each : request.groups[step.group].resources) {
+    if (each.resource_class == step.constraint.names.front()) each.amount = amount;
   }
   return request;
 }
@@ -108,20 +108,20 @@ CandidateRequest WithAmount(const Rung& rung, CandidateRequest request, Amount a
 class Relaxer {
  public:
   Relaxer(const State& state, const CandidateRequest& request, const Sharing& sharing,
-          Ladder& ladder, StepBudget& budget)
-      : state_(state), request_(request), sharing_(sharing), ladder_(ladder), budget_(budget) {}
+          Funnel& funnel, StepBudget& budget)
+      : state_(state), request_(request), sharing_(sharing), funnel_(funnel), budget_(budget) {}
 
   std::vector<Relaxation> Run() {
-    for (const Rung& rung : ladder_.rungs()) {
+    for (const FunnelStep& step : funnel_.steps()) {
       if (budget_.spent()) break;
-      if (rung.constraint.kind == ConstraintKind::kInventory) continue;  // kFree asks for both
+      if (step.constraint.kind == ConstraintKind::kInventory) continue;  // kFree asks for both
       Amount amount = 0;
-      if (rung.constraint.kind == ConstraintKind::kFree) amount = LargestFitting(rung);
+      if (step.constraint.kind == ConstraintKind::kFree) amount = LargestFitting(step);
       const std::optional<CandidateRequest> changed =
-          amount > 0 ? WithAmount(rung, request_, amount) : Without(rung, request_);
+          amount > 0 ? WithAmount(step, request_, amount) : Without(step, request_);
       if (!changed) continue;
       const int64_t roots = CountRoots(*changed);
-      if (roots > 0) found_.push_back({rung.constraint, amount, roots});
+      if (roots > 0) found_.push_back({step.constraint, amount, roots});
     }
     std::stable_sort(found_.begin(), found_.end(),
                      [](const auto& a, const auto& b) { return a.root_count > b.root_count; });
@@ -141,7 +141,7 @@ class Relaxer {
 
   // The largest smaller amount with which the request fits under some root; 0: none. What a root
   // could give by itself is tried from the largest down, since other groups may take of it.
-  Amount LargestFitting(const Rung& rung) {
+  Amount LargestFitting(const FunnelStep& step) {
     struct Try {
       Amount amount;
       const TreePtr* tree;
@@ -149,17 +149,17 @@ class Relaxer {
     };
     std::priority_queue<Try> tries;
     const auto add = [&](const TreePtr& tree, Amount below) {
-      const Amount most = ladder_.MostOtherwise(tree, rung, below);
+      const Amount most = funnel_.MostOtherwise(tree, step, below);
       if (most > 0) tries.push({most, &tree});
     };
     for (const auto& chunk : state_.roots().chunks()) {
       for (int at = 0; at < chunk->trees.size() && !budget_.spent(); ++at) {
-        add(chunk->trees[at], rung.constraint.amount);
+        add(chunk->trees[at], step.constraint.amount);
       }
     }
     for (int i = 0; i < kTriesMax && !tries.empty() && !budget_.spent(); ++i) {
       const Try best = tries.top();
-      if (FitsUnder(*best.tree, WithAmount(rung, request_, best.amount))) return best.amount;
+      if (FitsUnder(*best.tree, WithAmount(step, request_, best.amount))) return best.amount;
       tries.pop();
       add(*best.tree, best.amount);
     }
@@ -178,7 +178,7 @@ class Relaxer {
   const State& state_;
   const CandidateRequest& request_;
   const Sharing& sharing_;
-  Ladder& ladder_;
+  Funnel& funnel_;
   StepBudget& budget_;
   std::vector<Relaxation> found_;
 };
@@ -186,9 +186,9 @@ class Relaxer {
 }  // namespace
 
 std::vector<Relaxation> FindRelaxations(const State& state, const CandidateRequest& request,
-                                        const Sharing& sharing, Ladder& ladder,
+                                        const Sharing& sharing, Funnel& funnel,
                                         StepBudget& budget) {
-  return Relaxer(state, request, sharing, ladder, budget).Run();
+  return Relaxer(state, request, sharing, funnel, budget).Run();
 }
 
 }  // namespace berth::placement

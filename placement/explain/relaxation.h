@@ -9,10 +9,10 @@
 namespace berth::placement {
 
 // Every constraint of `request`, which fits nowhere, tried alone: left out, or asking for less where
-// it asks for an amount. Most roots first. `ladder` is that of the request; ends early where
+// it asks for an amount. Most roots first. `funnel` is that of the request; ends early where
 // `budget` is spent.
 std::vector<Relaxation> FindRelaxations(const State& state, const CandidateRequest& request,
-                                        const Sharing& sharing, Ladder& ladder, StepBudget& budget);
+                                        const Sharing& sharing, Funnel& funnel, StepBudget& budget);
 
 }  // namespace berth::placement
 
