@@ -62,30 +62,31 @@ int64_t TimesOf(const std::vector<Take>& takes) {
   return times;
 }
 
-class RoomCount {
+class HeadroomCount {
  public:
-  RoomCount(const State& state, const SearchPlan& plan, int64_t steps_max)
+  HeadroomCount(const State& state, const SearchPlan& plan, int64_t steps_max)
       : plan_(plan),
         steps_{steps_max},
         sharing_(state),
         walk_(state, plan, sharing_, steps_),
         search_(plan, steps_) {}
 
-  Room Run(int roots_max) {
+  Headroom Run(int roots_max) {
     Overlay overlay;  // of the trees that other roots look into
     while (const TreePtr* tree = walk_.Next()) {
       const int64_t count = CountUnder(*tree);
-      if (count > 0) room_.roots.push_back({(*tree)->root_id(), count});
+      if (count > 0) headroom_.roots.push_back({(*tree)->root_id(), count});
       const bool is_apart = walk_.foreign().empty() && !HoldsSharing(**tree);
-      room_.total_count = AddCapped(room_.total_count, is_apart ? count : Exhaust(*tree, overlay));
+      headroom_.total_count =
+          AddCapped(headroom_.total_count, is_apart ? count : Exhaust(*tree, overlay));
     }
-    room_.root_count = static_cast<int64_t>(room_.roots.size());
-    room_.truncated = steps_.spent();
-    std::sort(room_.roots.begin(), room_.roots.end(), [](const auto& a, const auto& b) {
+    headroom_.root_count = static_cast<int64_t>(headroom_.roots.size());
+    headroom_.truncated = steps_.spent();
+    std::sort(headroom_.roots.begin(), headroom_.roots.end(), [](const auto& a, const auto& b) {
       return std::tuple(-a.count, a.root) < std::tuple(-b.count, b.root);
     });
-    if (room_.roots.size() > static_cast<size_t>(roots_max)) room_.roots.resize(roots_max);
-    return std::move(room_);
+    if (headroom_.roots.size() > static_cast<size_t>(roots_max)) headroom_.roots.resize(roots_max);
+    return std::move(headroom_);
   }
 
  private:
@@ -142,22 +143,22 @@ class RoomCount {
   Sharing sharing_;
   RootWalk walk_;
   RootSearch search_;
-  Room room_;
+  Headroom headroom_;
 };
 
 }  // namespace
 
-absl::StatusOr<Room> CountRoom(const State& state, const CandidateRequest& request, int roots_max,
-                               const SearchBudget& budget) {
+absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateRequest& request,
+                                       int roots_max, const SearchBudget& budget) {
   const absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
   if (!plan.ok()) return plan.status();
-  Room room = RoomCount(state, *plan, budget.steps_max).Run(roots_max);
-  if (room.truncated && room.total_count == 0) {
+  Headroom headroom = HeadroomCount(state, *plan, budget.steps_max).Run(roots_max);
+  if (headroom.truncated && headroom.total_count == 0) {
     return Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
                   absl::StrCat("none was counted in ", budget.steps_max,
                                " steps; ask for less at once, or name a tree"));
   }
-  return room;
+  return headroom;
 }
 
 }  // namespace berth::placement

@@ -118,9 +118,9 @@ class CandidateService final : public Service {
     BERTH_RETURN_IF_ERROR(limit.status());
     const auto wanted = CandidateQueryOf("query", request.query());
     BERTH_RETURN_IF_ERROR(wanted.status());
-    const auto room = placement::CountRoom(state, *wanted, *limit, budget_);
-    BERTH_RETURN_IF_ERROR(room.status());
-    SetRoom(state, *room, response);
+    const auto headroom = placement::CountHeadroom(state, *wanted, *limit, budget_);
+    BERTH_RETURN_IF_ERROR(headroom.status());
+    SetHeadroom(state, *headroom, response);
     return absl::OkStatus();
   }
 

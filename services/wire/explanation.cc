@@ -90,11 +90,11 @@ void FitExplanation(size_t bytes_max, pb::Explanation* explanation) {
   shorten(explanation->mutable_steps());
 }
 
-void SetRoom(const placement::State& state, const placement::Room& from,
-             pb::GetCapacityResponse* to) {
+void SetHeadroom(const placement::State& state, const placement::Headroom& from,
+                 pb::GetCapacityResponse* to) {
   to->set_total_count(from.total_count);
   to->set_root_count(from.root_count);
-  for (const placement::RootRoom& root : from.roots) {
+  for (const placement::RootHeadroom& root : from.roots) {
     pb::RootCapacity* added = to->add_roots();
     added->set_root_uuid(root.root.ToString());
     added->set_name(state.FindTree(root.root)->config(0).name);

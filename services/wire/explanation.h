@@ -19,8 +19,8 @@ void SetExplanation(const placement::Explanation& from, pb::Explanation* to);
 void FitExplanation(size_t bytes_max, pb::Explanation* explanation);
 
 // `state` is the one that was counted: it names the roots.
-void SetRoom(const placement::State& state, const placement::Room& from,
-             pb::GetCapacityResponse* to);
+void SetHeadroom(const placement::State& state, const placement::Headroom& from,
+                 pb::GetCapacityResponse* to);
 
 }  // namespace berth::services
 

@@ -16,57 +16,57 @@
 namespace berth::placement {
 namespace {
 
-Room Count(const State& state, const CandidateRequest& request, int roots_max = 100) {
-  absl::StatusOr<Room> room = CountRoom(state, request, roots_max, SearchBudget{});
-  EXPECT_TRUE(room.ok()) << room.status();
-  return room.ok() ? *std::move(room) : Room{};
+Headroom Count(const State& state, const CandidateRequest& request, int roots_max = 100) {
+  absl::StatusOr<Headroom> headroom = CountHeadroom(state, request, roots_max, SearchBudget{});
+  EXPECT_TRUE(headroom.ok()) << headroom.status();
+  return headroom.ok() ? *std::move(headroom) : Headroom{};
 }
 
-TEST(Room, OfFlatHosts) {
+TEST(Headroom, OfFlatHosts) {
   World world(R"(
     cn1{VCPU:8 ratio 2 used 3, MEMORY_MB:64}
     cn2{VCPU:8, MEMORY_MB:17}
     cn3{VCPU:8 max 1, MEMORY_MB:64}
     cn4{VCPU:1, MEMORY_MB:64}
   )");
-  const Room room = Count(world.state(), ParseRequest(world, "r VCPU:2,MEMORY_MB:8"));
-  EXPECT_EQ(room.total_count, 8);
-  EXPECT_EQ(room.root_count, 2);
-  ASSERT_EQ(room.roots.size(), 2u);
-  EXPECT_EQ(room.roots[0].root, world.provider("cn1"));  // most first
-  EXPECT_EQ(room.roots[0].count, 6);                     // of 13 VCPU
-  EXPECT_EQ(room.roots[1].count, 2);
+  const Headroom headroom = Count(world.state(), ParseRequest(world, "r VCPU:2,MEMORY_MB:8"));
+  EXPECT_EQ(headroom.total_count, 8);
+  EXPECT_EQ(headroom.root_count, 2);
+  ASSERT_EQ(headroom.roots.size(), 2u);
+  EXPECT_EQ(headroom.roots[0].root, world.provider("cn1"));  // most first
+  EXPECT_EQ(headroom.roots[0].count, 6);                     // of 13 VCPU
+  EXPECT_EQ(headroom.roots[1].count, 2);
   EXPECT_EQ(Count(world.state(), ParseRequest(world, "r VCPU:1"), 1).roots.size(), 1u);
   EXPECT_EQ(Count(world.state(), ParseRequest(world, "r VCPU:1"), 1).root_count, 4);
   EXPECT_EQ(Count(world.state(), ParseRequest(world, "r VCPU:99")).total_count, 0);
 }
 
-TEST(Room, OfSharedProvidersCountsOnceInAll) {
+TEST(Headroom, OfSharedProvidersCountsOnceInAll) {
   World world(R"(
     cn1{VCPU:4}(A)
     cn2{VCPU:4}(A)
     pool[MISC_SHARES_VIA_AGGREGATE]{DISK_GB:50}(A)
   )");
-  const Room room = Count(world.state(), ParseRequest(world, "r VCPU:1,DISK_GB:10"));
-  EXPECT_EQ(room.total_count, 5);
-  ASSERT_EQ(room.roots.size(), 2u);
-  EXPECT_EQ(room.roots[0].count, 4);
-  EXPECT_EQ(room.roots[1].count, 4);
+  const Headroom headroom = Count(world.state(), ParseRequest(world, "r VCPU:1,DISK_GB:10"));
+  EXPECT_EQ(headroom.total_count, 5);
+  ASSERT_EQ(headroom.roots.size(), 2u);
+  EXPECT_EQ(headroom.roots[0].count, 4);
+  EXPECT_EQ(headroom.roots[1].count, 4);
 }
 
-TEST(Room, BudgetEnds) {
+TEST(Headroom, BudgetEnds) {
   World world("cn1{VCPU:8}\ncn2{VCPU:8}");
   SearchBudget budget;
   budget.steps_max = 1;
   const CandidateRequest request = ParseRequest(world, "r VCPU:1");
-  const absl::Status status = CountRoom(world.state(), request, 10, budget).status();
+  const absl::Status status = CountHeadroom(world.state(), request, 10, budget).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(RefusalOf(status)->reason, "SEARCH_BUDGET_EXCEEDED");
   budget.steps_max = 5;
-  const absl::StatusOr<Room> room = CountRoom(world.state(), request, 10, budget);
-  ASSERT_TRUE(room.ok()) << room.status();
-  EXPECT_TRUE(room->truncated);
-  EXPECT_EQ(room->total_count, 8);
+  const absl::StatusOr<Headroom> headroom = CountHeadroom(world.state(), request, 10, budget);
+  ASSERT_TRUE(headroom.ok()) << headroom.status();
+  EXPECT_TRUE(headroom->truncated);
+  EXPECT_EQ(headroom->total_count, 8);
 }
 
 // Claims the first candidate, by root, until there is none; how many it was.
@@ -108,15 +108,15 @@ TEST_P(RoomProperty, IsWhatClaimingUntilRefusedFinds) {
     RandomWorld random(dice, sharing);
     const World& world = random.world;
     const CandidateRequest request = RandomRequest(dice, random, suffixed);
-    const auto room = CountRoom(world.state(), request, 100, SearchBudget{});
-    if (!room.ok()) continue;  // SearchForm's
-    EXPECT_FALSE(room->truncated);
+    const auto headroom = CountHeadroom(world.state(), request, 100, SearchBudget{});
+    if (!headroom.ok()) continue;  // SearchForm's
+    EXPECT_FALSE(headroom->truncated);
     const int64_t total = ClaimAll(world, request, std::nullopt);
-    EXPECT_EQ(room->total_count, total);
+    EXPECT_EQ(headroom->total_count, total);
     claims += total;
-    EXPECT_EQ(room->root_count, static_cast<int64_t>(room->roots.size()));
-    EXPECT_EQ(room->roots.size(), AllByRoot(world.state(), request).size());
-    for (const RootRoom& each : room->roots) {
+    EXPECT_EQ(headroom->root_count, static_cast<int64_t>(headroom->roots.size()));
+    EXPECT_EQ(headroom->roots.size(), AllByRoot(world.state(), request).size());
+    for (const RootHeadroom& each : headroom->roots) {
       EXPECT_EQ(each.count, ClaimAll(world, request, each.root));
     }
     if (HasFailure()) ADD_FAILURE() << random.notation;
