@@ -47,12 +47,12 @@ void Funnel::ListNeeds(const CandidateRequest& request) {
     }
     for (const ClassAmount& demand : whole.demands) needs_.push_back({g, {demand}, 1});
   }
-  for (const Spread& spread : plan_.spreads) {
+  for (const DividedAmount& divided : plan_.divided_amounts) {
     for (Need& need : needs_) {
       const bool shared =
           need.group == plan_.unsuffixed &&
-          need.demands.front().resource_class == plan_.classes[spread.demand.class_index];
-      if (shared) need.count = spread.count;
+          need.demands.front().resource_class == plan_.classes[divided.demand.class_index];
+      if (shared) need.count = divided.count;
     }
   }
 }
@@ -155,8 +155,8 @@ void Funnel::ListSetSteps() {
   relaxed.separate.clear();
   relaxed.amounts_add_up = false;
   relaxed.twin_of.clear();
-  if (!plan_.spreads.empty()) relaxed.slots.resize(plan_.spreads.front().first);
-  relaxed.spreads.clear();
+  if (!plan_.divided_amounts.empty()) relaxed.slots.resize(plan_.divided_amounts.front().first);
+  relaxed.divided_amounts.clear();
   if (plan_.unsuffixed >= 0) relaxed.groups[plan_.unsuffixed].required.clear();
   const auto add = [&](ConstraintKind kind, std::vector<std::vector<int>> SearchPlan::*sets) {
     for (const std::vector<int>& set : plan_.*sets) {

@@ -40,9 +40,9 @@ std::vector<Take> TakesOf(const SearchPlan& plan, const RootSearch& found) {
   for (int s = 0; s < static_cast<int>(plan.slots.size()); ++s) {
     const Slot& slot = plan.slots[s];
     if (found.chosen(s) == nullptr) continue;
-    if (slot.spread >= 0) {
-      const int shared = plan.spreads[slot.spread].demand.class_index;
-      add(*found.chosen(s), plan.classes[shared], found.share(s));
+    if (slot.divided >= 0) {
+      const int divided = plan.divided_amounts[slot.divided].demand.class_index;
+      add(*found.chosen(s), plan.classes[divided], found.part(s));
     }
     for (const SlotDemand& demand : slot.demands) {
       add(*found.chosen(s), plan.classes[demand.class_index], demand.amount);
@@ -121,7 +121,7 @@ class HeadroomCount {
       const std::vector<Take> takes = TakesOf(plan_, search_);
       // The first solution stays the first while it fits: room only falls. That who shares a class
       // moves with the room is the exception.
-      const int64_t times = plan_.spreads.empty() ? TimesOf(takes) : 1;
+      const int64_t times = plan_.divided_amounts.empty() ? TimesOf(takes) : 1;
       for (const Take& take : takes) Apply(take, times, overlay);
       count = AddCapped(count, times);
     }

@@ -158,13 +158,14 @@ void LayOutSlots(const State& state, const CandidateRequest& request,
       const std::string& name = state.catalog().classes.NameOf(wanted.resource_class);
       const int count = MaxProviders(request.groups[g], name);
       const SlotDemand demand = DemandOf(wanted, plan);
-      if (count > 1) plan.spreads.push_back({demand, 0, count});
+      if (count > 1) plan.divided_amounts.push_back({demand, 0, count});
       if (count == 1) plan.slots.push_back({g, {demand}, -1});
     }
   }
-  for (int s = 0; s < static_cast<int>(plan.spreads.size()); ++s) {
-    plan.spreads[s].first = static_cast<int>(plan.slots.size());
-    plan.slots.resize(plan.slots.size() + plan.spreads[s].count, Slot{plan.unsuffixed, {}, s});
+  for (int s = 0; s < static_cast<int>(plan.divided_amounts.size()); ++s) {
+    plan.divided_amounts[s].first = static_cast<int>(plan.slots.size());
+    plan.slots.resize(plan.slots.size() + plan.divided_amounts[s].count,
+                      Slot{plan.unsuffixed, {}, s});
   }
 }
 
@@ -195,7 +196,7 @@ void LayOutSets(const CandidateRequest& request, SearchPlan& plan) {
     if (suffixed.size() > 1) plan.apart.push_back(std::move(suffixed));
   }
   plan.slots_interact |= !plan.subtrees.empty() || !plan.apart.empty() || !plan.separate.empty() ||
-                         !plan.spreads.empty();
+                         !plan.divided_amounts.empty();
 }
 
 bool StandsIn(const std::vector<int>& set, int slot) {

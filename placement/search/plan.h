@@ -29,12 +29,12 @@ struct SlotDemand {
 struct Slot {
   int group = 0;
   std::vector<SlotDemand> demands;  // rising by class; empty: a resourceless group (P-183)
-  int spread = -1;                  // index of the spread that it is part of; demands are empty
+  int divided = -1;  // index of the divided amount that it is part of; demands are empty
 };
 
 // A class of the unsuffixed group whose amount several providers may share: any number of its slots
 // from the first on choose one, by rising id.
-struct Spread {
+struct DividedAmount {
   SlotDemand demand;
   int first = 0;  // slot
   int count = 0;  // of slots
@@ -74,10 +74,10 @@ struct PlannedOrder {
 
 struct SearchPlan {
   std::vector<PlannedGroup> groups;
-  std::vector<Slot> slots;       // by group, then by class; those of spreads last
+  std::vector<Slot> slots;       // by group, then by class; those of divided amounts last
   std::vector<ClassId> classes;  // that any group asks for, rising
   int unsuffixed = -1;           // index of the unsuffixed group
-  std::vector<Spread> spreads;
+  std::vector<DividedAmount> divided_amounts;
   // Sets of slots, each of two or more: at or under one of its providers (P-198), on pairwise
   // different providers (P-196), on providers of which none is at or under another.
   std::vector<std::vector<int>> subtrees;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kSuffixLengthMax = 64;
 constexpr int kSuffixedMax = 64;     // groups
-constexpr int kSpreadMax = 16;       // providers
+constexpr int kProvidersMax = 16;    // providers
 constexpr size_t kSetsMax = 64;      // of suffixes, in each field
 constexpr size_t kWeightsMax = 256;  // more could not be added up
 
@@ -189,9 +189,9 @@ void CheckMaxProviders(Form& form, const std::string& field, const RequestGroup&
     } else if (std::none_of(group.resources.begin(), group.resources.end(), asked)) {
       form.Fault(kInvalidField, field,
                  absl::StrCat("names ", each.resource_class, ", which the group does not ask for"));
-    } else if (each.amount < 1 || each.amount > kSpreadMax) {
+    } else if (each.amount < 1 || each.amount > kProvidersMax) {
       form.Fault(kInvalidField, field,
-                 absl::StrCat("must be 1 to ", kSpreadMax, ", is ", each.amount));
+                 absl::StrCat("must be 1 to ", kProvidersMax, ", is ", each.amount));
     }
   }
 }

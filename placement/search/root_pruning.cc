@@ -10,7 +10,7 @@ namespace berth::placement {
 bool RootSearch::CanEndWell(int from) {
   if (!plan_.slots_interact) return RequiredTraitsCanBeMet(from);
   return FindOptions(from) && RequiredTraitsCanBeMet(from) && SubtreesCanBeShared(from) &&
-         SetsCanBePlaced(from) && AmountsCanBePlaced(from) && SpreadsCanBeMet(from);
+         SetsCanBePlaced(from) && AmountsCanBePlaced(from) && DividedAmountsCanBeMet(from);
 }
 
 // What each slot could still choose; false: one has nothing left.

@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// How much of a spread some provider must be able to give: the largest of its parts.
-Amount LargestPart(const Spread& spread) {
-  return (spread.demand.amount + spread.count - 1) / spread.count;
+// How much of a divided amount some provider must be able to give: the largest of its parts.
+Amount LargestPart(const DividedAmount& divided) {
+  return (divided.demand.amount + divided.count - 1) / divided.count;
 }
 
 bool AnySharingOffers(const Sharing& sharing, ClassId resource_class) {
@@ -42,10 +42,10 @@ Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index
       largest = demand.amount;
     }
   }
-  for (const Spread& spread : plan.spreads) {
-    if (spread.demand.class_index != class_index) continue;
+  for (const DividedAmount& divided : plan.divided_amounts) {
+    if (divided.demand.class_index != class_index) continue;
     if (AnySharingOffers(sharing, plan.classes[class_index])) continue;
-    largest = std::max(largest, LargestPart(spread));
+    largest = std::max(largest, LargestPart(divided));
   }
   return largest;
 }

@@ -14,7 +14,7 @@ RootSearch::RootSearch(const SearchPlan& plan, StepBudget& budget)
     : plan_(plan),
       budget_(budget),
       domains_(plan.slots.size()),
-      shares_(plan.slots.size(), 0),
+      parts_(plan.slots.size(), 0),
       apart_of_(plan.slots.size()),
       separate_of_(plan.slots.size()),
       options_(plan.slots.size()) {
@@ -69,7 +69,7 @@ int RootSearch::FirstOption(int slot) const {
 }
 
 bool RootSearch::Advance(int slot) {
-  if (plan_.slots[slot].spread >= 0) return AdvanceShare(slot);
+  if (plan_.slots[slot].divided >= 0) return AdvancePart(slot);
   const std::vector<int>& domain = domains_[slot];
   int& next = next_[slot];
   while (next < static_cast<int>(domain.size())) {
@@ -165,7 +165,9 @@ bool RootSearch::FillDomains() {
       --budget_.left;
       const Server& server = servers_[s];
       bool serves = true;
-      if (wanted.spread >= 0) serves = CanServeShare(server, plan_.spreads[wanted.spread].demand);
+      if (wanted.divided >= 0) {
+        serves = CanGivePart(server, plan_.divided_amounts[wanted.divided].demand);
+      }
       for (const SlotDemand& demand : wanted.demands) {
         const ClassAmount amount = {plan_.classes[demand.class_index], demand.amount};
         serves = serves && CanTake(**server.tree, server.position, amount);
@@ -223,7 +225,7 @@ void RootSearch::NoteRequired() {
   }
 }
 
-bool RootSearch::CanServeShare(const Server& server, const SlotDemand& demand) const {
+bool RootSearch::CanGivePart(const Server& server, const SlotDemand& demand) const {
   const int row = server.config().FindInventory(plan_.classes[demand.class_index]);
   if (row < 0) return false;
   const Amount room = RoomFor(**server.tree, server.position, row);
@@ -239,11 +241,11 @@ Amount RootSearch::MostOf(const SlotDemand& demand, int server) const {
   return LargestWithin(row.inventory, std::min(room(server, demand.class_index), demand.amount));
 }
 
-// Providers of a spread rise from slot to slot; once one is nobody, so are those behind it.
-bool RootSearch::AdvanceShare(int slot) {
-  const Spread& spread = plan_.spreads[plan_.slots[slot].spread];
+// Providers of a divided amount rise from slot to slot; once one is nobody, so are those behind it.
+bool RootSearch::AdvancePart(int slot) {
+  const DividedAmount& divided = plan_.divided_amounts[plan_.slots[slot].divided];
   const std::vector<int>& domain = domains_[slot];
-  const bool is_first = slot == spread.first;
+  const bool is_first = slot == divided.first;
   const int before = is_first ? kOpen : chosen_[slot - 1];
   int& next = next_[slot];
   const int end = static_cast<int>(domain.size()) + (is_first ? 0 : 1);
@@ -260,34 +262,35 @@ bool RootSearch::AdvanceShare(int slot) {
   return false;
 }
 
-bool RootSearch::SpreadsCanBeMet(int from) {
-  return std::all_of(plan_.spreads.begin(), plan_.spreads.end(),
-                     [&](const Spread& spread) { return SpreadCanBeMet(spread, from); });
+bool RootSearch::DividedAmountsCanBeMet(int from) {
+  return std::all_of(
+      plan_.divided_amounts.begin(), plan_.divided_amounts.end(),
+      [&](const DividedAmount& divided) { return DividedAmountCanBeMet(divided, from); });
 }
 
-bool RootSearch::SpreadCanBeMet(const Spread& spread, int from) {
+bool RootSearch::DividedAmountCanBeMet(const DividedAmount& divided, int from) {
   Amount sum = 0;
   Amount least = std::numeric_limits<Amount>::max();
   int last = kOpen;
-  for (int slot = spread.first; slot < std::min(from, spread.end()); ++slot) {
-    if (chosen_[slot] == kNobody) return sum >= spread.demand.amount && Divide(spread);
+  for (int slot = divided.first; slot < std::min(from, divided.end()); ++slot) {
+    if (chosen_[slot] == kNobody) return sum >= divided.demand.amount && Divide(divided);
     last = chosen_[slot];
-    const Amount most = MostOf(spread.demand, last);
+    const Amount most = MostOf(divided.demand, last);
     sum += most;
     least = std::min(least, most);
-    if (most == 0 || sum - least >= spread.demand.amount) return false;  // one is not needed
+    if (most == 0 || sum - least >= divided.demand.amount) return false;  // one is not needed
   }
-  if (from >= spread.end()) return sum >= spread.demand.amount && Divide(spread);
-  if (sum >= spread.demand.amount) return true;
-  const int count = spread.end() - std::max(from, spread.first);
-  return sum + MostBehind(spread, last, count) >= spread.demand.amount;
+  if (from >= divided.end()) return sum >= divided.demand.amount && Divide(divided);
+  if (sum >= divided.demand.amount) return true;
+  const int count = divided.end() - std::max(from, divided.first);
+  return sum + MostAfter(divided, last, count) >= divided.demand.amount;
 }
 
 // The most that `count` servers behind `last` could give together.
-Amount RootSearch::MostBehind(const Spread& spread, int last, int count) const {
+Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) const {
   std::vector<Amount> most;
-  for (int server : domains_[spread.first]) {
-    if (server > last) most.push_back(MostOf(spread.demand, server));
+  for (int server : domains_[divided.first]) {
+    if (server > last) most.push_back(MostOf(divided.demand, server));
   }
   std::sort(most.rbegin(), most.rend());
   if (static_cast<int>(most.size()) > count) most.resize(count);
@@ -297,24 +300,24 @@ Amount RootSearch::MostBehind(const Spread& spread, int last, int count) const {
 }
 
 // Divides the amount among those that were chosen; false: their units do not allow it.
-bool RootSearch::Divide(const Spread& spread) {
-  const SlotDemand& demand = spread.demand;
+bool RootSearch::Divide(const DividedAmount& divided) {
+  const SlotDemand& demand = divided.demand;
   const auto inventory_of = [&](int slot) -> const Inventory& {
     const ProviderConfig& provider = servers_[chosen_[slot]].config();
     const int row = provider.FindInventory(plan_.classes[demand.class_index]);
     return provider.inventories[row].inventory;
   };
-  int end = spread.first;
-  while (end < spread.end() && chosen_[end] >= 0) ++end;
+  int end = divided.first;
+  while (end < divided.end() && chosen_[end] >= 0) ++end;
   Amount behind = 0;  // the least that those behind the slot give
-  for (int slot = spread.first; slot < end; ++slot) behind += SmallestOf(inventory_of(slot));
+  for (int slot = divided.first; slot < end; ++slot) behind += SmallestOf(inventory_of(slot));
   Amount rest = demand.amount;
-  for (int slot = spread.first; slot < end; ++slot) {
+  for (int slot = divided.first; slot < end; ++slot) {
     behind -= SmallestOf(inventory_of(slot));
     const Amount room_here = room(chosen_[slot], demand.class_index);
-    shares_[slot] = LargestWithin(inventory_of(slot), std::min(room_here, rest - behind));
-    if (shares_[slot] == 0) return false;
-    rest -= shares_[slot];
+    parts_[slot] = LargestWithin(inventory_of(slot), std::min(room_here, rest - behind));
+    if (parts_[slot] == 0) return false;
+    rest -= parts_[slot];
   }
   return rest == 0;
 }
@@ -331,9 +334,9 @@ Candidate RootSearch::Solution() const {
     if (chosen(s) == nullptr) continue;
     const ProviderId provider = chosen(s)->id;
     candidate.mappings[slot.group].second.push_back(provider);
-    if (slot.spread >= 0) {
-      const ClassId shared = plan_.classes[plan_.spreads[slot.spread].demand.class_index];
-      allocations.push_back({provider, shared, static_cast<int32_t>(share(s))});
+    if (slot.divided >= 0) {
+      const ClassId divided = plan_.classes[plan_.divided_amounts[slot.divided].demand.class_index];
+      allocations.push_back({provider, divided, static_cast<int32_t>(part(s))});
     }
     for (const SlotDemand& demand : slot.demands) {
       const auto amount = static_cast<int32_t>(demand.amount);

@@ -54,12 +54,13 @@ class RootSearch {
 
   // What Next found.
   Candidate Solution() const;
-  // Of the solution that Next found: who serves the slot. Null: nobody, its spread needs no more.
+  // The provider that serves the slot in the solution that Next found. Null: none, because the
+  // divided amount of the slot needs no further provider.
   const Server* chosen(int slot) const {
     return chosen_[slot] < 0 ? nullptr : &servers_[chosen_[slot]];
   }
-  // Of a slot of a spread that has a server: what it gives.
-  Amount share(int slot) const { return shares_[slot]; }
+  // Of a slot of a divided amount that has a server: what it gives.
+  Amount part(int slot) const { return parts_[slot]; }
   // Whether there can be no other solution, known without looking: no slot has a second provider.
   bool is_single() const { return single_; }
 
@@ -84,13 +85,13 @@ class RootSearch {
   bool StandsApart(int slot, int server) const;
 
   // Classes that several providers share.
-  bool AdvanceShare(int slot);
+  bool AdvancePart(int slot);
   Amount MostOf(const SlotDemand& demand, int server) const;
-  bool CanServeShare(const Server& server, const SlotDemand& demand) const;
-  bool SpreadsCanBeMet(int from);
-  bool SpreadCanBeMet(const Spread& spread, int from);
-  Amount MostBehind(const Spread& spread, int last, int count) const;
-  bool Divide(const Spread& spread);
+  bool CanGivePart(const Server& server, const SlotDemand& demand) const;
+  bool DividedAmountsCanBeMet(int from);
+  bool DividedAmountCanBeMet(const DividedAmount& divided, int from);
+  Amount MostAfter(const DividedAmount& divided, int last, int count) const;
+  bool Divide(const DividedAmount& divided);
 
   // root_pruning.cc: whether the slots from `from` on can still be served.
   bool CanEndWell(int from);
@@ -127,11 +128,11 @@ class RootSearch {
   bool single_ = false;
 
   bool begun_ = false;
-  std::vector<int> next_;       // by slot: where in its domain to go on
-  std::vector<int> chosen_;     // by slot: its server, kOpen or kNobody
-  std::vector<int> covered_;    // by required set: how many chosen servers meet it
-  std::vector<int> occupied_;   // by set of plan.apart and server: how many of its slots chose it
-  std::vector<Amount> shares_;  // by slot
+  std::vector<int> next_;      // by slot: where in its domain to go on
+  std::vector<int> chosen_;    // by slot: its server, kOpen or kNobody
+  std::vector<int> covered_;   // by required set: how many chosen servers meet it
+  std::vector<int> occupied_;  // by set of plan.apart and server: how many of its slots chose it
+  std::vector<Amount> parts_;  // by slot
   std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that it is in
   std::vector<std::vector<int>> separate_of_;  // and those of plan.separate
 

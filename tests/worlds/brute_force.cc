@@ -19,7 +19,7 @@ struct Part {
 };
 using Chosen = std::vector<Part>;
 
-// A part that has no provider yet; a spread has several.
+// A part that has no provider yet; a divided amount has several.
 struct Pick {
   const RequestGroup* group;
   std::vector<NamedAmount> resources;
@@ -39,7 +39,7 @@ class Enumeration {
       : request_(request), options_(options), world_(WorldOf(state)) {
     std::sort(world_.begin(), world_.end(),
               [](const PlainProvider& a, const PlainProvider& b) { return a.id < b.id; });
-    std::vector<Pick> spreads;
+    std::vector<Pick> divided;
     for (const RequestGroup& group : request.groups) {
       if (!group.suffix.empty()) choices_.push_back({&group, group.resources});
       if (!group.suffix.empty()) continue;
@@ -50,11 +50,11 @@ class Enumeration {
       });
       for (const NamedAmount& one : by_class) {
         const Amount most = MaxProviders(group, one.resource_class);
-        (most > 1 ? spreads : choices_).push_back({&group, {one}, most});
+        (most > 1 ? divided : choices_).push_back({&group, {one}, most});
       }
     }
     // Last, since they take what the others leave.
-    choices_.insert(choices_.end(), spreads.begin(), spreads.end());
+    choices_.insert(choices_.end(), divided.begin(), divided.end());
   }
 
   CandidatesByRoot Run() {
@@ -82,7 +82,7 @@ class Enumeration {
       return;
     }
     const Pick& choice = choices_[at];
-    if (choice.max_providers > 1) return TrySpread(root, at, 0, {}, chosen);
+    if (choice.max_providers > 1) return TryDivided(root, at, 0, {}, chosen);
     for (const PlainProvider& provider : world_) {
       if (!MayServe(world_, provider, root) || !Fits(provider, choice)) continue;
       if (!Serves(provider, *choice.group, root)) continue;
@@ -93,8 +93,8 @@ class Enumeration {
   }
 
   // Every set of providers from `next` on, joined to `set`.
-  void TrySpread(const PlainProvider& root, size_t at, size_t next,
-                 const std::vector<const PlainProvider*>& set, Chosen& chosen) {
+  void TryDivided(const PlainProvider& root, size_t at, size_t next,
+                  const std::vector<const PlainProvider*>& set, Chosen& chosen) {
     const Pick& choice = choices_[at];
     if (!set.empty()) {
       Chosen more = chosen;
@@ -107,7 +107,7 @@ class Enumeration {
       if (!Serves(provider, *choice.group, root)) continue;
       std::vector<const PlainProvider*> longer = set;
       longer.push_back(&provider);
-      TrySpread(root, at, i + 1, longer, chosen);
+      TryDivided(root, at, i + 1, longer, chosen);
     }
   }
 

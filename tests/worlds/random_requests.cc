@@ -139,7 +139,7 @@ void AddSuffixed(Dice& dice, World& world, int providers, CandidateRequest& requ
 }
 
 // Several providers for classes of the unsuffixed group.
-void AddSpreads(Dice& dice, CandidateRequest& request) {
+void AddDividedAmounts(Dice& dice, CandidateRequest& request) {
   RequestGroup& group = request.groups.front();
   for (NamedAmount& wanted : group.resources) {
     if (!dice.Chance(60)) continue;
@@ -172,7 +172,7 @@ CandidateRequest RandomRequest(Dice& dice, RandomWorld& from, bool suffixed) {
   const int providers = from.providers;
   CandidateRequest request;
   request.groups.push_back(RandomGroup(dice, world, "", providers));
-  if (dice.Chance(25)) AddSpreads(dice, request);
+  if (dice.Chance(25)) AddDividedAmounts(dice, request);
   if (suffixed) AddSuffixed(dice, world, providers, request);
   AddRootTerms(dice, world, request);
   request.collapse_equivalent = dice.Chance(20);

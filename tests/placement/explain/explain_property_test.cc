@@ -175,7 +175,7 @@ TEST_P(ExplainProperty, EveryNumberIsWhatTryingEverythingFinds) {
     const State& state = random.world.state();
     for (int i = 0; i < 3; ++i) {
       CandidateRequest request = RandomRequest(dice, random, suffixed);
-      const bool spreads = !request.groups.empty() && !request.groups[0].max_providers.empty();
+      const bool divided = !request.groups.empty() && !request.groups[0].max_providers.empty();
       const auto said = Explain(state, request, 2, SearchBudget{});
       if (!said.ok()) continue;  // SearchForm's
       EXPECT_FALSE(said->truncated);
@@ -184,7 +184,7 @@ TEST_P(ExplainProperty, EveryNumberIsWhatTryingEverythingFinds) {
       ExpectNearMisses(state, request, *said, 2);
       fitting += said->fitting_root_count > 0;
       relaxed += !said->relaxations.empty();
-      if (spreads) continue;  // what several providers give is no sum of parts
+      if (divided) continue;  // what several providers give is no sum of parts
       ExpectSteps(state, request, *said);
       if (said->fitting_root_count == 0) ExpectAmounts(state, request, *said);
     }

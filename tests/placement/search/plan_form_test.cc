@@ -177,7 +177,7 @@ TEST(SearchForm, OtherFaults) {
   ExpectReasons(variants);
 }
 
-TEST(SearchForm, FaultsOfSetsTermsAndSpreads) {
+TEST(SearchForm, FaultsOfSetsTermsAndDividedAmounts) {
   using R = CandidateRequest;
   const std::vector<Variant> variants = {
       {"IsolateUnknownSuffix", "UNKNOWN_SUFFIX",
@@ -203,19 +203,19 @@ TEST(SearchForm, FaultsOfSetsTermsAndSpreads) {
            r.groups.push_back({absl::StrCat("g", i), {{"VCPU", 1}}, {}, {}, {}, {}, {}, {}});
          }
        }},
-      {"SpreadOfSuffixedGroup", "INVALID_FIELD",
+      {"DividedOfSuffixedGroup", "INVALID_FIELD",
        [](R& r) {
          r.groups[1].max_providers = {{"MEMORY_MB", 2}};
        }},
-      {"SpreadOfWhatIsNotAskedFor", "INVALID_FIELD",
+      {"DividedOfWhatIsNotAskedFor", "INVALID_FIELD",
        [](R& r) {
          r.groups[0].max_providers = {{"MEMORY_MB", 2}};
        }},
-      {"SpreadTooWide", "INVALID_FIELD",
+      {"DividedTooWide", "INVALID_FIELD",
        [](R& r) {
          r.groups[0].max_providers = {{"VCPU", 17}};
        }},
-      {"Spread", "OK",
+      {"Divided", "OK",
        [](R& r) {
          r.groups[0].max_providers = {{"VCPU", 16}};
        }},

@@ -222,7 +222,7 @@ TEST(Search, StaleRootsAreLeftOutWhereAsked) {
 }
 
 // What one provider cannot give several may share, each giving what it can.
-TEST(Search, AmountsSpread) {
+TEST(Search, DividedAmounts) {
   World world(R"(
     host
       n1{VCPU:4}
