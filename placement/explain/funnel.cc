@@ -24,14 +24,14 @@ Funnel::Standing Funnel::Begin(const TreePtr& tree) {
   Standing standing;
   standing.tree = tree.get();
   for (int position = 0; position < tree->size(); ++position) {
-    standing.servers.push_back({&tree, position, tree->config(position).id, false});
+    standing.options.push_back({&tree, position, tree->config(position).id, false});
   }
   if (!sharing_.empty()) {
     for (const SharingProvider* each : sharing_.Reaching(*tree)) {
-      standing.servers.push_back({&each->tree, each->position, each->id, true});
+      standing.options.push_back({&each->tree, each->position, each->id, true});
     }
   }
-  std::vector<int> all(standing.servers.size());
+  std::vector<int> all(standing.options.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
   standing.domains.assign(needs_.size(), all);
   standing.failed.assign(needs_.size(), false);
@@ -45,7 +45,7 @@ Reach Funnel::Look(const TreePtr& tree) {
   reach.failed = count;
   for (int r = 0; r < count; ++r) {
     const FunnelStep& step = steps_[r];
-    budget_.left -= static_cast<int64_t>(standing.servers.size());
+    budget_.left -= static_cast<int64_t>(standing.options.size());
     bool passes = true;
     if (step.group >= 0) {
       passes = GroupPasses(r, standing, reach);
@@ -93,12 +93,12 @@ bool Funnel::GroupPasses(int step, Standing& standing, Reach& reach) {
     if (!Concerns(tried, needs_[n]) || standing.failed[n]) continue;
     std::vector<int>& domain = standing.domains[n];
     if (IsAmount(tried)) {
-      for (int server : domain) {
-        available = std::max(available, Gives(tried, standing.servers[server]));
+      for (int option : domain) {
+        available = std::max(available, Gives(tried, standing.options[option]));
       }
     }
-    std::erase_if(domain, [&](int server) {
-      return !Serves(tried, needs_[n], standing.servers[server], *standing.tree);
+    std::erase_if(domain, [&](int option) {
+      return !Serves(tried, needs_[n], standing.options[option], *standing.tree);
     });
     if (IsEnough(needs_[n], domain, tried, standing)) continue;
     standing.failed[n] = open = true;
@@ -114,14 +114,14 @@ bool Funnel::GroupPasses(int step, Standing& standing, Reach& reach) {
   return passes;
 }
 
-bool Funnel::Serves(const FunnelStep& step, const Need& need, const Server& server,
+bool Funnel::Serves(const FunnelStep& step, const Need& need, const Option& option,
                     const Tree& tree) const {
-  const ProviderConfig& provider = server.config();
+  const ProviderConfig& provider = option.config();
   const PlannedGroup& group = plan_.groups[step.group];
   const bool alone = group.suffixed();
   switch (step.constraint.kind) {
     case ConstraintKind::kInTree:
-      return (*server.tree)->root_id() == *group.tree && (alone || tree.root_id() == *group.tree);
+      return (*option.tree)->root_id() == *group.tree && (alone || tree.root_id() == *group.tree);
     case ConstraintKind::kInventory:
     case ConstraintKind::kFree: {
       const int row = provider.FindInventory(step.resource_class);
@@ -129,10 +129,10 @@ bool Funnel::Serves(const FunnelStep& step, const Need& need, const Server& serv
       const InventoryRow& offered = provider.inventories[row];
       const Amount amount = step.constraint.amount;
       if (need.count > 1) {
-        return LargestWithin(offered.inventory, std::min(Gives(step, server), amount)) > 0;
+        return LargestWithin(offered.inventory, std::min(Gives(step, option), amount)) > 0;
       }
       const bool any_use = step.constraint.kind == ConstraintKind::kInventory;
-      const Amount used = any_use ? 0 : (*server.tree)->used_of(server.position, row);
+      const Amount used = any_use ? 0 : (*option.tree)->used_of(option.position, row);
       return Fits(offered.inventory, offered.capacity, used, amount);
     }
     case ConstraintKind::kRequiredTraits:
@@ -141,21 +141,21 @@ bool Funnel::Serves(const FunnelStep& step, const Need& need, const Server& serv
       return HasNoneOf(provider, step.traits);
     case ConstraintKind::kMemberOf:
       return IsInOneOfEach(provider, step.aggregates) ||
-             (!alone && !server.foreign && IsInOneOfEach(tree.config(0), step.aggregates));
+             (!alone && !option.foreign && IsInOneOfEach(tree.config(0), step.aggregates));
     default:
       return IsInNoneOf(provider, step.aggregates.front()) &&
              (alone || IsInNoneOf(tree.config(0), step.aggregates.front()));
   }
 }
 
-// The most of the class that `server` gives: of what it has in all, or of what is free.
-Amount Funnel::Gives(const FunnelStep& step, const Server& server) const {
-  const int row = server.config().FindInventory(step.resource_class);
+// The most of the class that `option` gives: of what it has in all, or of what is free.
+Amount Funnel::Gives(const FunnelStep& step, const Option& option) const {
+  const int row = option.config().FindInventory(step.resource_class);
   if (row < 0) return 0;
-  const InventoryRow& offered = server.config().inventories[row];
+  const InventoryRow& offered = option.config().inventories[row];
   const bool any_use = step.constraint.kind == ConstraintKind::kInventory;
   const Amount room = any_use ? std::max<Amount>(offered.capacity, 0)
-                              : RoomFor(**server.tree, server.position, row);
+                              : RoomFor(**option.tree, option.position, row);
   return LargestWithin(offered.inventory, room);
 }
 
@@ -165,14 +165,14 @@ bool Funnel::IsEnough(const Need& need, const std::vector<int>& domain, const Fu
   if (need.count == 1 || !IsAmount(step)) return true;
   std::vector<Amount> parts;
   parts.reserve(domain.size());
-  for (int server : domain) parts.push_back(Gives(step, standing.servers[server]));
+  for (int option : domain) parts.push_back(Gives(step, standing.options[option]));
   std::sort(parts.rbegin(), parts.rend());
   Amount sum = 0;
   for (size_t i = 0; i < parts.size() && i < static_cast<size_t>(need.count); ++i) sum += parts[i];
   return sum >= step.constraint.amount;
 }
 
-// P-186: whether servers of the unsuffixed group can be chosen that have all traits asked for up to
+// P-186: whether options of the unsuffixed group can be chosen that have all traits asked for up to
 // `step` between them.
 bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
   const int group = steps_[step].group;
@@ -188,10 +188,10 @@ bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
   for (size_t n = 0; n < needs_.size(); ++n) {
     if (needs_[n].group != group) continue;
     std::set<uint64_t> masks;
-    for (int server : standing.domains[n]) {
+    for (int option : standing.domains[n]) {
       uint64_t mask = 0;
       for (size_t term = 0; term < std::min(terms, kTermsToldApart); ++term) {
-        const bool met = HasOneOf(standing.servers[server].config(), required[term]);
+        const bool met = HasOneOf(standing.options[option].config(), required[term]);
         mask |= static_cast<uint64_t>(met) << term;
       }
       masks.insert(mask);
@@ -224,7 +224,7 @@ Amount Funnel::MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount
   for (int r = 0; r < static_cast<int>(steps_.size()); ++r) {
     const FunnelStep& other = steps_[r];
     if (other.search >= 0) break;
-    budget_.left -= static_cast<int64_t>(standing.servers.size());
+    budget_.left -= static_cast<int64_t>(standing.options.size());
     const bool skipped =
         IsAmount(other) && other.group == step.group && other.resource_class == step.resource_class;
     if (skipped) continue;
@@ -235,8 +235,8 @@ Amount Funnel::MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount
   Amount most = 0;
   for (size_t n = 0; n < needs_.size(); ++n) {
     if (!Concerns(step, needs_[n]) || needs_[n].count > 1) continue;
-    for (int server : standing.domains[n]) {
-      const Server& each = standing.servers[server];
+    for (int option : standing.domains[n]) {
+      const Option& each = standing.options[option];
       const int row = each.config().FindInventory(step.resource_class);
       if (row < 0) continue;
       const Amount room = std::min(RoomFor(**each.tree, each.position, row), below - 1);

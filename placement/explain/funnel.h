@@ -59,10 +59,10 @@ class Funnel {
     std::vector<ClassAmount> demands;
     int count = 1;  // of providers
   };
-  // How a root does: of each need the servers that met all so far.
+  // How a root does: of each need the options that met all so far.
   struct Standing {
     const Tree* tree = nullptr;
-    std::vector<Server> servers;
+    std::vector<Option> options;
     std::vector<std::vector<int>> domains;
     std::vector<bool> failed;  // by need
   };
@@ -78,13 +78,13 @@ class Funnel {
 
   Standing Begin(const TreePtr& tree);
   bool RootPasses(const FunnelStep& step, const Tree& tree) const;
-  // Narrows the domains that `step` is about; whether all of its group still have servers. Failures
+  // Narrows the domains that `step` is about; whether all of its group still have options. Failures
   // are noted in `reach`.
   bool GroupPasses(int step, Standing& standing, Reach& reach);
   bool Concerns(const FunnelStep& step, const Need& need) const;
-  bool Serves(const FunnelStep& step, const Need& need, const Server& server,
+  bool Serves(const FunnelStep& step, const Need& need, const Option& option,
               const Tree& tree) const;
-  Amount Gives(const FunnelStep& step, const Server& server) const;
+  Amount Gives(const FunnelStep& step, const Option& option) const;
   bool IsEnough(const Need& need, const std::vector<int>& domain, const FunnelStep& step,
                 const Standing& standing) const;
   bool TraitsCanBeMet(int step, const Standing& standing) const;

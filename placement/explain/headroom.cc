@@ -27,15 +27,15 @@ struct Take {
 
 std::vector<Take> TakesOf(const SearchPlan& plan, const RootSearch& found) {
   std::vector<Take> takes;
-  const auto add = [&takes](const Server& server, ClassId resource_class, Amount amount) {
-    const int row = server.config().FindInventory(resource_class);
+  const auto add = [&takes](const Option& option, ClassId resource_class, Amount amount) {
+    const int row = option.config().FindInventory(resource_class);
     for (Take& take : takes) {
-      if (*take.tree == *server.tree && take.position == server.position && take.row == row) {
+      if (*take.tree == *option.tree && take.position == option.position && take.row == row) {
         take.amount += amount;  // P-195
         return;
       }
     }
-    takes.push_back({server.tree, server.position, row, amount});
+    takes.push_back({option.tree, option.position, row, amount});
   };
   for (int s = 0; s < static_cast<int>(plan.slots.size()); ++s) {
     const Slot& slot = plan.slots[s];

@@ -9,19 +9,19 @@ namespace berth::placement {
 
 bool RootSearch::CanEndWell(int from) {
   if (!plan_.slots_interact) return RequiredTraitsCanBeMet(from);
-  return FindOptions(from) && RequiredTraitsCanBeMet(from) && SubtreesCanBeShared(from) &&
+  return FindRemaining(from) && RequiredTraitsCanBeMet(from) && SubtreesCanBeShared(from) &&
          SetsCanBePlaced(from) && AmountsCanBePlaced(from) && DividedAmountsCanBeMet(from);
 }
 
 // What each slot could still choose; false: one has nothing left.
-bool RootSearch::FindOptions(int from) {
+bool RootSearch::FindRemaining(int from) {
   for (int slot = from; slot < slot_count(); ++slot) {
-    std::vector<int>& options = options_[slot];
-    options.clear();
-    for (int server : domains_[slot]) {
-      if (Allows(slot, server)) options.push_back(server);
+    std::vector<int>& remaining = remaining_[slot];
+    remaining.clear();
+    for (int option : domains_[slot]) {
+      if (Allows(slot, option)) remaining.push_back(option);
     }
-    if (options.empty()) return false;
+    if (remaining.empty()) return false;
   }
   return true;
 }
@@ -32,18 +32,18 @@ bool RootSearch::RequiredTraitsCanBeMet(int from) const {
     bool met = covered_[set] > 0;
     for (int slot = from; !met && slot < slot_count(); ++slot) {
       if (IsSuffixed(slot)) continue;
-      const std::vector<int>& options = Options(slot);
-      met = std::any_of(options.begin(), options.end(),
-                        [&](int server) { return has_required_[server * covered_.size() + set]; });
+      const std::vector<int>& remaining = Remaining(slot);
+      met = std::any_of(remaining.begin(), remaining.end(),
+                        [&](int option) { return has_required_[option * covered_.size() + set]; });
     }
     if (!met) return false;
   }
   return true;
 }
 
-bool RootSearch::IsUnder(int server, int top) const {
-  const Server& below = servers_[server];
-  const Server& above = servers_[top];
+bool RootSearch::IsUnder(int option, int top) const {
+  const Option& below = options_[option];
+  const Option& above = options_[top];
   return *below.tree == *above.tree &&
          (*above.tree)->IsAncestorOrSelf(above.position, below.position);
 }
@@ -52,8 +52,8 @@ bool RootSearch::IsUnder(int server, int top) const {
 bool RootSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) const {
   return std::all_of(slots.begin(), slots.end(), [&](int slot) {
     if (slot < from) return IsUnder(chosen_[slot], top);
-    return std::any_of(options_[slot].begin(), options_[slot].end(),
-                       [&](int server) { return IsUnder(server, top); });
+    return std::any_of(remaining_[slot].begin(), remaining_[slot].end(),
+                       [&](int option) { return IsUnder(option, top); });
   });
 }
 
@@ -62,15 +62,15 @@ bool RootSearch::SubtreesCanBeShared(int from) const {
   for (const std::vector<int>& slots : plan_.subtrees) {
     const bool shared = std::any_of(slots.begin(), slots.end(), [&](int slot) {
       if (slot < from) return CanBeUnder(chosen_[slot], slots, from);
-      return std::any_of(options_[slot].begin(), options_[slot].end(),
-                         [&](int server) { return CanBeUnder(server, slots, from); });
+      return std::any_of(remaining_[slot].begin(), remaining_[slot].end(),
+                         [&](int option) { return CanBeUnder(option, slots, from); });
     });
     if (!shared) return false;
   }
   return true;
 }
 
-// Slots that keep apart need a server each (P-196): a matching proves at once that there are too
+// Slots that keep apart need an option each (P-196): a matching proves at once that there are too
 // few. Those that keep to separate subtrees need the more.
 bool RootSearch::SetsCanBePlaced(int from) {
   const auto open_slots = [from](const std::vector<int>& set) {
@@ -79,41 +79,42 @@ bool RootSearch::SetsCanBePlaced(int from) {
                  [from](int slot) { return slot >= from; });
     return slots;
   };
-  places_.assign(servers_.size(), 1);
+  places_.assign(options_.size(), 1);
   for (const std::vector<int>& set : plan_.apart) {
-    if (!CanPlace(open_slots(set), options_)) return false;
+    if (!CanPlace(open_slots(set), remaining_)) return false;
   }
   for (const std::vector<int>& set : plan_.separate) {
     const std::vector<int> slots = open_slots(set);
-    if (slots.size() > 1 && !CanPlace(slots, LowestOptions(slots))) return false;
+    if (slots.size() > 1 && !CanPlace(slots, LowestRemaining(slots))) return false;
   }
   return true;
 }
 
-// The options of `slots`, each replaced by the lowest of all options that stand at or under it.
+// The remaining of `slots`, each replaced by the lowest of all remaining that stand at or under it.
 // Providers of which none is under another have no such in common: where the slots cannot have one
 // each, they cannot keep to separate subtrees. By slot; others are empty.
-std::vector<std::vector<int>> RootSearch::LowestOptions(const std::vector<int>& slots) const {
+std::vector<std::vector<int>> RootSearch::LowestRemaining(const std::vector<int>& slots) const {
   std::vector<int> all;
-  for (int slot : slots) all.insert(all.end(), options_[slot].begin(), options_[slot].end());
+  for (int slot : slots) all.insert(all.end(), remaining_[slot].begin(), remaining_[slot].end());
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::vector<int> lowest;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(lowest), [&](int server) {
+  std::copy_if(all.begin(), all.end(), std::back_inserter(lowest), [&](int option) {
     return std::none_of(all.begin(), all.end(),
-                        [&](int other) { return other != server && IsUnder(other, server); });
+                        [&](int other) { return other != option && IsUnder(other, option); });
   });
-  std::vector<std::vector<int>> options(plan_.slots.size());
+  std::vector<std::vector<int>> remaining(plan_.slots.size());
   for (int slot : slots) {
-    std::copy_if(lowest.begin(), lowest.end(), std::back_inserter(options[slot]), [&](int server) {
-      return std::any_of(options_[slot].begin(), options_[slot].end(),
-                         [&](int option) { return IsUnder(server, option); });
-    });
+    std::copy_if(lowest.begin(), lowest.end(), std::back_inserter(remaining[slot]),
+                 [&](int option) {
+                   return std::any_of(remaining_[slot].begin(), remaining_[slot].end(),
+                                      [&](int other) { return IsUnder(option, other); });
+                 });
   }
-  return options;
+  return remaining;
 }
 
-// Slots that ask for one class share its room (P-197). A server takes no more of them than its room
+// Slots that ask for one class share its room (P-197). An option takes no more of them than its room
 // divided by the smallest of their amounts: exact where the amounts are equal, else a bound.
 bool RootSearch::AmountsCanBePlaced(int from) {
   if (!plan_.amounts_add_up) return true;
@@ -128,43 +129,43 @@ bool RootSearch::AmountsCanBePlaced(int from) {
       }
     }
     if (slots.size() < 2) continue;
-    places_.resize(servers_.size());
-    for (size_t s = 0; s < servers_.size(); ++s) {
+    places_.resize(options_.size());
+    for (size_t s = 0; s < options_.size(); ++s) {
       places_[s] = room(static_cast<int>(s), c) / smallest;
     }
-    if (!CanPlace(slots, options_)) return false;
+    if (!CanPlace(slots, remaining_)) return false;
   }
   return true;
 }
 
-// Whether `slots` find servers among their options so that none takes more than its places.
+// Whether `slots` find options among their remaining so that none takes more than its places.
 bool RootSearch::CanPlace(const std::vector<int>& slots,
-                          const std::vector<std::vector<int>>& options) {
+                          const std::vector<std::vector<int>>& remaining) {
   if (slots.size() < 2) return true;
-  placed_.resize(std::max(placed_.size(), servers_.size()));
+  placed_.resize(std::max(placed_.size(), options_.size()));
   for (std::vector<int>& placed : placed_) placed.clear();
   for (int slot : slots) {
-    std::vector<bool> tried(servers_.size(), false);
-    if (!Place(slot, options, tried)) return false;
+    std::vector<bool> tried(options_.size(), false);
+    if (!Place(slot, remaining, tried)) return false;
   }
   return true;
 }
 
 // One augmenting path: puts `slot` somewhere, moving others where that makes room. It is no deeper
-// than there are servers, since none is tried twice.
-bool RootSearch::Place(int slot, const std::vector<std::vector<int>>& options,
+// than there are options, since none is tried twice.
+bool RootSearch::Place(int slot, const std::vector<std::vector<int>>& remaining,
                        std::vector<bool>& tried) {
-  for (int server : options[slot]) {
-    if (tried[server]) continue;
+  for (int option : remaining[slot]) {
+    if (tried[option]) continue;
     --budget_.left;
-    tried[server] = true;
-    std::vector<int>& placed = placed_[server];
-    if (static_cast<int64_t>(placed.size()) < places_[server]) {
+    tried[option] = true;
+    std::vector<int>& placed = placed_[option];
+    if (static_cast<int64_t>(placed.size()) < places_[option]) {
       placed.push_back(slot);
       return true;
     }
     for (int& other : placed) {
-      if (!Place(other, options, tried)) continue;
+      if (!Place(other, remaining, tried)) continue;
       other = slot;
       return true;
     }

@@ -17,7 +17,7 @@ RootSearch::RootSearch(const SearchPlan& plan, StepBudget& budget)
       parts_(plan.slots.size(), 0),
       apart_of_(plan.slots.size()),
       separate_of_(plan.slots.size()),
-      options_(plan.slots.size()) {
+      remaining_(plan.slots.size()) {
   const auto note = [](const std::vector<std::vector<int>>& sets, auto& sets_of) {
     for (int set = 0; set < static_cast<int>(sets.size()); ++set) {
       for (int slot : sets[set]) sets_of[slot].push_back(set);
@@ -30,14 +30,14 @@ RootSearch::RootSearch(const SearchPlan& plan, StepBudget& budget)
 bool RootSearch::Begin(const TreePtr& tree, const std::vector<const SharingProvider*>& foreign) {
   tree_ = &tree;
   begun_ = false;
-  ListServers(foreign);
+  ListOptions(foreign);
   if (!FillDomains()) return false;
   single_ = true;
   for (const std::vector<int>& domain : domains_) single_ &= domain.size() == 1;
   next_.assign(plan_.slots.size(), 0);
   chosen_.assign(plan_.slots.size(), kOpen);
   if (plan_.slots_interact) {
-    occupied_.assign(plan_.apart.size() * servers_.size(), 0);
+    occupied_.assign(plan_.apart.size() * options_.size(), 0);
     MeasureRoom();
   }
   NoteRequired();
@@ -75,84 +75,84 @@ bool RootSearch::Advance(int slot) {
   while (next < static_cast<int>(domain.size())) {
     if (budget_.spent()) return false;
     --budget_.left;
-    const int server = domain[next++];
-    if (!Allows(slot, server)) continue;
-    Choose(slot, server);
+    const int option = domain[next++];
+    if (!Allows(slot, option)) continue;
+    Choose(slot, option);
     if (CanEndWell(slot + 1)) return true;
     Undo(slot);
   }
   return false;
 }
 
-bool RootSearch::Allows(int slot, int server) const {
+bool RootSearch::Allows(int slot, int option) const {
   if (!plan_.slots_interact) return true;
-  if (!StandsApart(slot, server)) return false;
+  if (!StandsApart(slot, option)) return false;
   if (!plan_.amounts_add_up) return true;
   for (const SlotDemand& demand : plan_.slots[slot].demands) {
-    if (room(server, demand.class_index) < demand.amount) return false;  // P-197
+    if (room(option, demand.class_index) < demand.amount) return false;  // P-197
   }
   return true;
 }
 
 // What the sets of the slot ask of providers that others of the set chose.
-bool RootSearch::StandsApart(int slot, int server) const {
+bool RootSearch::StandsApart(int slot, int option) const {
   for (int set : apart_of_[slot]) {
-    if (occupied_[set * servers_.size() + server] > 0) return false;  // P-196
+    if (occupied_[set * options_.size() + option] > 0) return false;  // P-196
   }
   for (int set : separate_of_[slot]) {
     for (int other : plan_.separate[set]) {
       const int chosen = chosen_[other];
-      if (chosen >= 0 && (IsUnder(server, chosen) || IsUnder(chosen, server))) return false;
+      if (chosen >= 0 && (IsUnder(option, chosen) || IsUnder(chosen, option))) return false;
     }
   }
   return true;
 }
 
-void RootSearch::Choose(int slot, int server) {
+void RootSearch::Choose(int slot, int option) {
   BERTH_CHECK(chosen_[slot] == kOpen);
-  chosen_[slot] = server;
-  if (server == kNobody) return;
+  chosen_[slot] = option;
+  if (option == kNobody) return;
   if (plan_.slots_interact) {
-    for (int set : apart_of_[slot]) ++occupied_[set * servers_.size() + server];
+    for (int set : apart_of_[slot]) ++occupied_[set * options_.size() + option];
     for (const SlotDemand& demand : plan_.slots[slot].demands) {
-      room(server, demand.class_index) -= demand.amount;
+      room(option, demand.class_index) -= demand.amount;
     }
   }
   if (covered_.empty() || IsSuffixed(slot)) return;
   for (size_t set = 0; set < covered_.size(); ++set) {
-    covered_[set] += has_required_[server * covered_.size() + set];
+    covered_[set] += has_required_[option * covered_.size() + set];
   }
 }
 
 void RootSearch::Undo(int slot) {
-  const int server = chosen_[slot];
-  BERTH_CHECK(server != kOpen);
+  const int option = chosen_[slot];
+  BERTH_CHECK(option != kOpen);
   chosen_[slot] = kOpen;
-  if (server == kNobody) return;
+  if (option == kNobody) return;
   if (plan_.slots_interact) {
-    for (int set : apart_of_[slot]) --occupied_[set * servers_.size() + server];
+    for (int set : apart_of_[slot]) --occupied_[set * options_.size() + option];
     for (const SlotDemand& demand : plan_.slots[slot].demands) {
-      room(server, demand.class_index) += demand.amount;
+      room(option, demand.class_index) += demand.amount;
     }
   }
   if (covered_.empty() || IsSuffixed(slot)) return;
   for (size_t set = 0; set < covered_.size(); ++set) {
-    covered_[set] -= has_required_[server * covered_.size() + set];
+    covered_[set] -= has_required_[option * covered_.size() + set];
   }
 }
 
-void RootSearch::ListServers(const std::vector<const SharingProvider*>& foreign) {
-  servers_.clear();
+void RootSearch::ListOptions(const std::vector<const SharingProvider*>& foreign) {
+  options_.clear();
   for (const auto& [id, position] : (*tree_)->shape->by_id) {
-    servers_.push_back({tree_, position, id, false});
+    options_.push_back({tree_, position, id, false});
   }
   if (foreign.empty()) return;
-  const auto own_end = static_cast<std::ptrdiff_t>(servers_.size());
+  const auto own_end = static_cast<std::ptrdiff_t>(options_.size());
   for (const SharingProvider* sharing : foreign) {
-    servers_.push_back({&sharing->tree, sharing->position, sharing->id, true});
+    options_.push_back({&sharing->tree, sharing->position, sharing->id, true});
   }
-  std::inplace_merge(servers_.begin(), servers_.begin() + own_end, servers_.end(),
-                     [](const Server& a, const Server& b) { return a.id < b.id; });
+  std::inplace_merge(options_.begin(), options_.begin() + own_end, options_.end(),
+                     [](const Option& a, const Option& b) { return a.id < b.id; });
 }
 
 bool RootSearch::FillDomains() {
@@ -161,18 +161,18 @@ bool RootSearch::FillDomains() {
     const PlannedGroup& group = plan_.groups[wanted.group];
     std::vector<int>& domain = domains_[slot];
     domain.clear();
-    for (int s = 0; s < static_cast<int>(servers_.size()); ++s) {
+    for (int s = 0; s < static_cast<int>(options_.size()); ++s) {
       --budget_.left;
-      const Server& server = servers_[s];
+      const Option& option = options_[s];
       bool serves = true;
       if (wanted.divided >= 0) {
-        serves = CanGivePart(server, plan_.divided_amounts[wanted.divided].demand);
+        serves = CanGivePart(option, plan_.divided_amounts[wanted.divided].demand);
       }
       for (const SlotDemand& demand : wanted.demands) {
         const ClassAmount amount = {plan_.classes[demand.class_index], demand.amount};
-        serves = serves && CanTake(**server.tree, server.position, amount);
+        serves = serves && CanTake(**option.tree, option.position, amount);
       }
-      if (serves && (group.suffixed() ? ServesAlone(server, group) : ServesTogether(server, group)))
+      if (serves && (group.suffixed() ? ServesAlone(option, group) : ServesTogether(option, group)))
         domain.push_back(s);
     }
     if (domain.empty()) return false;  // P-194
@@ -181,33 +181,33 @@ bool RootSearch::FillDomains() {
 }
 
 // A suffixed group: one provider meets all of it, by itself (P-180..P-183).
-bool RootSearch::ServesAlone(const Server& server, const PlannedGroup& group) const {
-  const ProviderConfig& provider = server.config();
-  if (group.tree && (*server.tree)->root_id() != *group.tree) return false;
+bool RootSearch::ServesAlone(const Option& option, const PlannedGroup& group) const {
+  const ProviderConfig& provider = option.config();
+  if (group.tree && (*option.tree)->root_id() != *group.tree) return false;
   return HasOneOfEach(provider, group.required) && HasNoneOf(provider, group.forbidden) &&
          IsInOneOfEach(provider, group.member_of) &&
          IsInNoneOf(provider, group.forbidden_aggregates);
 }
 
 // The unsuffixed group: what each of its providers must be; required traits they meet together.
-bool RootSearch::ServesTogether(const Server& server, const PlannedGroup& group) const {
-  const ProviderConfig& provider = server.config();
+bool RootSearch::ServesTogether(const Option& option, const PlannedGroup& group) const {
+  const ProviderConfig& provider = option.config();
   const ProviderConfig& root = (*tree_)->config(0);
-  if (group.tree && (server.foreign || root.id != *group.tree)) return false;  // P-192
+  if (group.tree && (option.foreign || root.id != *group.tree)) return false;  // P-192
   if (!HasNoneOf(provider, group.forbidden)) return false;                     // P-188
   const bool is_member = IsInOneOfEach(provider, group.member_of) ||
-                         (!server.foreign && IsInOneOfEach(root, group.member_of));
+                         (!option.foreign && IsInOneOfEach(root, group.member_of));
   return is_member && IsInNoneOf(provider, group.forbidden_aggregates) &&  // P-189
          IsInNoneOf(root, group.forbidden_aggregates);                     // P-191
 }
 
 void RootSearch::MeasureRoom() {
-  room_.assign(servers_.size() * plan_.classes.size(), 0);
-  for (int s = 0; s < static_cast<int>(servers_.size()); ++s) {
-    const Server& server = servers_[s];
+  room_.assign(options_.size() * plan_.classes.size(), 0);
+  for (int s = 0; s < static_cast<int>(options_.size()); ++s) {
+    const Option& option = options_[s];
     for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {
-      const int row = server.config().FindInventory(plan_.classes[c]);
-      if (row >= 0) room(s, c) = RoomFor(**server.tree, server.position, row);
+      const int row = option.config().FindInventory(plan_.classes[c]);
+      if (row >= 0) room(s, c) = RoomFor(**option.tree, option.position, row);
     }
   }
 }
@@ -217,28 +217,28 @@ void RootSearch::NoteRequired() {
   const TraitSets& required = plan_.groups[plan_.unsuffixed].required;
   covered_.assign(required.size(), 0);
   if (required.empty()) return;
-  has_required_.assign(servers_.size() * required.size(), false);
-  for (size_t s = 0; s < servers_.size(); ++s) {
+  has_required_.assign(options_.size() * required.size(), false);
+  for (size_t s = 0; s < options_.size(); ++s) {
     for (size_t set = 0; set < required.size(); ++set) {
-      has_required_[s * required.size() + set] = HasOneOf(servers_[s].config(), required[set]);
+      has_required_[s * required.size() + set] = HasOneOf(options_[s].config(), required[set]);
     }
   }
 }
 
-bool RootSearch::CanGivePart(const Server& server, const SlotDemand& demand) const {
-  const int row = server.config().FindInventory(plan_.classes[demand.class_index]);
+bool RootSearch::CanGivePart(const Option& option, const SlotDemand& demand) const {
+  const int row = option.config().FindInventory(plan_.classes[demand.class_index]);
   if (row < 0) return false;
-  const Amount room = RoomFor(**server.tree, server.position, row);
-  return LargestWithin(server.config().inventories[row].inventory, std::min(room, demand.amount)) >
+  const Amount room = RoomFor(**option.tree, option.position, row);
+  return LargestWithin(option.config().inventories[row].inventory, std::min(room, demand.amount)) >
          0;
 }
 
-// The most that `server` can give towards `demand`, after what other groups take there.
-Amount RootSearch::MostOf(const SlotDemand& demand, int server) const {
-  const ProviderConfig& provider = servers_[server].config();
+// The most that `option` can give towards `demand`, after what other groups take there.
+Amount RootSearch::MostOf(const SlotDemand& demand, int option) const {
+  const ProviderConfig& provider = options_[option].config();
   const InventoryRow& row =
       provider.inventories[provider.FindInventory(plan_.classes[demand.class_index])];
-  return LargestWithin(row.inventory, std::min(room(server, demand.class_index), demand.amount));
+  return LargestWithin(row.inventory, std::min(room(option, demand.class_index), demand.amount));
 }
 
 // Providers of a divided amount rise from slot to slot; once one is nobody, so are those behind it.
@@ -253,9 +253,9 @@ bool RootSearch::AdvancePart(int slot) {
     if (budget_.spent()) return false;
     --budget_.left;
     const int at = next++;
-    const int server = is_first ? domain[at] : at == 0 ? kNobody : domain[at - 1];
-    if (server != kNobody && (before == kNobody || server <= before)) continue;
-    Choose(slot, server);
+    const int option = is_first ? domain[at] : at == 0 ? kNobody : domain[at - 1];
+    if (option != kNobody && (before == kNobody || option <= before)) continue;
+    Choose(slot, option);
     if (CanEndWell(slot + 1)) return true;
     Undo(slot);
   }
@@ -286,11 +286,11 @@ bool RootSearch::DividedAmountCanBeMet(const DividedAmount& divided, int from) {
   return sum + MostAfter(divided, last, count) >= divided.demand.amount;
 }
 
-// The most that `count` servers behind `last` could give together.
+// The most that `count` options behind `last` could give together.
 Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) const {
   std::vector<Amount> most;
-  for (int server : domains_[divided.first]) {
-    if (server > last) most.push_back(MostOf(divided.demand, server));
+  for (int option : domains_[divided.first]) {
+    if (option > last) most.push_back(MostOf(divided.demand, option));
   }
   std::sort(most.rbegin(), most.rend());
   if (static_cast<int>(most.size()) > count) most.resize(count);
@@ -303,7 +303,7 @@ Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) 
 bool RootSearch::Divide(const DividedAmount& divided) {
   const SlotDemand& demand = divided.demand;
   const auto inventory_of = [&](int slot) -> const Inventory& {
-    const ProviderConfig& provider = servers_[chosen_[slot]].config();
+    const ProviderConfig& provider = options_[chosen_[slot]].config();
     const int row = provider.FindInventory(plan_.classes[demand.class_index]);
     return provider.inventories[row].inventory;
   };

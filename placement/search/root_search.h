@@ -11,8 +11,8 @@
 // Owned by one search; not shared. May be used for one root after the other.
 //
 // Invariants, between calls:
-//   1. room_ is what its server can still give after the choices of all slots that have one.
-//   2. A server in a slot's domain meets every constraint that the choices do not move.
+//   1. room_ is what its option can still give after the choices of all slots that have one.
+//   2. An option in a slot's domain meets every constraint that the choices do not move.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_SEARCH_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_SEARCH_H_
 
@@ -32,7 +32,7 @@ struct StepBudget {
 };
 
 // A provider that may serve the root (P-176).
-struct Server {
+struct Option {
   const TreePtr* tree = nullptr;
   int position = 0;
   ProviderId id;
@@ -56,20 +56,20 @@ class RootSearch {
   Candidate Solution() const;
   // The provider that serves the slot in the solution that Next found. Null: none, because the
   // divided amount of the slot needs no further provider.
-  const Server* chosen(int slot) const {
-    return chosen_[slot] < 0 ? nullptr : &servers_[chosen_[slot]];
+  const Option* chosen(int slot) const {
+    return chosen_[slot] < 0 ? nullptr : &options_[chosen_[slot]];
   }
-  // Of a slot of a divided amount that has a server: what it gives.
+  // Of a slot of a divided amount that has an option: what it gives.
   Amount part(int slot) const { return parts_[slot]; }
   // Whether there can be no other solution, known without looking: no slot has a second provider.
   bool is_single() const { return single_; }
 
  private:
-  // Which servers there are, and what each can serve by itself.
-  void ListServers(const std::vector<const SharingProvider*>& foreign);
+  // Which options there are, and what each can serve by itself.
+  void ListOptions(const std::vector<const SharingProvider*>& foreign);
   bool FillDomains();
-  bool ServesAlone(const Server& server, const PlannedGroup& group) const;
-  bool ServesTogether(const Server& server, const PlannedGroup& group) const;
+  bool ServesAlone(const Option& option, const PlannedGroup& group) const;
+  bool ServesTogether(const Option& option, const PlannedGroup& group) const;
   void MeasureRoom();
   void NoteRequired();
 
@@ -78,16 +78,16 @@ class RootSearch {
 
   bool Advance(int slot);
   int FirstOption(int slot) const;
-  void Choose(int slot, int server);
+  void Choose(int slot, int option);
   void Undo(int slot);
   bool IsSuffixed(int slot) const { return plan_.groups[plan_.slots[slot].group].suffixed(); }
-  bool Allows(int slot, int server) const;
-  bool StandsApart(int slot, int server) const;
+  bool Allows(int slot, int option) const;
+  bool StandsApart(int slot, int option) const;
 
   // Classes that several providers share.
   bool AdvancePart(int slot);
-  Amount MostOf(const SlotDemand& demand, int server) const;
-  bool CanGivePart(const Server& server, const SlotDemand& demand) const;
+  Amount MostOf(const SlotDemand& demand, int option) const;
+  bool CanGivePart(const Option& option, const SlotDemand& demand) const;
   bool DividedAmountsCanBeMet(int from);
   bool DividedAmountCanBeMet(const DividedAmount& divided, int from);
   Amount MostAfter(const DividedAmount& divided, int last, int count) const;
@@ -95,50 +95,50 @@ class RootSearch {
 
   // root_pruning.cc: whether the slots from `from` on can still be served.
   bool CanEndWell(int from);
-  bool FindOptions(int from);
-  const std::vector<int>& Options(int slot) const {
-    return plan_.slots_interact ? options_[slot] : domains_[slot];
+  bool FindRemaining(int from);
+  const std::vector<int>& Remaining(int slot) const {
+    return plan_.slots_interact ? remaining_[slot] : domains_[slot];
   }
   bool RequiredTraitsCanBeMet(int from) const;
   bool SubtreesCanBeShared(int from) const;
   bool CanBeUnder(int top, const std::vector<int>& slots, int from) const;
-  bool IsUnder(int server, int top) const;
+  bool IsUnder(int option, int top) const;
   bool AmountsCanBePlaced(int from);
   bool SetsCanBePlaced(int from);
-  std::vector<std::vector<int>> LowestOptions(const std::vector<int>& slots) const;
-  bool CanPlace(const std::vector<int>& slots, const std::vector<std::vector<int>>& options);
-  bool Place(int slot, const std::vector<std::vector<int>>& options, std::vector<bool>& tried);
+  std::vector<std::vector<int>> LowestRemaining(const std::vector<int>& slots) const;
+  bool CanPlace(const std::vector<int>& slots, const std::vector<std::vector<int>>& remaining);
+  bool Place(int slot, const std::vector<std::vector<int>>& remaining, std::vector<bool>& tried);
 
   int slot_count() const { return static_cast<int>(plan_.slots.size()); }
-  Amount& room(int server, int class_index) {
-    return room_[server * static_cast<int>(plan_.classes.size()) + class_index];
+  Amount& room(int option, int class_index) {
+    return room_[option * static_cast<int>(plan_.classes.size()) + class_index];
   }
-  Amount room(int server, int class_index) const {
-    return room_[server * static_cast<int>(plan_.classes.size()) + class_index];
+  Amount room(int option, int class_index) const {
+    return room_[option * static_cast<int>(plan_.classes.size()) + class_index];
   }
 
   const SearchPlan& plan_;
   StepBudget& budget_;
 
   const TreePtr* tree_ = nullptr;
-  std::vector<Server> servers_;            // by rising id
-  std::vector<std::vector<int>> domains_;  // by slot: servers, rising
-  std::vector<Amount> room_;               // by server and class index (RoomFor)
-  std::vector<bool> has_required_;         // by server and required set of the unsuffixed group
+  std::vector<Option> options_;            // by rising id
+  std::vector<std::vector<int>> domains_;  // by slot: options, rising
+  std::vector<Amount> room_;               // by option and class index (RoomFor)
+  std::vector<bool> has_required_;         // by option and required set of the unsuffixed group
   bool single_ = false;
 
   bool begun_ = false;
   std::vector<int> next_;      // by slot: where in its domain to go on
-  std::vector<int> chosen_;    // by slot: its server, kOpen or kNobody
-  std::vector<int> covered_;   // by required set: how many chosen servers meet it
-  std::vector<int> occupied_;  // by set of plan.apart and server: how many of its slots chose it
+  std::vector<int> chosen_;    // by slot: its option, kOpen or kNobody
+  std::vector<int> covered_;   // by required set: how many chosen options meet it
+  std::vector<int> occupied_;  // by set of plan.apart and option: how many of its slots chose it
   std::vector<Amount> parts_;  // by slot
   std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that it is in
   std::vector<std::vector<int>> separate_of_;  // and those of plan.separate
 
-  // By slot that has no choice yet: the servers that it could still choose.
-  std::vector<std::vector<int>> options_;
-  // Of one placing: how many more slots each server could take, and which it took.
+  // By slot that has no choice yet: the options that it could still choose.
+  std::vector<std::vector<int>> remaining_;
+  // Of one placing: how many more slots each option could take, and which it took.
   std::vector<int64_t> places_;
   std::vector<std::vector<int>> placed_;
 };

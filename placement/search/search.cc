@@ -223,8 +223,8 @@ int64_t Search::WorthByTraits(const RootSearch& search) const {
   int64_t worth = 0;
   for (const TraitWeight& weighted : plan_.order.traits) {
     for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
-      const Server* server = search.chosen(slot);
-      if (server == nullptr || !server->config().HasTrait(weighted.trait)) continue;
+      const Option* option = search.chosen(slot);
+      if (option == nullptr || !option->config().HasTrait(weighted.trait)) continue;
       worth += weighted.weight * kShareWhole;
       break;
     }
@@ -289,8 +289,8 @@ bool Search::IsNew(const RootSearch& search, const Candidate& candidate) {
 bool Search::IsSharedOnly(const RootSearch& search) const {
   if (sharing_.empty()) return false;
   for (int slot = 0; slot < static_cast<int>(plan_.slots.size()); ++slot) {
-    const Server* server = search.chosen(slot);
-    if (server != nullptr && !sharing_.IsSharing(server->config())) return false;
+    const Option* option = search.chosen(slot);
+    if (option != nullptr && !sharing_.IsSharing(option->config())) return false;
   }
   return true;
 }
