@@ -126,10 +126,10 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
       amount += change.amount;
       if (amount >= 0) continue;
       if (items.empty()) {
-        message =
-            absl::StrCat("consumer ", consumer.id.ToString(), " holds ", held, " ",
-                         change.resource_class, " of provider ", adjustment.provider.ToString(),
-                         ", less than the ", -change.amount, " to take");
+        message = absl::StrCat("consumer ", consumer.id.ToString(), " holds ", held, " ",
+                               change.resource_class, " of provider ",
+                               adjustment.provider.ToString(), ", which is less than the ",
+                               -change.amount, " that the adjustment takes away");
       }
       items.push_back({{"consumer", consumer.id.ToString()},
                        {"provider", adjustment.provider.ToString()},
@@ -154,8 +154,8 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
   if (wanted.allocations.size() > kConsumerProvidersMax) {
     Form form;
     form.Fault("INVALID_FIELD", "adjustments",
-               absl::StrCat("must leave the consumer ", kConsumerProvidersMax,
-                            " providers at most, leaves ", wanted.allocations.size()));
+               absl::StrCat("must leave the consumer with ", kConsumerProvidersMax,
+                            " providers at most, but leaves ", wanted.allocations.size()));
     return form.status();
   }
   return wanted;
@@ -214,8 +214,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
     if (expected && *expected != consumer->generation) {
       if (items.empty()) {
         message = absl::StrCat("consumer ", consumer->id.ToString(), " is at generation ",
-                               consumer->generation.value, ", not ", expected->value,
-                               ": read it again and decide again");
+                               consumer->generation.value, ", but the request expected generation ",
+                               expected->value, ": read the consumer again and decide again");
       }
       items.push_back({{"consumer", consumer->id.ToString()},
                        {"field", absl::StrCat("consumers[", i, "].expected_generation")},

@@ -44,17 +44,18 @@ void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& as
     if (!resource_class.empty()) item["resource_class"] = resource_class;
     form.Fault(reason, std::string(field), why, std::move(item));
   };
-  if (asked.amounts.empty()) fault(kInvalidField, "", "must name at least one class");
+  if (asked.amounts.empty()) fault(kInvalidField, "", "must name at least one resource class");
   for (size_t i = 0; i < asked.amounts.size(); ++i) {
     const NamedAmount& amount = asked.amounts[i];
     if (!IsUpperName(amount.resource_class)) {
       fault(kInvalidField, amount.resource_class,
-            absl::StrCat("has '", amount.resource_class, "', which cannot be a class"));
+            absl::StrCat("names '", amount.resource_class,
+                         "', which is not a valid name of a resource class"));
     }
     if (!amount_fits(amount.amount)) {
-      fault(
-          kInvalidField, amount.resource_class,
-          absl::StrCat("must be ", range, ", has ", amount.amount, " of ", amount.resource_class));
+      fault(kInvalidField, amount.resource_class,
+            absl::StrCat("must be amounts of ", range, ", but has ", amount.amount, " of ",
+                         amount.resource_class));
     }
   }
   const auto by_class = [](const NamedAmount* a, const NamedAmount* b) {
@@ -73,7 +74,7 @@ void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& as
 void CountField(Form& form, absl::string_view field, size_t count, size_t max) {
   if (count >= 1 && count <= max) return;
   form.Fault(kInvalidField, std::string(field),
-             absl::StrCat("must name 1 to ", max, ", names ", count));
+             absl::StrCat("must name 1 to ", max, ", but names ", count));
 }
 
 void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers) {

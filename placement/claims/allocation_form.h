@@ -51,7 +51,7 @@ void EachOnce(Form& form, absl::string_view key, const std::string& field, const
 // A fault unless `lease` is 1 s to 24 h.
 inline void LeaseField(Form& form, const std::string& field, absl::Duration lease) {
   if (lease >= absl::Seconds(1) && lease <= absl::Hours(24)) return;
-  form.Fault(kInvalidField, field, "must be 1 s to 24 h");
+  form.Fault(kInvalidField, field, "must be a duration of 1 s to 24 h");
 }
 
 // When a lease that begins now ends: times are kept in whole microseconds.

@@ -42,9 +42,12 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
     const std::string expected =
         member.expected_generation ? absl::StrCat(member.expected_generation->value) : "new";
     if (items.empty()) {
-      message = absl::StrCat("consumer ", consumer,
-                             before ? absl::StrCat(" is at generation ", actual) : " holds nothing",
-                             ", not ", expected, ": read it again and decide again");
+      message =
+          absl::StrCat("consumer ", consumer,
+                       before ? absl::StrCat(" is at generation ", actual) : " holds nothing",
+                       ", but the request expected ",
+                       expected == "new" ? "a new consumer" : absl::StrCat("generation ", expected),
+                       ": read the consumer again and decide again");
     }
     items.push_back({{"consumer", consumer},
                      {"field", FieldOf(command, m, "generation")},

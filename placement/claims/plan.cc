@@ -64,8 +64,10 @@ absl::Status ClaimPlan::CheckConsumers() const {
     if (items.empty()) {
       message = absl::StrCat(
           "consumer ", holder.id.ToString(),
-          actual ? absl::StrCat(" is at generation ", actual->value) : " holds nothing", ", not ",
-          GenerationText(expected, "new"), ": read it again and decide again");
+          actual ? absl::StrCat(" is at generation ", actual->value) : " holds nothing",
+          ", but the request expected ",
+          expected ? absl::StrCat("generation ", expected->value) : "a new consumer",
+          ": read the consumer again and decide again");
     }
     items.push_back({{"consumer", holder.id.ToString()},
                      {"field", absl::StrCat("consumers[", h, "].generation")},
@@ -188,7 +190,9 @@ absl::Status ClaimPlan::FindInventories() {
       touched.asked[row.inventory] += row.asked->amount;
       continue;
     }
-    if (items.empty()) message = absl::StrCat(NameOf(row), ": there is no such inventory");
+    if (items.empty()) {
+      message = absl::StrCat(NameOf(row), ": the provider has no inventory of the class");
+    }
     items.push_back(ItemOf(row));
   }
   return RefuseAll(absl::StatusCode::kFailedPrecondition, "NO_INVENTORY", std::move(message),
@@ -225,7 +229,7 @@ absl::Status ClaimPlan::CheckUnits(bool keep_unchanged) const {
     if (UnitsAllow(inventory, row.asked->amount) || (keep_unchanged && exempt[r])) continue;
     if (items.empty()) {
       message = absl::StrCat(NameOf(row), ": ", row.asked->amount,
-                             " is not allowed: one allocation takes ", inventory.min_unit, " to ",
+                             " is not allowed: one allocation must be ", inventory.min_unit, " to ",
                              inventory.max_unit, " in steps of ", inventory.step_size);
     }
     FaultItem& item = items.emplace_back(ItemOf(row));
@@ -251,8 +255,8 @@ absl::Status ClaimPlan::CheckRoom() const {
     if (RoomAllows(inventory.capacity, before, kept + asked)) continue;
     if (!named.emplace(row.touched, row.inventory).second) continue;
     if (items.empty()) {
-      message = absl::StrCat(NameOf(row), ": ", asked, " do not fit: ", kept, " of ",
-                             inventory.capacity, " are used");
+      message = absl::StrCat(NameOf(row), ": ", asked, " are more than is free: ", kept, " of ",
+                             inventory.capacity, " are in use");
     }
     FaultItem& item = items.emplace_back(ItemOf(row));
     item["requested"] = absl::StrCat(asked);

@@ -155,7 +155,7 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
     if (static_cast<int64_t>(found->candidates.size()) < limit) break;
   }
   return Refused(0, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
-                           "no root has room for all members together"));
+                           "the members do not fit together under any root"));
 }
 
 void ClaimSearch::SumWanted() {
@@ -265,12 +265,14 @@ absl::StatusOr<SearchResult> ClaimSearch::Pay(int member, int64_t limit, SearchF
   steps_left_ -= found->steps;
   if (!found->candidates.empty()) return found;
   return Refused(member, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
-                                "nothing has room for this"));
+                                "the query fits nowhere"));
 }
 
 absl::Status ClaimSearch::GaveUp(int member) const {
-  return Refused(member, Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
-                                "the work budget ended"));
+  return Refused(
+      member,
+      Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
+             "the search used up its work budget: narrow the query, for example with in_tree"));
 }
 
 // Names the consumer where the search itself is the refusal.

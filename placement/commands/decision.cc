@@ -18,7 +18,8 @@ Decision OnlyStatus(absl::Status status) {
 }
 
 absl::Status OutcomeUnknown() {
-  return absl::DeadlineExceededError("the outcome is unknown: ask by request id");
+  return absl::DeadlineExceededError(
+      "it is not known whether the write was done: GetRequest with its request id tells");
 }
 
 absl::Status NotDone(absl::string_view why) {

@@ -75,7 +75,7 @@ absl::Status CheckNoneInUseGoes(const State& state, const ProviderPlace& place,
   if (items.empty()) return absl::OkStatus();
   return Refuse(absl::StatusCode::kFailedPrecondition, "INVENTORY_IN_USE",
                 absl::StrCat(Describe(config), " has allocations of ", absl::StrJoin(names, ", "),
-                             ": their inventory must stay"),
+                             ": these inventories cannot be deleted"),
                 items);
 }
 

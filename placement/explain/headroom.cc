@@ -154,9 +154,10 @@ absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateReques
   if (!plan.ok()) return plan.status();
   Headroom headroom = HeadroomCount(state, *plan, budget.steps_max).Run(roots_max);
   if (headroom.truncated && headroom.total_count == 0) {
-    return Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
-                  absl::StrCat("none was counted in ", budget.steps_max,
-                               " steps; ask for less at once, or name a tree"));
+    return Refuse(
+        absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
+        absl::StrCat("the count used up its work budget without a result: ", budget.steps_max,
+                     " steps: narrow the query, for example with in_tree"));
   }
   return headroom;
 }

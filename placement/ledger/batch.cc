@@ -15,18 +15,18 @@ namespace {
 
 absl::Status Reused(const RequestKey& key) {
   return Refuse(absl::StatusCode::kInvalidArgument, "REQUEST_ID_REUSED",
-                "the request id came before with another request",
+                "the request id was used before, for another request",
                 {{{"request_id", key.request_id}}});
 }
 
 absl::Status Unknown() {
   return Refuse(absl::StatusCode::kNotFound, "REQUEST_NOT_FOUND",
-                "nothing took effect under this request id within the time that ids are kept");
+                "no write was done under this request id within the time for which ids are kept");
 }
 
 absl::Status Cancelled(const RequestKey& key) {
   return Refuse(absl::StatusCode::kFailedPrecondition, "REQUEST_CANCELLED",
-                "the request id was cancelled before a request came with it",
+                "the request id was cancelled before this write arrived",
                 {{{"request_id", key.request_id}}});
 }
 

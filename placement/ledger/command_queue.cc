@@ -11,11 +11,11 @@ namespace berth::placement {
 
 absl::Status WhyNotBegin(const Pending& pending, absl::Time now) {
   if (pending.cancelled && *pending.cancelled) {
-    return absl::CancelledError("cancelled before it began; nothing was done");
+    return absl::CancelledError("the call was cancelled before the write began: nothing was done");
   }
   if (pending.deadline > now) return absl::OkStatus();
   return Refuse(absl::StatusCode::kDeadlineExceeded, "DEADLINE_BEFORE_START",
-                "the deadline passed before the command began; nothing was done");
+                "the deadline passed before the write began: nothing was done");
 }
 
 bool Pending::Begin() {

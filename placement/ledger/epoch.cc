@@ -37,8 +37,8 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
   const Position head = locked->head ? locked->head->position : Position();
   if (head.revision != start.expected_head) {
     return Refuse(absl::StatusCode::kAborted, "CONCURRENT_UPDATE",
-                  absl::StrCat("the newest revision is ", head.revision.number, " of epoch ",
-                               head.revision.epoch));
+                  absl::StrCat("the newest revision in the database is not the expected one, but ",
+                               head.revision.number, " of epoch ", head.revision.epoch));
   }
   absl::StatusOr<State> tables = LoadTables(database);
   if (!tables.ok()) return tables;

@@ -8,10 +8,12 @@ namespace berth::placement {
 absl::Status Condition::WhyNoWrites() const {
   if (recovery_required) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "RECOVERY_REQUIRED",
-                  "the database went back in time: an operator must begin a new epoch");
+                  "the database lost committed changes: an operator must begin a new epoch");
   }
-  if (format_too_new) return NotDone("the ledger is of a newer release's format");
-  if (writing_stopped) return NotDone("memory and tables disagree: an operator must look");
+  if (format_too_new) return NotDone("the log has a format of a newer release: run that release");
+  if (writing_stopped) {
+    return NotDone("memory and tables of the ledger differ: an operator must look into it");
+  }
   return absl::OkStatus();
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 absl::Status NoRecovery() {
   return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
-                "no recovery is required");
+                "the ledger requires no recovery");
 }
 
 // A connection to a database that has all steps of the schema: it may be new, or a backup of an older
@@ -54,7 +54,9 @@ class Ledger::Impl {
   void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
               absl::AnyInvocable<void(Decision)> done) {
     absl::Status refused = condition_.WhyNoWrites();
-    if (refused.ok() && !Reachable()) refused = NotDone("there is no database");
+    if (refused.ok() && !Reachable()) {
+      refused = NotDone("placement has no connection to the database");
+    }
     if (!refused.ok()) return done(OnlyStatus(std::move(refused)));
     auto pending = std::make_shared<Pending>();
     pending->command = std::move(command);
@@ -62,7 +64,7 @@ class Ledger::Impl {
     pending->cancelled = std::move(cancelled);
     pending->done = std::move(done);
     if (queue_.Push(pending)) return;
-    pending->done(OnlyStatus(NotDone("the queue is full, or placement is stopping")));
+    pending->done(OnlyStatus(NotDone("too many writes are waiting, or placement is stopping")));
   }
 
   void Watchdog() {

@@ -26,7 +26,7 @@ absl::Duration SystemBootClock() {
 
 absl::Status NotReached() {
   return Refuse(absl::StatusCode::kDeadlineExceeded, "REVISION_NOT_REACHED",
-                "the revision was not reached before the deadline");
+                "this process did not reach the minimum_revision before the deadline");
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ absl::StatusOr<StatePtr> Publisher::Fresh() const {
   const absl::Duration age = staleness();
   if (age > staleness_max_) {
     return Refuse(absl::StatusCode::kUnavailable, "STALE",
-                  absl::StrCat("the database was last heard ", absl::FormatDuration(age), " ago"));
+                  absl::StrCat("the state may be out of date: the database last answered ",
+                               absl::FormatDuration(age), " ago"));
   }
   return Newest();
 }

@@ -83,7 +83,7 @@ void Writer::Run() {
       continue;
     }
     if (connection_ == nullptr && !Connect()) {
-      RefuseAll(NotDone("there is no database"));
+      RefuseAll(NotDone("placement has no connection to the database"));
       Pause();
       continue;
     }

@@ -77,9 +77,9 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
     return PutBack(commands);
   }
   condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
-  Refuse(commands, NotDone("the database does not take writes"));
+  Refuse(commands, NotDone("the database does not accept writes"));
   condition_->reachable = false;
-  RefuseAll(NotDone("the database does not take writes"));
+  RefuseAll(NotDone("the database does not accept writes"));
   Disconnect();
   Pause();
 }
@@ -92,7 +92,7 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   if (for_leases) PutOffLeases();
   if (status.code() == absl::StatusCode::kAborted) {
     condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
-    Refuse(commands, NotDone("the database does not take writes"));
+    Refuse(commands, NotDone("the database does not accept writes"));
     return Pause();
   }
   if (commands.size() == 1) return RefusedAlone(status, commands.front());
@@ -111,7 +111,9 @@ void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending)
     if (reloaded_at_ && now - *reloaded_at_ < kReloadsApartMin) {
       condition_->Tell("memory and tables disagree again within a minute: writing stops");
       condition_->writing_stopped = true;
-      return Refuse({pending}, NotDone("memory and tables disagree: an operator must look"));
+      return Refuse(
+          {pending},
+          NotDone("memory and tables of the ledger differ: an operator must look into it"));
     }
     reloaded_at_ = now;
     reloaded_for_ = pending;

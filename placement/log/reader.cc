@@ -12,25 +12,28 @@ namespace {
 absl::Status Compacted(Database& database, Revision revision) {
   const absl::StatusOr<Revision> from = ReadHorizon(database);
   if (!from.ok()) return from.status();
-  return Refuse(absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
-                absl::StrCat("the changes after revision ", revision.number,
-                             " are no longer kept; the oldest that can be had are those after ",
-                             from->number),
-                {{{"oldest_epoch", absl::StrCat(from->epoch)},
-                  {"oldest_revision", absl::StrCat(from->number)}}});
+  return Refuse(
+      absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
+      absl::StrCat("the changes after revision ", revision.number,
+                   " are no longer kept; the oldest kept changes are those after revision ",
+                   from->number),
+      {{{"oldest_epoch", absl::StrCat(from->epoch)},
+        {"oldest_revision", absl::StrCat(from->number)}}});
 }
 
 absl::Status Lost(Revision revision, Revision there) {
-  return Refuse(absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
-                absl::StrCat("revision ", revision.number, " of epoch ", revision.epoch,
-                             " was lost: the one of this number is of epoch ", there.epoch));
+  return Refuse(
+      absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
+      absl::StrCat("revision ", revision.number, " of epoch ", revision.epoch,
+                   " was lost: the revision with this number belongs to epoch ", there.epoch));
 }
 
 // Nobody is told what this release may misread.
 absl::Status TooNew(const Position& position) {
-  return Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
-                absl::StrCat("revision ", position.revision.number, " is of format ",
-                             position.format, ", which this release does not know: ask another"));
+  return Refuse(
+      absl::StatusCode::kUnavailable, "NOT_SERVING",
+      absl::StrCat("revision ", position.revision.number, " has log format ", position.format,
+                   ", which this release does not know: ask another placement process"));
 }
 
 }  // namespace

@@ -45,13 +45,15 @@ absl::Status CheckForm(const ProviderFilter& filter) {
   }
   for (size_t i = 0; i < filter.member_of.size(); ++i) {
     if (filter.member_of[i].empty()) {
-      form.Fault(kInvalidField, absl::StrCat("member_of[", i, "]"), "must name an aggregate");
+      form.Fault(kInvalidField, absl::StrCat("member_of[", i, "]"),
+                 "must name at least one aggregate");
     }
   }
   for (size_t i = 0; i < filter.required.size(); ++i) {
     const std::vector<std::string>& term = filter.required[i];
     if (term.empty() || std::count(term.begin(), term.end(), "") > 0) {
-      form.Fault(kInvalidField, absl::StrCat("required_traits[", i, "]"), "must name traits");
+      form.Fault(kInvalidField, absl::StrCat("required_traits[", i, "]"),
+                 "must name at least one trait");
     }
   }
   for (size_t i = 0; i < filter.forbidden.size(); ++i) {
@@ -63,7 +65,7 @@ absl::Status CheckForm(const ProviderFilter& filter) {
     form.UpperName("resources", resource.resource_class);
     if (resource.amount < 1 || resource.amount > kAmountMax) {
       form.Fault(kInvalidField, "resources",
-                 absl::StrCat("must be 1 to ", kAmountMax, ", is ", resource.amount),
+                 absl::StrCat("must be 1 to ", kAmountMax, ", but is ", resource.amount),
                  {{"resource_class", resource.resource_class}});
     }
   }
@@ -247,8 +249,9 @@ absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
   const bool all = consumer_type == "all";
   const bool untyped = consumer_type == "unknown";
   if (consumer_type && !all && !untyped && !IsUpperName(*consumer_type)) {
-    form.Fault(kInvalidField, "consumer_type",
-               "must be `all`, `unknown`, or 1 to 255 capital letters, digits and underscores");
+    form.Fault(
+        kInvalidField, "consumer_type",
+        "must be `all`, `unknown`, or a name of 1 to 255 capital letters, digits and underscores");
   }
   if (absl::Status status = form.status(); !status.ok()) return status;
 

@@ -15,14 +15,14 @@ absl::Status CheckCustomName(absl::string_view name) {
   if (IsCustomName(name)) return absl::OkStatus();
   Form form;
   form.Fault(kInvalidName, "name",
-             "must be CUSTOM_ and at least one capital letter, digit or underscore, 255 "
+             "must be CUSTOM_ followed by capital letters, digits or underscores, 255 "
              "characters at most");
   return form.status();
 }
 
 absl::Status StandardImmutable(absl::string_view key, absl::string_view name) {
   return Refuse(absl::StatusCode::kInvalidArgument, "STANDARD_IMMUTABLE",
-                absl::StrCat(name, " is a standard name and stays"),
+                absl::StrCat(name, " is a standard name and cannot be deleted"),
                 {{{std::string(key), std::string(name)}}});
 }
 
@@ -53,7 +53,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, c
   if (IsStandardName(command.name)) return StandardImmutable("resource_class", command.name);
   if (const int64_t uses = state.inventories_of(*id); uses > 0) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "RESOURCE_CLASS_IN_USE",
-                  absl::StrCat(uses, " providers have an inventory of ", command.name),
+                  absl::StrCat("resource class ", command.name, " cannot be deleted: ", uses,
+                               " providers have an inventory of it"),
                   {{{"resource_class", command.name}}});
   }
   Outcome outcome;
@@ -80,9 +81,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, c
   if (!id) return RequireTraits(state, {command.name}).status();
   if (IsStandardName(command.name)) return StandardImmutable("trait", command.name);
   if (const int64_t uses = state.providers_with(*id); uses > 0) {
-    return Refuse(absl::StatusCode::kFailedPrecondition, "TRAIT_IN_USE",
-                  absl::StrCat(uses, " providers have the trait ", command.name),
-                  {{{"trait", command.name}}});
+    return Refuse(
+        absl::StatusCode::kFailedPrecondition, "TRAIT_IN_USE",
+        absl::StrCat("trait ", command.name, " cannot be deleted: ", uses, " providers have it"),
+        {{{"trait", command.name}}});
   }
   Outcome outcome;
   outcome.changes.push_back(TraitRemoved{*id});

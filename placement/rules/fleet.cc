@@ -57,9 +57,9 @@ absl::Status CheckForm(const UpdateService& command) {
   if (!command.disabled_reason.empty()) {
     form.Length("disabled_reason", command.disabled_reason, 1, kTextMax);
     if (!command.disabled.value_or(false)) {
-      form.Fault(kInvalidField, "disabled_reason", "goes with disabling only");
+      form.Fault(kInvalidField, "disabled_reason", "is only allowed if disabled is true");
     } else if (absl::StripAsciiWhitespace(command.disabled_reason).empty()) {
-      form.Fault(kInvalidField, "disabled_reason", "must not be blank");
+      form.Fault(kInvalidField, "disabled_reason", "must not consist of blanks only");
     }
   }
   return form.status();
@@ -94,8 +94,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
       before->machine_id != command.machine_id && HoldsLease(*before)) {
     return Refuse(
         absl::StatusCode::kFailedPrecondition, "SERVICE_IN_USE",
-        absl::StrCat(command.binary, " of host ", command.host, " is up on another machine, ",
-                     before->machine_id, ": stop that one or wait until its lease is over"),
+        absl::StrCat(command.binary, " of host ", command.host,
+                     " is in use by a live tracker on another machine, ", before->machine_id,
+                     ": stop that tracker, or wait until its lease has expired"),
         {{{"field", "machine_id"}}});
   }
   Outcome outcome;
@@ -133,7 +134,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
   const ServicePtr before = FindService(state, command.host, command.binary);
   if (!before) {
     return Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
-                  absl::StrCat("there is no ", command.binary, " of host ", command.host),
+                  absl::StrCat("there is no service ", command.binary, " on host ", command.host),
                   {{{"field", "host"}}});
   }
   if (command.automatic && !MayTurnByItself(*before, command)) return Outcome();

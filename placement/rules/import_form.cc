@@ -17,7 +17,7 @@ namespace berth::placement {
 namespace {
 
 void Twice(Form& form, const std::string& field, absl::string_view what) {
-  form.Fault(kDuplicateParameter, field, absl::StrCat("stands twice: ", what));
+  form.Fault(kDuplicateParameter, field, absl::StrCat("is given twice: ", what));
 }
 
 // The form of what may stand once in the records, kind by kind.
@@ -65,7 +65,7 @@ class Records {
   static void CustomName(Form& form, const char* field, const std::string& name) {
     if (IsCustomName(name)) return;
     form.Fault(kInvalidName, field,
-               "must be CUSTOM_ and at least one capital letter, digit or underscore, 255 "
+               "must be CUSTOM_ followed by capital letters, digits or underscores, 255 "
                "characters at most");
   }
 
@@ -77,7 +77,7 @@ class Records {
     const auto parent = record.parent ? places_.find(*record.parent) : places_.end();
     if (parent != places_.end() && parent->second > record.record) {
       form.Fault(kInvalidField, "provider.parent_uuid",
-                 absl::StrCat("names a provider that comes later, as record ", parent->second),
+                 absl::StrCat("names a provider that comes later, in record ", parent->second),
                  {{"provider", id}});
     }
     InventoryListFields(form, "provider.inventories", record.inventories);
@@ -127,8 +127,9 @@ class Records {
       form.Fault(kInvalidField, "node.sequence", "must not be below 0");
     }
     if (node.facts != nullptr && node.facts->size() > kFactsBytesMax) {
-      form.Fault(kInvalidField, "node",
-                 absl::StrCat("must not have more than ", kFactsBytesMax, " bytes of facts"));
+      form.Fault(
+          kInvalidField, "node",
+          absl::StrCat("must not have more than ", kFactsBytesMax, " bytes of reported facts"));
     }
     if (!node_ids_.insert(node.id).second) Twice(form, "node.uuid", node.id.ToString());
     if (!node_keys_.emplace(node.host, node.name).second) {
@@ -160,9 +161,10 @@ absl::Status AtRecord(RecordNumber record, const absl::Status& status) {
 absl::Status CheckImportForm(const ImportLedger& command) {
   if (command.size() > kImportedMax) {
     Form form;
-    form.Fault(kInvalidField, "entities",
-               absl::StrCat("must be ", kImportedMax, " at most in one import, are ",
-                            command.size(), ": bring providers first, then their consumers"));
+    form.Fault(
+        kInvalidField, "entities",
+        absl::StrCat("must be ", kImportedMax, " entities at most in one import, but there are ",
+                     command.size(), ": import providers first, then their consumers"));
     return form.status();
   }
   if (absl::Status status = Records(command).Check(); !status.ok()) return status;

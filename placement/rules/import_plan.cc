@@ -45,12 +45,11 @@ absl::Status ImportPlan::CheckEmpty() const {
                      state_.services().empty() && state_.nodes().empty() &&
                      !HasCustomName(classes_) && !HasCustomName(traits_);
   if (empty) return absl::OkStatus();
-  return Refuse(
-      Code::kFailedPrecondition, "WRONG_LEDGER_STATE",
-      absl::StrCat("the ledger must be empty and is not: it has ", state_.provider_count(),
-                   " providers, ", state_.consumers().size(), " consumers, ",
-                   state_.services().size(), " services, or custom classes or traits"),
-      {{{"state", "NOT_EMPTY"}}});
+  return Refuse(Code::kFailedPrecondition, "WRONG_LEDGER_STATE",
+                absl::StrCat("the ledger must be empty, but it has ", state_.provider_count(),
+                             " providers, ", state_.consumers().size(), " consumers, ",
+                             state_.services().size(), " services, or custom classes or traits"),
+                {{{"state", "NOT_EMPTY"}}});
 }
 
 void ImportPlan::Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal) {
@@ -95,22 +94,23 @@ void ImportPlan::CheckProvider(const ImportedProvider& record) {
   } else if (record.parent && !new_providers_.contains(*record.parent) &&
              !state_.FindProvider(*record.parent)) {
     Note(Stage::kParent, record.record, [&] {
-      return Refuse(
-          Code::kNotFound, "PARENT_NOT_FOUND",
-          absl::StrCat("there is no provider ", record.parent->ToString(), " to be the parent"),
-          {{{"provider", record.parent->ToString()}, {"field", "provider.parent_uuid"}}});
+      return Refuse(Code::kNotFound, "PARENT_NOT_FOUND",
+                    absl::StrCat("there is no provider ", record.parent->ToString(),
+                                 ", which is named as the parent"),
+                    {{{"provider", record.parent->ToString()}, {"field", "provider.parent_uuid"}}});
     });
   }
   const bool there = state_.FindProvider(record.id).has_value();
   const std::optional<ProviderId> holder = NameHolder(state_, record.name, record.id);
   if (!there && !holder) return;
   Note(Stage::kProvider, record.record, [&] {
-    return Refuse(
-        Code::kAlreadyExists, "DUPLICATE_PROVIDER",
-        there ? absl::StrCat("there is already a provider ", record.id.ToString())
-              : absl::StrCat("the name ", record.name, " is that of provider ", holder->ToString()),
-        {{{"provider", there ? record.id.ToString() : holder->ToString()},
-          {"field", there ? "provider.uuid" : "provider.name"}}});
+    return Refuse(Code::kAlreadyExists, "DUPLICATE_PROVIDER",
+                  there
+                      ? absl::StrCat("there is already a provider with uuid ", record.id.ToString())
+                      : absl::StrCat("the name ", record.name, " belongs already to provider ",
+                                     holder->ToString()),
+                  {{{"provider", there ? record.id.ToString() : holder->ToString()},
+                    {"field", there ? "provider.uuid" : "provider.name"}}});
   });
 }
 
@@ -196,7 +196,7 @@ void ImportPlan::AddRow(const ImportedConsumer& record, Taken& taken, const Name
   if (row < 0) {
     return Note(Stage::kInventory, record.record, [&] {
       return Refuse(Code::kFailedPrecondition, "NO_INVENTORY",
-                    absl::StrCat(name(), ": there is no such inventory"), {item()});
+                    absl::StrCat(name(), ": the provider has no inventory of the class"), {item()});
     });
   }
   const InventoryRow& inventory = taken.config->inventories[static_cast<size_t>(row)];
@@ -206,7 +206,9 @@ void ImportPlan::AddRow(const ImportedConsumer& record, Taken& taken, const Name
   if (!UnitsAllow(inventory.inventory, amount.amount)) {
     Note(Stage::kUnits, record.record, [&] {
       return Refuse(Code::kFailedPrecondition, "UNIT_CONSTRAINT_VIOLATED",
-                    absl::StrCat(name(), ": ", amount.amount, " is not allowed"), {item()});
+                    absl::StrCat(name(), ": ", amount.amount,
+                                 " breaks min_unit, max_unit or step_size of the inventory"),
+                    {item()});
     });
   }
   const Amount before = taken.before[row];
@@ -216,8 +218,8 @@ void ImportPlan::AddRow(const ImportedConsumer& record, Taken& taken, const Name
     full["used"] = absl::StrCat(before);
     full["capacity"] = absl::StrCat(inventory.capacity);
     return Refuse(Code::kResourceExhausted, "CAPACITY_EXCEEDED",
-                  absl::StrCat(name(), ": ", taken.asked[row], " do not fit: ", before, " of ",
-                               inventory.capacity, " are used"),
+                  absl::StrCat(name(), ": ", taken.asked[row], " are more than is free: ", before,
+                               " of ", inventory.capacity, " are in use"),
                   {full});
   });
 }
@@ -269,10 +271,11 @@ void ImportPlan::AddServices() {
     ServiceRecord service = record.service;
     if (ids.contains(service.id) || FindService(state_, service.host, service.binary)) {
       Note(Stage::kService, record.record, [&] {
-        return Refuse(Code::kAlreadyExists, "DUPLICATE_SERVICE",
-                      absl::StrCat("there is already a ", service.binary, " of host ", service.host,
-                                   ", or a service ", service.id.ToString()),
-                      {{{"service", service.id.ToString()}, {"field", "service.uuid"}}});
+        return Refuse(
+            Code::kAlreadyExists, "DUPLICATE_SERVICE",
+            absl::StrCat("there is already a service ", service.binary, " on host ", service.host,
+                         ", or a service with uuid ", service.id.ToString()),
+            {{{"service", service.id.ToString()}, {"field", "service.uuid"}}});
       });
     }
     SetTimes(record.times, context_.now, service);
@@ -294,7 +297,7 @@ void ImportPlan::AddNodes() {
     if (!new_providers_.contains(node.id) && !state_.FindProvider(node.id)) {
       Note(Stage::kNodeProvider, record.record, [&] {
         return Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND",
-                      absl::StrCat("there is no provider ", id, " to be the node's root"),
+                      absl::StrCat("there is no provider ", id, ", which is the root of the node"),
                       {{{"provider", id}, {"field", "node.uuid"}}});
       });
     }
@@ -303,7 +306,7 @@ void ImportPlan::AddNodes() {
       Note(Stage::kNode, record.record, [&] {
         return Refuse(Code::kAlreadyExists, "DUPLICATE_NODE",
                       there
-                          ? absl::StrCat("there is already a node ", id)
+                          ? absl::StrCat("there is already a node with uuid ", id)
                           : absl::StrCat("host ", node.host, " has a node ", node.name, " already"),
                       {{{"provider", id}, {"field", there ? "node.uuid" : "node.name"}}});
       });

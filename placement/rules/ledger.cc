@@ -18,9 +18,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
                   {{{"field", "format"}}});
   }
   if (command.format < present || command.format > context.format_max) {
-    return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
-                  absl::StrCat("the log is in format ", present, ", this release knows ",
-                               context.format_max, " at the most"));
+    return Refuse(
+        absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
+        absl::StrCat("the log is in format ", present, ", and this release knows formats up to ",
+                     context.format_max, ": the wanted format must be between them"));
   }
   Outcome outcome;
   if (command.format > present) outcome.changes.push_back(FormatRaised{command.format});

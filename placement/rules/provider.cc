@@ -28,14 +28,14 @@ absl::Status CheckUnique(const State& state, ProviderId id, const std::string& n
   std::string message;
   if (id_taken) {
     items.push_back({{"provider", id.ToString()}, {"field", "uuid"}});
-    message = absl::StrCat("there is already a provider ", id.ToString());
+    message = absl::StrCat("there is already a provider with uuid ", id.ToString());
   }
   const std::optional<ProviderId> holder =
       id_taken ? state.FindProviderByName(name) : NameHolder(state, name, id);
   if (holder) {
     items.push_back({{"provider", holder->ToString()}, {"field", "name"}});
     absl::StrAppend(&message, message.empty() ? "" : "; ", "the name ", name,
-                    " is that of provider ", holder->ToString());
+                    " belongs already to provider ", holder->ToString());
   }
   if (items.empty()) return absl::OkStatus();
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);
@@ -50,8 +50,8 @@ absl::Status CheckNewParent(const State& state, const ProviderPlace& place, Prov
     return absl::OkStatus();
   }
   return Refuse(absl::StatusCode::kInvalidArgument, "PROVIDER_LOOP",
-                absl::StrCat(Describe(place.config()), " cannot stand below ", parent.ToString(),
-                             ", which is itself or below it"),
+                absl::StrCat(Describe(place.config()), " cannot become a child of ",
+                             parent.ToString(), ", which is the same provider or in its subtree"),
                 {{{"provider", place.config().id.ToString()}, {"field", "parent_uuid"}}});
 }
 
@@ -138,19 +138,21 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command
   const ProviderConfig& config = place->config();
   if (place->tree->shape->end_of[place->position] > place->position + 1) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
-                  absl::StrCat(Describe(config), " has children: delete them first"),
+                  absl::StrCat(Describe(config), " cannot be deleted: it has children"),
                   {{{"provider", config.id.ToString()}}});
   }
   if (!place->consumers().empty()) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
-                  absl::StrCat(Describe(config), " has allocations of ", place->consumers().size(),
-                               " consumers"),
+                  absl::StrCat(Describe(config), " cannot be deleted: it has allocations of ",
+                               place->consumers().size(), " consumers"),
                   {{{"provider", config.id.ToString()}}});
   }
   if (FindNode(state, command.id)) {
-    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
-                  absl::StrCat(Describe(config), " is a node's: `berth node delete` removes both"),
-                  {{{"provider", config.id.ToString()}, {"node", config.id.ToString()}}});
+    return Refuse(
+        absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
+        absl::StrCat(Describe(config),
+                     " is the root of a node: `berth node delete` deletes the node with it"),
+        {{{"provider", config.id.ToString()}, {"node", config.id.ToString()}}});
   }
   Outcome outcome;
   outcome.changes.push_back(ProviderRemoved{command.id});

@@ -31,9 +31,9 @@ void ParentField(Form& form, const std::string& field, const ApplyReport& report
   if (provider.id == report.node) {
     if (provider.parent) form.Fault(kInvalidField, field, "must be empty for the node's root");
   } else if (!provider.parent || *provider.parent == provider.id) {
-    form.Fault(kInvalidField, field, "must name another provider");
+    form.Fault(kInvalidField, field, "must name a parent other than the provider itself");
   } else if (report.complete && !before.contains(*provider.parent)) {
-    form.Fault(kInvalidField, field, "must name a provider that stands earlier in the report");
+    form.Fault(kInvalidField, field, "must name a provider that comes earlier in the report");
   }
 }
 
@@ -131,14 +131,14 @@ absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool 
   if (foreign >= 0) {
     const ProviderConfig& config = tree.config(foreign);
     return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
-                  absl::StrCat(Describe(root.config()), " has below it ", Describe(config),
-                               ", which is not its own"),
+                  absl::StrCat(Describe(root.config()), " cannot be deleted: below it is ",
+                               Describe(config), ", which the node does not own"),
                   {{{"provider", config.id.ToString()}}});
   }
   for (int p = root.position; p < tree.shape->end_of[root.position] && !cascade; ++p) {
     if (tree.consumers[p].empty()) continue;
     return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
-                  absl::StrCat(Describe(tree.config(p)), " has allocations"),
+                  absl::StrCat(Describe(tree.config(p)), " cannot be deleted: it has allocations"),
                   {{{"provider", tree.config(p).id.ToString()}}});
   }
   return absl::OkStatus();

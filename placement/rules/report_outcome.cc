@@ -88,8 +88,9 @@ Outcome ReportPlan::MakeOutcome(const RuleContext& context) const {
   }
   for (const int p : going_) changes.push_back(ProviderRemoved{root_->tree->config(p).id});
   for (const int p : kept_) {
-    outcome.result.warnings.push_back(absl::StrCat(
-        Describe(root_->tree->config(p)), " stays: it is in use, or of others, or above what is"));
+    outcome.result.warnings.push_back(absl::StrCat(Describe(root_->tree->config(p)),
+                                                   " is not deleted: it or a provider below it has "
+                                                   "allocations, or does not belong to the node"));
   }
   changes.push_back(
       NodePut{std::make_shared<const NodeRecord>(MakeNode(outcome.result.providers, context))});

@@ -51,16 +51,17 @@ ReportPlan::ReportPlan(const State& state, const ApplyReport& report)
 
 absl::Status ReportPlan::CheckService() const {
   if (service_ == nullptr) {
-    return Refuse(
-        absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
-        absl::StrCat("the tracker of host ", report_.host, " is not registered: say Hello first"),
-        {{{"field", "host"}}});
+    return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
+                  absl::StrCat("the tracker of host ", report_.host,
+                               " is not registered: the tracker has to send Hello first"),
+                  {{{"field", "host"}}});
   }
   if (service_->incarnation == report_.incarnation) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
-                absl::StrCat("the tracker of host ", report_.host,
-                             " was followed by a newer process: this one must stop writing"),
-                {{{"field", "incarnation"}}});
+  return Refuse(
+      absl::StatusCode::kAborted, "TRACKER_FENCED",
+      absl::StrCat("the tracker of host ", report_.host,
+                   " has been replaced by a newer process: this process must stop writing"),
+      {{{"field", "incarnation"}}});
 }
 
 absl::Status ReportPlan::CheckOwner() const {
@@ -91,10 +92,11 @@ absl::Status ReportPlan::CheckSequence() const {
       report_.sequence == node_->report_sequence + 1) {
     return absl::OkStatus();
   }
-  return Refuse(absl::StatusCode::kFailedPrecondition, "REPORT_GAP",
-                absl::StrCat("report ", report_.sequence, " of node ", report_.node_name,
-                             " tells a difference to one that was not applied: send all"),
-                {{{"provider", report_.node.ToString()}, {"field", "sequence"}}});
+  return Refuse(
+      absl::StatusCode::kFailedPrecondition, "REPORT_GAP",
+      absl::StrCat("report ", report_.sequence, " of node ", report_.node_name,
+                   " is a delta, but the report before it was not applied: send a snapshot"),
+      {{{"provider", report_.node.ToString()}, {"field", "sequence"}}});
 }
 
 // Whether `place` is the node's root or below it, with no other node in between.
@@ -116,7 +118,7 @@ absl::Status ReportPlan::CheckSubtree() const {
       if (!state_.FindProvider(*provider.parent)) {
         return Refuse(absl::StatusCode::kNotFound, "PARENT_NOT_FOUND",
                       absl::StrCat("there is no provider ", provider.parent->ToString(),
-                                   " to be the parent of ", provider.name),
+                                   ", which is named as the parent of ", provider.name),
                       {{{"provider", provider.parent->ToString()}}});
       }
       named.push_back(*provider.parent);
@@ -139,8 +141,8 @@ absl::Status ReportPlan::CheckNames() {
   const auto fault = [&](ProviderId holder, ProviderId claimant, std::string field,
                          absl::string_view name) {
     if (items.empty()) {
-      message = absl::StrCat("the name ", name, " is that of ", holder.ToString(), ", not of ",
-                             claimant.ToString());
+      message = absl::StrCat("the name ", name, " belongs already to ", holder.ToString(), ", so ",
+                             claimant.ToString(), " cannot have it");
     }
     items.push_back({{"provider", holder.ToString()}, {"field", std::move(field)}});
   };
@@ -174,8 +176,9 @@ absl::Status ReportPlan::CheckGenerations() const {
     if (expected == actual) continue;
     if (items.empty()) {
       message = absl::StrCat("provider ", report_.providers[i].name, " is at generation ",
-                             GenerationText(actual), ", not ", GenerationText(expected),
-                             ": merge and send again");
+                             GenerationText(actual), ", but the report expected ",
+                             GenerationText(expected),
+                             ": merge the report with the current providers and send it again");
     }
     items.push_back({{"provider", report_.providers[i].id.ToString()},
                      {"expected_generation", GenerationText(expected)},
@@ -246,7 +249,7 @@ absl::Status ReportPlan::ResolveContent() {
     traits_.push_back(ResolveTraits(i));
     if (new_classes_.size() + new_traits_.size() <= kNewNamesMax) continue;
     return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
-                  absl::StrCat("providers must not bring more than ", kNewNamesMax,
+                  absl::StrCat("providers must not name more than ", kNewNamesMax,
                                " new classes and traits at once"),
                   {{{"field", "providers"}}});
   }
@@ -324,7 +327,7 @@ absl::Status ReportPlan::CheckLoops() const {
     passed.insert(way.begin(), way.end());
     if (!above) continue;
     return Refuse(absl::StatusCode::kInvalidArgument, "PROVIDER_LOOP",
-                  absl::StrCat("provider ", provider.name, " would stand below itself"),
+                  absl::StrCat("provider ", provider.name, " would become its own ancestor"),
                   {{{"provider", provider.id.ToString()}}});
   }
   return absl::OkStatus();

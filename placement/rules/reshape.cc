@@ -27,7 +27,7 @@ absl::Status CheckForm(const Reshape& command) {
     const auto require = [&](const char* name, std::optional<Generation> expected) {
       if (expected) return;
       form.Fault(kGenerationRequired, absl::StrCat(FieldOf(i), ".", name),
-                 "must be given: the generation that the provider was last seen at",
+                 "is required: the generation of the provider as it was last read",
                  {{"provider", provider.provider.ToString()}});
     };
     require("expected_generation", provider.expected_generation);

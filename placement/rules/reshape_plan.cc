@@ -32,8 +32,9 @@ void CompareGenerations(const ProviderPlace& place, const std::string& field,
   const auto compare = [&](const char* name, std::optional<Generation> wanted, Generation actual) {
     if (!wanted || *wanted == actual) return;
     if (items.empty()) {
-      message = absl::StrCat(Describe(place.config()), " is at ", name, " ", actual.value, ", not ",
-                             wanted->value, ": read it again and decide again");
+      message = absl::StrCat(Describe(place.config()), " is at ", name, " ", actual.value,
+                             ", but the request expected ", wanted->value,
+                             ": read the provider again and decide again");
     }
     items.push_back({{"provider", place.config().id.ToString()},
                      {"field", absl::StrCat(field, ".expected_", name)},
@@ -79,8 +80,9 @@ absl::Status ReshapePlan::CheckRemovals() const {
     for (int row = 0; row < rows; ++row) remaining += Remaining(config, row);
     if (remaining == 0) continue;
     if (items.empty()) {
-      message = absl::StrCat(Describe(config.before->config()),
-                             " has allocations of consumers that are not listed");
+      message = absl::StrCat(
+          Describe(config.before->config()),
+          " cannot be deleted: it has allocations of consumers that the request does not list");
     }
     items.push_back({{"provider", config.id.ToString()}});
   }
@@ -100,8 +102,9 @@ absl::Status ReshapePlan::CheckNoneInUseGoes() const {
       if (remaining == 0) continue;
       const std::string& name = state_.catalog().classes.NameOf(rows[row].resource_class);
       if (items.empty()) {
-        message = absl::StrCat(Describe(config.before->config()), " has allocations of ", name,
-                               " of consumers that are not listed: its inventory must stay");
+        message = absl::StrCat(
+            Describe(config.before->config()), " has allocations of ", name,
+            " of consumers that the request does not list: the inventory cannot be deleted");
       }
       items.push_back({{"provider", config.id.ToString()},
                        {"resource_class", name},

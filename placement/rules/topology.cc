@@ -48,7 +48,7 @@ void ProviderFields(Form& form, size_t at, const ProviderTopology& wanted) {
   }
   if (!is_new && wanted.inventories && !wanted.expected_allocation_generation) {
     form.Fault(kGenerationRequired, FieldOf(at, "expected_allocation_generation"),
-               "must be given with the inventories of a provider that exists",
+               "is required, because the request gives inventories of a provider that exists",
                {{"provider", wanted.provider.ToString()}});
   }
   if (wanted.inventories) {
@@ -131,9 +131,9 @@ absl::Status TopologyPlan::CheckParents(bool of_new) const {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation.has_value() == of_new) continue;
     if (!wanted.parent || !*wanted.parent || forest_.Knows(**wanted.parent)) continue;
-    faults.Add(
-        **wanted.parent, FieldOf(i, "parent_uuid"),
-        absl::StrCat("there is no provider ", (*wanted.parent)->ToString(), " to be the parent"));
+    faults.Add(**wanted.parent, FieldOf(i, "parent_uuid"),
+               absl::StrCat("there is no provider ", (*wanted.parent)->ToString(),
+                            ", which is named as the parent"));
   }
   return faults.Refuse(Code::kNotFound, "PARENT_NOT_FOUND");
 }
@@ -144,15 +144,16 @@ absl::Status TopologyPlan::CheckNames(bool of_new) const {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation.has_value() == of_new) continue;
     if (of_new && state_.FindProvider(wanted.provider)) {
-      faults.Add(wanted.provider, FieldOf(i, "provider_uuid"),
-                 absl::StrCat("there is already a provider ", wanted.provider.ToString()));
+      faults.Add(
+          wanted.provider, FieldOf(i, "provider_uuid"),
+          absl::StrCat("there is already a provider with uuid ", wanted.provider.ToString()));
     }
     if (!wanted.name) continue;
     const std::optional<ProviderId> holder = forest_.OtherHolder(*wanted.name, wanted.provider);
     if (!holder) continue;
-    faults.Add(
-        *holder, FieldOf(i, "name"),
-        absl::StrCat("the name ", *wanted.name, " is that of provider ", holder->ToString()));
+    faults.Add(*holder, FieldOf(i, "name"),
+               absl::StrCat("the name ", *wanted.name, " belongs already to provider ",
+                            holder->ToString()));
   }
   return faults.Refuse(Code::kAlreadyExists, "DUPLICATE_PROVIDER");
 }
@@ -222,12 +223,14 @@ absl::Status TopologyPlan::CheckRemoved() const {
                        removal.expected_generation, std::nullopt, stale.items, stale.message);
     if (forest_.HasChildren(*place)) {
       parents.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
-                  absl::StrCat(Describe(place->config()), " would leave children behind"));
+                  absl::StrCat(Describe(place->config()),
+                               " cannot be deleted: some of its children would remain"));
     }
     if (FindNode(state_, removal.provider)) {
-      nodes.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
-                absl::StrCat(Describe(place->config()),
-                             " is a node's: `berth node delete` removes both"));
+      nodes.Add(
+          removal.provider, RemovedFieldOf(i, "provider_uuid"),
+          absl::StrCat(Describe(place->config()),
+                       " is the root of a node: `berth node delete` deletes the node with it"));
     }
   }
   absl::Status status = absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND");

@@ -43,7 +43,9 @@ bool IsSuffixed(const RequestGroup& group) { return !group.suffix.empty(); }
 void CheckTraitTerms(Form& form, const std::string& field,
                      const std::vector<std::vector<std::string>>& terms) {
   for (const std::vector<std::string>& set : terms) {
-    if (set.empty()) form.Fault(kInvalidField, field, "has an empty term");
+    if (set.empty()) {
+      form.Fault(kInvalidField, field, "has an empty term: each term must name at least one");
+    }
     for (const std::string& trait : set) form.UpperName(field, trait);
   }
 }
@@ -51,7 +53,9 @@ void CheckTraitTerms(Form& form, const std::string& field,
 void CheckAggregateTerms(Form& form, const std::string& field,
                          const std::vector<std::vector<AggregateId>>& terms) {
   for (const std::vector<AggregateId>& set : terms) {
-    if (set.empty()) form.Fault(kInvalidField, field, "has an empty term");
+    if (set.empty()) {
+      form.Fault(kInvalidField, field, "has an empty term: each term must name at least one");
+    }
   }
 }
 
@@ -59,7 +63,8 @@ void CheckAggregateTerms(Form& form, const std::string& field,
 void CheckWeights(Form& form, const std::string& field, const std::vector<NamedWeight>& weights,
                   double least) {
   if (weights.size() > kWeightsMax) {
-    return form.Fault(kInvalidField, field, absl::StrCat("must not give more than ", kWeightsMax));
+    return form.Fault(kInvalidField, field,
+                      absl::StrCat("must not have more weights than ", kWeightsMax));
   }
   for (const NamedWeight& each : weights) {
     form.UpperName(field, each.name);
@@ -112,21 +117,23 @@ absl::Status CheckSize(const CandidateRequest& request) {
 absl::Status CheckOuterForm(const CandidateRequest& request) {
   Form form;
   if (request.limit && *request.limit < 1) {
-    form.Fault(kInvalidField, "limit", absl::StrCat("must be 1 or more, is ", *request.limit));
+    form.Fault(kInvalidField, "limit", absl::StrCat("must be 1 or more, but is ", *request.limit));
   }
   std::set<std::string> seen;
   for (const RequestGroup& group : request.groups) {
     const std::string field = absl::StrCat(FieldOf(request, group), ".suffix");
     if (!IsSuffix(group.suffix)) {
-      form.Fault(kInvalidField, field, "must be at most 64 letters, digits, `_` and `-`");
+      form.Fault(kInvalidField, field,
+                 "must be at most 64 characters, each a letter, a digit, `_` or `-`");
     }
     if (!seen.insert(group.suffix).second) {
-      form.Fault(kDuplicateParameter, field, absl::StrCat("repeats ", NameOf(group)));
+      form.Fault(kDuplicateParameter, field,
+                 absl::StrCat("is used by two groups: ", NameOf(group)));
     }
   }
   if (std::count_if(request.groups.begin(), request.groups.end(), IsSuffixed) > kSuffixedMax) {
     form.Fault(kInvalidField, "groups",
-               absl::StrCat("must be at most ", kSuffixedMax, " with a suffix"));
+               absl::StrCat("must hold at most ", kSuffixedMax, " groups with a suffix"));
   }
   CheckTraitTerms(form, "root_required", request.root_required);
   for (const std::string& trait : request.root_forbidden) form.UpperName("root_forbidden", trait);
@@ -152,7 +159,10 @@ absl::Status CheckSetForm(const CandidateRequest& request) {
   Form form;
   for (const auto& [field, sets] : SetFields(request)) {
     for (const std::vector<std::string>& set : *sets) {
-      if (set.empty()) form.Fault("UNKNOWN_SUFFIX", field, "has an empty set");
+      if (set.empty()) {
+        form.Fault("UNKNOWN_SUFFIX", field,
+                   "has an empty set: each set must name at least one suffix");
+      }
       if (Contains(set, "")) {
         form.Fault("UNKNOWN_SUFFIX", field, "cannot name the unsuffixed group");
       }
@@ -169,11 +179,12 @@ void CheckResources(Form& form, const std::string& field, const RequestGroup& gr
       form.Fault(
           kInvalidField, field,
           absl::StrCat("must ask for 1 to ", kAmountMax, " of ", wanted.resource_class,
-                       ", asks for ", wanted.amount),
+                       ", but asks for ", wanted.amount),
           {{"resource_class", wanted.resource_class}, {"requested", absl::StrCat(wanted.amount)}});
     }
     if (!seen.insert(wanted.resource_class).second) {
-      form.Fault(kDuplicateParameter, field, absl::StrCat("repeats ", wanted.resource_class),
+      form.Fault(kDuplicateParameter, field,
+                 absl::StrCat("names ", wanted.resource_class, " twice"),
                  {{"resource_class", wanted.resource_class}});
     }
   }
@@ -185,13 +196,13 @@ void CheckMaxProviders(Form& form, const std::string& field, const RequestGroup&
       return wanted.resource_class == each.resource_class;
     };
     if (!group.suffix.empty()) {
-      form.Fault(kInvalidField, field, "is only for the unsuffixed group");
+      form.Fault(kInvalidField, field, "is only allowed in the unsuffixed group");
     } else if (std::none_of(group.resources.begin(), group.resources.end(), asked)) {
       form.Fault(kInvalidField, field,
                  absl::StrCat("names ", each.resource_class, ", which the group does not ask for"));
     } else if (each.amount < 1 || each.amount > kProvidersMax) {
       form.Fault(kInvalidField, field,
-                 absl::StrCat("must be 1 to ", kProvidersMax, ", is ", each.amount));
+                 absl::StrCat("must be 1 to ", kProvidersMax, ", but is ", each.amount));
     }
   }
 }
@@ -216,7 +227,7 @@ absl::Status CheckSomethingIsAskedFor(const CandidateRequest& request) {
     if (!group.resources.empty()) return absl::OkStatus();
   }
   Form form;
-  form.Fault("NO_RESOURCES_REQUESTED", "groups", "must ask for resources at least once");
+  form.Fault("NO_RESOURCES_REQUESTED", "groups", "must ask for resources in at least one group");
   return form.status();
 }
 
@@ -232,7 +243,7 @@ absl::Status CheckResourceless(const CandidateRequest& request) {
                     [&group](const auto& set) { return Contains(set, group.suffix); });
     if (!group.suffix.empty() && filters && placed) continue;
     form.Fault("RESOURCELESS_GROUP", FieldOf(request, group),
-               absl::StrCat("asks for no resources: it must have a suffix, another filter and a "
+               absl::StrCat("asks for no resources, so it needs a suffix, another filter and a "
                             "place in same_subtree (",
                             NameOf(group), ")"));
   }
@@ -250,7 +261,7 @@ absl::Status CheckSuffixesExist(const CandidateRequest& request) {
       for (const std::string& suffix : set) {
         if (exists(suffix)) continue;
         form.Fault("UNKNOWN_SUFFIX", field,
-                   absl::StrCat("names ", suffix, ", which is no group's suffix"));
+                   absl::StrCat("names ", suffix, ", but no group has this suffix"));
       }
     }
   }
@@ -265,9 +276,10 @@ absl::Status CheckGroupTraits(const CandidateRequest& request) {
           set.begin(), set.end(),
           [&group](const std::string& trait) { return Contains(group.forbidden, trait); });
       if (!all_forbidden) continue;
-      form.Fault("CONFLICTING_TRAITS", absl::StrCat(FieldOf(request, group), ".required_traits"),
-                 absl::StrCat("asks for ", set.front(), ", which ", NameOf(group), " forbids"),
-                 {{"trait", set.front()}});
+      form.Fault(
+          "CONFLICTING_TRAITS", absl::StrCat(FieldOf(request, group), ".required_traits"),
+          absl::StrCat("requires ", set.front(), ", but ", NameOf(group), " also forbids it"),
+          {{"trait", set.front()}});
     }
   }
   return form.status();
@@ -278,7 +290,7 @@ absl::Status CheckPolicy(const CandidateRequest& request) {
   if (suffixed <= 1 || request.group_policy != GroupPolicy::kUnset) return absl::OkStatus();
   Form form;
   form.Fault("GROUP_POLICY_REQUIRED", "group_policy",
-             absl::StrCat("must be given with ", suffixed, " suffixed groups"));
+             absl::StrCat("is required, because the query has ", suffixed, " suffixed groups"));
   return form.status();
 }
 

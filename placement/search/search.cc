@@ -324,9 +324,10 @@ absl::StatusOr<SearchEnd> RunPlan(const State& state, const SearchPlan& plan,
   const bool cut = search.size() == cap && cap < limit && search.HasAnother();  // P-213
   const bool spent = search.spent() && search.size() < std::min(limit, cap);    // P-215
   if (spent && search.size() == 0) {
-    return Refuse(absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
-                  absl::StrCat("nothing was found in ", budget.steps_max,
-                               " steps; ask for less at once, or name a tree"));
+    return Refuse(
+        absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
+        absl::StrCat("the search used up its work budget without a result: ", budget.steps_max,
+                     " steps: narrow the query, for example with in_tree"));
   }
   SearchEnd end;
   end.trees = search.Trees();

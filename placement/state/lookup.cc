@@ -15,7 +15,9 @@ namespace berth::placement {
 absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
                        const std::vector<FaultItem>& items) {
   if (items.empty()) return absl::OkStatus();
-  if (items.size() > 1) absl::StrAppend(&message, "; ", items.size() - 1, " more like it");
+  if (items.size() > 1) {
+    absl::StrAppend(&message, "; ", items.size() - 1, " more faults of this kind");
+  }
   return Refuse(code, reason, message, items);
 }
 
@@ -35,7 +37,8 @@ absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generat
   if (!expected || *expected == config.generation) return absl::OkStatus();
   return Refuse(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT",
                 absl::StrCat(Describe(config), " is at generation ", config.generation.value,
-                             ", not ", expected->value, ": read it again and decide again"),
+                             ", but the request expected generation ", expected->value,
+                             ": read it again and decide again"),
                 {{{"provider", config.id.ToString()},
                   {"expected_generation", absl::StrCat(expected->value)},
                   {"actual_generation", absl::StrCat(config.generation.value)}}});
@@ -50,13 +53,13 @@ absl::StatusOr<ConsumerPtr> RequireConsumer(const State& state, ConsumerId id,
                   {{{"consumer", id.ToString()}}});
   }
   if (!expected || *expected == consumer->generation) return consumer;
-  return Refuse(
-      absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT",
-      absl::StrCat("consumer ", id.ToString(), " is at generation ", consumer->generation.value,
-                   ", not ", expected->value, ": read it again and decide again"),
-      {{{"consumer", id.ToString()},
-        {"expected_generation", absl::StrCat(expected->value)},
-        {"actual_generation", absl::StrCat(consumer->generation.value)}}});
+  return Refuse(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT",
+                absl::StrCat("consumer ", id.ToString(), " is at generation ",
+                             consumer->generation.value, ", but the request expected generation ",
+                             expected->value, ": read it again and decide again"),
+                {{{"consumer", id.ToString()},
+                  {"expected_generation", absl::StrCat(expected->value)},
+                  {"actual_generation", absl::StrCat(consumer->generation.value)}}});
 }
 
 absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name) {
@@ -106,7 +109,7 @@ absl::Status CheckRevision(const State& newest, Revision wanted) {
   if (wanted.epoch == epoch) return absl::OkStatus();
   if (wanted.epoch > epoch) {
     return refuse(absl::StatusCode::kOutOfRange, "EPOCH_UNKNOWN",
-                  absl::StrCat("epoch ", wanted.epoch, " has not begun here"));
+                  absl::StrCat("epoch ", wanted.epoch, " has not begun"));
   }
   const std::vector<Revision>& epochs = newest.epochs();
   const auto after = std::find_if(epochs.begin(), epochs.end(), [wanted](const Revision& first) {

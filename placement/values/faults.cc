@@ -17,7 +17,7 @@ void AmountField(Form& form, const std::string& field, absl::string_view name, A
                  Amount min, const std::string& resource_class) {
   if (value >= min && value <= kAmountMax) return;
   form.Fault(kInvalidField, absl::StrCat(field, ".", name),
-             absl::StrCat("must be ", min, " to ", kAmountMax, ", is ", value),
+             absl::StrCat("must be ", min, " to ", kAmountMax, ", but is ", value),
              {{"resource_class", resource_class}});
 }
 
@@ -43,7 +43,7 @@ void Form::Length(absl::string_view field, absl::string_view text, int64_t min, 
   const int64_t length = CodePoints(text);
   if (length >= min && length <= max) return;
   Fault(kInvalidField, std::string(field),
-        absl::StrCat("must have ", min, " to ", max, " characters, has ", length));
+        absl::StrCat("must have ", min, " to ", max, " characters, but has ", length));
 }
 
 void Form::Line(absl::string_view field, absl::string_view text) {
@@ -56,7 +56,7 @@ void Form::Line(absl::string_view field, absl::string_view text) {
 void Form::UpperName(absl::string_view field, absl::string_view name) {
   if (IsUpperName(name)) return;
   Fault(kInvalidField, std::string(field),
-        "must be 1 to 255 capital letters, digits and underscores");
+        "must be a name of 1 to 255 capital letters, digits and underscores");
 }
 
 absl::Status Form::status() const {
@@ -68,21 +68,21 @@ absl::Status Form::status() const {
   }
   std::string message = found_.front().message;
   const size_t others = found_.size() - 1 + more_;
-  if (others > 0) absl::StrAppend(&message, "; ", others, " more faults of form");
+  if (others > 0) absl::StrAppend(&message, "; ", others, " more fields are at fault");
   return Refuse(absl::StatusCode::kInvalidArgument, reason, message, items);
 }
 
 bool AtMostField(Form& form, absl::string_view field, size_t count, size_t max) {
   if (count <= max) return true;
   form.Fault(kInvalidField, std::string(field),
-             absl::StrCat("must name ", max, " at most, names ", count));
+             absl::StrCat("must name ", max, " at most, but names ", count));
   return false;
 }
 
 void RequireGenerationField(Form& form, bool present) {
   if (!present) {
     form.Fault(kGenerationRequired, "expected_generation",
-               "must be given: the generation that the provider was last seen at");
+               "is required: the generation of the provider as it was last read");
   }
 }
 
@@ -111,14 +111,14 @@ absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
     const Inventory& inventory = named.inventory;
     if (inventory.reserved > inventory.total) {
       fault(named, "reserved",
-            absl::StrCat("reserved is ", inventory.reserved, ", more than the total of ",
+            absl::StrCat("reserved is ", inventory.reserved, ", which is more than the total of ",
                          inventory.total));
     }
     // Written so that a NaN fails.
     if (!(inventory.allocation_ratio > 0 && inventory.allocation_ratio <= kRatioMax)) {
       fault(named, "allocation_ratio",
             absl::StrCat("allocation_ratio must be a number above 0 and at most ", kRatioMax,
-                         ", is ", inventory.allocation_ratio));
+                         ", but is ", inventory.allocation_ratio));
     }
   }
   if (items.empty()) return absl::OkStatus();

@@ -150,7 +150,7 @@ void Edge::WithState(UnaryCall* call, const Message& request, const pb::Revision
 bool Edge::OnWorker(UnaryCall* call, std::function<void()> work) {
   if (workers_->Submit(std::move(work))) return true;
   call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                              "too many searches and lists are waiting: nothing was done", {},
+                              "too many calls are waiting: nothing was done, try again", {},
                               kOverloadedRetry));
   return false;
 }

@@ -12,12 +12,12 @@ namespace {
 
 absl::Status ImportTooSlow() {
   return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "DEADLINE_BEFORE_START",
-                           "the records did not come in time: nothing was done");
+                           "the records did not arrive in time: nothing was imported");
 }
 
 absl::Status ImportEnded() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
-                           "placement is stopping: nothing was done");
+                           "placement is stopping: nothing was imported");
 }
 
 }  // namespace

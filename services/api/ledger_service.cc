@@ -63,7 +63,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
     UnaryCall* const call = edge_->Begin(context, request);
     if (checking_.exchange(true)) {
       call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                                  "a self-check is under way already", {}, absl::Seconds(1)));
+                                  "another self-check is running: try again later", {},
+                                  absl::Seconds(1)));
       return call;
     }
     const bool queued = edge_->OnWorker(call, [this, call, request, response] {

@@ -72,7 +72,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   void Continue() {
     if (walk_->done()) return End(absl::OkStatus());
     if (edge_->workers()->Submit([this] { WriteNext(); })) return;
-    End(Overloaded("too many searches and lists are waiting: begin anew"));
+    End(Overloaded("too many calls are waiting: begin the export again"));
   }
 
   void WriteNext() {
@@ -110,7 +110,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
 
   void Open() {
     ticket_ = place_->Take(begun_, [this](const absl::Status& status) { End(status); });
-    if (ticket_ == 0) return End(Overloaded("an import is under way already"));
+    if (ticket_ == 0) return End(Overloaded("another import is running: try again later"));
     ReadNext();
   }
 
@@ -118,7 +118,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     if (!place_->Heard(ticket_)) return;
     if (cancelled_->load()) return End(absl::CancelledError("the caller has gone"));
     const bool queued = edge_->workers()->Submit([this, ok] { ok ? Take() : Decide(); });
-    if (!queued) End(Overloaded("too many searches and lists are waiting: nothing was done"));
+    if (!queued) End(Overloaded("too many calls are waiting: nothing was imported, try again"));
   }
   void OnCancel() override { cancelled_->store(true); }
   void OnDone() override { delete this; }
@@ -138,7 +138,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     if (!first_) {
       BERTH_RETURN_IF_ERROR(TakeFirst());
     } else if (message_.has_total_count()) {
-      return InvalidField("total_count", "belongs in the first message alone");
+      return InvalidField("total_count", "is allowed only in the first message");
     }
     bytes_ += message_.ByteSizeLong();
     if (bytes_ > kImportBytesMax) {
@@ -168,7 +168,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     if (!first_) return End(InvalidField("total_count", "is required"));
     if (records_.count() != first_->total_count()) {
       return End(InvalidField("total_count", absl::StrCat("is ", first_->total_count(), ", but ",
-                                                          records_.count(), " came")));
+                                                          records_.count(), " entities arrived")));
     }
     placement::ImportLedger import = records_.TakeCommand();
     import.require_empty = first_->require_empty();

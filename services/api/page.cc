@@ -19,7 +19,7 @@ constexpr size_t kFilterDigestBytes = 12;
 
 absl::Status Mismatch() {
   return placement::Refuse(absl::StatusCode::kInvalidArgument, "PAGE_TOKEN_MISMATCH",
-                           "page_token is not one of this list with these filters",
+                           "page_token does not come from this list call with these filters",
                            {{{"field", "page_token"}}});
 }
 

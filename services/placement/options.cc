@@ -94,13 +94,13 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
   };
   for (const Bound& bound : bounds) {
     if (bound.value < bound.min || bound.value > bound.max) {
-      return absl::InvalidArgumentError(absl::StrCat("--", bound.name, " is ", bound.value,
-                                                     ", has to be ", bound.min, " to ", bound.max));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--", bound.name, " is ", bound.value, ", but must be ", bound.min, " to ", bound.max));
     }
   }
   if (!options.database.empty() && !absl::StartsWith(options.database, "postgresql://") &&
       !absl::StartsWith(options.database, "postgres://")) {
-    return absl::InvalidArgumentError("--database has to begin with postgresql://");
+    return absl::InvalidArgumentError("--database must begin with postgresql://");
   }
   return CheckListeners(ServerOptionsOf(options));
 }

@@ -46,7 +46,7 @@ std::vector<std::string> Texts(const std::string& key, const toml::value& value)
       return texts;
     }
     default:
-      throw CLI::ConfigError(absl::StrCat("'", key, "' has a value of a kind that no setting has"));
+      throw CLI::ConfigError(absl::StrCat("'", key, "' must be a text, a number, true or false"));
   }
 }
 
@@ -176,7 +176,8 @@ void Config::Add(const std::string& name, bool* target, const std::string& descr
 void Config::Add(const std::string& name, absl::Duration* target, const std::string& description) {
   const auto read = [name, target](const std::string& text) {
     if (!absl::ParseDuration(text, target)) {
-      throw CLI::ValidationError("--" + name, "'" + text + "' is no duration such as 5s or 100ms");
+      throw CLI::ValidationError("--" + name,
+                                 "'" + text + "' is not a duration such as 5s or 100ms");
     }
   };
   impl_->app.add_option_function<std::string>("--" + name, read, description)

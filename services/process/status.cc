@@ -28,7 +28,7 @@ constexpr PublicWords kPublicWords[] = {
     {absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE",
      "the database is not available: nothing was done, try again"},
     {absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
-     "the deadline passed before the outcome was known: ask GetRequest what became of it"},
+     "the deadline passed before the outcome was known: GetRequest with the request id tells it"},
     {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
 };
 constexpr char kTypeUrl[] = "type.googleapis.com/";
@@ -40,7 +40,7 @@ constexpr char kInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr size_t kOmittedBytes = 32;  // of the note that items are left out
 constexpr size_t kEnvelope = 16;      // what a detail takes beside its own bytes, at most
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
-                                   "something went wrong here: the server's log says what"};
+                                   "the server failed: its log says why"};
 
 const PublicWords& WordsFor(absl::StatusCode code) {
   for (const PublicWords& words : kPublicWords) {

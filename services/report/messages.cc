@@ -60,10 +60,10 @@ absl::Status CheckNamedOnce(const HelloFacts& facts) {
   std::sort(named.begin(), named.end());
   const auto twice = std::adjacent_find(named.begin(), named.end());
   if (twice == named.end()) return absl::OkStatus();
-  return placement::Refuse(
-      absl::StatusCode::kInvalidArgument, "DUPLICATE_PARAMETER",
-      absl::StrCat("hello.nodes and retired_node_uuids name ", twice->ToString(), " twice"),
-      {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
+  return placement::Refuse(absl::StatusCode::kInvalidArgument, "DUPLICATE_PARAMETER",
+                           absl::StrCat("hello.nodes and hello.retired_node_uuids name node ",
+                                        twice->ToString(), " twice"),
+                           {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
 }
 
 // What the node says of itself after `report`, as FillNode reads it.
@@ -144,8 +144,9 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   facts.service.incarnation = *incarnation;
   facts.service.id = placement::Uuid::Random();
   if (hello.nodes_size() + hello.retired_node_uuids_size() > kHelloNodesMax) {
-    return InvalidField("hello.nodes", absl::StrCat("and retired_node_uuids must name ",
-                                                    kHelloNodesMax, " nodes at most"));
+    return InvalidField("hello.nodes",
+                        absl::StrCat("and hello.retired_node_uuids together must name ",
+                                     kHelloNodesMax, " nodes at most"));
   }
   for (const pb::NodeDigest& from : hello.nodes()) {
     const std::string field = absl::StrCat("hello.nodes[", facts.nodes.size(), "].node_uuid");

@@ -55,7 +55,10 @@ void ReportSession::OnReadDone(bool ok) {
   if (!ok) return End(absl::OkStatus());
   if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
   if (incoming_.has_hello()) return HandleHello();
-  if (!attached_) return End(InvalidField("message", "must be hello first"));
+  if (!attached_) {
+    return End(
+        InvalidField("message", "must be hello: the first message of a session has to be hello"));
+  }
   std::optional<Beat> beat;
   if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
   sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
@@ -77,7 +80,9 @@ void ReportSession::HandleHello() {
   if (!hello.ok()) return End(hello.status());
   const Liveness::Key key = {hello->service.host, hello->service.binary};
   const bool same = key == key_ && hello->service.incarnation == incarnation_;
-  if (attached_ && !same) return End(InvalidField("hello", "names another process than before"));
+  if (attached_ && !same) {
+    return End(InvalidField("hello", "names another process than the first hello of this session"));
+  }
   if (!attached_) {
     key_ = key;
     incarnation_ = hello->service.incarnation;
@@ -89,7 +94,8 @@ void ReportSession::HandleHello() {
     auto welcome = [self = shared_from_this(), hello, decision] { self->Welcome(hello, decision); };
     if (!sessions_->workers()->Submit(std::move(welcome))) {
       End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                            "too many trackers come at once: come back", {}, absl::Seconds(1)));
+                            "too many trackers connect at once: connect again later", {},
+                            absl::Seconds(1)));
     }
   });
 }
@@ -191,7 +197,8 @@ void ReportSession::HandleReport() {
   const ProviderId node = report->node;
   const std::vector<ProviderId> named = node_ids();
   if (std::find(named.begin(), named.end(), node) == named.end()) {
-    return End(InvalidField("report.node_uuid", "is of no node that hello named"));
+    return End(
+        InvalidField("report.node_uuid", "names a node that no hello of this session named"));
   }
   Submit(*std::move(report),
          [this, node](const Decision& decision) { SettleReport(node, decision); });

@@ -32,7 +32,7 @@ constexpr absl::Duration kHeartbeatCallMax = absl::Seconds(5);
 
 absl::Status ComeBack() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
-                           "placement is stopping: come back");
+                           "placement is stopping: connect again");
 }
 
 absl::Status Fenced(const std::string& host) {
@@ -135,9 +135,10 @@ void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnsw
     }
   }
   if (is_full) {
-    return answer(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                                    "this node has not answered the audits asked of it before",
-                                    {{{"node", node.ToString()}}}, kOrdersRetry));
+    return answer(placement::Refuse(
+        absl::StatusCode::kUnavailable, "OVERLOADED",
+        "the node's tracker has not answered the earlier audit orders yet: try again later",
+        {{{"node", node.ToString()}}}, kOrdersRetry));
   }
   if (session != nullptr) return session->OrderAudit(order_id, node);
   answer(placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",

@@ -107,7 +107,8 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     grpc::Status status = Find(request->node_uuid(), &found);
     if (status.ok() && found.size() > 1) {
       status = Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
-                      "node_uuid: this host has several nodes", {{"field", "node_uuid"}});
+                      "node_uuid is required, because this host has several nodes",
+                      {{"field", "node_uuid"}});
     }
     if (status.ok()) Fill(found[0]->node()->view(), response);
     return Finish(context, "GetNodeView", status);
@@ -173,7 +174,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
   grpc::Status Find(const std::string& uuid, std::vector<NodeRunner*>* found) const {
     const std::optional<std::string> wanted = tracker::CanonicalUuid(uuid);
     if (!uuid.empty() && !wanted) {
-      return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD", "node_uuid: not a uuid",
+      return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD", "node_uuid is not a uuid",
                     {{"field", "node_uuid"}});
     }
     for (const auto& runner : host_->runners()) {
@@ -184,8 +185,8 @@ class TrackerService final : public pb::TrackerService::CallbackService {
       return a->node()->name() < b->node()->name();
     });
     if (!found->empty()) return grpc::Status::OK;
-    return Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND", "this host has no such node",
-                  {{"node", uuid}});
+    return Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
+                  "this host has no node with this uuid", {{"node", uuid}});
   }
 
   static void Fill(const Node::View& view, pb::GetNodeViewResponse* response) {
@@ -210,7 +211,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
   Reactor* NotOffered(Context* context, const std::string& method) {
     return Finish(context, method,
                   Refuse(absl::StatusCode::kUnimplemented, "NOT_OFFERED",
-                         method + " is described and not offered"));
+                         method + " is not offered by this release"));
   }
 
   Reactor* Finish(Context* context, const std::string& method, const grpc::Status& status) {

@@ -20,7 +20,7 @@ constexpr int kNamesMax = 1000;
 
 absl::Status CheckCount(absl::string_view field, int count) {
   if (count <= kNamesMax) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat("holds more than ", kNamesMax, " names"));
+  return InvalidField(field, absl::StrCat("must not hold more than ", kNamesMax, " names"));
 }
 
 }  // namespace
@@ -31,7 +31,8 @@ absl::StatusOr<WatchFilter> WatchFilter::Of(const pb::WatchRequest& request,
   for (int i = 0; i < request.kinds_size(); ++i) {
     const auto kind = request.kinds(i);
     if (kind == pb::ENTITY_KIND_UNSPECIFIED || !pb::EntityKind_IsValid(kind)) {
-      return InvalidField(absl::StrCat("kinds[", i, "]"), "is no kind of entity");
+      return InvalidField(absl::StrCat("kinds[", i, "]"),
+                          "is not a kind of entity that this release knows");
     }
     filter.kinds_ |= 1U << kind;
   }
@@ -47,7 +48,8 @@ absl::StatusOr<WatchFilter> WatchFilter::Of(const pb::WatchRequest& request,
     filter.roots_.push_back(place ? place->tree->root_id() : (*members)[i]);
     if (request.has_after_revision() && filter.roots_.back() != (*members)[i]) {
       return InvalidField(absl::StrCat("in_trees[", i, "]"),
-                          "is no root: to go on, name the root; where it was one, begin anew");
+                          "is not a root: to continue after a revision, name the root of the tree, "
+                          "or begin with a snapshot");
     }
   }
   SortUnique(&filter.roots_);

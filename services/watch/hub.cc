@@ -22,7 +22,7 @@ constexpr absl::Duration kReadingMax = absl::Seconds(5);
 
 absl::Status Stopping() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
-                           "placement is stopping: resume elsewhere");
+                           "placement is stopping: continue with another process");
 }
 
 // Whether `ahead` is so little that it may be told at once. The first one may be as large as it is.

@@ -346,7 +346,8 @@ absl::StatusOr<ToldRevisionPtr> ToldRevision::Of(const placement::FeedBatch& bat
     if (TellCommand(command, names, &told->changes_)) continue;
     return placement::Refuse(
         absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
-        absl::StrCat("revision ", batch.revision.number, " names a class or a trait that is gone"));
+        absl::StrCat("revision ", batch.revision.number,
+                     " names a class or trait that has been deleted: begin with a snapshot"));
   }
   told->whole_ = told->Compose(WatchFilter());
   return told;

@@ -146,16 +146,16 @@ void Watcher::Closed() {
 absl::Status Watcher::TooSlow() const {
   return placement::Refuse(
       absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
-      absl::StrCat("too much waits for this watcher: it was told of no more than revision ",
-                   position_.number, "; resume after the last one that was complete"));
+      absl::StrCat("the caller reads too slowly: it was sent changes up to revision ",
+                   position_.number, "; watch again after the last complete revision"));
 }
 
 absl::Status Watcher::SnapshotTooSlow() const {
   return placement::Refuse(
       absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
-      absl::StrCat("the snapshot at revision ", position_.number, " was not taken within ",
+      absl::StrCat("the snapshot at revision ", position_.number, " was not read within ",
                    absl::FormatDuration(limits_.snapshot_max),
-                   ": begin anew, with filters or a faster connection"));
+                   ": begin again, with filters or a faster connection"));
 }
 
 }  // namespace berth::services

@@ -17,7 +17,9 @@ absl::Status CheckMappings(absl::string_view field, const pb::ConsumerAllocation
   std::set<std::string> suffixes;
   for (const pb::GroupMapping& mapping : consumer.mappings()) {
     const std::string at = absl::StrCat(field, ".mappings[", suffixes.size(), "]");
-    if (mapping.provider_uuids().empty()) return InvalidField(at, "names no provider");
+    if (mapping.provider_uuids().empty()) {
+      return InvalidField(at, "must name at least one provider");
+    }
     BERTH_RETURN_IF_ERROR(
         ParseIds<ProviderId>(at + ".provider_uuids", mapping.provider_uuids()).status());
     if (!suffixes.insert(mapping.suffix()).second) {
@@ -40,7 +42,7 @@ absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view fiel
   if (from.expected_case() == pb::ConsumerAllocations::EXPECTED_NOT_SET) {
     return placement::Refuse(
         absl::StatusCode::kInvalidArgument, "GENERATION_REQUIRED",
-        absl::StrCat(field, " must say new_consumer, or the generation that was last seen"),
+        absl::StrCat(field, " must say new_consumer, or give the generation that was last read"),
         {{{"field", absl::StrCat(field, ".generation")}, {"consumer", id->ToString()}}});
   }
   if (from.has_generation())

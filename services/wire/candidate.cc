@@ -118,7 +118,7 @@ absl::StatusOr<CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& from) 
       order.seed = from.seed() != 0 ? from.seed() : NewSeed();
       break;
     default:
-      return InvalidField("order.strategy", "is none that there is");
+      return InvalidField("order.strategy", "is not a value that this release knows");
   }
   for (const auto* entry : SortedEntries(from.class_weights())) {
     order.class_weights.push_back({entry->first, entry->second});

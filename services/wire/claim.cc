@@ -28,7 +28,8 @@ absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_
   if (consumer.expected_case() == pb::ClaimConsumer::EXPECTED_NOT_SET) {
     return placement::Refuse(
         absl::StatusCode::kInvalidArgument, "GENERATION_REQUIRED",
-        absl::StrCat(at, "consumer must say new_consumer, or the generation that was last seen"),
+        absl::StrCat(at,
+                     "consumer must say new_consumer, or give the generation that was last read"),
         {{{"field", at + "consumer.generation"}, {"consumer", id->ToString()}}});
   }
   if (consumer.has_generation()) {
@@ -54,7 +55,7 @@ absl::StatusOr<MemberAffinity> AffinityOf(pb::MemberAffinity affinity) {
     case pb::MEMBER_AFFINITY_DIFFERENT_ROOTS:
       return MemberAffinity::kDifferentRoots;
     default:
-      return InvalidField("affinity", "is none that there is");
+      return InvalidField("affinity", "is not a value that this release knows");
   }
 }
 

@@ -25,7 +25,7 @@ absl::StatusOr<CommandBody> SetLeaseCommand(const pb::SetLeaseRequest& request) 
   BERTH_RETURN_IF_ERROR(id.status());
   placement::SetLease command{*id, ExpectedGeneration(request), std::nullopt};
   if (request.hold_case() == pb::SetLeaseRequest::HOLD_NOT_SET) {
-    return InvalidField("lease", "or confirmed must be given");
+    return InvalidField("lease", "or confirmed is required");
   }
   if (request.has_lease()) command.lease = DurationOf(request.lease());
   return command;

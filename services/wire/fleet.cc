@@ -18,10 +18,10 @@ namespace {
 // P-60's neighbour in the fleet: the author believed the node to be of another host (T-41).
 absl::Status CheckHost(const NodeRecord& node, const std::string& expected) {
   if (node.host == expected) return absl::OkStatus();
-  return placement::Refuse(
-      absl::StatusCode::kAborted, "RECORD_CONFLICT",
-      absl::StrCat("node ", node.id.ToString(), " is of host ", node.host, ", not ", expected),
-      {{{"expected", expected}, {"actual", node.host}}});
+  return placement::Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
+                           absl::StrCat("node ", node.id.ToString(), " is on host ", node.host,
+                                        ", but the request expected host ", expected),
+                           {{{"expected", expected}, {"actual", node.host}}});
 }
 
 absl::StatusOr<placement::UpdateService> UpdateOf(const State& state, const std::string& uuid) {
@@ -61,7 +61,7 @@ absl::StatusOr<ServicePtr> FindServiceByUuid(const State& state, absl::string_vi
   });
   if (found != nullptr) return found;
   return placement::Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
-                           absl::StrCat("there is no service ", id->ToString()),
+                           absl::StrCat("there is no service with uuid ", id->ToString()),
                            {{{"service", id->ToString()}}});
 }
 
@@ -71,7 +71,7 @@ absl::StatusOr<NodePtr> FindNodeByUuid(const State& state, absl::string_view tex
   const NodePtr* node = state.nodes().Find(*id);
   if (node != nullptr) return *node;
   return placement::Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
-                           absl::StrCat("there is no node ", id->ToString()),
+                           absl::StrCat("there is no node with uuid ", id->ToString()),
                            {{{"node", id->ToString()}}});
 }
 

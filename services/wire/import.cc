@@ -25,7 +25,7 @@ constexpr char kNoType[] = "unknown";  // P-24
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
   if (from.seconds() < kSecondsMin || from.seconds() > kSecondsMax || from.nanos() < 0 ||
       from.nanos() > kNanosMax) {
-    return InvalidField(field, "is no time");
+    return InvalidField(field, "is not a valid time");
   }
   return absl::FromUnixMicros(from.seconds() * 1'000'000 + from.nanos() / 1'000);
 }
@@ -87,11 +87,12 @@ absl::Status ImportRecords::Add(const pb::Entity& entity) {
 
 absl::Status ImportRecords::Convert(const pb::Entity& entity) {
   const int rank = RankOf(entity);
-  if (rank == 0) return InvalidField("entity", "is of no kind that an import takes");
+  if (rank == 0) return InvalidField("entity", "has a kind that cannot be imported");
   if (rank < rank_) {
-    return InvalidField("entity",
-                        "is out of order: classes and traits, providers, consumers, services, "
-                        "nodes");
+    return InvalidField(
+        "entity",
+        "is out of order: the order is classes and traits, providers, consumers, services, "
+        "nodes");
   }
   rank_ = rank;
   switch (entity.entity_case()) {
@@ -169,11 +170,13 @@ absl::Status ImportRecords::AddService(const pb::Service& from) {
   placement::ImportedService service;
   service.record = count_;
   const auto id = placement::Uuid::Parse(from.uuid());
-  if (!id) return InvalidField("service.uuid", from.uuid().empty() ? "is required" : "is no uuid");
+  if (!id) {
+    return InvalidField("service.uuid", from.uuid().empty() ? "is required" : "is not a uuid");
+  }
   service.service.id = *id;
   if (!from.incarnation().empty()) {
     const auto incarnation = placement::Uuid::Parse(from.incarnation());
-    if (!incarnation) return InvalidField("service.incarnation", "is no uuid");
+    if (!incarnation) return InvalidField("service.incarnation", "is not a uuid");
     service.service.incarnation = *incarnation;
   }
   service.service.host = from.host();

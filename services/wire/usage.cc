@@ -23,7 +23,7 @@ absl::StatusOr<UsageGrouping> GroupingOf(pb::UsageGrouping grouping) {
     case pb::USAGE_GROUPING_CONSUMER_TYPE:
       return UsageGrouping::kConsumerType;
     default:
-      return InvalidField("grouping", "is no grouping that this release knows");
+      return InvalidField("grouping", "is not a value that this release knows");
   }
 }
 
@@ -32,7 +32,7 @@ absl::Status CheckNames(absl::string_view field, const Names& names) {
   for (int i = 0; i < names.size(); ++i) {
     if (placement::IsUpperName(names[i])) continue;
     return InvalidField(absl::StrCat(field, "[", i, "]"),
-                        "must be 1 to 255 capital letters, digits and underscores");
+                        "must be a name of 1 to 255 capital letters, digits and underscores");
   }
   return absl::OkStatus();
 }

@@ -37,7 +37,7 @@ TEST(RulesTrait, FaultsHaveAnEnd) {
   absl::Status status = refuse({cn1, generation, std::vector<std::string>(1024, "")});
   EXPECT_EQ(RefusalOf(status)->reason, "INVALID_FIELD");
   EXPECT_EQ(RefusalOf(status)->items.size(), 100u);
-  EXPECT_TRUE(absl::StrContains(status.message(), "; 1023 more faults of form")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "; 1023 more fields are at fault")) << status;
   status = refuse({cn1, generation, std::vector<std::string>(1025, "")});
   EXPECT_EQ(RefusalOf(status)->items.size(), 1u) << status;
   std::vector<std::string> unknown;

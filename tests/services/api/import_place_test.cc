@@ -162,7 +162,7 @@ TEST_F(SlowImportTest, WhoSendsNothingIsEndedAndAnotherIsTaken) {
     }));
     const grpc::Status status = ended.get();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-    EXPECT_EQ(status.error_message(), "the records did not come in time: nothing was done");
+    EXPECT_EQ(status.error_message(), "the records did not arrive in time: nothing was imported");
     const grpc::Status next = ImportNothing();
     EXPECT_TRUE(next.ok()) << next.error_message();
   }
@@ -174,7 +174,7 @@ TEST_F(SlowImportTest, WhoSendsNothingDoesNotHoldTheEndUp) {
   EXPECT_TRUE(server_->Drain([this] { place_.EndAll(); }));
   const grpc::Status status = silent.writer->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(status.error_message(), "placement is stopping: nothing was done");
+  EXPECT_EQ(status.error_message(), "placement is stopping: nothing was imported");
 }
 
 // What the caller sends, its going and the timer may come at one moment.
