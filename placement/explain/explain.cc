@@ -10,11 +10,11 @@
 namespace berth::placement {
 namespace {
 
-// A root that does not fit, and how near it comes: the fewer parts are missing, the further up the
-// funnel the first of them, the smaller their share of what is asked for.
+// A root that does not fit. Of two roots that one is nearer which fails fewer constraints; if
+// equal, whose first failure is later in the funnel; if equal, which has the smaller gap.
 struct Miss {
   Reach reach;
-  double gap = 0;
+  double gap = 0;  // sum of what is missing, as fractions of the amounts asked for
   const TreePtr* tree = nullptr;
 };
 bool IsNearer(const Miss& a, const Miss& b) {
@@ -35,34 +35,35 @@ class Explainer {
         steps_{steps_max},
         sharing_(state),
         funnel_(state, request, plan, sharing_, steps_) {
-    for (const FunnelStep& step : funnel_.steps()) said_.steps.push_back({step.constraint, 0, 0});
+    for (const FunnelStep& step : funnel_.steps())
+      explanation_.steps.push_back({step.constraint, 0, 0});
   }
 
   Explanation Run() {
-    said_.root_count = state_.roots().size();
+    explanation_.root_count = state_.roots().size();
     for (const auto& chunk : state_.roots().chunks()) {
       for (int at = 0; at < chunk->trees.size() && !steps_.spent(); ++at) Look(chunk->trees[at]);
     }
     std::sort_heap(misses_.begin(), misses_.end(), IsNearer);
-    for (const Miss& miss : misses_) said_.near_misses.push_back(TellOf(miss));
-    if (said_.fitting_root_count == 0 && !steps_.spent()) {
-      said_.relaxations = FindRelaxations(state_, request_, sharing_, funnel_, steps_);
+    for (const Miss& miss : misses_) explanation_.near_misses.push_back(NearMissOf(miss));
+    if (explanation_.fitting_root_count == 0 && !steps_.spent()) {
+      explanation_.relaxations = FindRelaxations(state_, request_, sharing_, funnel_, steps_);
     }
-    said_.truncated = steps_.spent();
-    return std::move(said_);
+    explanation_.truncated = steps_.spent();
+    return std::move(explanation_);
   }
 
  private:
   void Look(const TreePtr& tree) {
     Reach reach = funnel_.Look(tree);
-    if (steps_.spent()) return;  // what failed may have had no time
-    const int count = static_cast<int>(said_.steps.size());
+    if (steps_.spent()) return;  // the failure may only be for want of steps
+    const int count = static_cast<int>(explanation_.steps.size());
     for (int step = 0; step < count && step <= reach.failed; ++step) {
-      ++said_.steps[step].roots_before;
-      if (step < reach.failed) ++said_.steps[step].roots_after;
+      ++explanation_.steps[step].roots_before;
+      if (step < reach.failed) ++explanation_.steps[step].roots_after;
     }
     if (reach.failed == count) {
-      ++said_.fitting_root_count;
+      ++explanation_.fitting_root_count;
       return;
     }
     Keep({std::move(reach), 0, &tree});
@@ -71,7 +72,7 @@ class Explainer {
   void Keep(Miss miss) {
     if (near_misses_max_ == 0) return;
     for (const Reach::Failure& failure : miss.reach.failures) {
-      const auto amount = static_cast<double>(said_.steps[failure.step].constraint.amount);
+      const auto amount = static_cast<double>(explanation_.steps[failure.step].constraint.amount);
       if (amount > 0) miss.gap += (amount - static_cast<double>(failure.available)) / amount;
     }
     if (misses_.size() == near_misses_max_) {
@@ -83,12 +84,13 @@ class Explainer {
     std::push_heap(misses_.begin(), misses_.end(), IsNearer);
   }
 
-  NearMiss TellOf(const Miss& miss) const {
-    NearMiss told{(*miss.tree)->root_id(), (*miss.tree)->config(0).name, {}};
+  NearMiss NearMissOf(const Miss& miss) const {
+    NearMiss described{(*miss.tree)->root_id(), (*miss.tree)->config(0).name, {}};
     for (const Reach::Failure& failure : miss.reach.failures) {
-      told.shortfalls.push_back({said_.steps[failure.step].constraint, failure.available});
+      described.shortfalls.push_back(
+          {explanation_.steps[failure.step].constraint, failure.available});
     }
-    return told;
+    return described;
   }
 
   const State& state_;
@@ -97,7 +99,7 @@ class Explainer {
   StepBudget steps_;
   Sharing sharing_;
   Funnel funnel_;
-  Explanation said_;
+  Explanation explanation_;
   std::vector<Miss> misses_;  // a heap, the farthest on top
 };
 

@@ -1,4 +1,4 @@
-// Explain: why a request finds what it finds, over one State. Pure.
+// Explain: tells why a request fits under some roots and not under others, over one State. Pure.
 #ifndef BERTH_PLACEMENT_EXPLAIN_EXPLAIN_H_
 #define BERTH_PLACEMENT_EXPLAIN_EXPLAIN_H_
 
@@ -10,9 +10,9 @@
 
 namespace berth::placement {
 
-// Every root is looked at, whatever the request's limit and whether equivalent candidates are
-// collapsed. `near_misses_max`: how many of those that do not fit to tell about. Fails like
-// PlanSearch; the budget's steps bound the work and cut the answer short.
+// Examines every root; the limit of the request and collapse_equivalent are ignored.
+// `near_misses_max`: how many of the roots that do not fit are described, nearest first. Fails like
+// PlanSearch. If the steps of `budget` run out, the explanation is truncated.
 absl::StatusOr<Explanation> Explain(const State& state, const CandidateRequest& request,
                                     int near_misses_max, const SearchBudget& budget);
 

@@ -1,5 +1,6 @@
-// Explanation: why a request finds what it finds: how many roots each constraint leaves over, what
-// the nearest lack, and which single change would help. Plain values.
+// Explanation: why a request fits under some roots and not under others. It says how many roots
+// meet each constraint, what is missing under the roots that come nearest, and which single change
+// to the request would help. Plain values.
 #ifndef BERTH_PLACEMENT_EXPLAIN_EXPLANATION_H_
 #define BERTH_PLACEMENT_EXPLAIN_EXPLANATION_H_
 
@@ -31,43 +32,46 @@ enum class ConstraintKind {
 // One constraint of a request.
 struct Constraint {
   ConstraintKind kind = ConstraintKind::kCombination;
-  std::string suffix;              // of its group
-  std::vector<std::string> names;  // what it asks for; what it forbids of a root begins with `!`
-  Amount amount = 0;
+  std::string suffix;              // of the group that it belongs to, if any
+  std::vector<std::string> names;  // traits, aggregates, classes or suffixes; `!`: not on a root
+  Amount amount = 0;               // asked for by kInventory and kFree
   friend bool operator==(const Constraint&, const Constraint&) = default;
 };
 
+// How many roots met all earlier constraints, and how many of them meet this one, too.
 struct FilterStep {
   Constraint constraint;
   int64_t roots_before = 0;
   int64_t roots_after = 0;
 };
 
+// A constraint that a root does not meet.
 struct Shortfall {
   Constraint constraint;
-  Amount available = 0;  // the most that one provider could give, where an amount is asked for
+  Amount available = 0;  // the most that one provider could give, if it asks for an amount
 };
 
+// A root that does not fit, and everything that is missing.
 struct NearMiss {
   ProviderId root;
   std::string name;
   std::vector<Shortfall> shortfalls;
 };
 
-// A change to the request after which it fits: the constraint goes, or asks for less.
+// A change to the request after which it fits: the constraint is left out, or asks for less.
 struct Relaxation {
   Constraint constraint;
-  Amount fitting_amount = 0;  // the largest that fits somewhere; 0: the constraint goes
-  int64_t root_count = 0;     // how many roots it then fits under
+  Amount fitting_amount = 0;  // the largest that fits somewhere; 0: leave the constraint out
+  int64_t root_count = 0;     // how many roots the changed request fits under
 };
 
 struct Explanation {
   int64_t root_count = 0;
   int64_t fitting_root_count = 0;
-  std::vector<FilterStep> steps;        // in the order tried
+  std::vector<FilterStep> steps;        // in the order in which constraints are tested
   std::vector<NearMiss> near_misses;    // nearest first
-  std::vector<Relaxation> relaxations;  // most roots first; none where the request fits
-  bool truncated = false;               // the budget ended it: roots were left out
+  std::vector<Relaxation> relaxations;  // most roots first; empty if the request fits
+  bool truncated = false;               // the budget was spent before all roots were examined
 };
 
 }  // namespace berth::placement

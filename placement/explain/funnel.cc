@@ -10,8 +10,8 @@
 namespace berth::placement {
 namespace {
 
-constexpr size_t kTermsToldApart = 62;  // more are not asked for together
-constexpr size_t kReachedMax = 65536;   // sets of terms that are kept
+constexpr size_t kTermsTested = 62;    // of required terms only the first so many are tested
+constexpr size_t kReachedMax = 65536;  // sets of met terms that TraitsCanBeMet keeps
 
 bool IsAmount(const FunnelStep& step) {
   return step.constraint.kind == ConstraintKind::kInventory ||
@@ -86,7 +86,7 @@ bool Funnel::Concerns(const FunnelStep& step, const Need& need) const {
 bool Funnel::GroupPasses(int step, Standing& standing, Reach& reach) {
   const FunnelStep& tried = steps_[step];
   bool passes = true;
-  bool open = false;  // a need that has met all before fails
+  bool open = false;  // a need that passed all earlier steps fails this one
   Amount available = 0;
   for (size_t n = 0; n < needs_.size(); ++n) {
     if (needs_[n].group == tried.group && standing.failed[n]) passes = false;
@@ -148,7 +148,8 @@ bool Funnel::Serves(const FunnelStep& step, const Need& need, const Option& opti
   }
 }
 
-// The most of the class that `option` gives: of what it has in all, or of what is free.
+// The most that `option` can give in one allocation of the class of `step`: of its whole inventory
+// if `step` is kInventory, else of what is free.
 Amount Funnel::Gives(const FunnelStep& step, const Option& option) const {
   const int row = option.config().FindInventory(step.resource_class);
   if (row < 0) return 0;
@@ -172,8 +173,9 @@ bool Funnel::IsEnough(const Need& need, const std::vector<int>& domain, const Fu
   return sum >= step.constraint.amount;
 }
 
-// P-186: whether options of the unsuffixed group can be chosen that have all traits asked for up to
-// `step` between them.
+// P-186: whether options can be chosen for the needs of the unsuffixed group so that, between them,
+// they meet every required term of the steps up to `step`. Goes through the needs, and keeps every
+// set of terms that choices for the needs so far can meet.
 bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
   const int group = steps_[step].group;
   if (plan_.groups[group].suffixed()) return true;
@@ -190,7 +192,7 @@ bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
     std::set<uint64_t> masks;
     for (int option : standing.domains[n]) {
       uint64_t mask = 0;
-      for (size_t term = 0; term < std::min(terms, kTermsToldApart); ++term) {
+      for (size_t term = 0; term < std::min(terms, kTermsTested); ++term) {
         const bool met = HasOneOf(standing.options[option].config(), required[term]);
         mask |= static_cast<uint64_t>(met) << term;
       }
@@ -201,14 +203,15 @@ bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
       for (uint64_t before : reached) {
         budget_.left -= static_cast<int64_t>(masks.size());
         if (further.size() > kReachedMax && !plan_.slots_interact) budget_.left = 0;
-        // Where slots interact the last step, a search of the whole plan, says what this one cannot.
+        // With too many sets the answer is true. If slots interact, the last step, a search of the
+        // whole plan, corrects this; if not, the explanation ends here as if the budget were spent.
         if (budget_.spent() || further.size() > kReachedMax) return true;
         for (uint64_t mask : masks) further.insert(before | mask);
       }
       reached = std::move(further);
     }
   }
-  const uint64_t all = (uint64_t{1} << std::min(terms, kTermsToldApart)) - 1;
+  const uint64_t all = (uint64_t{1} << std::min(terms, kTermsTested)) - 1;
   return reached.contains(all);
 }
 

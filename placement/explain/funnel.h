@@ -1,8 +1,9 @@
-// Funnel: the constraints of a request one by one, in the order in which they are tried, and how far
-// up each root comes.
+// Funnel: tests a root against the constraints of a request, one step for each constraint, always
+// in the same order.
 //
-// Tells more than a search and is slower: a search stops at the first thing that is missing. A root
-// that passes every step is one that the search finds a candidate under. Local to one explanation.
+// Says more than a search but is slower, because a search gives a root up at the first constraint
+// that fails. A root passes all steps exactly if the search finds a candidate under it. Local to
+// one explanation.
 #ifndef BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 #define BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 
@@ -19,52 +20,57 @@
 
 namespace berth::placement {
 
+// The test of one constraint.
 struct FunnelStep {
   Constraint constraint;
-  int group = -1;  // of the plan, where the constraint is a group's
+  int group = -1;  // index in the plan of the group that it is about, or -1
   ClassId resource_class{};
   std::vector<TraitId> traits;
-  AggregateSets aggregates;  // terms that hold up to this step, its own last
-  bool forbids = false;      // of root traits and aggregates: none of them
-  int search = -1;           // of the plans that are searched
+  AggregateSets aggregates;  // the terms of the steps up to this one, its own last
+  bool forbids = false;      // the root must have none of the traits or aggregates
+  int search = -1;           // index in searches_ if the step is a search, else -1
 };
 
-// How far one root comes.
+// How far one root gets through the funnel.
 struct Reach {
-  int failed = 0;  // the first step it fails, or the number of steps
+  int failed = 0;  // index of the first step that it fails, or the number of steps
   struct Failure {
     int step = 0;
-    Amount available = 0;
+    Amount available = 0;  // the most that one provider could give, if it asks for an amount
   };
-  std::vector<Failure>
-      failures;  // one for each part of the request that is not met; rising by step
+  // By rising step. A part of the request that fails one step is not tested by later steps.
+  std::vector<Failure> failures;
 };
 
 class Funnel {
  public:
-  // All must outlive this. `plan` is that of `request` over `state`.
+  // All arguments must outlive this. `plan` is the plan of `request` over `state`.
   Funnel(const State& state, const CandidateRequest& request, const SearchPlan& plan,
          const Sharing& sharing, StepBudget& budget);
 
   const std::vector<FunnelStep>& steps() const { return steps_; }
+  // Tests the root of `tree`. The steps that search come last, and are left out if a step before
+  // them failed. If the budget is spent, the result is meaningless.
   Reach Look(const TreePtr& tree);
-  // How much of the class of `step`, an amount, one provider of its group could give under `tree`
-  // where all else that is asked of a group is met: the most that is less than `below`; 0: nothing.
+  // The largest amount below `below` that `step`, which is about an amount, could ask for instead
+  // so that one provider under `tree` gives it. That provider, and all other parts of the request,
+  // must pass every other step that is not a search. 0: none.
   Amount MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount below);
 
  private:
-  // A part of a group that one provider serves, or several together.
+  // A part of a group for which a provider is chosen: a whole suffixed group, or one class of the
+  // unsuffixed group.
   struct Need {
     int group = 0;
     std::vector<ClassAmount> demands;
-    int count = 1;  // of providers
+    int count = 1;  // how many providers may divide the amount
   };
-  // How a root does: of each need the options that met all so far.
+  // A root on its way through the funnel.
   struct Standing {
     const Tree* tree = nullptr;
     std::vector<Option> options;
-    std::vector<std::vector<int>> domains;
-    std::vector<bool> failed;  // by need
+    std::vector<std::vector<int>> domains;  // by need: options that passed all steps so far
+    std::vector<bool> failed;               // by need
   };
 
   void ListNeeds(const CandidateRequest& request);
@@ -78,13 +84,15 @@ class Funnel {
 
   Standing Begin(const TreePtr& tree);
   bool RootPasses(const FunnelStep& step, const Tree& tree) const;
-  // Narrows the domains that `step` is about; whether all of its group still have options. Failures
-  // are noted in `reach`.
+  // Removes the options that fail `step` from the domains of its group. False: some need of the
+  // group cannot be met. If it could be met until this step, a failure is added to `reach`.
   bool GroupPasses(int step, Standing& standing, Reach& reach);
+  // Whether `step` is about `need`.
   bool Concerns(const FunnelStep& step, const Need& need) const;
   bool Serves(const FunnelStep& step, const Need& need, const Option& option,
               const Tree& tree) const;
   Amount Gives(const FunnelStep& step, const Option& option) const;
+  // Whether the options in `domain` are enough for `need`, if only `step` is considered.
   bool IsEnough(const Need& need, const std::vector<int>& domain, const FunnelStep& step,
                 const Standing& standing) const;
   bool TraitsCanBeMet(int step, const Standing& standing) const;

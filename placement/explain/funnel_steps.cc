@@ -1,4 +1,4 @@
-// Funnel: which steps a request has, in the order in which they are tried.
+// Funnel: the steps of a request, in the order in which roots are tested.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -109,7 +109,8 @@ void Funnel::ListAmountSteps(int group, ConstraintKind kind) {
   }
 }
 
-// What providers are comes before what is free of them: the first changes seldom.
+// Steps about what providers have and are come first; the step about what is free comes last, since
+// free amounts change most often.
 void Funnel::ListGroupSteps(int group) {
   const PlannedGroup& wanted = plan_.groups[group];
   ListAmountSteps(group, ConstraintKind::kInventory);
@@ -146,8 +147,9 @@ std::vector<std::string> Funnel::SuffixesOf(const std::vector<int>& slots) const
   return suffixes;
 }
 
-// The sets one after the other, each with those before it, in a plan that leaves out all else that
-// groups do to each other; at last the whole plan.
+// One step for each set in isolate, same_subtree and separate_subtrees. The step searches a plan
+// with this set and those of the steps before it, but without all else by which groups affect each
+// other. The last step searches the whole plan.
 void Funnel::ListSetSteps() {
   SearchPlan relaxed = plan_;
   relaxed.subtrees.clear();

@@ -14,7 +14,7 @@
 namespace berth::placement {
 namespace {
 
-// Trees that claims have changed, beside those of the state.
+// The trees that the counted claims have changed, by root. The state keeps the unchanged trees.
 using Overlay = absl::flat_hash_map<ProviderId, TreePtr>;
 
 // What a solution takes of one inventory row.
@@ -51,7 +51,7 @@ std::vector<Take> TakesOf(const SearchPlan& plan, const RootSearch& found) {
   return takes;
 }
 
-// How many times `takes` can be taken, one after the other. At least 1.
+// How many times in a row there is enough for `takes`. At least 1.
 int64_t TimesOf(const std::vector<Take>& takes) {
   int64_t times = std::numeric_limits<int64_t>::max();
   for (const Take& take : takes) {
@@ -72,7 +72,7 @@ class HeadroomCount {
         search_(plan, steps_) {}
 
   Headroom Run(int roots_max) {
-    Overlay overlay;  // of the trees that other roots look into
+    Overlay overlay;  // the claims under all roots visited so far
     while (const TreePtr* tree = walk_.Next()) {
       const int64_t count = CountUnder(*tree);
       if (count > 0) headroom_.roots.push_back({(*tree)->root_id(), count});
@@ -90,7 +90,7 @@ class HeadroomCount {
   }
 
  private:
-  // Under `tree` alone. Where there is no other solution than the first, it is all arithmetic.
+  // Counts under `tree` by itself. If there is only one solution, a division gives the count.
   int64_t CountUnder(const TreePtr& tree) {
     if (walk_.found().is_single()) return TimesOf(TakesOf(plan_, walk_.found()));
     Overlay overlay;
@@ -105,7 +105,8 @@ class HeadroomCount {
     return false;
   }
 
-  // Claims under `tree` as changed by `overlay` until nothing fits, and leaves the changes there.
+  // Claims the first solution under `tree`, with the changes in `overlay`, until nothing fits. Adds
+  // these claims to `overlay` and returns their number.
   int64_t Exhaust(const TreePtr& tree, Overlay& overlay) {
     int64_t count = 0;
     while (!steps_.spent()) {
@@ -119,8 +120,9 @@ class HeadroomCount {
       for (const SharingProvider& each : shared) foreign.push_back(&each);
       if (!search_.Begin(now, foreign) || !search_.Next()) break;
       const std::vector<Take> takes = TakesOf(plan_, search_);
-      // The first solution stays the first while it fits: room only falls. That who shares a class
-      // moves with the room is the exception.
+      // While the first solution fits it stays the first, because free amounts only fall: so it is
+      // claimed as often as possible at once. Not with divided amounts, since free amounts decide
+      // how these are divided.
       const int64_t times = plan_.divided_amounts.empty() ? TimesOf(takes) : 1;
       for (const Take& take : takes) Apply(take, times, overlay);
       count = AddCapped(count, times);

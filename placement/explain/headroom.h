@@ -18,16 +18,16 @@ struct RootHeadroom {
 };
 
 struct Headroom {
-  int64_t total_count = 0;          // what sharing providers give counts once
-  int64_t root_count = 0;           // roots that it fits under
-  std::vector<RootHeadroom> roots;  // those with the most headroom first, then by id
-  bool truncated = false;           // the budget ended it: there may be more
+  int64_t total_count = 0;  // under all roots together, which may use the same sharing providers
+  int64_t root_count = 0;   // how many roots the request fits under
+  std::vector<RootHeadroom> roots;  // highest count first, then by id
+  bool truncated = false;           // the budget was spent: the counts may be too low
 };
 
-// Counts as if one consumer after the other claimed the first candidate there is, until there is
-// none: under each root alone, and under all roots by rising id. At most `roots_max` roots are
-// listed. Fails like FindCandidates; DEADLINE_EXCEEDED where the budget ended before any was
-// counted.
+// Counts how many consumers could claim the request, one after the other, if each claimed the first
+// candidate and nothing else changed: for each root by itself, and for all roots together, by
+// rising id. At most `roots_max` roots are listed. Fails like FindCandidates; with
+// DEADLINE_EXCEEDED if the budget is spent before anything is counted.
 absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateRequest& request,
                                        int roots_max, const SearchBudget& budget);
 

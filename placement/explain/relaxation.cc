@@ -12,7 +12,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kTriesMax = 256;  // of smaller amounts, for one constraint
+constexpr int kTriesMax = 256;  // how many smaller amounts are tried for one constraint
 
 using SuffixSets = std::vector<std::vector<std::string>>;
 
@@ -22,7 +22,7 @@ void EraseFirst(std::vector<T>& from, const T& item) {
   if (found != from.end()) from.erase(found);
 }
 
-// Whether one of `sets` had the members of `names` and was taken out.
+// Removes from `sets` the set that has the members `names`. False: there is no such set.
 bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   const std::set<std::string> wanted(names.begin(), names.end());
   const auto found = std::find_if(sets.begin(), sets.end(), [&wanted](const auto& set) {
@@ -33,7 +33,7 @@ bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   return true;
 }
 
-// Takes what `step` asks of roots out of `request`.
+// Removes the constraint of `step`, which is about roots, from `request`.
 void EraseOfRoot(const FunnelStep& step, CandidateRequest& request) {
   const std::vector<std::string>& names = step.constraint.names;
   if (step.constraint.kind == ConstraintKind::kRootTraits) {
@@ -69,7 +69,7 @@ void EraseOfGroup(const FunnelStep& step, RequestGroup& group) {
   }
 }
 
-// `request` without the constraint of `step`; none where it cannot be left out.
+// `request` without the constraint of `step`; nullopt if it cannot be left out.
 std::optional<CandidateRequest> Without(const FunnelStep& step, CandidateRequest request) {
   const std::vector<std::string>& names = step.constraint.names;
   switch (step.constraint.kind) {
@@ -114,7 +114,7 @@ class Relaxer {
   std::vector<Relaxation> Run() {
     for (const FunnelStep& step : funnel_.steps()) {
       if (budget_.spent()) break;
-      if (step.constraint.kind == ConstraintKind::kInventory) continue;  // kFree asks for both
+      if (step.constraint.kind == ConstraintKind::kInventory) continue;  // kFree covers it
       Amount amount = 0;
       if (step.constraint.kind == ConstraintKind::kFree) amount = LargestFitting(step);
       const std::optional<CandidateRequest> changed =
@@ -129,7 +129,8 @@ class Relaxer {
   }
 
  private:
-  // 0 also where the changed request is none: a group must ask for something.
+  // How many roots the changed request fits under. 0 also if it is malformed, e.g. because nothing
+  // is asked for any more, or if the budget is spent.
   int64_t CountRoots(const CandidateRequest& changed) {
     const absl::StatusOr<SearchPlan> plan = PlanSearch(state_, changed);
     if (!plan.ok()) return 0;
@@ -139,8 +140,9 @@ class Relaxer {
     return budget_.spent() ? 0 : roots;
   }
 
-  // The largest smaller amount with which the request fits under some root; 0: none. What a root
-  // could give by itself is tried from the largest down, since other groups may take of it.
+  // The largest amount, smaller than asked for, with which the request fits under some root; 0:
+  // none. Each try takes the root whose provider could give most. It can fail, because other groups
+  // may need that provider, too; the root is then tried again with a smaller amount.
   Amount LargestFitting(const FunnelStep& step) {
     struct Try {
       Amount amount;

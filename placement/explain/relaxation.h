@@ -1,4 +1,4 @@
-// Relaxations: the single changes to a request after which it fits somewhere. Pure.
+// Relaxations: single changes to a request that fits nowhere, after which it fits somewhere. Pure.
 #ifndef BERTH_PLACEMENT_EXPLAIN_RELAXATION_H_
 #define BERTH_PLACEMENT_EXPLAIN_RELAXATION_H_
 
@@ -8,9 +8,10 @@
 
 namespace berth::placement {
 
-// Every constraint of `request`, which fits nowhere, tried alone: left out, or asking for less where
-// it asks for an amount. Most roots first. `funnel` is that of the request; ends early where
-// `budget` is spent.
+// Tries to change one constraint of `request` at a time: leaves it out or, if it asks for an
+// amount, asks for less. Returns the changes after which the request fits, those that fit under
+// most roots first. Ends early if `budget` is spent. REQUIRES: `request` fits nowhere, and `funnel`
+// was made for it.
 std::vector<Relaxation> FindRelaxations(const State& state, const CandidateRequest& request,
                                         const Sharing& sharing, Funnel& funnel, StepBudget& budget);
 

@@ -1,4 +1,4 @@
-// SearchBudget: how much work one search may do. A plain value.
+// SearchBudget: the limits of the work of one search. A plain value.
 #ifndef BERTH_PLACEMENT_SEARCH_BUDGET_H_
 #define BERTH_PLACEMENT_SEARCH_BUDGET_H_
 
@@ -7,8 +7,11 @@
 namespace berth::placement {
 
 struct SearchBudget {
-  int64_t candidates_max = 100'000;  // stop generating after so many (P-213)
-  // Provider tests and choices; then `truncated`, or nothing found (P-215).
+  // The search ends when it has found this many candidates (P-213).
+  int64_t candidates_max = 100'000;
+  // The search ends when it has taken this many steps. A step is one test of a provider, or one
+  // choice of a provider for a slot. The result is then truncated; if it is empty, the search fails
+  // (P-215).
   int64_t steps_max = 5'000'000;
 };
 

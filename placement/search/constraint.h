@@ -1,7 +1,8 @@
-// Constraints: what must hold for a provider to serve a part of a request, one named predicate each.
+// Constraints: the conditions that one provider must meet to serve a part of a request. Each is a
+// named predicate.
 //
-// The search asks nothing of a single provider that is not written here; what providers must be to
-// each other is RootSearch's. Pure.
+// All conditions on a single provider are here. RootSearch adds the conditions between providers,
+// e.g. that two groups are served by different providers. Pure functions.
 #ifndef BERTH_PLACEMENT_SEARCH_CONSTRAINT_H_
 #define BERTH_PLACEMENT_SEARCH_CONSTRAINT_H_
 
@@ -13,10 +14,12 @@
 
 namespace berth::placement {
 
-using TraitSets = std::vector<std::vector<TraitId>>;          // any-of sets, ANDed
-using AggregateSets = std::vector<std::vector<AggregateId>>;  // any-of sets, ANDed
+// Lists of terms. A provider meets the list if it has at least one member of every term: the list
+// {{SSD, NVME}, {AVX}} asks for AVX, and for SSD or NVME.
+using TraitSets = std::vector<std::vector<TraitId>>;
+using AggregateSets = std::vector<std::vector<AggregateId>>;
 
-// What a request asks of the root of a candidate, whoever serves it.
+// What a request asks of the root provider under which it fits, whichever providers serve it.
 struct RootDemand {
   TraitSets required;
   std::vector<TraitId> forbidden;
@@ -24,12 +27,11 @@ struct RootDemand {
   std::vector<AggregateId> forbidden_aggregates;
 };
 
-// Whether the provider at `position` can take one more allocation of `wanted` (P-30).
+// Whether one more allocation of `wanted` fits into the provider at `position` of `tree` (P-30).
 bool CanTake(const Tree& tree, int position, const ClassAmount& wanted);
 
-// How much more of `row` can be allocated to several groups of one consumer together: what is
-// free, and no more than max_unit, since their amounts become one allocation (P-197). Never
-// negative.
+// The most that all groups of a request together can get of inventory `row`: the free amount, but
+// not more than max_unit, because their amounts become one allocation (P-197). Never negative.
 Amount RoomFor(const Tree& tree, int position, int row);
 
 bool HasOneOf(const ProviderConfig& provider, const std::vector<TraitId>& set);
@@ -38,15 +40,15 @@ bool HasNoneOf(const ProviderConfig& provider, const std::vector<TraitId>& trait
 bool IsInOneOfEach(const ProviderConfig& provider, const AggregateSets& sets);
 bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& aggregates);
 
-// Whether the node of `root` was not taken out of the configuration; so is a root without a node
-// (T-40).
+// False if the node of `root` is retired. True if `root` has no node (T-40).
 bool NodeIsInService(const State& state, ProviderId root);
 
-// Whether what is known of the node of `root` may be out of date: its tracker's service is down, or
-// no report of it was applied yet. A root without a node is nobody's to report, so never.
+// Whether the data of the node of `root` may be out of date: the service of its tracker is down, or
+// no report about the node was applied yet. False if `root` has no node, because no tracker reports
+// about it.
 bool NodeIsStale(const State& state, ProviderId root);
 
-// Whether the root provider of `tree` is what the plan asks of roots (P-178).
+// Whether the root provider of `tree` meets `wanted` (P-178).
 bool RootMatches(const Tree& tree, const RootDemand& wanted);
 
 }  // namespace berth::placement

@@ -27,7 +27,7 @@ FlatPlan::FlatPlan(const SearchPlan& plan)
   candidate_.mappings.push_back({group_.suffix, {ProviderId()}});
 }
 
-// The steps are those of a provider test and a choice for each slot.
+// Takes as many steps as RootSearch would: for each slot a test of the provider and a choice.
 bool FlatPlan::Fits(const Tree& tree, StepBudget& budget) const {
   budget.left -= slot_count_;
   const ProviderConfig& provider = tree.config(0);

@@ -1,9 +1,8 @@
-// FlatPlan: what a plan of one group comes to on trees of one provider: such a tree serves all of it
-// or nothing.
+// FlatPlan: matches a plan that has one group against trees that have one provider.
 //
-// Finds what RootSearch would, without its bookkeeping: most fleets are hosts of one provider, and
-// all their candidates are one candidate with other ids. Owned by one search; the plan must outlive
-// it.
+// Such a tree serves the whole plan or nothing. FlatPlan finds the same candidates as RootSearch
+// with less work: in most fleets every host is one provider, and all candidates are equal except
+// for the id of that provider. Owned by one search; the plan must outlive it.
 #ifndef BERTH_PLACEMENT_SEARCH_FLAT_PLAN_H_
 #define BERTH_PLACEMENT_SEARCH_FLAT_PLAN_H_
 
@@ -17,15 +16,16 @@ namespace berth::placement {
 
 class FlatPlan {
  public:
-  // Whether `plan` is such a one: a single group, whose slots have nothing to do with each other.
+  // Whether `plan` has a single group, and no choice for one of its slots affects another slot.
   static bool IsFor(const SearchPlan& plan);
 
   // REQUIRES: IsFor(plan).
   explicit FlatPlan(const SearchPlan& plan);
 
-  // Whether the only provider of `tree` serves the plan, if no provider of another tree can.
+  // Whether the only provider of `tree` serves the whole plan. False also if `budget` is spent.
+  // REQUIRES: the tree has one provider; there are no sharing providers.
   bool Fits(const Tree& tree, StepBudget& budget) const;
-  // The candidate where it does. It stands until the next call.
+  // The candidate in which `provider` serves the whole plan. Valid until the next call.
   const Candidate& On(ProviderId provider);
 
  private:

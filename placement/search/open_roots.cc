@@ -6,7 +6,8 @@
 namespace berth::placement {
 namespace {
 
-// Nothing is dropped before so many are kept, nor before this many times what is wanted.
+// Nothing is dropped unless more than kKeptAlways roots and candidates are kept, and more than
+// kKeptTimes as many as are wanted.
 constexpr int64_t kKeptAlways = 256;
 constexpr int64_t kKeptTimes = 4;
 
@@ -30,7 +31,7 @@ void OpenRoots::Push(const RankedRoot& rank, Visit visit, int64_t wanted) {
 }
 
 void OpenRoots::Prune(int64_t wanted) {
-  // Best first, which is a heap as well.
+  // A list sorted best first is also a valid heap.
   std::sort(open_.begin(), open_.end(),
             [](const Open& a, const Open& b) { return IsBefore(a.rank, b.rank); });
   if (static_cast<int64_t>(open_.size()) > wanted) {

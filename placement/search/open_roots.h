@@ -1,8 +1,9 @@
-// OpenRoots: roots that a search has looked at and that wait for their first turn, the best on top.
+// OpenRoots: the roots that an ordered search has examined, but has taken no candidate of yet. A
+// priority queue: the best root is on top.
 //
-// A root waits while another, not yet looked at, may be better; where that goes on for long, what
-// the search cannot come to is dropped, so that no more is kept than a few times what it wants.
-// Owned by one search.
+// A root waits here while some root that is not yet examined could be better. If many roots wait,
+// those that the search will not get to are dropped, so that memory is limited to a few times the
+// number of candidates wanted. Owned by one search.
 #ifndef BERTH_PLACEMENT_SEARCH_OPEN_ROOTS_H_
 #define BERTH_PLACEMENT_SEARCH_OPEN_ROOTS_H_
 
@@ -16,14 +17,14 @@
 
 namespace berth::placement {
 
-// A candidate that waits for its turn.
+// A candidate of an open root, found early to compare it with others of the same root.
 struct Ahead {
   Candidate candidate;
-  std::vector<const Tree*> trees;
-  int64_t by_traits = 0;
+  std::vector<const Tree*> trees;  // of its providers
+  int64_t by_traits = 0;           // score of the traits of its providers
 };
 
-// A root that is looked at, and those of its candidates that were compared, the best last.
+// The search under one root, and the candidates that it found early, the best one last.
 struct Visit {
   std::unique_ptr<RootSearch> search;
   std::vector<Ahead> ahead;
@@ -37,8 +38,8 @@ class OpenRoots {
   const RankedRoot& best() const { return open_.front().rank; }
   Visit PopBest();
 
-  // Adds a root whose rank is settled. `wanted`: how many candidates the search will take, from now
-  // on, at most; roots take turns, one candidate each.
+  // Adds a root; the score in `rank` is final. `wanted`: the most candidates that the search will
+  // still take, from all roots together.
   void Push(const RankedRoot& rank, Visit visit, int64_t wanted);
 
  private:
@@ -47,9 +48,10 @@ class OpenRoots {
     Visit visit;
   };
 
-  // Drops what is behind the first `wanted` candidates of all.
+  // Drops roots and candidates that cannot be among the next `wanted` candidates. The search takes
+  // candidates in rounds: one of each root, best root first.
   void Prune(int64_t wanted);
-  // How many candidates come in so many rounds.
+  // How many of the kept candidates would be taken in this many rounds.
   int64_t CountIn(int64_t rounds) const;
 
   std::vector<Open> open_;  // a heap

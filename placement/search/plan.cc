@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-// Turns names into ids and remembers those that are none.
+// Replaces names by ids, and collects the unknown names.
 class Names {
  public:
   explicit Names(const Catalog& catalog) : catalog_(catalog) {}
@@ -34,7 +34,8 @@ class Names {
     for (const std::string& name : names) ids.push_back(Trait(name));
     return ids;
   }
-  // Those that do not exist forbid nothing where `ignore_unknown`.
+  // The ids of forbidden traits. With `ignore_unknown` an unknown trait is left out, because no
+  // provider has it; without, it is collected as unknown.
   std::vector<TraitId> Forbidden(const std::vector<std::string>& names, bool ignore_unknown) {
     if (!ignore_unknown) return Traits(names);
     std::vector<TraitId> ids;
@@ -44,7 +45,8 @@ class Names {
     return ids;
   }
 
-  // NOT_FOUND naming every unknown one; the reason is that of the classes where there are any.
+  // NOT_FOUND with every unknown name, or OK. The reason is RESOURCE_CLASS_NOT_FOUND if any class
+  // is unknown, else TRAIT_NOT_FOUND.
   absl::Status status() const {
     if (unknown_classes_.names.empty() && unknown_traits_.names.empty()) return absl::OkStatus();
     std::vector<FaultItem> items;
@@ -105,7 +107,7 @@ PlannedGroup PlanGroup(const State& state, const RequestGroup& group, bool ignor
   return planned;
 }
 
-// Whether some provider somewhere has a trait of the set.
+// Whether any provider of `state` has a trait of `set`.
 bool AnyoneHasOneOf(const State& state, const std::vector<TraitId>& set) {
   return std::any_of(set.begin(), set.end(),
                      [&state](TraitId trait) { return state.providers_with(trait) > 0; });
@@ -137,7 +139,7 @@ SlotDemand DemandOf(const ClassAmount& wanted, const SearchPlan& plan) {
   return {static_cast<int>(found - plan.classes.begin()), wanted.amount};
 }
 
-// How many providers may share what `group` wants of a class.
+// How many providers may together give what `group` asks for of `resource_class`.
 int MaxProviders(const RequestGroup& group, const std::string& resource_class) {
   for (const NamedAmount& each : group.max_providers) {
     if (each.resource_class == resource_class) return static_cast<int>(each.amount);
@@ -169,7 +171,8 @@ void LayOutSlots(const State& state, const CandidateRequest& request,
   }
 }
 
-// The slots of each set of suffixes. A set of one binds nothing (P-169).
+// Replaces the suffixes in each set by slots. A set of fewer than two slots is left out, because it
+// constrains nothing (P-169).
 std::vector<std::vector<int>> SlotSets(const std::vector<std::vector<std::string>>& sets,
                                        const SearchPlan& plan) {
   std::vector<std::vector<int>> slot_sets;
@@ -199,17 +202,17 @@ void LayOutSets(const CandidateRequest& request, SearchPlan& plan) {
                          !plan.divided_amounts.empty();
 }
 
-bool StandsIn(const std::vector<int>& set, int slot) {
+bool HasSlot(const std::vector<int>& set, int slot) {
   return std::find(set.begin(), set.end(), slot) != set.end();
 }
 
-// Whether two slots may swap their providers without anyone noticing but the mappings.
+// Whether the slots could swap providers so that nothing but the mappings of the candidate changes.
 bool AreTwins(const SearchPlan& plan, int a, int b) {
   if (!plan.groups[plan.slots[a].group].AsksLike(plan.groups[plan.slots[b].group])) return false;
   if (plan.slots[a].demands != plan.slots[b].demands) return false;
   for (const auto* sets : {&plan.subtrees, &plan.apart, &plan.separate}) {
     for (const std::vector<int>& set : *sets) {
-      if (StandsIn(set, a) != StandsIn(set, b)) return false;
+      if (HasSlot(set, a) != HasSlot(set, b)) return false;
     }
   }
   return true;
@@ -230,7 +233,7 @@ int64_t WholeWeight(double weight) {
   return std::llround(weight * static_cast<double>(kWeightOne));
 }
 
-// REQUIRES: plan.classes stands.
+// REQUIRES: plan.classes is filled in.
 PlannedOrder PlanOrder(const State& state, const CandidateOrder& order, const SearchPlan& plan,
                        Names& names) {
   PlannedOrder planned;

@@ -1,4 +1,5 @@
-// RootSearch: whether the slots that have no choice yet can still be served.
+// RootSearch: tests whether the slots without a choice can still be served. `from` is the first of
+// them in every test.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -13,7 +14,7 @@ bool RootSearch::CanEndWell(int from) {
          SetsCanBePlaced(from) && AmountsCanBePlaced(from) && DividedAmountsCanBeMet(from);
 }
 
-// What each slot could still choose; false: one has nothing left.
+// Fills remaining_. False: some slot has no option left.
 bool RootSearch::FindRemaining(int from) {
   for (int slot = from; slot < slot_count(); ++slot) {
     std::vector<int>& remaining = remaining_[slot];
@@ -26,7 +27,8 @@ bool RootSearch::FindRemaining(int from) {
   return true;
 }
 
-// P-186: each set is met by a provider that serves the unsuffixed group, or still can be.
+// P-186: each required term of the unsuffixed group is met by a chosen option of this group, or can
+// be met by an option that remains.
 bool RootSearch::RequiredTraitsCanBeMet(int from) const {
   for (size_t set = 0; set < covered_.size(); ++set) {
     bool met = covered_[set] > 0;
@@ -48,7 +50,7 @@ bool RootSearch::IsUnder(int option, int top) const {
          (*above.tree)->IsAncestorOrSelf(above.position, below.position);
 }
 
-// Whether all of `slots` are, or can still be, served at or under `top`.
+// Whether each of `slots` has chosen, or can still choose, an option at or under the option `top`.
 bool RootSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) const {
   return std::all_of(slots.begin(), slots.end(), [&](int slot) {
     if (slot < from) return IsUnder(chosen_[slot], top);
@@ -57,7 +59,8 @@ bool RootSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) co
   });
 }
 
-// P-198: of the providers that serve a set, one stands at or above all.
+// P-198: in each set, one of the chosen or remaining options has options for all slots of the set
+// at or under it.
 bool RootSearch::SubtreesCanBeShared(int from) const {
   for (const std::vector<int>& slots : plan_.subtrees) {
     const bool shared = std::any_of(slots.begin(), slots.end(), [&](int slot) {
@@ -70,8 +73,9 @@ bool RootSearch::SubtreesCanBeShared(int from) const {
   return true;
 }
 
-// Slots that keep apart need an option each (P-196): a matching proves at once that there are too
-// few. Those that keep to separate subtrees need the more.
+// The slots of a set in plan.apart need an option each (P-196). A matching of slots with options
+// shows whether there are enough. The slots of a set in plan.separate need an option of
+// LowestRemaining each.
 bool RootSearch::SetsCanBePlaced(int from) {
   const auto open_slots = [from](const std::vector<int>& set) {
     std::vector<int> slots;
@@ -90,9 +94,11 @@ bool RootSearch::SetsCanBePlaced(int from) {
   return true;
 }
 
-// The remaining of `slots`, each replaced by the lowest of all remaining that stand at or under it.
-// Providers of which none is under another have no such in common: where the slots cannot have one
-// each, they cannot keep to separate subtrees. By slot; others are empty.
+// For each of `slots`: the lowest providers at or under its remaining options. A provider is lowest
+// if no other remaining option of `slots` is under it. Providers in separate subtrees have no
+// lowest provider in common, so slots that cannot have a different one each cannot be separate.
+// E.g. two slots can both choose the host or its only NUMA node: the lowest provider of both
+// options is that node, so there is no solution. Indexed by slot; empty for slots not in `slots`.
 std::vector<std::vector<int>> RootSearch::LowestRemaining(const std::vector<int>& slots) const {
   std::vector<int> all;
   for (int slot : slots) all.insert(all.end(), remaining_[slot].begin(), remaining_[slot].end());
@@ -114,8 +120,9 @@ std::vector<std::vector<int>> RootSearch::LowestRemaining(const std::vector<int>
   return remaining;
 }
 
-// Slots that ask for one class share its room (P-197). An option takes no more of them than its room
-// divided by the smallest of their amounts: exact where the amounts are equal, else a bound.
+// The amounts of slots that ask for one class add up (P-197). An option can serve no more of these
+// slots than its free amount divided by the smallest amount asked for. If the amounts differ, it
+// may serve fewer: this test then lets some branches pass that have no solution.
 bool RootSearch::AmountsCanBePlaced(int from) {
   if (!plan_.amounts_add_up) return true;
   for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {
@@ -138,7 +145,8 @@ bool RootSearch::AmountsCanBePlaced(int from) {
   return true;
 }
 
-// Whether `slots` find options among their remaining so that none takes more than its places.
+// Whether each of `slots` can have an option of its list in `remaining`, so that each option serves
+// no more slots than places_ says.
 bool RootSearch::CanPlace(const std::vector<int>& slots,
                           const std::vector<std::vector<int>>& remaining) {
   if (slots.size() < 2) return true;
@@ -151,8 +159,9 @@ bool RootSearch::CanPlace(const std::vector<int>& slots,
   return true;
 }
 
-// One augmenting path: puts `slot` somewhere, moving others where that makes room. It is no deeper
-// than there are options, since none is tried twice.
+// One augmenting path of the matching: gives `slot` an option, and moves other slots to other
+// options if need be. `tried` holds the options already visited, so that the recursion is no deeper
+// than the number of options.
 bool RootSearch::Place(int slot, const std::vector<std::vector<int>>& remaining,
                        std::vector<bool>& tried) {
   for (int option : remaining[slot]) {

@@ -7,16 +7,16 @@ namespace {
 
 constexpr size_t kKeptMin = 16;
 constexpr size_t kKeptMax = 4096;
-constexpr size_t kGrowth = 4;  // of what is kept, from one scan to the next
+constexpr size_t kGrowth = 4;  // each scan keeps this many times the roots of the scan before it
 
-// What scoring a chunk takes, measured in steps of a search: by itself, for a weighted class, for a
-// weighted trait, and for a draw of each of its roots.
+// The time to score a chunk, as a number of search steps that take as long (measured): for any
+// chunk, and in addition for each weighted class, for each weighted trait, and for random scores.
 constexpr int64_t kStepsOfChunk = 12;
 constexpr int64_t kStepsOfShare = 2;
 constexpr int64_t kStepsOfTrait = 6;
 constexpr int64_t kStepsOfDraw = 4;
 
-// A number that looks random, of the root and the seed alone (the finalizer of splitmix64).
+// A hash whose values look random (the finalizer of splitmix64).
 uint64_t Mix(uint64_t value) {
   value += 0x9e3779b97f4a7c15;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
@@ -24,7 +24,7 @@ uint64_t Mix(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// From 0 to below one whole share of weight 1.
+// The random score of a root; the same for the same seed. From 0 to below kShareWhole * kWeightOne.
 int64_t ChanceOf(ProviderId root, uint64_t seed) {
   const uint64_t mixed = Mix(Mix(seed ^ root.uuid.high) ^ root.uuid.low);
   return static_cast<int64_t>(mixed % static_cast<uint64_t>(kShareWhole * kWeightOne));
@@ -49,29 +49,29 @@ RootRanking::RootRanking(const State& state, const SearchPlan& plan, const Shari
 }
 
 const RankedRoot* RootRanking::Peek() {
-  if (at_ == kept_.size() && !all_told_) Refill();
+  if (at_ == kept_.size() && !complete_) Refill();
   return at_ < kept_.size() ? &kept_[at_] : nullptr;
 }
 
 void RootRanking::Refill() {
   if (!kept_.empty()) {
     last_ = kept_.back();
-    any_told_ = true;
+    has_last_ = true;
     kept_max_ = std::min(kept_max_ * kGrowth, kKeptMax);
   }
   kept_.clear();
   at_ = 0;
-  all_told_ = true;
+  complete_ = true;
   if (from_start_.names_one_tree()) {
     const TreePtr* only = from_start_.Next();
     if (only != nullptr) {
       kept_.push_back({std::numeric_limits<int64_t>::max(), 0, (*only)->root_id(), only});
-      all_told_ = false;
+      complete_ = false;
     }
     return;
   }
   ScoreAll();
-  // What a cut scan came to are not the best.
+  // A scan that ended early has not seen all roots, so those kept need not be the best.
   if (budget_.spent()) kept_.clear();
   std::sort_heap(kept_.begin(), kept_.end(), IsBefore);
 }
@@ -107,9 +107,9 @@ void RootRanking::ScoreAll() {
 }
 
 void RootRanking::Offer(const RankedRoot& root) {
-  if (any_told_ && !IsBefore(last_, root)) return;
+  if (has_last_ && !IsBefore(last_, root)) return;
   if (kept_.size() == kept_max_) {
-    all_told_ = false;
+    complete_ = false;
     if (!IsBefore(root, kept_.front())) return;
     std::pop_heap(kept_.begin(), kept_.end(), IsBefore);
     kept_.pop_back();
@@ -145,7 +145,7 @@ void RootRanking::AddTraits(const RootChunk& chunk, Scores& scores) const {
       if (score > 0) {
         if (having[i] || shared_traits_[t]) scores[i] += score;
       } else if (having[i] && !has_sharing_ && chunk.trees[i]->size() == 1) {
-        scores[i] += score;  // who else should serve
+        scores[i] += score;  // its only provider will serve
       }
     }
   }

@@ -1,11 +1,12 @@
-// RootRanking: the roots that a plan could fit under, those that its order prefers first, found as
-// they are asked for.
+// RootRanking: the roots that a plan could fit under, best first in the order of the plan. Finds
+// them when they are asked for.
 //
-// Scores a chunk of roots at a time from its columns and keeps only the best few; when those are
-// used up it scans again for the next best, more of them. Owned by one search; the state must
-// outlive it.
+// Computes the scores of a chunk of roots at a time, and keeps only the best few roots. When these
+// are used up it scans all chunks again for the next best roots, and keeps more of them than
+// before. Owned by one search; the state must outlive it.
 //
-// Scores are whole numbers: a share of the whole times a weight of 1 is kShareWhole * kWeightOne.
+// Scores are whole numbers. A class that is entirely free adds kShareWhole * kWeightOne at a weight
+// of 1, and half of that if half of it is free.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_RANKING_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_RANKING_H_
 
@@ -22,54 +23,55 @@
 
 namespace berth::placement {
 
-// A root, and what it is worth.
+// A root and its score.
 struct RankedRoot {
-  int64_t score = 0;    // at most, whichever of its providers serve
-  int64_t by_root = 0;  // of it what all its candidates have: by what is free, or by chance
+  int64_t score = 0;    // at least that of its best candidate
+  int64_t by_root = 0;  // the part that all its candidates have: for free amounts, or random
   ProviderId id;
   const TreePtr* tree = nullptr;
 };
 
-// The higher score, then the lower id.
+// The order of the ranking: the higher score first, then the lower id.
 inline bool IsBefore(const RankedRoot& a, const RankedRoot& b) {
   return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
 
 class RootRanking {
  public:
-  // `wanted`: how many roots will be asked for, as far as is known. `budget`, which must outlive
-  // this, pays for scans.
+  // `wanted`: how many roots the caller expects to ask for. Scans take their steps from `budget`,
+  // which must outlive this.
   RootRanking(const State& state, const SearchPlan& plan, const Sharing& sharing,
               StepBudget& budget, int64_t wanted);
 
-  // The next root, or null at the end, or where the budget is spent; stands until Pop.
+  // The next root; null at the end, or if the budget is spent. The same root until Pop.
   const RankedRoot* Peek();
   void Pop() { ++at_; }
 
  private:
   using Scores = std::array<int64_t, RootChunk::kRootsMax>;
 
-  // Finds the best roots behind the last one that was told.
+  // Fills kept_ with the best roots after those that it held before.
   void Refill();
   void ScoreAll();
-  // What a chunk costs in steps.
+  // How many steps it takes to score one chunk.
   int64_t StepsOfChunk() const;
+  // Adds `root` to kept_ if it is among the best roots after last_.
   void Offer(const RankedRoot& root);
   void ScoreByShares(const RootChunk& chunk, Scores& scores) const;
   void ScoreByChance(const RootChunk& chunk, Scores& scores) const;
-  // Adds the most that traits of the providers that serve could add.
+  // Adds the most that the weighted traits can add to the score of a candidate of each root.
   void AddTraits(const RootChunk& chunk, Scores& scores) const;
 
   const SearchPlan& plan_;
   StepBudget& budget_;
   const bool has_sharing_;
   std::vector<char> shared_traits_;  // by weighted trait: whether a sharing provider has it
-  RootScan from_start_;              // copied for each scan of many roots
+  RootScan from_start_;              // each scan of many roots works on a copy
   size_t kept_max_;
-  bool all_told_ = false;  // nothing stands behind what is kept
-  bool any_told_ = false;
-  RankedRoot last_;               // of the last refill, where any_told_
-  std::vector<RankedRoot> kept_;  // best first; while it is filled, a heap with the worst on top
+  bool complete_ = false;  // no root comes after those in kept_
+  bool has_last_ = false;
+  RankedRoot last_;               // the last root of the refill before this one, if has_last_
+  std::vector<RankedRoot> kept_;  // best first; during a refill, a heap with the worst on top
   size_t at_ = 0;
 };
 

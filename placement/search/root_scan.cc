@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// How much of a divided amount some provider must be able to give: the largest of its parts.
+// An amount of which the largest part of a divided amount is never smaller. E.g. if at most three
+// providers give 10 together, one of them gives at least 4.
 Amount LargestPart(const DividedAmount& divided) {
   return (divided.demand.amount + divided.count - 1) / divided.count;
 }
@@ -32,7 +33,8 @@ bool AnySharingCanTake(const Sharing& sharing, ClassId resource_class, Amount am
                      });
 }
 
-// The largest amount of a class that some slot can have from the root's tree alone; 0: none.
+// The largest amount of a class that a provider of the tree itself must give, because no sharing
+// provider can; 0: none.
 Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index) {
   Amount largest = 0;
   for (const Slot& slot : plan.slots) {
@@ -50,7 +52,7 @@ Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index
   return largest;
 }
 
-// Whether a sharing provider `meets` something.
+// Whether `meets` is true of any sharing provider.
 template <typename Meets>
 bool AnyShares(const Sharing& sharing, const Meets& meets) {
   return std::any_of(sharing.providers().begin(), sharing.providers().end(),
@@ -59,14 +61,14 @@ bool AnyShares(const Sharing& sharing, const Meets& meets) {
                      });
 }
 
-// Asks for `size` bytes at `begin`, without waiting for them.
+// Prefetches `size` bytes at `begin` into the processor's cache.
 void Fetch(const void* begin, size_t size) {
   for (size_t at = 0; at < size; at += kCacheLine) {
     __builtin_prefetch(static_cast<const char*>(begin) + at);
   }
 }
 
-// Whether the tree of `root` holds a sharing provider: it can then serve other roots.
+// Whether the tree of `root` contains a sharing provider, which can serve other roots as well.
 bool HoldsSharing(const Sharing& sharing, ProviderId root) {
   return std::any_of(
       sharing.providers().begin(), sharing.providers().end(),
@@ -118,8 +120,8 @@ void RootScan::NeedMarks(const Sharing& sharing) {
   needed_aggregates_.insert(needed_aggregates_.end(), root.member_of.begin(), root.member_of.end());
 }
 
-// A tree of one provider that has what a group forbids cannot serve the group, unless a sharing
-// provider may do that instead.
+// A tree of one provider that has what a group forbids cannot fit, unless a sharing provider can
+// serve the group instead.
 void RootScan::BarMarks(const Sharing& sharing) {
   const auto add = [](const auto& from, auto& to) {
     to.insert(to.end(), from.begin(), from.end());
@@ -158,9 +160,10 @@ const TreePtr* RootScan::Next() {
   return nullptr;
 }
 
-// A tree of one provider is four blocks that lead to each other, and claims leave them all over the
-// memory: waiting for them one after the other takes longer than all else. So each is asked for some
-// trees before it is wanted, when the one that leads to it has come.
+// A tree of one provider is four blocks of memory, each with a pointer to the next, and after many
+// claims they are far apart. Waiting for four cache misses in a row would take longer than all
+// other work on the tree. So the first block is prefetched 16 trees ahead, and each further block 4
+// trees later, when the block with its pointer has arrived.
 void RootScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
   const auto ahead = [&](size_t distance) -> const Tree* {
     const size_t at = tree + distance;
@@ -235,12 +238,12 @@ void RootScan::SiftByAmounts(const RootChunk& chunk) {
     const auto column = std::find_if(
         chunk.columns.begin(), chunk.columns.end(),
         [&need](const auto& offered) { return offered.resource_class == need.resource_class; });
-    BERTH_CHECK(column != chunk.columns.end());  // the chunk has enough of it
+    BERTH_CHECK(column != chunk.columns.end());  // MayFit found enough of the class
     columns.push_back(&*column);
   }
-  // By tree: negative where some class is short. Amounts and columns are within 0..kAmountMax, so
-  // that their difference is an int32 whose sign is the answer, and or-ing keeps it. Written for
-  // the compiler to take many trees at once.
+  // By tree: negative if the tree has too little of some class. The operands are in 0..kAmountMax,
+  // so the difference fits into an int32, and it is negative if the class is short. A bitwise or
+  // keeps the sign bit. The loops are simple enough for the compiler to use vector instructions.
   std::array<int32_t, RootChunk::kRootsMax> spare{};
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto amount = static_cast<int32_t>(needed_[c].amount);

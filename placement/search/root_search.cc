@@ -61,8 +61,8 @@ bool RootSearch::Next() {
   return false;
 }
 
-// Where in its domain a slot begins: not before its twin, since to swap the two would give the same
-// allocations again.
+// The index in its domain at which a slot begins. A slot with a twin begins at the option of its
+// twin, because with an earlier option the two would only swap providers (see plan.h, twin_of).
 int RootSearch::FirstOption(int slot) const {
   if (plan_.twin_of.empty() || plan_.twin_of[slot] < 0) return 0;
   return next_[plan_.twin_of[slot]] - 1;
@@ -86,7 +86,7 @@ bool RootSearch::Advance(int slot) {
 
 bool RootSearch::Allows(int slot, int option) const {
   if (!plan_.slots_interact) return true;
-  if (!StandsApart(slot, option)) return false;
+  if (!KeepsApart(slot, option)) return false;
   if (!plan_.amounts_add_up) return true;
   for (const SlotDemand& demand : plan_.slots[slot].demands) {
     if (room(option, demand.class_index) < demand.amount) return false;  // P-197
@@ -94,8 +94,9 @@ bool RootSearch::Allows(int slot, int option) const {
   return true;
 }
 
-// What the sets of the slot ask of providers that others of the set chose.
-bool RootSearch::StandsApart(int slot, int option) const {
+// Whether the sets of `slot` allow `option`, given the options that other slots of these sets
+// chose.
+bool RootSearch::KeepsApart(int slot, int option) const {
   for (int set : apart_of_[slot]) {
     if (occupied_[set * options_.size() + option] > 0) return false;  // P-196
   }
@@ -180,7 +181,7 @@ bool RootSearch::FillDomains() {
   return true;
 }
 
-// A suffixed group: one provider meets all of it, by itself (P-180..P-183).
+// Whether `option` meets all filters of a suffixed group, which one provider serves (P-180..P-183).
 bool RootSearch::ServesAlone(const Option& option, const PlannedGroup& group) const {
   const ProviderConfig& provider = option.config();
   if (group.tree && (*option.tree)->root_id() != *group.tree) return false;
@@ -189,7 +190,8 @@ bool RootSearch::ServesAlone(const Option& option, const PlannedGroup& group) co
          IsInNoneOf(provider, group.forbidden_aggregates);
 }
 
-// The unsuffixed group: what each of its providers must be; required traits they meet together.
+// Whether `option` meets the filters that each provider of the unsuffixed group must meet. Required
+// traits are not among them: the providers of the group need to have them only between them.
 bool RootSearch::ServesTogether(const Option& option, const PlannedGroup& group) const {
   const ProviderConfig& provider = option.config();
   const ProviderConfig& root = (*tree_)->config(0);
@@ -233,7 +235,7 @@ bool RootSearch::CanGivePart(const Option& option, const SlotDemand& demand) con
          0;
 }
 
-// The most that `option` can give towards `demand`, after what other groups take there.
+// The most that `option` can give of `demand`, after the choices that are made.
 Amount RootSearch::MostOf(const SlotDemand& demand, int option) const {
   const ProviderConfig& provider = options_[option].config();
   const InventoryRow& row =
@@ -241,7 +243,8 @@ Amount RootSearch::MostOf(const SlotDemand& demand, int option) const {
   return LargestWithin(row.inventory, std::min(room(option, demand.class_index), demand.amount));
 }
 
-// Providers of a divided amount rise from slot to slot; once one is nobody, so are those behind it.
+// The slots of a divided amount choose options by rising id. If one slot chooses kNobody, all later
+// slots choose kNobody, too.
 bool RootSearch::AdvancePart(int slot) {
   const DividedAmount& divided = plan_.divided_amounts[plan_.slots[slot].divided];
   const std::vector<int>& domain = domains_[slot];
@@ -278,7 +281,8 @@ bool RootSearch::DividedAmountCanBeMet(const DividedAmount& divided, int from) {
     const Amount most = MostOf(divided.demand, last);
     sum += most;
     least = std::min(least, most);
-    if (most == 0 || sum - least >= divided.demand.amount) return false;  // one is not needed
+    if (most == 0 || sum - least >= divided.demand.amount)
+      return false;  // one option is not needed
   }
   if (from >= divided.end()) return sum >= divided.demand.amount && Divide(divided);
   if (sum >= divided.demand.amount) return true;
@@ -286,7 +290,7 @@ bool RootSearch::DividedAmountCanBeMet(const DividedAmount& divided, int from) {
   return sum + MostAfter(divided, last, count) >= divided.demand.amount;
 }
 
-// The most that `count` options behind `last` could give together.
+// The most that `count` options after `last` could give together.
 Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) const {
   std::vector<Amount> most;
   for (int option : domains_[divided.first]) {
@@ -299,7 +303,8 @@ Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) 
   return sum;
 }
 
-// Divides the amount among those that were chosen; false: their units do not allow it.
+// Divides the amount among the chosen options (see root_search.h). False: their min_unit, max_unit
+// or step_size do not allow it.
 bool RootSearch::Divide(const DividedAmount& divided) {
   const SlotDemand& demand = divided.demand;
   const auto inventory_of = [&](int slot) -> const Inventory& {
@@ -309,13 +314,13 @@ bool RootSearch::Divide(const DividedAmount& divided) {
   };
   int end = divided.first;
   while (end < divided.end() && chosen_[end] >= 0) ++end;
-  Amount behind = 0;  // the least that those behind the slot give
-  for (int slot = divided.first; slot < end; ++slot) behind += SmallestOf(inventory_of(slot));
+  Amount later = 0;  // the sum of the smallest amounts that the options of later slots may give
+  for (int slot = divided.first; slot < end; ++slot) later += SmallestOf(inventory_of(slot));
   Amount rest = demand.amount;
   for (int slot = divided.first; slot < end; ++slot) {
-    behind -= SmallestOf(inventory_of(slot));
+    later -= SmallestOf(inventory_of(slot));
     const Amount room_here = room(chosen_[slot], demand.class_index);
-    parts_[slot] = LargestWithin(inventory_of(slot), std::min(room_here, rest - behind));
+    parts_[slot] = LargestWithin(inventory_of(slot), std::min(room_here, rest - later));
     if (parts_[slot] == 0) return false;
     rest -= parts_[slot];
   }
@@ -344,7 +349,7 @@ Candidate RootSearch::Solution() const {
     }
   }
   std::sort(allocations.begin(), allocations.end());
-  size_t end = 0;  // P-195: one row for each provider and class, amounts added up
+  size_t end = 0;  // P-195: one allocation for each provider and class; amounts are added
   for (const Allocation& next : allocations) {
     Allocation* last = end > 0 ? &allocations[end - 1] : nullptr;
     if (last != nullptr && last->provider == next.provider &&

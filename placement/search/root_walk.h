@@ -1,7 +1,8 @@
 // RootWalk: the roots under which a plan has a solution, by rising id, each with its first
-// solution. For those who count roots; a Search takes turns among them instead.
+// solution.
 //
-// Local to one call; what it is given must outlive it.
+// For callers that count roots. (A search takes candidates of all roots in turns instead.) Local to
+// one call; the arguments of the constructor must outlive it.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_WALK_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_WALK_H_
 
@@ -16,11 +17,11 @@ class RootWalk {
  public:
   RootWalk(const State& state, const SearchPlan& plan, const Sharing& sharing, StepBudget& budget);
 
-  // The next such root; null at the end, or where the budget is spent.
+  // The tree of the next such root; null at the end, or if the budget is spent.
   const TreePtr* Next();
-  // At the first solution under that root.
+  // The search under the root that Next returned; it is at its first solution.
   const RootSearch& found() const { return search_; }
-  // The sharing providers of other trees that serve it.
+  // The sharing providers of other trees that serve the root that Next returned.
   const std::vector<const SharingProvider*>& foreign() const { return foreign_; }
 
  private:

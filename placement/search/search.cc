@@ -23,16 +23,16 @@
 namespace berth::placement {
 namespace {
 
-// How many candidates of one root are compared for the traits that their providers have.
+// With weighted traits, the best of this many first candidates of each root is taken first.
 constexpr int kCompared = 64;
-// For the trees of so many candidates there is room from the beginning.
+// The list of trees is allocated for this many candidates at once.
 constexpr int64_t kReserved = 1024;
 
 using Taker = absl::FunctionRef<void(const Candidate&)>;
 
-// One search on its way: visits the roots in rounds, one candidate of each in every round
-// (P-209), until it has enough. In each round roots stand by the order asked for, or by rising
-// root.
+// A search in progress. It visits the roots in rounds, and takes one candidate of each root in
+// every round (P-209), until it has enough. Each round visits the roots in the order asked for, or
+// by rising id.
 class Search {
  public:
   Search(const State& state, const SearchPlan& plan, const SearchBudget& budget, Taker take)
@@ -55,36 +55,37 @@ class Search {
     VisitNew(count);
     while (!waiting_.empty() && size() < count) VisitAgain();
   }
-  // Whether there is one candidate more than those found; a spent budget says yes. Nothing can be
-  // collected afterwards.
+  // Whether there is one more candidate than those found; true also if the budget is spent before
+  // the answer is known. Nothing can be collected afterwards.
   bool HasAnother();
 
   bool spent() const { return steps_.spent(); }
   int64_t steps_taken() const { return steps_max_ - steps_.left; }
   int64_t size() const { return size_; }
-  // The trees of what was found.
+  // The trees of the candidates found, by rising root; to be called once.
   std::vector<const Tree*> Trees();
 
  private:
-  // The first round: roots as they come.
+  // The first round. Without an order, roots are visited by rising id.
   void VisitNew(int64_t count);
-  // The first round where an order is given: a root's turn comes when no other can be better.
+  // The first round with an order. A candidate of a root is taken when no root that is left can be
+  // better. For this OpenNext examines roots ahead, and Compare finds their first candidates.
   void VisitByRank(int64_t count);
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);
   int64_t WorthByTraits(const RootSearch& search) const;
-  // A further round, one root of it.
+  // One visit of a later round.
   void VisitAgain();
   bool RootIsAllowed(const Tree& tree) const;
-  // Whether records of the fleet let the tree of `root` serve anyone.
+  // Whether the state of its node allows `root` to serve: not retired and, if asked, not stale.
   bool IsInService(ProviderId root) const;
-  // Starts `search` under `tree`. False: the tree has no candidate.
+  // Starts `search` under the root of `tree`. False: the root has no candidate.
   bool Begin(const TreePtr& tree, RootSearch& search);
-  // Takes the only candidate that a tree of one provider may have. REQUIRES: flat_.
+  // Takes the only candidate of a tree of one provider, if it has one. REQUIRES: flat_ is set.
   void TakeFlat(const Tree& tree);
-  // Takes the next candidate of `visit` that was not found yet; whether there was one.
+  // Takes the next candidate of `visit` that was not taken under another root. False: none left.
   bool TakeNext(Visit& visit);
-  // Whether there can be another one, and it is wanted.
+  // Whether `visit` may have a further candidate, and further ones are wanted.
   bool HasMore(const Visit& visit) const {
     return !plan_.each_root_once && !visit.search->is_single();
   }
@@ -100,22 +101,23 @@ class Search {
   StepBudget steps_;
   Sharing sharing_;
   RootScan scan_;
-  std::optional<FlatPlan> flat_;          // where trees of one provider need no RootSearch
-  std::unique_ptr<RootRanking> ranking_;  // where an order is given
-  OpenRoots open_;                        // likewise
-  std::unique_ptr<RootSearch> spare_;     // to be used again
-  std::deque<Visit> waiting_;             // in their order within each round
+  std::optional<FlatPlan> flat_;          // set if trees of one provider need no RootSearch
+  std::unique_ptr<RootRanking> ranking_;  // set in VisitByRank
+  OpenRoots open_;                        // roots that VisitByRank has examined
+  std::unique_ptr<RootSearch> spare_;     // a search whose root is done, for reuse
+  std::deque<Visit> waiting_;             // visits of the next round, in order
   int64_t size_ = 0;
   std::vector<const Tree*> trees_;
   bool only_counts_ = false;
-  absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found again
+  absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found twice
 };
 
 bool Search::RootIsAllowed(const Tree& tree) const {
   return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
 }
 
-// Asked last of a root, for a look-up costs more than all before: few roots come so far.
+// Tested last of a root: the look-up of its node costs more than all earlier tests, and few roots
+// pass these.
 bool Search::IsInService(ProviderId root) const {
   return state_.nodes().empty() || (NodeIsInService(state_, root) &&
                                     (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));
@@ -167,7 +169,7 @@ void Search::VisitNew(int64_t count) {
 void Search::VisitByRank(int64_t count) {
   if (!ranking_) ranking_ = std::make_unique<RootRanking>(state_, plan_, sharing_, steps_, count);
   while (size() < count) {
-    // Once the budget is spent no other root is looked at: those that were come as they stand.
+    // With a spent budget no further root is examined. Those that were examined are still taken.
     const RankedRoot* next = steps_.spent() ? nullptr : ranking_->Peek();
     if (!open_.empty() && (next == nullptr || IsBefore(open_.best(), *next))) {
       Visit visit = open_.PopBest();
@@ -179,7 +181,7 @@ void Search::VisitByRank(int64_t count) {
       continue;
     }
     if (next == nullptr) return;
-    OpenNext(*next, count + 1 - size());  // one more tells whether there are more
+    OpenNext(*next, count + 1 - size());  // one more, for HasAnother
     ranking_->Pop();
   }
 }
@@ -203,7 +205,8 @@ void Search::OpenNext(const RankedRoot& root, int64_t wanted) {
   open_.Push(rank, std::move(visit), wanted);
 }
 
-// Finds the root's first candidates and puts those first whose providers have the better traits.
+// Finds the first candidates of the root, and sorts them by the weighted traits of their providers:
+// worst first, because the next one is taken from the end.
 void Search::Compare(Visit& visit) {
   RootSearch& search = *visit.search;
   while (static_cast<int>(visit.ahead.size()) < kCompared) {
@@ -264,8 +267,9 @@ bool Search::TakeNext(Visit& visit) {
   return false;
 }
 
-// The root is no part of a candidate (P-200): one that only sharing providers serve may come up
-// under several. No other can, since a provider that does not share has one root.
+// False if an equal candidate was found before. The root is not compared (P-200): a candidate of
+// sharing providers alone can be found under several roots. A candidate with any other provider
+// cannot, because that provider has one root.
 bool Search::IsNew(const RootSearch& search, const Candidate& candidate) {
   if (plan_.each_root_once) return true;
   if (!plan_.collapse_equivalent && !IsSharedOnly(search)) return true;
@@ -336,7 +340,7 @@ absl::StatusOr<SearchEnd> RunPlan(const State& state, const SearchPlan& plan,
   return end;
 }
 
-// The same, collected.
+// Like RunPlan, with the candidates collected in a list.
 absl::StatusOr<SearchResult> CollectPlan(const State& state, const SearchPlan& plan,
                                          std::optional<int64_t> limit, const SearchBudget& budget) {
   SearchResult result;

@@ -1,7 +1,8 @@
-// Search: which providers could serve a request, over one State. Pure: same state, same request,
-// same answer (P-209, P-211).
+// Search: finds the candidates of a request, i.e. the ways in which providers can serve it, over
+// one State. Pure: the same state and request always give the same answer (P-209, P-211).
 //
-// Candidates reserve nothing (P-212); at the state's revision each of them can be claimed (P-203).
+// A candidate reserves nothing (P-212). At the revision of the state, each candidate can be claimed
+// (P-203).
 #ifndef BERTH_PLACEMENT_SEARCH_SEARCH_H_
 #define BERTH_PLACEMENT_SEARCH_SEARCH_H_
 
@@ -18,34 +19,38 @@
 
 namespace berth::placement {
 
-// What a search comes to, beside the candidates.
+// What a search returns beside its candidates.
 struct SearchEnd {
-  // Of the summaries: every tree with a mapped provider, rising by root (P-205). They are the
-  // state's, and live as long as it does.
+  // The trees that provider summaries describe: each tree with a provider of a candidate, by rising
+  // root (P-205). They belong to the state, and live as long as it does.
   std::vector<const Tree*> trees;
-  bool truncated = false;  // the cap or the budget cut the result (P-213)
-  int64_t steps = 0;       // of the budget, that it took
+  bool truncated = false;  // a limit of the budget cut the result short (P-213, P-215)
+  int64_t steps = 0;       // that the search took
 };
 
 struct SearchResult : SearchEnd {
-  std::vector<Candidate> candidates;  // roots rising, round-robin (P-209)
+  // Without an order: one candidate of each root by rising id, then a second one of each, and so on
+  // (P-209).
+  std::vector<Candidate> candidates;
 };
 
-// Fails, in the order of P-175, with INVALID_ARGUMENT for a malformed request, NOT_FOUND for
-// unknown classes and traits (all of them named), DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED when
-// the budget ended before anything was found.
+// Finds the candidates of `request`, at most as many as its limit and `budget` say. Fails, in the
+// order of P-175, with INVALID_ARGUMENT if the request is malformed; NOT_FOUND, naming all unknown
+// classes and traits; DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED if the budget is spent before
+// anything is found.
 absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
                                             const SearchBudget& budget,
                                             const SearchScope& scope = {});
 
-// The same, handing each candidate to `take` as it is found; it stands until `take` returns. A
-// search that fails has handed over none.
+// Like FindCandidates, but passes each candidate to `take` as soon as it is found. The candidate is
+// valid until `take` returns. If the search fails, `take` was not called.
 absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRequest& request,
                                            const SearchBudget& budget,
                                            absl::FunctionRef<void(const Candidate&)> take);
 
-// The roots that have a candidate, each with its first one, though other roots may have the same:
-// those that the order prefers first, `request.limit` of them at most. Fails alike.
+// Finds the first candidate of each root that has one, in the order of the request, for at most
+// `request.limit` roots. Roots served by the same sharing providers may have equal candidates.
+// Fails like FindCandidates.
 absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
                                        const SearchBudget& budget);
 

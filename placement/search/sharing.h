@@ -1,6 +1,7 @@
-// Sharing: the providers that serve trees other than their own (P-106..P-111), over one State.
+// Sharing: the sharing providers of one State, i.e. providers that can serve trees other than their
+// own (P-106..P-111).
 //
-// Keeps the trees that it names; lives as long as one search. Immutable once made.
+// Holds references to the trees of these providers. Made for one search. Immutable.
 #ifndef BERTH_PLACEMENT_SEARCH_SHARING_H_
 #define BERTH_PLACEMENT_SEARCH_SHARING_H_
 
@@ -20,19 +21,19 @@ struct SharingProvider {
 
 class Sharing {
  public:
-  // Looks through the trees that hold a sharing provider. Those of a retired node serve nobody
+  // Collects the sharing providers of `state`, except those of retired nodes, which serve nobody
   // (T-40).
   explicit Sharing(const State& state);
 
   bool empty() const { return providers_.empty(); }
   const std::vector<SharingProvider>& providers() const { return providers_; }
 
-  // Whether the provider is a sharing one (P-106).
+  // Whether `provider` has the trait of sharing providers (P-106).
   bool IsSharing(const ProviderConfig& provider) const {
     return trait_ && provider.HasTrait(*trait_);
   }
-  // Those of other trees that serve `tree`: a provider of its tree shares an aggregate with each
-  // (P-108, P-110). By rising id.
+  // The sharing providers of other trees that serve `tree`, by rising id. Each is in an aggregate
+  // in which a provider of `tree` is, too (P-108, P-110).
   std::vector<const SharingProvider*> Reaching(const Tree& tree) const;
 
  private:
