@@ -31,3 +31,20 @@ function(berth_test)
     set_tests_properties(${arg_NAME} PROPERTIES ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
 endfunction()
+
+# berth_room_test(NAME n ROOMS folder… [EXCEPT file…] [LIBRARIES target…] [TIMEOUT seconds]
+#                 [ENVIRONMENT VAR=value…])
+#
+# One program of every *_test.cc in these folders below the calling one, without those that EXCEPT names: to compile and
+# link a program costs more than most of its tests do.
+function(berth_room_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "ROOMS;EXCEPT;LIBRARIES;ENVIRONMENT")
+  set(sources "")
+  foreach(room IN LISTS arg_ROOMS)
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*_test.cc)
+    list(APPEND sources ${found})
+  endforeach()
+  list(REMOVE_ITEM sources ${arg_EXCEPT})
+  berth_test(NAME ${arg_NAME} SOURCES ${sources} LIBRARIES ${arg_LIBRARIES} TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT ${arg_ENVIRONMENT})
+endfunction()

@@ -15,6 +15,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "placement/ground/uuid.h"
+#include "tests/e2e/calls.h"
 #include "tests/processes/placement_server.h"
 
 namespace berth::e2e {
@@ -23,8 +24,6 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 using Claims = pb::CandidateService::Stub;
-
-std::string Random() { return placement::Uuid::Random().ToString(); }
 
 std::shared_ptr<grpc::Channel> ChannelTo(const PlacementServer& server) {
   return grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials());

@@ -20,6 +20,7 @@
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
 #include "services/api/kept_reply.h"
+#include "tests/e2e/calls.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/restorable.h"
@@ -29,16 +30,6 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 using placement::LedgerRunner;
-
-std::string Random() { return placement::Uuid::Random().ToString(); }
-
-std::string ReasonOf(const grpc::Status& status) {
-  google::rpc::Status details;
-  google::rpc::ErrorInfo info;
-  if (!details.ParseFromString(status.error_details()) || details.details().empty()) return "";
-  details.details(0).UnpackTo(&info);
-  return info.reason();
-}
 
 class RecoveryTest : public ::testing::Test {
  protected:

@@ -18,6 +18,7 @@
 #include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
+#include "tests/e2e/calls.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/private_cluster.h"
 #include "tests/processes/scripted_tracker.h"
@@ -25,9 +26,7 @@
 namespace berth::e2e {
 namespace {
 
-std::string Random() { return placement::Uuid::Random().ToString(); }
-
-std::string ReasonOf(const std::string& details) {
+std::string ReasonIn(const std::string& details) {
   google::rpc::Status status;
   google::rpc::ErrorInfo info;
   if (!status.ParseFromString(details) || status.details().empty()) return "";
@@ -127,7 +126,7 @@ TEST_F(SessionTest, AStaleReportIsRejectedWithWhatStands) {  // T-229
   tracker.Snapshot(2, 20, generation + 100);
   const pb::SessionResponse rejected = tracker.Next();
   ASSERT_TRUE(rejected.has_reject()) << rejected.ShortDebugString();
-  EXPECT_EQ(ReasonOf(rejected.reject().status().SerializeAsString()),
+  EXPECT_EQ(ReasonIn(rejected.reject().status().SerializeAsString()),
             "PROVIDER_GENERATION_CONFLICT");
   ASSERT_EQ(rejected.reject().providers_size(), 1);
   EXPECT_EQ(rejected.reject().providers(0).generation(), generation);
@@ -281,11 +280,11 @@ TEST_F(SessionTest, ANewerProcessTakesOver) {  // T-14
   EXPECT_FALSE(older.Next().has_ack());  // the end of the stream
   const grpc::Status ended = older.End();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::ABORTED);
-  EXPECT_EQ(ReasonOf(ended.error_details()), "TRACKER_FENCED");
+  EXPECT_EQ(ReasonIn(ended.error_details()), "TRACKER_FENCED");
   Tracker elsewhere(channel_, host_, node_);
   elsewhere.Hello("", "m2");
   EXPECT_FALSE(elsewhere.Next().has_welcome());
-  EXPECT_EQ(ReasonOf(elsewhere.End().error_details()), "SERVICE_IN_USE");
+  EXPECT_EQ(ReasonIn(elsewhere.End().error_details()), "SERVICE_IN_USE");
   newer.End();
 }
 
@@ -330,7 +329,7 @@ TEST_F(SessionTest, AnAuditIsOrderedAndAnswered) {
 TEST_F(SessionTest, MalformedStreamsEndWithTheReason) {
   Tracker silent(channel_, host_, node_);
   silent.Beat(1);
-  EXPECT_EQ(ReasonOf(silent.End().error_details()), "INVALID_FIELD");
+  EXPECT_EQ(ReasonIn(silent.End().error_details()), "INVALID_FIELD");
   Tracker liar(channel_, host_, node_);
   liar.Hello("");
   EXPECT_TRUE(liar.Next().has_welcome());
@@ -338,7 +337,7 @@ TEST_F(SessionTest, MalformedStreamsEndWithTheReason) {
   request.mutable_report()->set_node_uuid(Random());
   request.mutable_report()->set_kind(pb::REPORT_KIND_SNAPSHOT);
   liar.stream().Write(request);
-  EXPECT_EQ(ReasonOf(liar.End().error_details()), "INVALID_FIELD");
+  EXPECT_EQ(ReasonIn(liar.End().error_details()), "INVALID_FIELD");
 }
 
 TEST_F(SessionTest, StreamsEndWhenPlacementStops) {
@@ -348,7 +347,7 @@ TEST_F(SessionTest, StreamsEndWhenPlacementStops) {
   EXPECT_FALSE(tracker.Next().has_ack());
   const grpc::Status ended = tracker.End();
   EXPECT_EQ(ended.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(ReasonOf(ended.error_details()), "NOT_SERVING");
+  EXPECT_EQ(ReasonIn(ended.error_details()), "NOT_SERVING");
   EXPECT_EQ(server_->AwaitEnd(absl::Seconds(40)), 0);
 }
 

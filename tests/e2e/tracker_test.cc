@@ -28,7 +28,7 @@ namespace pb = ::berth::placement::v1;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr absl::Duration kEndMax = absl::Seconds(40);
+constexpr absl::Duration kTrackerEndMax = absl::Seconds(40);
 constexpr char kAway[] = "--hypervisor=qemu+unix:///system?socket=/nowhere/libvirt-sock";
 
 // Waits until placement knows a node of one host whose tracker is another process than `before`.
@@ -97,7 +97,7 @@ class TrackerTest : public ::testing::Test {
     const placement::ScratchDirectory own;
     Tracker tracker(own.path(), arguments);
     EXPECT_FALSE(tracker.AwaitAddress().ok());
-    EXPECT_EQ(tracker.AwaitEnd(kEndMax), code);
+    EXPECT_EQ(tracker.AwaitEnd(kTrackerEndMax), code);
     return tracker.Log();
   }
 
@@ -116,7 +116,7 @@ TEST_F(TrackerTest, StartsWithoutPlacementAndStopsGracefully) {  // T-29, T-64
                   HasSubstr(absl::StrCat("process ", tracker.pid())));
     }
     tracker.Signal(SIGTERM);
-    EXPECT_EQ(tracker.AwaitEnd(kEndMax), 0);
+    EXPECT_EQ(tracker.AwaitEnd(kTrackerEndMax), 0);
     EXPECT_THAT(tracker.Log(), HasSubstr("stopped"));
   }
 }
@@ -163,7 +163,7 @@ TEST_F(TrackerTest, StopsWhileItWaitsForItsHypervisor) {
   Tracker tracker(scratch_.path(), {kAway, StateArgument()});
   ASSERT_TRUE(tracker.AwaitLog("the hypervisor is not ready"));  // T-37
   tracker.Signal(SIGTERM);
-  EXPECT_EQ(tracker.AwaitEnd(kEndMax), 1);
+  EXPECT_EQ(tracker.AwaitEnd(kTrackerEndMax), 1);
 }
 
 TEST_F(TrackerTest, ReadsItsSettingsAnewOnSighup) {  // T-63
@@ -181,7 +181,7 @@ TEST_F(TrackerTest, ReadsItsSettingsAnewOnSighup) {  // T-63
   EXPECT_TRUE(tracker.AwaitLog("the settings are refused")) << tracker.Log();
   EXPECT_TRUE(tracker.AwaitLog("used_ram=200MB", 2)) << tracker.Log();  // a pass, as before
   tracker.Signal(SIGTERM);
-  EXPECT_EQ(tracker.AwaitEnd(kEndMax), 0);
+  EXPECT_EQ(tracker.AwaitEnd(kTrackerEndMax), 0);
 }
 
 TEST_F(TrackerTest, IsKnownToPlacementAndComesBackAfterAKill) {  // T-399
@@ -195,13 +195,13 @@ TEST_F(TrackerTest, IsKnownToPlacementAndComesBackAfterAKill) {  // T-399
     EXPECT_TRUE(AwaitNode(placement->address(), start == 0 ? "" : incarnation, &incarnation));
     EXPECT_THAT(tracker.Log(), Not(HasSubstr("contradicts")));
     tracker.Signal(SIGKILL);
-    EXPECT_EQ(tracker.AwaitEnd(kEndMax), 128 + SIGKILL);
+    EXPECT_EQ(tracker.AwaitEnd(kTrackerEndMax), 128 + SIGKILL);
   }
   // Another state directory is a lost identity: the node's name is taken (T-12, T-20).
   placement::ScratchDirectory own;
   Tracker lost(own.path(),
                {ConfigArgument(), StateArgument("lost"), "--placement=" + placement->address()});
-  EXPECT_EQ(lost.AwaitEnd(kEndMax), 1);
+  EXPECT_EQ(lost.AwaitEnd(kTrackerEndMax), 1);
   EXPECT_THAT(lost.Log(), HasSubstr("the node's identity contradicts placement's records"));
 }
 

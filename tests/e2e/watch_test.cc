@@ -14,6 +14,7 @@
 #include "google/rpc/status.pb.h"
 #include "gtest/gtest.h"
 #include "placement/ground/uuid.h"
+#include "tests/e2e/calls.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/watch_mirror.h"
 #include "tests/worlds/seed.h"
@@ -22,16 +23,6 @@ namespace berth::e2e {
 namespace {
 
 namespace pb = ::berth::placement::v1;
-
-std::string Random() { return placement::Uuid::Random().ToString(); }
-
-std::string ReasonOf(const grpc::Status& status) {
-  google::rpc::Status details;
-  google::rpc::ErrorInfo info;
-  details.ParseFromString(status.error_details());
-  if (details.details_size() == 0 || !details.details(0).UnpackTo(&info)) return "";
-  return info.reason();
-}
 
 class WatchTest : public ::testing::Test {
  protected:

@@ -47,7 +47,7 @@ Change Holding(uint64_t number, Owner owner, std::vector<Allocation> rows) {
 }
 
 // p1 (AVX, SSD; A1) > p2 (SSD; A2); p3 (AVX, GPU; A1, A2) > p4; p5 bare. p3 has 4 of 8 VCPU left.
-State World() {
+State SmallState() {
   InventoryRow stepped = Row(kDisk, 100);
   stepped.inventory.step_size = 10;
   State state;
@@ -81,7 +81,7 @@ ProviderFilter With(const std::function<void(ProviderFilter&)>& fill) {
 #define WITH(assignment) With([](ProviderFilter& f) { assignment; })
 
 TEST(Query, ListsWhatPassesAllFilters) {
-  const State state = World();
+  const State state = SmallState();
   const ListCase cases[] = {
       {"no filter", {}, "1 2 3 4 5"},                                                        // P-66
       {"name", WITH(f.name = "p2"), "2"},                                                    // P-67
@@ -134,7 +134,7 @@ TEST(Query, ListsWhatPassesAllFilters) {
 }
 
 TEST(Query, RefusesWhatIsMalformedOrUnknown) {
-  const State state = World();
+  const State state = SmallState();
   struct Case {
     const char* what;
     ProviderFilter filter;
@@ -239,7 +239,7 @@ std::string Usages(const State& state, const std::string& project,
 }
 
 TEST(Query, SumsWhatAProjectHolds) {
-  State state = World();
+  State state = SmallState();
   state.Apply({Holding(2, {"project", "user", "INSTANCE"}, {{P(1), kVcpu, 1}, {P(1), kDisk, 20}}),
                Holding(3, {"project", "other", "MIGRATION"}, {{P(1), kVcpu, 2}}),
                Holding(4, {"project", "other", ""}, {{P(2), kDisk, 5}}),

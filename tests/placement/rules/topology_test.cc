@@ -12,7 +12,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr char kHost[] = R"(
+constexpr char kTopologyHost[] = R"(
   cn1{VCPU:8 used 3, DISK_GB:100}
     numa0[CUSTOM_T]{MEMORY_MB:512}(A)
     numa1
@@ -21,7 +21,7 @@ constexpr char kHost[] = R"(
 
 // Errors by precedence: each line repairs the one before it.
 TEST(RulesTopology, Ladder) {
-  World world(kHost);
+  World world(kTopologyHost);
   RunScript(world, R"(
     claim c1 new cn1{VCPU:1}   OK
     topology a named  | -gone                                                INVALID_FIELD
@@ -54,7 +54,7 @@ TEST(RulesTopology, Ladder) {
 }
 
 TEST(RulesTopology, Form) {
-  World world(kHost);
+  World world(kTopologyHost);
   const std::string long_name(201, 'x');
   RunScript(world, R"(
     topology cn1@half {VCPU:1}            GENERATION_REQUIRED   # P-232
@@ -75,7 +75,7 @@ TEST(RulesTopology, Form) {
 // A command holds the ledger's lock while it is decided: a chain is walked once, not once for each
 // provider on it.
 TEST(RulesTopology, Limits) {
-  World world(kHost);
+  World world(kTopologyHost);
   const auto id = [&world](int i) { return world.provider(absl::StrCat("chain", i)); };
   const auto chain = [&](int length) {
     ApplyTopology body;
@@ -114,7 +114,7 @@ TEST(RulesTopology, Limits) {
 
 // What else would be many calls that can strand a host half-way.
 TEST(RulesTopology, OneStep) {  // D-33
-  World world(kHost);
+  World world(kTopologyHost);
   RunScript(world, R"(
     topology pgpu below numa2 {CUSTOM_GPU:4} | numa2 below cn1 {VCPU:8, MEMORY_MB:64}[CUSTOM_T](A,B) | numa1@ out named spare | numa0@ [] | cn1@ {DISK_GB:100} | -cn2 with held-by-cn1 @ numa2{VCPU:3} & c1 new pgpu{CUSTOM_GPU:1}  RESOURCE_CLASS_NOT_FOUND
   )");
@@ -134,7 +134,7 @@ TEST(RulesTopology, OneStep) {  // D-33
 }
 
 TEST(RulesTopology, OnlyTheEndCounts) {
-  World world(kHost);
+  World world(kTopologyHost);
   RunScript(world, R"(
     topology cn1@ named cn2 | cn2@ named cn1                       OK   # names are swapped
     topology numa0@ out | cn1@ below numa0 | numa1@ below numa0    OK   # upside down
@@ -147,7 +147,7 @@ TEST(RulesTopology, OnlyTheEndCounts) {
 }
 
 TEST(RulesTopology, GenerationsMoveByOne) {
-  World world(kHost);
+  World world(kTopologyHost);
   const auto moves = [&](const char* name, const std::string& words) {
     const Generation before = world.generation(name);
     const Outcome outcome = world.Must(ParseCommand(world, "topology " + words));
@@ -170,7 +170,7 @@ TEST(RulesTopology, GenerationsMoveByOne) {
 }
 
 TEST(RulesTopology, ValidatingChangesNothing) {
-  World world(kHost);
+  World world(kTopologyHost);
   auto body = std::get<ApplyTopology>(ParseCommand(world, "topology a {VCPU:4} | -numa1"));
   body.validate_only = true;
   const Outcome outcome = world.Must(body);

@@ -19,15 +19,15 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-SearchResult Find(const State& state, const CandidateRequest& request,
-                  const SearchBudget& budget = {}) {
+SearchResult FindInOrder(const State& state, const CandidateRequest& request,
+                         const SearchBudget& budget = {}) {
   absl::StatusOr<SearchResult> found = FindCandidates(state, request, budget);
   EXPECT_TRUE(found.ok()) << found.status();
   return found.ok() ? *std::move(found) : SearchResult{};
 }
 
 // The providers of each candidate.
-Names NamesOf(const State& state, const SearchResult& found) {
+Names ProvidersOf(const State& state, const SearchResult& found) {
   Names names;
   for (const Candidate& candidate : found.candidates) {
     std::string name;
@@ -81,7 +81,8 @@ TEST(SearchOrder, StrategiesAndWeights) {  // D-30
   for (const Case& each : cases) {
     CandidateRequest request = ParseRequest(world, "r VCPU:1,MEMORY_MB:1");
     request.order = {each.strategy, each.classes, each.traits, 0};
-    EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)), each.expected) << &each - cases;
+    EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)), each.expected)
+        << &each - cases;
   }
 }
 
@@ -95,9 +96,9 @@ TEST(SearchOrder, SharesAreOfTheWholeTree) {
   )");
   CandidateRequest request = ParseRequest(world, "r VCPU:1");
   request.order.strategy = Strategy::kSpread;
-  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)), (Names{"b1", "a2"}));
+  EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)), (Names{"b1", "a2"}));
   request.order.strategy = Strategy::kPack;
-  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)), (Names{"a2", "b1"}));
+  EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)), (Names{"a2", "b1"}));
 }
 
 // Roots take turns (P-209); within one, and between them, those whose providers have the trait.
@@ -113,10 +114,10 @@ TEST(SearchOrder, TraitsCountOnTheProvidersThatServe) {
   )");
   CandidateRequest request = ParseRequest(world, "r VCPU:1");
   request.order.trait_weights = {{"CUSTOM_FAST", 1}};
-  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+  EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)),
             (Names{"b2", "c", "a1", "b1", "a2"}));
   request.order.trait_weights = {{"CUSTOM_FAST", -1}};
-  EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+  EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)),
             (Names{"a1", "b1", "c", "a2", "b2"}));
   World sharing(R"(
     a{VCPU:4}(agg1)
@@ -127,7 +128,7 @@ TEST(SearchOrder, TraitsCountOnTheProvidersThatServe) {
   )");
   request = ParseRequest(sharing, "r VCPU:1,DISK_GB:1");
   request.order.trait_weights = {{"CUSTOM_FAST", 1}};
-  EXPECT_EQ(NamesOf(sharing.state(), Find(sharing.state(), request)),
+  EXPECT_EQ(ProvidersOf(sharing.state(), FindInOrder(sharing.state(), request)),
             (Names{"b+fast", "c", "a+slow", "b+slow"}));
 }
 
@@ -146,11 +147,11 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWhole) {
   for (const Strategy strategy : {Strategy::kSpread, Strategy::kPack, Strategy::kRandom}) {
     request.order.strategy = strategy;
     request.limit.reset();
-    const Names all = NamesOf(world.state(), Find(world.state(), request));
+    const Names all = ProvidersOf(world.state(), FindInOrder(world.state(), request));
     EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 300u);  // P-210
     for (const int limit : {1, 2, 16, 17, 80, 299, 300, 1000}) {
       request.limit = limit;
-      EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+      EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)),
                 Names(all.begin(), all.begin() + std::min<size_t>(limit, all.size())));
     }
   }
@@ -170,17 +171,17 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
   World world(notation);
   CandidateRequest request = ParseRequest(world, "r VCPU:1");
   request.order.trait_weights = {{"CUSTOM_OLD", -1}, {"CUSTOM_FAST", 0.25}};
-  const Names all = NamesOf(world.state(), Find(world.state(), request));
+  const Names all = ProvidersOf(world.state(), FindInOrder(world.state(), request));
   EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 1000u);
   for (const int limit : {1, 2, 16, 100, 399, 401, 700, 1000}) {
     request.limit = limit;
-    EXPECT_EQ(NamesOf(world.state(), Find(world.state(), request)),
+    EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)),
               Names(all.begin(), all.begin() + limit));
     SearchBudget capped;
     capped.candidates_max = limit;
     request.limit.reset();
-    const SearchResult found = Find(world.state(), request, capped);
-    EXPECT_EQ(NamesOf(world.state(), found), Names(all.begin(), all.begin() + limit));
+    const SearchResult found = FindInOrder(world.state(), request, capped);
+    EXPECT_EQ(ProvidersOf(world.state(), found), Names(all.begin(), all.begin() + limit));
     EXPECT_EQ(found.truncated, limit < 1000);
   }
 }
@@ -197,10 +198,10 @@ TEST(SearchOrder, ASpentBudgetKeepsWhatItFound) {
   request.order.trait_weights = {{"CUSTOM_OLD", -1}};
   SearchBudget budget;
   budget.steps_max = 200;
-  const SearchResult found = Find(world.state(), request, budget);
-  EXPECT_EQ(NamesOf(world.state(), found), (Names{"c0", "c1", "c2", "c3", "c4"}));
+  const SearchResult found = FindInOrder(world.state(), request, budget);
+  EXPECT_EQ(ProvidersOf(world.state(), found), (Names{"c0", "c1", "c2", "c3", "c4"}));
   request.limit = 250;
-  const SearchResult most = Find(world.state(), request, budget);
+  const SearchResult most = FindInOrder(world.state(), request, budget);
   EXPECT_GT(most.candidates.size(), 10u);
   EXPECT_LT(most.candidates.size(), 250u);
   EXPECT_TRUE(most.truncated);
@@ -213,7 +214,7 @@ TEST(SearchOrder, LooksOnlyAtTheBest) {
   SearchBudget budget;
   // For each of 10 hosts: itself, a test and a choice; for each of 4 chunks what its scores take.
   budget.steps_max = 10 * 3 + 4 * 14 + 1;
-  EXPECT_EQ(Find(world.state(), request, budget).candidates.size(), 10u);
+  EXPECT_EQ(FindInOrder(world.state(), request, budget).candidates.size(), 10u);
 }
 
 TEST(SearchOrder, ChanceIsFairAndComesFromTheSeed) {
@@ -222,8 +223,8 @@ TEST(SearchOrder, ChanceIsFairAndComesFromTheSeed) {
   request.order.strategy = Strategy::kRandom;
   std::map<std::string, int> first;
   for (request.order.seed = 1; request.order.seed <= 4000; ++request.order.seed) {
-    const Names names = NamesOf(world.state(), Find(world.state(), request));
-    ASSERT_EQ(names, NamesOf(world.state(), Find(world.state(), request)));
+    const Names names = ProvidersOf(world.state(), FindInOrder(world.state(), request));
+    ASSERT_EQ(names, ProvidersOf(world.state(), FindInOrder(world.state(), request)));
     ++first[names[0]];
   }
   for (const auto& [name, times] : first) EXPECT_NEAR(times, 500, 120) << name;  // P-210

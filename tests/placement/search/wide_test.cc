@@ -34,7 +34,7 @@ std::string Groups(int count, const std::string& resources = "CUSTOM_VF:1") {
 
 const char* const kHost = "r DISK_GB:20,MEMORY_MB:2048,VCPU:2";
 
-struct Case {
+struct WideCase {
   int hosts, children, units, groups;
   const char* policy;
   int64_t limit;     // 0: none
@@ -42,7 +42,7 @@ struct Case {
 };
 
 TEST(SearchWide, Counts) {
-  const Case cases[] = {
+  const WideCase cases[] = {
       {2, 8, 8, 2, "none", 0, 128},     {2, 8, 8, 4, "none", 0, 8192},
       {1, 8, 1, 8, "none", 1000, 1000}, {2, 21, 1, 21, "none", 1000, 1000},
       {2, 48, 1, 48, "none", 100, 100}, {2, 64, 1, 64, "none", 10, 10},
@@ -51,7 +51,7 @@ TEST(SearchWide, Counts) {
       {1, 6, 100, 7, "iso", 0, 0},      {1, 20, 100, 21, "iso", 0, 0},  // P-219
       {1, 3, 2, 7, "none", 0, 0},       {1, 5, 2, 3, "iso", 0, 60},
   };
-  for (const Case& each : cases) {
+  for (const WideCase& each : cases) {
     World world = Wide(each.hosts, each.children, each.units);
     std::string text = absl::StrCat(kHost, Groups(each.groups), "; ", each.policy);
     if (each.limit > 0) absl::StrAppend(&text, " limit ", each.limit);

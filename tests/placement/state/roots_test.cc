@@ -61,9 +61,9 @@ int32_t FreeShare(const Tree& tree, ClassId resource_class) {
   return capacity > 0 ? static_cast<int32_t>(free / capacity * kShareWhole) : 0;
 }
 
-using Model = std::map<ProviderId, TreePtr>;
+using TreeModel = std::map<ProviderId, TreePtr>;
 
-void ExpectSame(const Roots& roots, const Model& model) {
+void ExpectSame(const Roots& roots, const TreeModel& model) {
   ASSERT_EQ(roots.size(), static_cast<int64_t>(model.size()));
   auto expected = model.begin();
   for (const Shared<RootChunk>& chunk : roots.chunks()) {
@@ -117,8 +117,8 @@ void ExpectSame(const Roots& roots, const Model& model) {
 TEST(Roots, AgreesWithAnOrdinaryMapAndLeavesCopiesAlone) {
   std::mt19937_64 random(Seed());
   Roots roots;
-  Model model;
-  std::vector<std::pair<Roots, Model>> older;
+  TreeModel model;
+  std::vector<std::pair<Roots, TreeModel>> older;
   for (const int erase_share : {10, 60, 5, 95}) {
     for (int step = 0; step < 3000; ++step) {
       const uint64_t number = random() % 2000;

@@ -15,15 +15,15 @@
 namespace berth::tracker {
 namespace {
 
-using Set = std::set<std::string>;
+using Names = std::set<std::string>;
 
 TEST(Traits, MergeWithThoseOfOthers) {  // C-13, T-211
   OwnedTraits owned = {{"HW_CPU_X86_SSE", true},  {"HW_CPU_X86_SSE2", true},
                        {"HW_CPU_X86_AVX", false}, {"COMPUTE_NODE", true},
                        {"OWNER_NOVA", true},      {"COMPUTE_STATUS_DISABLED", false}};
-  const Set current = {"CUSTOM_A", "HW_CPU_X86_AVX", "HW_CPU_X86_SSE"};
+  const Names current = {"CUSTOM_A", "HW_CPU_X86_AVX", "HW_CPU_X86_SSE"};
   EXPECT_EQ(EffectiveTraits(current, owned),
-            (Set{"COMPUTE_NODE", "CUSTOM_A", "HW_CPU_X86_SSE", "HW_CPU_X86_SSE2", "OWNER_NOVA"}));
+            (Names{"COMPUTE_NODE", "CUSTOM_A", "HW_CPU_X86_SSE", "HW_CPU_X86_SSE2", "OWNER_NOVA"}));
   owned["COMPUTE_STATUS_DISABLED"] = true;
   EXPECT_EQ(EffectiveTraits(current, owned).count("COMPUTE_STATUS_DISABLED"), 1u);
 }
@@ -31,14 +31,14 @@ TEST(Traits, MergeWithThoseOfOthers) {  // C-13, T-211
 TEST(Traits, MergingTwiceChangesNothing) {
   std::mt19937_64 random(TestSeed());
   for (int round = 0; round < 200; ++round) {
-    Set current;
+    Names current;
     OwnedTraits owned;
     for (int i = 0; i < 20; ++i) {
       const std::string name = "CUSTOM_" + std::to_string(random() % 15);
       if (random() % 2 == 0) current.insert(name);
       if (random() % 2 == 0) owned[name] = random() % 2 == 0;
     }
-    const Set once = EffectiveTraits(current, owned);
+    const Names once = EffectiveTraits(current, owned);
     EXPECT_EQ(EffectiveTraits(once, owned), once);
     for (const std::string& trait : current) {
       if (owned.count(trait) == 0) {
@@ -115,7 +115,7 @@ constexpr const char* kCpuTable[][2] = {
 TEST(Traits, FollowEachRowOfTheCpuTable) {
   Facts facts = OrdinaryFacts();
   for (const auto& [feature, traits] : kCpuTable) {
-    facts.cpu_features = Set{feature};
+    facts.cpu_features = Names{feature};
     std::string seen;
     for (const auto& [trait, value] : DescribeRootTraits(facts, NodeConfiguration(), {})) {
       if (!value || trait.rfind("HW_CPU_X86_", 0) != 0) continue;
@@ -131,7 +131,7 @@ TEST(Traits, FollowEachRowOfTheCpuTable) {
 
 TEST(Traits, OfEveryTableRowAreKnown) {
   // Younger than the compiled-in list.
-  const Set younger = {"HW_CPU_X86_AMXBF16", "HW_CPU_X86_AMXINT8", "HW_CPU_X86_AMXTILE"};
+  const Names younger = {"HW_CPU_X86_AMXBF16", "HW_CPU_X86_AMXINT8", "HW_CPU_X86_AMXTILE"};
   for (const CpuFeatureTrait& row : CpuFeatureTraits()) {
     EXPECT_TRUE(IsStandardTrait(row.trait) || younger.count(row.trait) != 0)
         << row.feature << ' ' << row.trait;
