@@ -1,4 +1,4 @@
-// Consumers and their allocations between protos and the domain.
+// Conversion of consumers and their allocations between proto messages and domain types. Pure.
 #ifndef BERTH_SERVICES_WIRE_ALLOCATION_H_
 #define BERTH_SERVICES_WIRE_ALLOCATION_H_
 
@@ -19,7 +19,7 @@ absl::StatusOr<placement::CommandBody> DeleteAllocationsCommand(
 
 absl::StatusOr<placement::CommandBody> AdjustAllocationsCommand(
     const pb::AdjustAllocationsRequest&);
-// What one consumer of a request shall hold; `field` names its entry.
+// Converts one consumer of a request. `field` is the path of its entry, for messages of failures.
 absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view field,
                                                           const pb::ConsumerAllocations& from);
 absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
@@ -28,17 +28,18 @@ absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
 void FillAdjustAllocations(const WriteAnswer& answer, pb::AdjustAllocationsResponse* response);
 void FillSetAllocations(const WriteAnswer& answer, pb::SetAllocationsResponse* response);
 
-// A consumer with those of its allocations whose provider `is_wanted`. The generations of their
-// providers are said where `state` is given.
+// Fills in a consumer, with the allocations for whose provider `is_wanted` is true. With a `state`,
+// which may be null, the generations of these providers are filled in, too.
 void FillConsumer(const placement::Catalog& catalog, const placement::State* state,
                   const placement::Consumer& consumer,
                   absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
-// The same as `state` has it.
+// Likewise, with names and generations from `state`.
 void FillConsumer(const placement::State& state, const placement::Consumer& consumer,
                   absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
 
-// Allocations that rise by provider, one ProviderAllocation for each provider. Generations are said
-// where `state` is given and knows the provider.
+// Adds a ProviderAllocation for each provider for which `is_wanted` is true. REQUIRES:
+// `allocations` are sorted by provider. With a `state`, which may be null, the generations of the
+// providers that exist in it are filled in, too.
 void FillAllocations(const placement::Catalog& catalog, const placement::State* state,
                      const std::vector<placement::Allocation>& allocations,
                      absl::FunctionRef<bool(placement::ProviderId)> is_wanted,

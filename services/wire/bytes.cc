@@ -9,13 +9,14 @@
 namespace berth::services {
 namespace {
 
-// The low bits of a tag: what follows it.
+// The low bits of a tag say how the value after it is encoded.
 constexpr uint64_t kVarint = 0;
 constexpr uint64_t kWithLength = 2;
 
 constexpr size_t kVarintBytesMax = 10;
 constexpr size_t kCapacityMin = 256;
-// The two digits of every byte: uuids are two thirds of a large answer.
+// The two hexadecimal digits of every byte. A table for speed: uuids are two thirds of the bytes of
+// a large answer.
 constexpr std::array<std::array<char, 2>, 256> kHexPairs = [] {
   constexpr char kDigits[] = "0123456789abcdef";
   std::array<std::array<char, 2>, 256> pairs{};
@@ -27,7 +28,7 @@ constexpr std::array<std::array<char, 2>, 256> kHexPairs = [] {
 
 uint64_t TagOf(int field, uint64_t kind) { return static_cast<uint64_t>(field) << 3 | kind; }
 
-// Writes seven bits a byte, the lowest first; returns where they end.
+// Writes `value` as a varint: seven bits in each byte, lowest bits first. Returns the end.
 char* WriteVarint(uint64_t value, char* to) {
   while (value >= 0x80) {
     *to++ = static_cast<char>(value | 0x80);
@@ -37,7 +38,7 @@ char* WriteVarint(uint64_t value, char* to) {
   return to;
 }
 
-// The highest byte first. The loop is one instruction to the compiler.
+// Writes `value` with its highest byte first. The compiler makes one instruction of the loop.
 void WriteBigEndian(uint64_t value, char* to) {
   for (int at = 0; at < 8; ++at) to[at] = static_cast<char>(value >> (56 - 8 * at));
 }
@@ -61,28 +62,28 @@ WireWriter::WireWriter(size_t bytes_expected) {
   ConvertId(last_id_, last_text_.data());
 }
 
-char* WireWriter::Room(size_t bytes) {
+char* WireWriter::Reserve(size_t bytes) {
   if (capacity_ - size_ < bytes) Grow(bytes);
   return data_.get() + size_;
 }
 
 void WireWriter::Grow(size_t bytes) {
   const size_t capacity = std::max({kCapacityMin, 2 * capacity_, size_ + bytes});
-  std::unique_ptr<char[]> grown(new char[capacity]);  // not set to zero first
+  std::unique_ptr<char[]> grown(new char[capacity]);  // make_unique would set it to zero
   if (size_ > 0) std::memcpy(grown.get(), data_.get(), size_);
   data_ = std::move(grown);
   capacity_ = capacity;
 }
 
 void WireWriter::Number(int field, int64_t value) {
-  char* const begin = Room(2 * kVarintBytesMax);
+  char* const begin = Reserve(2 * kVarintBytesMax);
   char* to = WriteVarint(TagOf(field, kVarint), begin);
   to = WriteVarint(static_cast<uint64_t>(value), to);
   size_ += to - begin;
 }
 
 void WireWriter::Text(int field, absl::string_view value) {
-  char* const begin = Room(2 * kVarintBytesMax + value.size());
+  char* const begin = Reserve(2 * kVarintBytesMax + value.size());
   char* to = WriteVarint(TagOf(field, kWithLength), begin);
   to = WriteVarint(value.size(), to);
   if (!value.empty()) std::memcpy(to, value.data(), value.size());
@@ -90,7 +91,7 @@ void WireWriter::Text(int field, absl::string_view value) {
 }
 
 void WireWriter::Id(int field, const placement::Uuid& value) {
-  char* const begin = Room(kVarintBytesMax + 1 + kUuidTextSize);
+  char* const begin = Reserve(kVarintBytesMax + 1 + kUuidTextSize);
   char* to = WriteVarint(TagOf(field, kWithLength), begin);
   *to++ = static_cast<char>(kUuidTextSize);
   if (id_places_ != nullptr) id_places_->push_back(size_ + (to - begin));
@@ -107,14 +108,14 @@ void WireWriter::WriteId(const placement::Uuid& value, char* to) {
 }
 
 void WireWriter::Head(int field, size_t bytes) {
-  char* const begin = Room(2 * kVarintBytesMax);
+  char* const begin = Reserve(2 * kVarintBytesMax);
   size_ += WriteVarint(bytes, WriteVarint(TagOf(field, kWithLength), begin)) - begin;
 }
 
 void WireWriter::Packed(int field, absl::Span<const int64_t> values) {
   if (values.empty()) return;
   const auto fill = [&] {
-    char* const begin = Room(kVarintBytesMax * values.size());
+    char* const begin = Reserve(kVarintBytesMax * values.size());
     char* to = begin;
     for (const int64_t value : values) to = WriteVarint(static_cast<uint64_t>(value), to);
     size_ += to - begin;
@@ -123,7 +124,7 @@ void WireWriter::Packed(int field, absl::Span<const int64_t> values) {
 }
 
 void WireWriter::RawId(const placement::Uuid& value) {
-  char* const to = Room(16);
+  char* const to = Reserve(16);
   WriteBigEndian(value.high, to);
   WriteBigEndian(value.low, to + 8);
   size_ += 16;
@@ -137,10 +138,11 @@ size_t WireWriter::TextSize(int field, size_t bytes) {
   return VarintSize(TagOf(field, kWithLength)) + VarintSize(bytes) + bytes;
 }
 
-// The length comes first and is known last: room is kept for the one that is expected.
+// The length precedes the fields but is known only after them. As many bytes as the expected length
+// takes are left free for it; if the real length takes more or fewer, the fields are moved.
 void WireWriter::Message(int field, absl::FunctionRef<void()> fill, size_t bytes_expected) {
   const size_t kept = VarintSize(bytes_expected);
-  char* const begin = Room(kVarintBytesMax + kept);
+  char* const begin = Reserve(kVarintBytesMax + kept);
   size_ += WriteVarint(TagOf(field, kWithLength), begin) - begin;
   const size_t at = size_;
   size_ += kept;
@@ -148,7 +150,7 @@ void WireWriter::Message(int field, absl::FunctionRef<void()> fill, size_t bytes
   const size_t length = size_ - at - kept;
   const size_t needed = VarintSize(length);
   if (needed != kept) {
-    Room(needed);
+    Reserve(needed);
     std::memmove(data_.get() + at + needed, data_.get() + at + kept, length);
     size_ += needed - kept;
     if (id_places_ != nullptr) {
@@ -159,7 +161,7 @@ void WireWriter::Message(int field, absl::FunctionRef<void()> fill, size_t bytes
 }
 
 void WireWriter::Repeat(size_t begin, size_t length) {
-  char* const to = Room(length);
+  char* const to = Reserve(length);
   std::memcpy(to, data_.get() + begin, length);
   size_ += length;
 }

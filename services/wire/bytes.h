@@ -1,7 +1,7 @@
-// WireWriter: writes protobuf fields as bytes, without the messages that would hold them.
+// WireWriter: writes the bytes of protobuf fields directly, without building message objects.
 //
-// For large answers only: building and freeing hundreds of small messages costs several times what
-// their bytes do. Owns the bytes until they are released. Not thread-safe.
+// For large answers only: to build and free hundreds of small message objects takes several times
+// as long as to write their bytes. Owns the bytes until Release. Not thread-safe.
 #ifndef BERTH_SERVICES_WIRE_BYTES_H_
 #define BERTH_SERVICES_WIRE_BYTES_H_
 
@@ -17,7 +17,7 @@
 
 namespace berth::services {
 
-// The fields of every map entry.
+// The field numbers of an entry of a protobuf map.
 inline constexpr int kMapKey = 1;
 inline constexpr int kMapValue = 2;
 
@@ -30,43 +30,45 @@ struct WireBytes {
 
 class WireWriter {
  public:
-  // Takes room for `bytes_expected` at once; more comes as it is needed.
+  // Allocates `bytes_expected` bytes at once; grows if more are written.
   explicit WireWriter(size_t bytes_expected = 0);
 
-  // An integer or bool, but no sint.
+  // Writes an integer or bool, but not a field of a sint or fixed type.
   void Number(int field, int64_t value);
   void Text(int field, absl::string_view value);
-  // A uuid in its canonical text.
+  // Writes a uuid as text.
   void Id(int field, const placement::Uuid& value);
-  // A message, whose fields `fill` appends to this same writer. It may be any size, and is written
-  // fastest where that is about what was expected.
+  // Writes a message; `fill` writes its fields with this same writer. The message may have any
+  // size, but its bytes need not be moved if its length takes as many bytes as that of
+  // `bytes_expected`.
   void Message(int field, absl::FunctionRef<void()> fill, size_t bytes_expected = 0);
-  // The head of a message of `bytes`, which the caller appends: cheaper where they are known.
+  // Writes tag and length of a message of exactly `bytes` bytes, which the caller writes next.
+  // Faster than Message if the size is known.
   void Head(int field, size_t bytes);
-  // Numbers as one packed field; none, where there are none.
+  // Writes numbers as one packed field; no field if `values` is empty.
   void Packed(int field, absl::Span<const int64_t> values);
-  // The 16 bytes of a uuid, of those that a Head has announced.
+  // Writes the 16 bytes of a uuid without a tag, as part of a field that Head began.
   void RawId(const placement::Uuid& value);
-  // What such fields take.
+  // The sizes of a field of Number, and of a field of Text with `bytes` bytes of text.
   static size_t NumberSize(int field, int64_t value);
   static size_t TextSize(int field, size_t bytes);
 
-  // Where the text of every Id begins that is written from now on, in order. Null: not asked for.
+  // From now on, appends to `places` the offset of the text of each Id written. Null: stops that.
   void NoteIds(std::vector<size_t>* places) { id_places_ = places; }
-  // Appends a copy of `length` bytes written at `begin`.
+  // Writes a copy of `length` bytes that were written at offset `begin`.
   void Repeat(size_t begin, size_t length);
-  // Writes another uuid over the one whose text begins at `place`.
+  // Replaces the uuid whose text begins at offset `place`.
   void OverwriteId(size_t place, const placement::Uuid& value);
 
   size_t size() const { return size_; }
-  // What was written; the writer is of no use afterwards.
+  // Hands over the bytes written. No other call may follow.
   WireBytes Release();
 
  private:
-  static constexpr size_t kUuidTextSize = 36;  // below 0x80: its length is one byte
+  static constexpr size_t kUuidTextSize = 36;  // less than 0x80, so that its length is one byte
 
-  // Where the next `bytes` may be written.
-  char* Room(size_t bytes);
+  // Makes sure that `bytes` more bytes can be written, and returns where.
+  char* Reserve(size_t bytes);
   void WriteId(const placement::Uuid& value, char* to);
   void Grow(size_t bytes);
 
@@ -74,7 +76,7 @@ class WireWriter {
   size_t size_ = 0;
   size_t capacity_ = 0;
   std::vector<size_t>* id_places_ = nullptr;
-  // The last uuid and its text: most stand several times in a row.
+  // The last uuid written, and its text: most uuids are written several times in a row.
   placement::Uuid last_id_;
   std::array<char, kUuidTextSize> last_text_;
 };

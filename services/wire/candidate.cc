@@ -41,7 +41,7 @@ absl::StatusOr<placement::RequestGroup> GroupOf(const std::string& field,
   return group;
 }
 
-// Sets of suffixes, as they were sent.
+// Copies the sets of suffixes.
 template <typename Sets>
 std::vector<std::vector<std::string>> SuffixSets(const Sets& sets) {
   std::vector<std::vector<std::string>> texts;
@@ -49,7 +49,7 @@ std::vector<std::vector<std::string>> SuffixSets(const Sets& sets) {
   return texts;
 }
 
-// What the query asks of roots.
+// Converts what the query asks of roots.
 absl::Status SetRoot(const std::string& field, const pb::CandidateQuery& query,
                      CandidateRequest* to) {
   to->root_required = TraitSets(query.root_required_traits());
@@ -75,7 +75,7 @@ placement::GroupPolicy PolicyOf(pb::GroupPolicy policy) {
   }
 }
 
-// Never 0, which says that nothing was left to chance.
+// A random seed. Never 0, because 0 in an answer means that no random numbers were used.
 uint64_t NewSeed() {
   static thread_local std::mt19937_64 random{std::random_device{}()};
   return std::max<uint64_t>(random(), 1);

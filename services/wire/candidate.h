@@ -1,4 +1,5 @@
-// Candidate queries from protos to the domain; candidate_writer.h has the way back.
+// Conversion of candidate queries from proto messages to domain types. candidate_writer.h and
+// candidate_table_writer.h write the answers.
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_H_
 
@@ -13,10 +14,12 @@ namespace berth::services {
 
 absl::StatusOr<placement::CandidateRequest> CandidateRequestOf(
     const pb::FindCandidatesRequest& request);
-// What shall fit, without an order; `field` names the query.
+// Converts the query itself, without limit and order. `field` is its path, for messages of
+// failures.
 absl::StatusOr<placement::CandidateRequest> CandidateQueryOf(const std::string& field,
                                                              const pb::CandidateQuery& query);
-// With a seed where chance decides: the caller's, else a new one.
+// Converts an order. An order by random numbers gets the seed of the caller or, without one, a new
+// seed.
 absl::StatusOr<placement::CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& order);
 
 }  // namespace berth::services

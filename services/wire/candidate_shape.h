@@ -1,4 +1,5 @@
-// What candidates have in common that differ in nothing but providers. Pure.
+// Shapes of candidates: candidates that are equal except for their provider ids have one shape.
+// Pure.
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_SHAPE_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_SHAPE_H_
 
@@ -6,11 +7,12 @@
 
 namespace berth::services {
 
-// Whether the two differ in nothing but providers.
+// Whether the candidates are equal except for their provider ids.
 bool HaveOneShape(const placement::Candidate& one, const placement::Candidate& other);
 
-// Every provider of `candidate`, in the order in which its allocations, its mappings and its root
-// name them. As many for all candidates of one shape.
+// Calls `visit` with each provider id of `candidate`: of the allocations (one call for adjacent
+// allocations of one provider), of the mappings, and of the root, in this order. All candidates of
+// one shape have the same number of calls.
 template <typename Visit>
 void ForEachId(const placement::Candidate& candidate, const Visit& visit) {
   const placement::ProviderId* last = nullptr;

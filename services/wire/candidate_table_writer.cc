@@ -18,12 +18,13 @@ using placement::ProviderConfig;
 using placement::ProviderId;
 using placement::Tree;
 
-// About what a candidate of one group and a provider of three classes take.
+// The approximate size of a candidate of one group, and of a provider with three classes.
 constexpr size_t kBytesOfACandidate = 8;
 constexpr size_t kBytesOfAProvider = 56;
 constexpr size_t kIdsOfACandidate = 3;
 constexpr int64_t kIdBytes = 16;
-// A candidate is compared with so many shapes, the newest ones, before it gets one of its own.
+// A candidate is compared with this many of the newest shapes. If none is equal, it gets a new
+// shape.
 constexpr size_t kShapesLookedAt = 16;
 
 bool IsSameClass(const InventoryRow& one, const InventoryRow& other) {
@@ -87,7 +88,7 @@ WireBytes CandidateTableWriter::End(const placement::SearchEnd& end, bool with_s
   return writer_.Release();
 }
 
-// Most stand under the root before, or under the one behind it.
+// Tries the previous root and the root after it first: most candidates are under one of these.
 size_t CandidateTableWriter::TreeOf(ProviderId root, size_t before) const {
   for (size_t near = before; near < std::min(before + 2, roots_.size()); ++near) {
     if (roots_[near] == root) return near;
@@ -99,7 +100,7 @@ void CandidateTableWriter::SetTrees(std::vector<const Tree*> trees) {
   trees_ = std::move(trees);
   roots_.reserve(trees_.size());
   for (const Tree* tree : trees_) roots_.push_back(tree->root_id());
-  // A root that gives nothing itself, nor anything below it, is in none of them.
+  // `trees` lacks a root if no provider of its tree serves its candidates: sharing providers do.
   std::vector<ProviderId> missing;
   auto end = ids_.begin();
   size_t tree = 0;
@@ -130,7 +131,7 @@ int64_t CandidateTableWriter::PlaceOf(size_t tree, ProviderId id) const {
   if (roots_[tree] == id) return first_places_[tree];
   const int own = trees_[tree]->Find(id);
   if (own >= 0) return first_places_[tree] + own;
-  const auto place = state_.FindProvider(id);  // a sharing one
+  const auto place = state_.FindProvider(id);  // a sharing provider of another tree
   BERTH_CHECK(place.has_value());
   const size_t other = TreeOf(place->tree->root_id(), tree);
   BERTH_CHECK(other < roots_.size() && roots_[other] == place->tree->root_id());

@@ -1,8 +1,8 @@
-// CandidateTableWriter: a FindCandidatesResponse whose candidates stand in a CandidateTable, as
-// bytes, from candidates as they are found.
+// CandidateTableWriter: writes the bytes of a FindCandidatesResponse that holds its candidates as a
+// CandidateTable. Candidates are added while the search finds them.
 //
-// What many candidates or providers have in common is written once. Two that have a shape in common
-// may get one each, where many shapes take turns. Not thread-safe.
+// Shapes of candidates and kinds of providers are written once, and referred to by index. A shape
+// may be written twice if many different shapes alternate. Not thread-safe.
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_TABLE_WRITER_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_TABLE_WRITER_H_
 
@@ -18,16 +18,16 @@ namespace berth::services {
 
 class CandidateTableWriter {
  public:
-  // `state` must outlive the writer. `candidates_expected`: room is taken for so many.
+  // `state` must outlive the writer. Memory is allocated for `candidates_expected` candidates.
   CandidateTableWriter(const placement::State& state, int64_t candidates_expected);
 
   void Add(const placement::Candidate& candidate);
-  // The answer, with summaries or without. `seed`: what chance was drawn from; 0: nothing was. The
-  // writer is of no use afterwards.
+  // Returns the whole answer, with summaries of providers or without. `seed`: of the random numbers
+  // of the order; 0: none were used. No other call may follow.
   WireBytes End(const placement::SearchEnd& end, bool with_summaries, uint64_t seed = 0);
 
  private:
-  // Providers are of one kind where they have the same traits and classes.
+  // Providers with the same traits and resource classes are of one kind.
   struct KindHash {
     size_t operator()(const placement::ProviderConfig* config) const;
   };
@@ -36,15 +36,15 @@ class CandidateTableWriter {
                     const placement::ProviderConfig* other) const;
   };
 
-  // Which shape `candidate` has, perhaps a new one.
+  // The index in shapes_ of the shape of `candidate`; adds the shape if need be.
   int64_t ShapeOf(const placement::Candidate& candidate);
 
-  // Lays out the providers: those of `trees`, rising by root, and of the candidates' roots.
+  // Fills trees_ with `trees` and the trees of all candidates' roots, and numbers their providers.
   void SetTrees(std::vector<const placement::Tree*> trees);
-  // The place of `root` in roots_, or that of the first behind it; `before`: of the one asked for
-  // before.
+  // The index of `root` in roots_, or of the first larger id if it is absent. `before`: the result
+  // of the previous look-up, a hint for speed only.
   size_t TreeOf(placement::ProviderId root, size_t before) const;
-  // The place of a provider of candidates under the tree at `tree`.
+  // The number of provider `id` in the table. `tree`: the index of the root of its candidate.
   int64_t PlaceOf(size_t tree, placement::ProviderId id) const;
 
   void Table(bool with_summaries);
@@ -56,16 +56,16 @@ class CandidateTableWriter {
 
   const placement::State& state_;
   WireWriter writer_;
-  std::vector<placement::Candidate> shapes_;   // of each one candidate
-  std::vector<int64_t> id_counts_;             // by shape: of a candidate
+  std::vector<placement::Candidate> shapes_;   // one candidate of each shape
+  std::vector<int64_t> id_counts_;             // by shape: number of ids of a candidate
   size_t last_shape_ = 0;                      // of the last candidate
-  std::vector<int64_t> candidate_shapes_;      // by candidate
-  std::vector<placement::ProviderId> ids_;     // of all candidates
+  std::vector<int64_t> candidate_shapes_;      // by candidate: index in shapes_
+  std::vector<placement::ProviderId> ids_;     // ForEachId of all candidates, in order
   std::vector<const placement::Tree*> trees_;  // rising by root
-  std::vector<placement::ProviderId> roots_;   // parallel to trees_
-  std::vector<int64_t> first_places_;          // parallel to trees_
+  std::vector<placement::ProviderId> roots_;   // by tree: its root
+  std::vector<int64_t> first_places_;          // by tree: number of its first provider
   int64_t provider_count_ = 0;
-  int64_t row_count_ = 0;  // of their inventories
+  int64_t row_count_ = 0;  // inventories of all these providers
 };
 
 }  // namespace berth::services

@@ -11,7 +11,7 @@ namespace {
 
 using placement::ProviderId;
 
-// About what a candidate or a summary of three classes takes.
+// The approximate size of a candidate, and of a summary with three classes.
 constexpr size_t kBytesOfAnEntry = 192;
 
 }  // namespace
@@ -86,7 +86,7 @@ void CandidateWriter::Mapping(const std::string& suffix, absl::Span<const Provid
   });
 }
 
-// By uuid, over all trees (P-205).
+// Writes the summaries of all providers of `trees`, sorted by uuid (P-205).
 void CandidateWriter::Summaries(const std::vector<const placement::Tree*>& trees) {
   std::vector<std::pair<ProviderId, std::pair<const placement::Tree*, int>>> places;
   places.reserve(trees.size());

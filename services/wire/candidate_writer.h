@@ -1,8 +1,9 @@
-// CandidateWriter: a FindCandidatesResponse, field by field, as bytes, while its candidates are found.
+// CandidateWriter: writes the bytes of a FindCandidatesResponse. Candidates are added while the
+// search finds them.
 //
-// What proto3 leaves out, default values, is left out here, too; map entries are whole. Most
-// candidates of an answer differ from the one before in nothing but their providers: those are
-// copies with other uuids. Not thread-safe.
+// Fields with default values are left out, as proto3 does; map entries are written in full. Most
+// candidates are equal to the candidate before them except for provider ids: for these the bytes
+// are copied, and the ids replaced. Not thread-safe.
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_WRITER_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_WRITER_H_
 
@@ -20,12 +21,12 @@ namespace berth::services {
 
 class CandidateWriter {
  public:
-  // `state` must outlive the writer. `candidates_expected`: room is taken for so many.
+  // `state` must outlive the writer. Memory is allocated for `candidates_expected` candidates.
   CandidateWriter(const placement::State& state, int64_t candidates_expected);
 
   void Add(const placement::Candidate& candidate);
-  // The answer, with summaries or without. `seed`: what chance was drawn from; 0: nothing was. The
-  // writer is of no use afterwards.
+  // Returns the whole answer, with summaries of providers or without. `seed`: of the random numbers
+  // of the order; 0: none were used. No other call may follow.
   WireBytes End(const placement::SearchEnd& end, bool with_summaries, uint64_t seed = 0);
 
  private:
@@ -36,17 +37,17 @@ class CandidateWriter {
   void Summary(const placement::Tree& tree, int position);
   void Resource(const std::string& name, placement::Amount capacity, placement::Amount used);
   void Traits(const std::vector<placement::TraitId>& traits);
-  // The name of the class that stands in `row` of a provider.
+  // The name of a class. `row`: its inventory row in its provider, by which names are remembered.
   const std::string* NameAt(size_t row, placement::ClassId resource_class);
 
   const placement::State& state_;
   WireWriter writer_;
-  // The last candidate that was not a copy, where it stands, and where its uuids do.
+  // The last candidate that was not written as a copy, and the offsets of its bytes and its ids.
   placement::Candidate model_;
   size_t model_begin_ = 0;
   size_t model_size_ = 0;
   std::vector<size_t> model_ids_;
-  // Names that were looked up last: providers of one kind have the same ones.
+  // The names that were looked up last: most providers have the same classes and traits.
   std::vector<std::pair<placement::ClassId, const std::string*>> class_names_;  // by row
   std::vector<placement::TraitId> traits_;
   std::vector<std::string> trait_names_;  // of traits_

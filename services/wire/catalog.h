@@ -1,4 +1,4 @@
-// Classes and traits between protos and the domain.
+// Conversion of resource classes and traits between proto messages and domain types. Pure.
 #ifndef BERTH_SERVICES_WIRE_CATALOG_H_
 #define BERTH_SERVICES_WIRE_CATALOG_H_
 
@@ -24,7 +24,7 @@ void FillEnsureTrait(const WriteAnswer& answer, pb::EnsureTraitResponse* respons
 void FillClass(const std::string& name, pb::ResourceClass* to);
 void FillTrait(const std::string& name, pb::Trait* to);
 
-// INVALID_FIELD unless `name` has the form of a class or trait.
+// Fails with INVALID_FIELD unless `name` is spelled like a class or trait.
 absl::Status CheckName(const std::string& name);
 
 }  // namespace berth::services

@@ -16,7 +16,8 @@ using placement::ProviderId;
 
 namespace {
 
-// `at` is where the member stands in the request, with a dot behind it, or nothing.
+// Converts one member of a claim. `at`: the path of the member in the request and a dot, e.g.
+// `members[2].`; empty if the request itself is the member.
 absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_consumer,
                                                 const pb::ClaimConsumer& consumer, bool has_query,
                                                 const pb::CandidateQuery& query) {

@@ -1,4 +1,5 @@
-// Claims that find their own place, between protos and the domain.
+// Conversion of claims between proto messages and domain types. A claim names no providers: the
+// service searches for them. Pure.
 #ifndef BERTH_SERVICES_WIRE_CLAIM_H_
 #define BERTH_SERVICES_WIRE_CLAIM_H_
 
@@ -11,7 +12,7 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-// Without choices, which a search adds.
+// Make commands without `choices`; the search adds these.
 absl::StatusOr<placement::CommandBody> ClaimCommand(const pb::ClaimRequest& request);
 absl::StatusOr<placement::CommandBody> ClaimManyCommand(const pb::ClaimManyRequest& request);
 

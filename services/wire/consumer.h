@@ -1,4 +1,4 @@
-// Writes that look after consumers as such, between protos and the domain.
+// Conversion of releases and leases of consumers between proto messages and domain types. Pure.
 #ifndef BERTH_SERVICES_WIRE_CONSUMER_H_
 #define BERTH_SERVICES_WIRE_CONSUMER_H_
 

@@ -1,4 +1,4 @@
-// Explanations and counts of room as protos.
+// Conversion of explanations and of headroom to proto messages. Pure.
 #ifndef BERTH_SERVICES_WIRE_EXPLANATION_H_
 #define BERTH_SERVICES_WIRE_EXPLANATION_H_
 
@@ -14,11 +14,11 @@ namespace berth::services {
 namespace pb = ::berth::placement::v1;
 
 void SetExplanation(const placement::Explanation& from, pb::Explanation* to);
-// Leaves out the least of it until it takes no more than `bytes_max`, and says so: near misses from
-// the last on, then relaxations, then steps.
+// Shortens `explanation` until it is no larger than `bytes_max`, and then sets `truncated`. Removes
+// the last near misses first, then the last relaxations, then the last steps.
 void FitExplanation(size_t bytes_max, pb::Explanation* explanation);
 
-// `state` is the one that was counted: it names the roots.
+// `state`: the state for which `from` was counted. It gives the names of the roots.
 void SetHeadroom(const placement::State& state, const placement::Headroom& from,
                  pb::GetCapacityResponse* to);
 

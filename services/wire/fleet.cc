@@ -15,7 +15,7 @@ using placement::State;
 
 namespace {
 
-// P-60's neighbour in the fleet: the author believed the node to be of another host (T-41).
+// Refuses with RECORD_CONFLICT if the node is not on the host that the caller expects (T-41).
 absl::Status CheckHost(const NodeRecord& node, const std::string& expected) {
   if (node.host == expected) return absl::OkStatus();
   return placement::Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
@@ -39,7 +39,7 @@ pb::ServiceState StateOf(const ServiceRecord& service) {
   return IsUp(service) ? pb::SERVICE_STATE_UP : pb::SERVICE_STATE_DOWN;
 }
 
-// Leaves out what only the full view holds.
+// Removes the fields that only the full view has.
 void Shorten(pb::Node* node) {
   node->mutable_facts()->clear_numa_cells();
   node->mutable_facts()->clear_pci_devices();
@@ -110,7 +110,7 @@ void FillService(const ServiceRecord& service, const Heard* seen, pb::Service* t
 }
 
 void FillNode(const State& state, const NodeRecord& node, pb::NodeView view, pb::Node* to) {
-  // What the node said of itself is kept as a Node with those fields alone.
+  // `facts` are the bytes of a Node that has only the fields that its tracker reported.
   if (node.facts != nullptr) to->ParseFromString(*node.facts);
   if (view != pb::NODE_VIEW_FULL) Shorten(to);
   to->set_uuid(node.id.ToString());

@@ -1,4 +1,4 @@
-// Services and nodes between protos and the domain.
+// Conversion of services and nodes between proto messages and domain types. Pure.
 #ifndef BERTH_SERVICES_WIRE_FLEET_H_
 #define BERTH_SERVICES_WIRE_FLEET_H_
 
@@ -19,35 +19,37 @@ namespace berth::services {
 using ServicePtr = std::shared_ptr<const placement::ServiceRecord>;
 using NodePtr = std::shared_ptr<const placement::NodeRecord>;
 
-// What this process knows of one service.
+// What this process has heard from one service since it started.
 struct Heard {
   placement::Uuid incarnation;
   absl::Time at;
-  int64_t count = 0;         // of beats
-  bool stale_audit = false;  // as its last beat said (T-293)
+  int64_t count = 0;         // number of heartbeats
+  bool stale_audit = false;  // in its last heartbeat (T-293)
 };
 
 // Fail with INVALID_FIELD, then SERVICE_NOT_FOUND or NODE_NOT_FOUND.
 absl::StatusOr<ServicePtr> FindServiceByUuid(const placement::State& state, absl::string_view text);
 absl::StatusOr<NodePtr> FindNodeByUuid(const placement::State& state, absl::string_view text);
-// The tracker's service of `host`, or null.
+// The service of the tracker on `host`, or null.
 ServicePtr FindTracker(const placement::State& state, const std::string& host);
 
-// What the command left of the service with `id`.
+// The service with `id`, as it is after the command.
 ServicePtr ServiceAfter(const WriteAnswer& answer, placement::Uuid id);
 
-// `seen` may be null: this process never heard it.
+// `seen` may be null: this process has not heard from the service.
 void FillService(const placement::ServiceRecord& service, const Heard* seen, pb::Service* to);
 void FillNode(const placement::State& state, const placement::NodeRecord& node, pb::NodeView view,
               pb::Node* to);
 
-// `node_uuid` is the node that the command addressed, as the state has it.
+// `node_uuid`: the node that the command changed. It is filled in as it is in the state of
+// `answer`.
 void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
                     pb::UpdateNodeResponse* response);
-// What DeleteNode did to consumers, by uuid.
+// Fills in the uuids of all consumers that DeleteNode changed or removed, sorted.
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
 
-// The commands of requests that name records by uuid: the ledger knows services by host and binary.
+// These requests name a service or node by uuid. The functions look the record up in `state`,
+// because commands name services by host and binary.
 absl::StatusOr<placement::CommandBody> EnableServiceCommand(const placement::State& state,
                                                             const pb::EnableServiceRequest&);
 absl::StatusOr<placement::CommandBody> DisableServiceCommand(const placement::State& state,

@@ -9,7 +9,7 @@ using google::protobuf::Reflection;
 
 constexpr size_t kRequestIdMax = 128;
 
-// The path of the first string with U+0000 below `message`, or nothing.
+// The path, from `message`, of the first string with the character U+0000, if there is one.
 std::optional<std::string> FindNul(const Message& message);
 
 std::optional<std::string> FindNulInElement(const Message& message, const FieldDescriptor* field,

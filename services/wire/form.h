@@ -1,9 +1,9 @@
-// What every conversion between protos and the domain needs: faults of form that only protos can
-// have, ids, revisions, times, names. Pure.
+// What all files of this folder need to convert between proto messages and domain types: failures,
+// ids, revisions, times and names. Pure.
 //
-// The rules check what a command says; the converters (wire_*.h) check only what would be lost on
-// the way: the spelling of uuids, required messages, fields that this release does not offer. Field
-// paths are written as in the protos, e.g. `consumers[0].consumer_uuid`.
+// The rules of placement check the content of a command. The conversion checks only what a command
+// cannot hold: uuids that are misspelled, required messages that are missing, fields that this
+// release does not offer. Failures name fields as in the protos, e.g. `consumers[0].consumer_uuid`.
 #ifndef BERTH_SERVICES_WIRE_FORM_H_
 #define BERTH_SERVICES_WIRE_FORM_H_
 
@@ -34,20 +34,21 @@ namespace pb = ::berth::placement::v1;
     if (absl::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 
-// INVALID_ARGUMENT / INVALID_FIELD: "FIELD WHY".
+// INVALID_ARGUMENT / INVALID_FIELD. The message is `field`, a space and `why`.
 absl::Status InvalidField(absl::string_view field, absl::string_view why);
-// UNIMPLEMENTED / NOT_OFFERED: this release does not do what `field` asks for.
+// UNIMPLEMENTED / NOT_OFFERED: this release does not support `field`.
 absl::Status NotOffered(absl::string_view field);
 
-// Refuses U+0000 in any string of `message`, wherever it stands: PostgreSQL cannot hold it.
+// Refuses a message with the character U+0000 in any string, however deeply nested, because
+// PostgreSQL cannot store it.
 absl::Status CheckText(const google::protobuf::Message& message);
-// 1 to 128 printable ASCII characters, or none.
+// Refuses a request id unless it is empty or has at most 128 characters, all printable ASCII.
 absl::Status CheckRequestId(absl::string_view request_id);
 
-// The field by which most requests name their provider.
+// The name of the field with which most requests name their provider.
 inline constexpr char kProviderField[] = "provider_uuid";
 
-// The id that `text` spells (P-6).
+// Parses the id in `text`, the value of `field` (P-6).
 template <typename IdType>
 absl::StatusOr<IdType> ParseId(absl::string_view field, absl::string_view text) {
   const std::optional<IdType> id = IdType::Parse(text);
@@ -55,7 +56,7 @@ absl::StatusOr<IdType> ParseId(absl::string_view field, absl::string_view text) 
   return *id;
 }
 
-// The ids that `texts` spell; `field` is the list's.
+// Parses the ids in `texts`; `field` is the name of the list.
 template <typename IdType, typename Texts>
 absl::StatusOr<std::vector<IdType>> ParseIds(absl::string_view field, const Texts& texts) {
   std::vector<IdType> ids;
@@ -72,7 +73,7 @@ std::vector<std::string> TextsOf(const Texts& texts) {
   return {texts.begin(), texts.end()};
 }
 
-// The entries of a proto map by rising key: a map's own order changes from run to run.
+// The entries of a proto map, sorted by key: the order of the map itself changes from run to run.
 template <typename Map>
 auto SortedEntries(const Map& map) {
   std::vector<const typename Map::value_type*> entries;
@@ -82,7 +83,7 @@ auto SortedEntries(const Map& map) {
   return entries;
 }
 
-// The given expected generation of a request with that optional field.
+// The field `expected_generation` of a request, if it is given.
 template <typename Request>
 std::optional<placement::Generation> ExpectedGeneration(const Request& request) {
   if (!request.has_expected_generation()) return std::nullopt;
@@ -95,10 +96,10 @@ void SetDuration(absl::Duration duration, google::protobuf::Duration* to);
 void SetTime(absl::Time time, google::protobuf::Timestamp* to);
 absl::Duration DurationOf(const google::protobuf::Duration& duration);
 
-// Names of a list of trait ids, sorted; what the catalog no longer knows is left out.
+// The names of `traits`, sorted. A trait that is no longer in the catalog is left out.
 std::vector<std::string> TraitNames(const placement::Catalog& catalog,
                                     const std::vector<placement::TraitId>& traits);
-// The name of `resource_class`, or null where the catalog no longer knows it.
+// The name of `resource_class`, or null if it is no longer in the catalog.
 const std::string* ClassName(const placement::Catalog& catalog, placement::ClassId resource_class);
 
 }  // namespace berth::services

@@ -15,13 +15,13 @@ using placement::ProviderId;
 
 namespace {
 
-// What Timestamp can say: the years 1 to 9999.
+// The range of a Timestamp: the years 1 to 9999.
 constexpr int64_t kSecondsMin = -62'135'596'800;
 constexpr int64_t kSecondsMax = 253'402'300'799;
 constexpr int32_t kNanosMax = 999'999'999;
 constexpr char kNoType[] = "unknown";  // P-24
 
-// In whole microseconds, as the ledger keeps times.
+// Converts a time, cut to whole microseconds, which is how the ledger stores times.
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
   if (from.seconds() < kSecondsMin || from.seconds() > kSecondsMax || from.nanos() < 0 ||
       from.nanos() > kNanosMax) {
@@ -45,7 +45,8 @@ absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
   return read("updated_at", from.has_updated_at(), from.updated_at(), &to->updated_at);
 }
 
-// The place of its kind in the order of an export; 0: no kind that the ledger keeps.
+// The position of a kind of entity in an export, where kinds follow each other in a fixed order; 0
+// if it cannot be imported.
 int RankOf(const pb::Entity& entity) {
   switch (entity.entity_case()) {
     case pb::Entity::kResourceClass:
@@ -165,7 +166,7 @@ absl::Status ImportRecords::AddConsumer(const pb::Consumer& from) {
   return absl::OkStatus();
 }
 
-// Down until it reports here: which machine it is on is not exported.
+// The service is down until its tracker reports here.
 absl::Status ImportRecords::AddService(const pb::Service& from) {
   placement::ImportedService service;
   service.record = count_;
@@ -190,7 +191,7 @@ absl::Status ImportRecords::AddService(const pb::Service& from) {
   return absl::OkStatus();
 }
 
-// Without incarnation and digest: its tracker tells everything anew.
+// The node gets no incarnation and no digest, so that its tracker will send a full report.
 absl::Status ImportRecords::AddNode(const pb::Node& from) {
   placement::ImportedNode node;
   node.record = count_;

@@ -1,4 +1,4 @@
-// The records of an import between protos and the domain.
+// Conversion of the records of an import from proto messages to domain types.
 #ifndef BERTH_SERVICES_WIRE_IMPORT_H_
 #define BERTH_SERVICES_WIRE_IMPORT_H_
 
@@ -13,14 +13,15 @@
 
 namespace berth::services {
 
-// ImportRecords: what a stream of entities has brought so far. Not thread-safe.
+// ImportRecords: makes one command of the entities that arrive on a stream. Not thread-safe.
 class ImportRecords {
  public:
-  // Takes the next record. INVALID_FIELD, with its number, where it holds U+0000, is of no kind that
-  // the ledger keeps, comes after a kind that stands behind it, or does not read.
+  // Adds the next record to the command. Fails with INVALID_FIELD and the number of the record if
+  // the record contains U+0000, is of a kind that cannot be imported, comes after a record of a
+  // kind that must follow it, or has an invalid field.
   absl::Status Add(const pb::Entity& entity);
   int64_t count() const { return count_; }
-  // What was taken; nothing is left.
+  // Hands over the command. No other call may follow.
   placement::ImportLedger TakeCommand() { return std::move(command_); }
 
  private:
@@ -31,7 +32,7 @@ class ImportRecords {
   absl::Status AddNode(const pb::Node& from);
 
   int64_t count_ = 0;
-  int rank_ = 0;  // of the last record's kind
+  int rank_ = 0;  // RankOf the last record
   placement::ImportLedger command_;
 };
 

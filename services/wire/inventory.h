@@ -1,4 +1,4 @@
-// Inventories and usages between protos and the domain.
+// Conversion of inventories and their usage between proto messages and domain types. Pure.
 #ifndef BERTH_SERVICES_WIRE_INVENTORY_H_
 #define BERTH_SERVICES_WIRE_INVENTORY_H_
 
@@ -33,25 +33,26 @@ void FillDeleteInventory(const WriteAnswer& answer, pb::DeleteInventoryResponse*
 void FillDeleteAllInventories(const WriteAnswer& answer,
                               pb::DeleteAllInventoriesResponse* response);
 
-// What is left out takes its default (P-14).
+// Fields that are not given take their defaults (P-14).
 placement::Inventory InventoryOf(const pb::Inventory& inventory);
-// By rising class name.
+// The result is sorted by class name.
 std::vector<placement::NamedInventory> NamedInventoriesOf(const InventoryMap& inventories);
 
-// The inventories of `config` by class name, without their use.
+// Adds the inventories of `config` by class name, without the amounts used.
 void FillInventories(const placement::Catalog& catalog, const placement::ProviderConfig& config,
                      InventoryMap* to);
 void FillInventory(const placement::InventoryRow& row, pb::Inventory* to);
-// Adds the use to the inventories of `place`.
+// Sets the amounts used in the inventories of `place`, which `to` holds already.
 void FillUse(const placement::Catalog& catalog, const placement::ProviderPlace& place,
              InventoryMap* to);
-// Use by class name, 0 included (P-157).
+// Adds the amount used of each class of `place`, also if it is 0 (P-157).
 void FillUsed(const placement::Catalog& catalog, const placement::ProviderPlace& place,
               AmountMap* to);
 
 void FillOvercommitted(const std::vector<placement::OverCapacity>& classes,
                        google::protobuf::RepeatedPtrField<pb::OvercommittedClass>* to);
-// What is over capacity, told by provider. REQUIRES: a provider's classes stand together.
+// Adds the classes over capacity, in one entry for each provider. REQUIRES: the classes of one
+// provider are adjacent.
 void FillOvercommits(const std::vector<placement::OverCapacity>& classes,
                      google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>* to);
 

@@ -1,4 +1,5 @@
-// Providers and their associations between protos and the domain.
+// Conversion of providers, their traits and aggregates between proto messages and domain types.
+// Pure.
 #ifndef BERTH_SERVICES_WIRE_PROVIDER_H_
 #define BERTH_SERVICES_WIRE_PROVIDER_H_
 
@@ -27,10 +28,10 @@ void FillSetTraits(const WriteAnswer& answer, pb::SetProviderTraitsResponse* res
 void FillClearTraits(const WriteAnswer& answer, pb::ClearProviderTraitsResponse* response);
 void FillSetAggregates(const WriteAnswer& answer, pb::SetProviderAggregatesResponse* response);
 
-// The configuration of a provider in the tree of `root`, and no more.
+// Fills in the configuration of a provider in the tree of `root`, without usage or owner.
 void FillConfig(const placement::Catalog& catalog, const placement::ProviderConfig& config,
                 placement::ProviderId root, pb::ProviderView view, pb::Provider* to);
-// The whole provider as `state` has it.
+// Fills in everything about a provider of `state`.
 void FillProvider(const placement::State& state, const placement::ProviderPlace& place,
                   pb::ProviderView view, pb::Provider* to);
 
@@ -40,7 +41,7 @@ absl::StatusOr<placement::ProviderPlace> FindProvider(const placement::State& st
                                                       absl::string_view text);
 
 absl::StatusOr<placement::ProviderFilter> FilterOf(const pb::ListProvidersRequest& request);
-// Any-of sets of aggregates and traits, none of them empty.
+// Convert lists of terms (see placement/search/constraint.h).
 absl::StatusOr<std::vector<std::vector<placement::AggregateId>>> AggregateSets(
     absl::string_view field, const google::protobuf::RepeatedPtrField<pb::AggregateTerm>& terms);
 std::vector<std::vector<std::string>> TraitSets(

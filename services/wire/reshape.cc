@@ -15,7 +15,7 @@ using placement::ProviderId;
 
 namespace {
 
-// Both generations of an entry that has these optional fields.
+// Sets both expected generations, if they are given.
 template <typename From, typename To>
 void SetExpected(const From& from, To* to) {
   to->expected_generation = ExpectedGeneration(from);

@@ -1,4 +1,4 @@
-// Reshapes between protos and the domain.
+// Conversion of reshapes and topology changes between proto messages and domain types. Pure.
 #ifndef BERTH_SERVICES_WIRE_RESHAPE_H_
 #define BERTH_SERVICES_WIRE_RESHAPE_H_
 

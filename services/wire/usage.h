@@ -1,4 +1,4 @@
-// Usage reports between protos and the domain.
+// Conversion of usage reports between proto messages and domain types. Pure.
 #ifndef BERTH_SERVICES_WIRE_USAGE_H_
 #define BERTH_SERVICES_WIRE_USAGE_H_
 

@@ -1,6 +1,6 @@
-// WriteAnswer: what a reply to a write is made from: what its own command did. The state may hold
-// what other commands did since; it is there for names of classes and traits, and for records that
-// the command left as they were. A value for the time of one reply.
+// WriteAnswer: the inputs from which the reply to a write is made. The decision says what the
+// command did. The state gives names of classes and traits, and records that the command did not
+// change; it may already contain the effects of later commands. Lives as long as one reply is made.
 #ifndef BERTH_SERVICES_WIRE_WRITE_ANSWER_H_
 #define BERTH_SERVICES_WIRE_WRITE_ANSWER_H_
 
