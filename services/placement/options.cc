@@ -12,53 +12,59 @@ namespace {
 
 void AddListeners(PlacementOptions* options, Config* config) {
   config->Add("listen", &options->listen,
-              "Where to answer gRPC: HOST:PORT or unix:PATH; repeatable");
+              "Address on which to serve gRPC: HOST:PORT or unix:PATH; repeatable");
   config->Add("insecure-listen", &options->insecure_listen,
-              "Allow addresses that other machines reach, without knowing who calls");
+              "Allow addresses that other machines can reach, although callers are not identified");
   config->Add("address-file", &options->address_file,
-              "Write the addresses that were chosen to this file");
+              "Write the addresses that are served to this file");
   config->Add("metrics-listen", &options->metrics_listen,
-              "Where to serve Prometheus metrics: HOST:PORT; empty: nowhere");
+              "Address on which to serve Prometheus metrics: HOST:PORT; empty: none");
 }
 
 void AddStorage(PlacementOptions* options, Config* config) {
   config->Add("database", &options->database,
-              "PostgreSQL to use, as postgresql://...; empty: a private one under --state-dir");
+              "The PostgreSQL to use: postgresql://...; empty: a private one under --state-dir");
   config->Add(
       "state-dir", &options->state_dir,
       absl::StrCat("Directory of the private PostgreSQL; empty: ", DefaultStateDirectory()));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,
-              "NAME=VALUE for the private PostgreSQL; repeatable");
+              "A setting of the private PostgreSQL: NAME=VALUE; repeatable");
 }
 
 void AddLogging(PlacementOptions* options, Config* config) {
-  config->AddChoice("log-format", {"text", "json"}, &options->log_format, "How log lines look");
+  config->AddChoice("log-format", {"text", "json"}, &options->log_format,
+                    "The format of log lines");
   config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
-                    "The least that is logged");
+                    "Log messages of this level and above");
   config->AddChoice("access-log", {"none", "failures", "all"}, &options->access_log,
                     "Which calls are logged");
 }
 
 void AddLimits(PlacementOptions* options, Config* config) {
   config->Add("workers", &options->workers,
-              "Threads for searches and long lists; 0: one less than there are cores");
-  config->Add("worker-queue-max", &options->worker_queue_max, "Searches and lists that may wait");
-  config->Add("command-queue-max", &options->command_queue_max, "Writes that may wait");
-  config->Add("streams-max", &options->streams_max, "Concurrent calls of one connection");
+              "Threads for searches and long lists; 0: the number of cores minus one");
+  config->Add("worker-queue-max", &options->worker_queue_max,
+              "How many searches and lists may wait for a thread");
+  config->Add("command-queue-max", &options->command_queue_max, "How many writes may wait");
+  config->Add("streams-max", &options->streams_max,
+              "How many calls one connection may have open at a time");
   config->Add("message-mib-max", &options->message_mib_max, "Largest message, in MiB");
-  config->Add("candidates-max", &options->candidates_max, "Candidates that one search may make");
-  config->Add("search-steps-max", &options->search_steps_max, "Steps that one search may take");
+  config->Add("candidates-max", &options->candidates_max,
+              "How many candidates one search may find");
+  config->Add("search-steps-max", &options->search_steps_max,
+              "How many steps one search may take: its work budget");
   config->Add("staleness-max", &options->staleness_max,
-              "How old the last look at the database may be for a read");
+              "Refuse reads if the database last answered longer ago than this");
   config->Add("request-keep", &options->request_keep,
               "How long answers are kept by request_id, rounded up to whole hours");
   config->Add("service-down-time", &options->service_down_time,
-              "Silence after which a service counts as down");
+              "Consider a service down if nothing was heard from it for this time");
   config->Add("drain-delay", &options->drain_delay,
-              "On SIGTERM: time between NOT_SERVING and the closed door");
-  config->Add("drain-max", &options->drain_max, "On SIGTERM: time for calls that are running");
+              "On SIGTERM: time between reporting NOT_SERVING and refusing calls");
+  config->Add("drain-max", &options->drain_max,
+              "On SIGTERM: how long running calls may take to end");
 }
 
 struct Bound {

@@ -168,7 +168,7 @@ std::vector<NodeSetting> KindSettings() {
        Flag(&Node::shared_disk_provider)},
       {"image-type-exclude-list", "Image types that are not offered",
        List(&Node::image_type_exclude_list)},
-      {"orphans", "withhold or report: what becomes of capacity under unclaimed guests",
+      {"orphans", "withhold: placement does not allocate what orphan guests use; report: it does",
        OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
                                             {"report", OrphanPolicy::kReport}})},
   };
@@ -257,32 +257,36 @@ absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* con
 void AddTrackerOptions(TrackerOptions* options, Config* config) {
   config->Add("placement", &options->placement, "Placement's address: HOST:PORT or unix:PATH");
   config->Add("listen", &options->listen,
-              "Where to answer gRPC: HOST:PORT or unix:PATH; repeatable");
+              "Address on which to serve gRPC: HOST:PORT or unix:PATH; repeatable");
   config->Add("insecure-listen", &options->insecure_listen,
-              "Allow addresses that other machines reach, without knowing who calls");
+              "Allow addresses that other machines can reach, although callers are not identified");
   config->Add("address-file", &options->address_file,
-              "Write the addresses that were chosen to this file");
+              "Write the addresses that are served to this file");
   config->Add("metrics-listen", &options->metrics_listen,
-              "Where to serve Prometheus metrics: HOST:PORT; empty: nowhere");
-  config->Add("host", &options->host, "Name of this service; else the system's host name");
-  config->Add("my-ip", &options->my_ip, "Address of this host; else that of the default route");
+              "Address on which to serve Prometheus metrics: HOST:PORT; empty: none");
+  config->Add("host", &options->host,
+              "Host name of this service; empty: the host name of the system");
+  config->Add("my-ip", &options->my_ip, "Address of this host; empty: that of the default route");
   config->Add("state-dir", &options->state_dir,
-              absl::StrCat("Directory of the identity; empty: ", DefaultTrackerStateDirectory()));
+              absl::StrCat("Directory that keeps the identities of nodes; empty: ",
+                           DefaultTrackerStateDirectory()));
   config->Add("hypervisor", &options->hypervisor,
-              "[NAME=]URI of a hypervisor; repeatable; else qemu:///system");
+              "libvirt URI of a hypervisor: [NAME=]URI; repeatable; empty: qemu:///system");
   config->Add("update-resources-interval", &options->update_resources_interval,
-              "Seconds between passes; 0: 60; negative: none");
+              "Seconds between two audits; 0: 60; negative: no periodic audits");
   config->Add("periodic-fuzzy-delay", &options->periodic_fuzzy_delay,
-              "Seconds by which the first pass may be late");
-  config->Add("driver-timeout", &options->driver_timeout, "Longest wait for one libvirt call");
+              "Delay the first periodic audit randomly by up to this many seconds");
+  config->Add("driver-timeout", &options->driver_timeout, "How long one libvirt call may take");
   config->Add("startup-driver-timeout", &options->startup_driver_timeout,
-              "Longest wait for a hypervisor at start");
+              "How long to wait at start for a hypervisor to answer");
   config->Add("orphan-confirmation", &options->orphan_confirmation,
-              "Age at which an unclaimed guest is withheld from capacity");
-  config->AddChoice("log-format", {"text", "json"}, &options->log_format, "How log lines look");
+              "Age from which the resources of an orphan guest are withheld from placement");
+  config->AddChoice("log-format", {"text", "json"}, &options->log_format,
+                    "The format of log lines");
   config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
-                    "The least that is logged");
-  config->Add("drain-max", &options->drain_max, "On SIGTERM: time for calls that are running");
+                    "Log messages of this level and above");
+  config->Add("drain-max", &options->drain_max,
+              "On SIGTERM: how long running calls may take to end");
   std::set<std::string> keys = {"name", "uri"};
   for (const NodeSetting& setting : NodeSettings()) {
     keys.insert(setting.name);
