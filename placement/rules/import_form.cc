@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "placement/claims/allocation_form.h"
 #include "placement/commands/inventory_write.h"
+#include "placement/commands/record_fault.h"
 #include "placement/values/catalog.h"
 #include "placement/values/faults.h"
 
@@ -147,16 +148,6 @@ class Records {
 };
 
 }  // namespace
-
-absl::Status AtRecord(RecordNumber record, const absl::Status& status) {
-  const std::optional<Refusal> refusal = RefusalOf(status);
-  if (!refusal) return status;
-  std::vector<FaultItem> items = refusal->items;
-  if (items.empty()) items.emplace_back();
-  for (FaultItem& item : items) item["record"] = absl::StrCat(record);
-  return Refuse(status.code(), refusal->reason,
-                absl::StrCat("record ", record, ": ", status.message()), items);
-}
 
 absl::Status CheckImportForm(const ImportLedger& command) {
   if (command.size() > kImportedMax) {

@@ -11,9 +11,6 @@ namespace berth::placement {
 // Of one import: it holds the ledger's lock while it is decided and written.
 inline constexpr int64_t kImportedMax = 500'000;
 
-// `status` with the number of the record at fault: in words, and in each item.
-absl::Status AtRecord(RecordNumber record, const absl::Status& status);
-
 // Faults of the first record that has any, those of inventories' numbers (INVALID_INVENTORY) last.
 // A parent that comes after its child is one, and whatever stands twice.
 absl::Status CheckImportForm(const ImportLedger& command);

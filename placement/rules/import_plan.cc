@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
 #include "placement/commands/inventory_write.h"
+#include "placement/commands/record_fault.h"
 #include "placement/ground/check.h"
 #include "placement/rules/import_form.h"
 #include "placement/state/lookup.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "placement/rules/import_form.h"
+#include "placement/commands/record_fault.h"
 #include "services/wire/inventory.h"
 
 namespace berth::services {
