@@ -147,32 +147,6 @@ TEST(SearchForm, OtherFaults) {
        [](R& r) { r.groups[0].resources[0].resource_class = "CUSTOM_NEVER_MADE"; }},  // P-174
       {"UnknownForbiddenTrait", "TRAIT_NOT_FOUND",
        [](R& r) { r.groups[1].forbidden.push_back("CUSTOM_NEVER_MADE"); }},  // P-174
-      {"PartlyForbiddenTerm", "OK",
-       [](R& r) {
-         r.groups[1].required = {{"CUSTOM_A", "CUSTOM_B"}};
-         r.groups[1].forbidden = {"CUSTOM_B"};
-       }},  // P-171
-      {"GroupAgainstRoot", "OK",
-       [](R& r) {
-         r.root_required = {{"CUSTOM_B"}};
-         r.groups[0].forbidden = {"CUSTOM_B"};
-       }},
-      {"SubtreeOfOne", "OK", [](R& r) { r.same_subtree.push_back({"_A"}); }},          // P-169
-      {"SuffixRepeatedInSet", "OK", [](R& r) { r.same_subtree[0].push_back("_A"); }},  // P-169
-      {"PolicyUnsetWithOneSuffix", "OK",
-       [](R& r) {
-         r.groups.pop_back();
-         r.same_subtree.clear();
-         r.group_policy = GroupPolicy::kUnset;
-       }},  // P-170
-      {"UnknownTree", "OK",
-       [](R& r) {
-         r.groups[0].in_tree = ProviderId{{9, 9}};
-       }},  // P-193
-      {"UnknownAggregate", "OK",
-       [](R& r) {
-         r.groups[0].member_of = {{AggregateId{{9, 9}}}};
-       }},  // P-174
   };
   ExpectReasons(variants);
 }
@@ -187,11 +161,6 @@ TEST(SearchForm, FaultsOfSetsTermsAndDividedAmounts) {
       {"SeparateUnsuffixed", "UNKNOWN_SUFFIX", [](R& r) { r.separate_subtrees.push_back({""}); }},
       {"EmptyRootTerm", "INVALID_FIELD", [](R& r) { r.root_required.push_back({}); }},
       {"EmptyRootAggregateTerm", "INVALID_FIELD", [](R& r) { r.root_member_of.push_back({}); }},
-      {"RootTermPartlyForbidden", "OK",
-       [](R& r) {
-         r.root_required = {{"CUSTOM_A", "CUSTOM_B"}};
-         r.root_forbidden = {"CUSTOM_B"};
-       }},  // P-171, P-172
       {"RootTermOfOneTwice", "CONFLICTING_TRAITS",
        [](R& r) {
          r.root_required = {{"CUSTOM_B", "CUSTOM_B"}};
@@ -215,10 +184,55 @@ TEST(SearchForm, FaultsOfSetsTermsAndDividedAmounts) {
        [](R& r) {
          r.groups[0].max_providers = {{"VCPU", 17}};
        }},
+  };
+  ExpectReasons(variants);
+}
+
+TEST(SearchForm, IsNoFault) {
+  using R = CandidateRequest;
+  const std::vector<Variant> variants = {
+      {"PartlyForbiddenTerm", "OK",
+       [](R& r) {
+         r.groups[1].required = {{"CUSTOM_A", "CUSTOM_B"}};
+         r.groups[1].forbidden = {"CUSTOM_B"};
+       }},  // P-171
+      {"GroupAgainstRoot", "OK",
+       [](R& r) {
+         r.root_required = {{"CUSTOM_B"}};
+         r.groups[0].forbidden = {"CUSTOM_B"};
+       }},
+      {"SubtreeOfOne", "OK", [](R& r) { r.same_subtree.push_back({"_A"}); }},          // P-169
+      {"SuffixRepeatedInSet", "OK", [](R& r) { r.same_subtree[0].push_back("_A"); }},  // P-169
+      {"PolicyUnsetWithOneSuffix", "OK",
+       [](R& r) {
+         r.groups.pop_back();
+         r.same_subtree.clear();
+         r.group_policy = GroupPolicy::kUnset;
+       }},  // P-170
+      {"RootTermPartlyForbidden", "OK",
+       [](R& r) {
+         r.root_required = {{"CUSTOM_A", "CUSTOM_B"}};
+         r.root_forbidden = {"CUSTOM_B"};
+       }},  // P-171, P-172
       {"Divided", "OK",
        [](R& r) {
          r.groups[0].max_providers = {{"VCPU", 16}};
        }},
+  };
+  ExpectReasons(variants);
+}
+
+TEST(SearchForm, UnknownNames) {
+  using R = CandidateRequest;
+  const std::vector<Variant> variants = {
+      {"UnknownTree", "OK",
+       [](R& r) {
+         r.groups[0].in_tree = ProviderId{{9, 9}};
+       }},  // P-193
+      {"UnknownAggregate", "OK",
+       [](R& r) {
+         r.groups[0].member_of = {{AggregateId{{9, 9}}}};
+       }},  // P-174
       {"UnknownForbiddenTraitIgnored", "OK",
        [](R& r) {
          r.groups[1].forbidden.push_back("CUSTOM_NEVER_MADE");
