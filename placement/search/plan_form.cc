@@ -1,4 +1,4 @@
-// The form of a request: every stage of P-175 that needs no state.
+// CheckRequest: the stages of P-175 that need no state.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -15,10 +15,10 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kSuffixLengthMax = 64;
-constexpr int kSuffixedMax = 64;     // groups
-constexpr int kProvidersMax = 16;    // providers
+constexpr int kSuffixedMax = 64;     // groups with a suffix
+constexpr int kProvidersMax = 16;    // of one divided amount
 constexpr size_t kSetsMax = 64;      // of suffixes, in each field
-constexpr size_t kWeightsMax = 256;  // more could not be added up
+constexpr size_t kWeightsMax = 256;  // the sum of more weighted scores could overflow an int64
 
 bool IsSuffix(absl::string_view text) {
   return text.size() <= kSuffixLengthMax && std::all_of(text.begin(), text.end(), [](char c) {
@@ -59,7 +59,7 @@ void CheckAggregateTerms(Form& form, const std::string& field,
   }
 }
 
-// Every weight is from `least` to kWeightMax.
+// Each weight must be from `least` to kWeightMax.
 void CheckWeights(Form& form, const std::string& field, const std::vector<NamedWeight>& weights,
                   double least) {
   if (weights.size() > kWeightsMax) {
@@ -68,7 +68,7 @@ void CheckWeights(Form& form, const std::string& field, const std::vector<NamedW
   }
   for (const NamedWeight& each : weights) {
     form.UpperName(field, each.name);
-    if (each.weight >= least && each.weight <= kWeightMax) continue;  // not so for a NaN
+    if (each.weight >= least && each.weight <= kWeightMax) continue;  // false for NaN
     form.Fault(kInvalidField, field,
                absl::StrCat("must give ", each.name, " a weight from ", least, " to ", kWeightMax));
   }
@@ -81,7 +81,7 @@ size_t NamesIn(const std::vector<std::vector<Name>>& terms) {
   return names;
 }
 
-// Every field that holds sets of suffixes, by its name.
+// The fields that hold sets of suffixes, with their names.
 using SuffixSets = std::vector<std::vector<std::string>>;
 std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const CandidateRequest& request) {
   return {{"same_subtree", &request.same_subtree},
@@ -89,8 +89,8 @@ std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const Candidate
           {"separate_subtrees", &request.separate_subtrees}};
 }
 
-// How much is asked for, before anything of it is looked at: every term and name is tried on every
-// provider, and a step of the budget is as dear as the request is long.
+// Limits the number of terms and names in the request. The search tries all of them on each
+// provider, so that one step of its budget takes the longer the more there are.
 absl::Status CheckSize(const CandidateRequest& request) {
   Form form;
   const bool few_groups = AtMostField(form, "groups", request.groups.size(), kSuffixedMax + 1);
@@ -297,7 +297,8 @@ absl::Status CheckPolicy(const CandidateRequest& request) {
 }  // namespace
 
 absl::Status CheckRequest(const CandidateRequest& request) {
-  // The order is part of the interface (P-175); how much is asked for comes before all.
+  // The order of the stages is part of the interface (P-175). CheckSize precedes them, so that no
+  // other check has to look at a huge request.
   constexpr absl::Status (*kStages[])(const CandidateRequest&) = {
       CheckSize,         CheckOuterForm,     CheckRootTraits,
       CheckSetForm,      CheckGroupFields,   CheckSomethingIsAskedFor,
