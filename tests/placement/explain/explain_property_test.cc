@@ -1,5 +1,6 @@
-// Random small worlds and requests: each number that an explanation gives is what trying everything
-// with that part of the request finds. BERTH_SEED repeats a run, BERTH_ROUNDS lengthens it.
+// Random small worlds and requests: each number of an explanation is equal to what a program finds
+// that tries everything with that part of the request. BERTH_SEED repeats a run; BERTH_ROUNDS sets
+// its length.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -30,7 +31,7 @@ int64_t RootsOf(const State& state, const CandidateRequest& request, BruteOption
   return static_cast<int64_t>(AllByRoot(state, request, options).size());
 }
 
-// A request that grows by one constraint at a time.
+// Builds up a request, one constraint at a time.
 class Part {
  public:
   explicit Part(const CandidateRequest& whole) : whole_(whole) { options_.ignore_sums = true; }
@@ -120,7 +121,8 @@ CandidateRequest WithAmount(CandidateRequest request, const Constraint& of, Amou
   return request;
 }
 
-// The largest smaller amount that fits somewhere, tried from above.
+// The largest amount below the one asked for that fits somewhere, found by trying all, largest
+// first.
 Amount LargestFitting(const State& state, const CandidateRequest& request, const Constraint& of) {
   for (Amount amount = of.amount - 1; amount > 0; --amount) {
     if (RootsOf(state, WithAmount(request, of, amount)) > 0) return amount;
@@ -177,14 +179,14 @@ TEST_P(ExplainProperty, EveryNumberIsWhatTryingEverythingFinds) {
       CandidateRequest request = RandomRequest(dice, random, suffixed);
       const bool divided = !request.groups.empty() && !request.groups[0].max_providers.empty();
       const auto said = Explain(state, request, 2, SearchBudget{});
-      if (!said.ok()) continue;  // SearchForm's
+      if (!said.ok()) continue;  // malformed
       EXPECT_FALSE(said->truncated);
       EXPECT_EQ(said->root_count, state.roots().size());
       EXPECT_EQ(said->fitting_root_count, RootsOf(state, request));
       ExpectNearMisses(state, request, *said, 2);
       fitting += said->fitting_root_count > 0;
       relaxed += !said->relaxations.empty();
-      if (divided) continue;  // what several providers give is no sum of parts
+      if (divided) continue;  // its constraints are not independent
       ExpectSteps(state, request, *said);
       if (said->fitting_root_count == 0) ExpectAmounts(state, request, *said);
     }

@@ -1,4 +1,4 @@
-// What an explanation says of worlds that can be checked by eye.
+// Explanations of worlds so small that they can be checked by hand.
 #include "placement/explain/explain.h"
 
 #include <string>
@@ -133,8 +133,8 @@ TEST(Explain, BudgetEnds) {
   EXPECT_LT(said.steps[0].roots_before, 2);
 }
 
-// A tree of thirty, each with a trait that is asked for: which of them go together is not tried out
-// for all 2^30 ways.
+// A tree of thirty providers, each with one of the traits asked for. The explanation must not try
+// all 2^30 sets of them.
 TEST(Explain, ManyTraitsInOneTree) {
   std::string tree = "root";
   std::vector<std::string> traits;
@@ -149,7 +149,7 @@ TEST(Explain, ManyTraitsInOneTree) {
   const auto said = Explain(world.state(), request, 10, SearchBudget{});
   ASSERT_TRUE(said.ok()) << said.status();
   EXPECT_EQ(said->fitting_root_count, 0);
-  request.groups[0].resources[0].amount = 32;  // sixteen could give it, if traits were not
+  request.groups[0].resources[0].amount = 32;  // sixteen could give it if no traits were asked for
   const auto traits_miss = Explain(world.state(), request, 10, SearchBudget{});
   ASSERT_TRUE(traits_miss.ok()) << traits_miss.status();
   EXPECT_EQ(traits_miss->fitting_root_count, 0);

@@ -1,4 +1,4 @@
-// How many more times a request fits: by arithmetic, and as claiming until refused finds it.
+// How many more times a request fits: calculated by hand, and compared with claiming until refused.
 #include "placement/explain/headroom.h"
 
 #include <cstdio>
@@ -69,7 +69,8 @@ TEST(Headroom, BudgetEnds) {
   EXPECT_EQ(headroom->total_count, 8);
 }
 
-// Claims the first candidate, by root, until there is none; how many it was.
+// Claims the first candidate of the first root until there is none, and returns the number of
+// claims.
 int64_t ClaimAll(World world, const CandidateRequest& request, std::optional<ProviderId> only) {
   BruteOptions options;
   options.first_only = true;
@@ -109,7 +110,7 @@ TEST_P(RoomProperty, IsWhatClaimingUntilRefusedFinds) {
     const World& world = random.world;
     const CandidateRequest request = RandomRequest(dice, random, suffixed);
     const auto headroom = CountHeadroom(world.state(), request, 100, SearchBudget{});
-    if (!headroom.ok()) continue;  // SearchForm's
+    if (!headroom.ok()) continue;  // malformed
     EXPECT_FALSE(headroom->truncated);
     const int64_t total = ClaimAll(world, request, std::nullopt);
     EXPECT_EQ(headroom->total_count, total);

@@ -1,9 +1,11 @@
-// Search cases as text: worlds, requests, and what was found, reviewed as a diff.
+// Search cases as text files. Each holds a world, requests and their answers, so that changed
+// answers are reviewed as a diff.
 //
-// Each file of search_cases/ begins with words about it, then has a line `world` with the world's
-// notation below, indented (world.h), then requests: a line `ask ...` (request_notation.h) with the
-// answer below it, up to an empty line. The test asks again and compares the whole text.
-// `search_case_test --rewrite` writes what it found into the files instead.
+// Each file of cases/ begins with a description. A line `world` follows, and below it, indented,
+// the world in the notation of world.h. Then follow the requests: a line `ask ...`
+// (request_notation.h), and below it the answer, up to an empty line. The test runs all requests
+// and compares the text. `search_case_test --rewrite` writes the present answers into the files
+// instead.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -56,7 +58,7 @@ std::string AnswerTo(World& world, absl::string_view text) {
   return answer;
 }
 
-// The text again, with the answers that the search gives now.
+// The text of a file with its answers replaced by those that the search gives now.
 std::string Answered(const std::string& text) {
   std::string out;
   std::string notation;

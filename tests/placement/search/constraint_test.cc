@@ -1,4 +1,4 @@
-// Rules of the search, one small world each: what serves whom, and what does not.
+// Rules of the search, each shown in a small world: which providers serve a request, which do not.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// "cn+pool" for each candidate: who gives something, by id, in the order of the answer.
+// The candidates of an answer in their order, each as the names of the providers that give
+// something, sorted by id, e.g. "cn+pool".
 Names Answer(World& world, const std::string& ask) {
   const auto found = FindCandidates(world.state(), ParseRequest(world, ask), SearchBudget{});
   EXPECT_TRUE(found.ok()) << ask << ": " << found.status();

@@ -1,4 +1,4 @@
-// Which candidates come first: strategies, weights, chance; and that order costs no candidate.
+// The order of candidates: strategies, weights, random order. No order may lose a candidate.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -44,7 +44,8 @@ Names ProvidersOf(const State& state, const SearchResult& found) {
   return names;
 }
 
-// a: 3/4 of VCPU and 1/4 of memory free; b: 1/2 and 1/2; c: 1/4 and 1; d: as b, and behind it.
+// Free fractions of VCPU and memory: a 3/4 and 1/4, b 1/2 and 1/2, c 1/4 and all, d as b. The ids
+// rise from a to d.
 constexpr char kFour[] = R"(
   a[CUSTOM_GOLD]{VCPU:8 used 2, MEMORY_MB:64 used 48}
   b{VCPU:16 used 8, MEMORY_MB:64 used 32}
@@ -67,7 +68,8 @@ TEST(SearchOrder, StrategiesAndWeights) {  // D-30
       {Strategy::kPack, {{"VCPU", 1}}, {}, {"c", "b", "d", "a"}},
       {Strategy::kSpread, {{"VCPU", 0.5}, {"MEMORY_MB", 1}}, {}, {"c", "b", "d", "a"}},
       {Strategy::kSpread, {{"VCPU", 0}}, {}, {"a", "b", "c", "d"}},
-      // A class that the query does not ask for may count; one that nobody offers counts nothing.
+      // A weighted class need not be one that the query asks for. One that nobody offers has no
+      // effect.
       {Strategy::kSpread, {{"DISK_GB", 1000}, {"VCPU", 1}}, {}, {"a", "b", "d", "c"}},
       {Strategy::kFirst, {}, {{"CUSTOM_GOLD", 1}}, {"a", "d", "b", "c"}},
       {Strategy::kFirst, {}, {{"CUSTOM_OLD", -1}}, {"a", "b", "c", "d"}},
@@ -101,7 +103,8 @@ TEST(SearchOrder, SharesAreOfTheWholeTree) {
   EXPECT_EQ(ProvidersOf(world.state(), FindInOrder(world.state(), request)), (Names{"a2", "b1"}));
 }
 
-// Roots take turns (P-209); within one, and between them, those whose providers have the trait.
+// Roots take turns (P-209). With a weighted trait, roots and the candidates of a root come first if
+// their providers have the trait.
 TEST(SearchOrder, TraitsCountOnTheProvidersThatServe) {
   World world(R"(
     a[CUSTOM_FAST]
@@ -132,7 +135,7 @@ TEST(SearchOrder, TraitsCountOnTheProvidersThatServe) {
             (Names{"b+fast", "c", "a+slow", "b+slow"}));
 }
 
-// Hosts that differ in what is free of VCPU.
+// Hosts with different amounts of free VCPU.
 World Hosts(int count) {
   std::string notation;
   for (int i = 0; i < count; ++i) {
@@ -157,8 +160,8 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWhole) {
   }
 }
 
-// Many roots wait for their turn, since any other may still be better; what cannot be wanted of them
-// is dropped meanwhile.
+// Many roots wait for their turn, because another root could still be better. Those of them that
+// the limit leaves no place for are dropped while they wait.
 TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
   std::string notation;
   for (int i = 0; i < 400; ++i) {
@@ -186,8 +189,9 @@ TEST(SearchOrder, ALimitIsTheBeginningOfTheWholeByTraits) {
   }
 }
 
-// Where all roots could be better than they are, all of them are looked at before the first has its
-// turn. A budget that ends meanwhile leaves what was found (P-215).
+// If every root could have a better score than it really has, all roots are examined before the
+// first candidate is taken. If the budget is spent before, the roots examined so far are the result
+// (P-215).
 TEST(SearchOrder, ASpentBudgetKeepsWhatItFound) {
   std::string notation;
   for (int i = 0; i < 300; ++i) {
@@ -212,7 +216,8 @@ TEST(SearchOrder, LooksOnlyAtTheBest) {
   CandidateRequest request = ParseRequest(world, "r VCPU:1 limit 10");
   request.order.strategy = Strategy::kSpread;
   SearchBudget budget;
-  // For each of 10 hosts: itself, a test and a choice; for each of 4 chunks what its scores take.
+  // For each of 10 hosts: one step for the host, one test and one choice. For each of 4 chunks: the
+  // steps of its scores.
   budget.steps_max = 10 * 3 + 4 * 14 + 1;
   EXPECT_EQ(FindInOrder(world.state(), request, budget).candidates.size(), 10u);
 }

@@ -1,5 +1,4 @@
-// The form of a candidate request: what is refused, with which reason, and which refusal comes
-// first.
+// Malformed candidate requests: the reason of each refusal, and which refusal comes first.
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@ using Edit = std::function<void(CandidateRequest&)>;
 
 World HostWorld() { return World("cn1[CUSTOM_A,CUSTOM_B]{VCPU:8, MEMORY_MB:1024}(agg1)"); }
 
-// A lawful request that meets every stage: two suffixed groups, one of them without resources.
+// A correct request that reaches every check: two suffixed groups, one of them without resources.
 CandidateRequest Lawful(World& world) {
   return ParseRequest(world,
                       "r VCPU:1; r._A MEMORY_MB:1 q._A CUSTOM_A; m._B agg1; none; ss _A,_B; "
@@ -38,7 +37,7 @@ struct Fault {
   Edit edit;
 };
 
-// In the order of P-175: a request with two of these faults is refused for the upper one.
+// Faults in the order of P-175: a request with two of them is refused for the one listed first.
 std::vector<Fault> Faults() {
   using R = CandidateRequest;
   constexpr auto kBad = absl::StatusCode::kInvalidArgument;
@@ -248,8 +247,8 @@ TEST(SearchForm, UnknownNames) {
   ExpectReasons(variants);
 }
 
-// More than a search could look at in the time that its budget stands for. Comes before all else:
-// nothing of such a request is looked at.
+// Requests so long that one step of the search would take too much time. They are refused before
+// any other check.
 TEST(SearchForm, TooMuchIsAskedFor) {
   using R = CandidateRequest;
   const std::vector<std::string> trait = {"CUSTOM_A"};

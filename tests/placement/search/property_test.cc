@@ -1,6 +1,7 @@
-// Random small worlds and requests: what the search finds is what trying everything finds (P-204),
-// and each of it can be claimed (P-203). A run takes 100,000 worlds, three requests each. BERTH_SEED
-// repeats a run, BERTH_ROUNDS lengthens it: worlds of each kind.
+// Random small worlds and requests: the search finds the same candidates as a program that tries
+// everything (P-204), and each candidate can be claimed (P-203). A run makes 100,000 worlds with
+// three requests each. BERTH_SEED repeats a run; BERTH_ROUNDS sets the number of worlds of each
+// kind.
 #include <cstdio>
 #include <random>
 #include <set>
@@ -17,7 +18,7 @@
 namespace berth::placement {
 namespace {
 
-// P-203: in a world of its own, so that candidates do not stand in each other's way.
+// P-203: claims a candidate in a copy of the world, so that other claims do not take its capacity.
 void ExpectClaimable(const World& world, const Candidate& candidate) {
   World copy = world;
   ConsumerAllocations claim{
@@ -34,7 +35,7 @@ void ExpectClaimable(const World& world, const Candidate& candidate) {
                             << outcome.status();  // P-203
 }
 
-// P-201: where equivalent candidates are collapsed, one stands for each distinct allocations.
+// P-201: with collapse_equivalent, there is one candidate for each different set of allocations.
 void ExpectOnePerAllocations(const State& state, const std::set<PlainCandidate>& found,
                              const std::set<PlainCandidate>& all) {
   std::set<decltype(PlainCandidate::allocations)> left;
@@ -80,8 +81,8 @@ CandidateOrder RandomOrder(Dice& dice) {
   return order;
 }
 
-// In another order they are the same candidates, and a limit leaves the first of them. Of those with
-// equal allocations, where they count as one (P-201), the order decides which is told.
+// An order changes only the sequence of the candidates, and a limit keeps the first ones. If
+// candidates with equal allocations count as one (P-201), the order decides which of them is kept.
 void ExpectOrdered(Dice& dice, const World& world, CandidateRequest request) {
   const auto plain = FindCandidates(world.state(), request, SearchBudget{});
   request.order = RandomOrder(dice);

@@ -1,4 +1,5 @@
-// The search's answer beside its set: order, limits, budget, laziness, summaries, retired nodes.
+// Properties of an answer other than which candidates it holds: order, limits, budget, how much
+// work is done, summaries, retired nodes.
 #include "placement/search/search.h"
 
 #include <string>
@@ -20,7 +21,7 @@ SearchResult Find(const State& state, const CandidateRequest& request,
   return found.ok() ? *std::move(found) : SearchResult{};
 }
 
-// "a:VCPU" for each candidate: the providers by allocation, in the order of the answer.
+// The candidates of an answer in their order, each as its providers and classes, e.g. "a:VCPU".
 std::vector<std::string> NamesOf(const State& state, const SearchResult& found) {
   std::vector<std::string> names;
   for (const Candidate& candidate : found.candidates) {
@@ -34,7 +35,7 @@ std::vector<std::string> NamesOf(const State& state, const SearchResult& found) 
   return names;
 }
 
-// Two hosts of two children, whose ids rise in another order than they stand in their trees.
+// Two hosts with two children each. The order of their ids is not their order in the tree.
 World TwoHosts() {
   World world;
   for (const char* name : {"b", "a2", "a1", "a", "b1", "b2"}) world.provider(name);
@@ -135,8 +136,8 @@ TEST(Search, NothingFits) {
   EXPECT_FALSE(found.truncated);
 }
 
-// A flat world of `count` hosts, made without the rules: for size only. All but the last have the
-// trait CUSTOM_FULL.
+// A world of `count` hosts without children. It is made directly, without commands, because it is
+// large. All hosts but the last have the trait CUSTOM_FULL.
 State FlatHosts(int count) {
   State state;
   Changes changes = {ClassPut{ClassId{1}, "VCPU"}, ClassPut{ClassId{2}, "MEMORY_MB"},
@@ -164,10 +165,11 @@ TEST(Search, LooksOnlyAsFarAsItMust) {
   SearchBudget budget;
   budget.steps_max = 100 * 7 + 1;  // for each of 100 hosts: itself, three tests and three choices
   EXPECT_EQ(Find(state, request, budget).candidates.size(), 100u);
-  request.groups[0].resources[1].amount = 262145;  // more than any host has: columns tell
+  request.groups[0].resources[1].amount =
+      262145;  // more than any host has, which the columns of the chunks show
   budget.steps_max = 1;
   EXPECT_TRUE(Find(state, request, budget).candidates.empty());
-  budget.steps_max = 8;  // one host: marks tell of the others
+  budget.steps_max = 8;  // enough for one host; the marks of the chunks rule out the others
   for (const char* text :
        {"r VCPU:1 q !CUSTOM_FULL", "r.1 VCPU:1 q.1 !CUSTOM_FULL", "r VCPU:1 root !CUSTOM_FULL"}) {
     const SearchResult found = Find(state, ParseRequest(world, text), budget);
@@ -221,7 +223,7 @@ TEST(Search, StaleRootsAreLeftOutWhereAsked) {
   EXPECT_EQ(NamesOf(state, Find(state, request)), (Names{"nobodys", "up"}));
 }
 
-// What one provider cannot give several may share, each giving what it can.
+// An amount that no provider can give alone is divided among several.
 TEST(Search, DividedAmounts) {
   World world(R"(
     host
@@ -243,7 +245,7 @@ TEST(Search, DividedAmounts) {
   EXPECT_EQ(parts("r VCPU:6"), Names{});
   EXPECT_EQ(parts("r VCPU:6 max VCPU:2"), Names{"4+2"});  // D-26
   EXPECT_EQ(parts("r VCPU:9 max VCPU:3"), Names{"4+4+1"});
-  EXPECT_EQ(parts("r VCPU:4 max VCPU:3"), (Names{"4", "4"}));  // nobody gives who is not needed
+  EXPECT_EQ(parts("r VCPU:4 max VCPU:3"), (Names{"4", "4"}));  // no provider that is not needed
   EXPECT_EQ(parts("r VCPU:10 max VCPU:3"), Names{});
   EXPECT_EQ(parts("r VCPU:5 max VCPU:2; r.1 VCPU:1"), (Names{"4+2", "1+4+1", "3+2+1"}));
 }

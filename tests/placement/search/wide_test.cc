@@ -1,5 +1,5 @@
-// Wide trees and requests that cannot be met: many equal groups over many equal providers, found one
-// by one, and refused without trying every order (T-WIDE of the specification, P-216, P-219).
+// Wide trees: many equal groups over many equal providers. Candidates are found one by one, and a
+// request that cannot be met is refused without trying all combinations (P-216, P-219).
 #include <set>
 #include <string>
 
@@ -65,7 +65,7 @@ TEST(SearchWide, Counts) {
   }
 }
 
-// Of a product only what is asked for is made.
+// Of very many combinations, only as many as the limit are made.
 TEST(SearchWide, CombinationsAreMadeOneByOne) {
   std::string notation = "host(A)\n";
   for (int i = 0; i < 20; ++i) {
@@ -87,7 +87,8 @@ TEST(SearchWide, CombinationsAreMadeOneByOne) {
   EXPECT_EQ(ask(absl::StrCat(Groups(8), "; iso limit 10")), 10u);   // P-218
 }
 
-// A group on a parent takes all below it: as many subtrees as there are leaves, and no more.
+// With separate subtrees, a group on a parent excludes all providers below it: so no more groups
+// fit than there are leaves.
 TEST(SearchWide, SeparateSubtreesAreCountedByLeaves) {
   std::string notation = "host{CUSTOM_VF:8}\n";
   for (int c = 0; c < 8; ++c) {
@@ -108,7 +109,8 @@ TEST(SearchWide, SeparateSubtreesAreCountedByLeaves) {
   EXPECT_EQ(ask(9), 0u);
 }
 
-// Equal groups in another order are the same allocations: many are never looked at.
+// Equal groups that swap providers give equal allocations: most of these solutions are never
+// visited.
 TEST(SearchWide, EquivalentCandidatesAreCollapsed) {
   World world = Wide(1, 8, 8);
   CandidateRequest request = ParseRequest(world, absl::StrCat(kHost, Groups(6), "; none"));
@@ -134,7 +136,8 @@ TEST(SearchWide, EveryHostAppearsUnderACap) {
   EXPECT_EQ(roots.size(), 4u);  // P-214
 }
 
-// Groups of different amounts: the bound by the smallest is not exact, the budget ends it.
+// Groups of different amounts: the search prunes by the smallest amount, which is not exact, so
+// that it ends with its budget.
 TEST(SearchWide, BudgetEndsWhatCannotBeProven) {
   World world = Wide(1, 12, 7);
   const CandidateRequest request =

@@ -1,4 +1,4 @@
-// Answers that are written as bytes are what their messages would be.
+// Answers that are written as bytes parse as the messages that they stand for.
 #include "services/wire/candidate.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ bool ParseView(const WireBytes& bytes, pb::FindCandidatesResponse* response) {
   return response->ParseFromArray(bytes.data.get(), static_cast<int>(bytes.size));
 }
 
-// What a message says of a candidate, and what the search says, as text.
+// A candidate of a message, and one of the search, as text to be compared.
 std::string TextOf(const pb::Candidate& candidate) {
   std::string text = candidate.root_uuid();
   for (const pb::ProviderAllocation& allocation : candidate.allocations()) {
@@ -88,7 +88,7 @@ std::string Differences(const pb::FindCandidatesResponse& expected,
   return differencer.Compare(expected, response) ? "" : differences;
 }
 
-// As messages; a table has to come to the same.
+// The answer as messages; the table must say the same.
 pb::FindCandidatesResponse Written(const placement::State& state,
                                    const placement::SearchResult& found, bool with_summaries) {
   const auto response = WrittenBy<CandidateWriter>(state, found, with_summaries);
@@ -154,7 +154,7 @@ TEST_F(WireCandidateTest, EveryFieldIsThere) {
   EXPECT_EQ(Differences(expected, response), "");  // P-202, P-206
 }
 
-// Copies of the candidate before, candidates of another shape, and short and long ones in turn.
+// Candidates with the shape of the one before, with another shape, and short and long ones in turn.
 TEST(CandidateWriterTest, WritesEachCandidateThatWasFound) {
   const placement::World world(R"(
     a1{VCPU:8}
@@ -190,7 +190,7 @@ TEST(CandidateWriterTest, WritesEachCandidateThatWasFound) {
   }
 }
 
-// The only group is served from another tree, and the root gives nothing.
+// The only group is served by a provider of another tree, and the root gives nothing.
 TEST(CandidateTableWriterTest, NamesARootThatGivesNothing) {
   placement::World world(R"(
     cn1{VCPU:8}(agg1)

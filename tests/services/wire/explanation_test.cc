@@ -1,4 +1,4 @@
-// Explanations that must not be long.
+// Explanations that are shortened to a limit.
 #include "services/wire/explanation.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the converters refuse and keep, and the tokens of pages.
+// Conversion between messages and domain types: refusals, values that are kept, page tokens.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(WireTest, OmittedInventoryFieldsTakeTheirDefaults) {  // P-14
   EXPECT_EQ(inventory.max_unit, placement::kAmountMax);
   EXPECT_EQ(inventory.step_size, 1);
   EXPECT_EQ(inventory.allocation_ratio, 1.0);
-  from.set_allocation_ratio(0);  // said, not omitted: for the rule to refuse
+  from.set_allocation_ratio(0);  // given, not left out: the rule refuses it
   EXPECT_EQ(InventoryOf(from).allocation_ratio, 0.0);
 }
 
@@ -216,7 +216,7 @@ TEST(WireTest, HelloNamesEachNodeOnce) {
   hello.set_binary("berth-tracker");
   hello.set_incarnation(kUuid);
   const auto first = HelloOf(hello), second = HelloOf(hello);
-  EXPECT_NE(first->service.id, second->service.id);  // nobody else's, and not the caller's choice
+  EXPECT_NE(first->service.id, second->service.id);  // random, and not the choice of the caller
   hello.add_nodes()->set_node_uuid(kUuid);
   ASSERT_TRUE(HelloOf(hello).ok());
   pb::Hello both = hello;
