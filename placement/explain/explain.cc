@@ -100,7 +100,7 @@ class Explainer {
   Sharing sharing_;
   Funnel funnel_;
   Explanation explanation_;
-  std::vector<Miss> misses_;  // a heap, the farthest on top
+  std::vector<Miss> misses_;  // a heap, the least near root on top
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 // The trees that the counted claims have changed, by root. The state keeps the unchanged trees.
 using Overlay = absl::flat_hash_map<ProviderId, TreePtr>;
 
-// What a solution takes of one inventory row.
+// The amount that a solution takes of one inventory.
 struct Take {
   const TreePtr* tree;
   int position = 0;

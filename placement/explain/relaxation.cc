@@ -59,7 +59,7 @@ void EraseOfGroup(const FunnelStep& step, RequestGroup& group) {
       return EraseFirst(group.member_of, step.aggregates.back());
     case ConstraintKind::kForbiddenAggregates:
       return group.forbidden_aggregates.clear();
-    default: {  // an amount
+    default: {  // the constraint asks for an amount
       const auto is_its = [&step](const NamedAmount& each) {
         return each.resource_class == step.constraint.names.front();
       };

@@ -43,7 +43,7 @@ void OpenRoots::Prune(int64_t wanted) {
   for (Open& open : open_) {
     std::vector<Ahead>& ahead = open.visit.ahead;
     if (static_cast<int64_t>(ahead.size()) > rounds) {
-      ahead.erase(ahead.begin(), ahead.end() - rounds);  // the worst
+      ahead.erase(ahead.begin(), ahead.end() - rounds);  // the first ones are the worst
     }
     kept_ += 1 + static_cast<int64_t>(ahead.size());
   }

@@ -54,8 +54,8 @@ class OpenRoots {
   // How many of the kept candidates would be taken in this many rounds.
   int64_t CountIn(int64_t rounds) const;
 
-  std::vector<Open> open_;  // a heap
-  int64_t kept_ = 0;        // roots and candidates
+  std::vector<Open> open_;  // a heap, the best root first
+  int64_t kept_ = 0;        // number of roots and candidates in open_
 };
 
 }  // namespace berth::placement

@@ -102,7 +102,7 @@ PlannedGroup PlanGroup(const State& state, const RequestGroup& group, bool ignor
   if (group.in_tree) {
     const std::optional<ProviderPlace> place = state.FindProvider(*group.in_tree);
     if (place) planned.tree = place->tree->root_id();
-    if (!place) plan.hopeless = true;  // P-193
+    if (!place) plan.hopeless = true;  // an unknown provider fits nowhere (P-193)
   }
   return planned;
 }

@@ -72,7 +72,7 @@ struct TraitWeight {
 struct PlannedOrder {
   Strategy strategy = Strategy::kFirst;
   std::vector<ClassWeight> shares;  // empty unless the strategy is kSpread or kPack
-  std::vector<TraitWeight> traits;  // none of weight 0
+  std::vector<TraitWeight> traits;  // without those of weight 0
   uint64_t seed = 0;
   bool given() const { return strategy != Strategy::kFirst || !traits.empty(); }
 };
@@ -95,7 +95,7 @@ struct SearchPlan {
   // collapse_equivalent is set. If twins swap providers the allocations stay equal, so the search
   // keeps only the solutions in which the earlier slot has the lower provider id, or the same.
   std::vector<int> twin_of;
-  bool collapse_equivalent = false;  // P-201
+  bool collapse_equivalent = false;  // return candidates with equal allocations once (P-201)
   bool each_root_once = false;       // take only the first candidate of each root
   // Whether the amounts of several slots on one provider add up (P-197). False only in plans with
   // which Explain tests one constraint without the others.

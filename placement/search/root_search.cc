@@ -176,7 +176,7 @@ bool RootSearch::FillDomains() {
       if (serves && (group.suffixed() ? ServesAlone(option, group) : ServesTogether(option, group)))
         domain.push_back(s);
     }
-    if (domain.empty()) return false;  // P-194
+    if (domain.empty()) return false;  // a slot without options: nothing fits (P-194)
   }
   return true;
 }
@@ -197,10 +197,12 @@ bool RootSearch::ServesTogether(const Option& option, const PlannedGroup& group)
   const ProviderConfig& root = (*tree_)->config(0);
   if (group.tree && (option.foreign || root.id != *group.tree)) return false;  // P-192
   if (!HasNoneOf(provider, group.forbidden)) return false;                     // P-188
+  // The membership of the root counts for each provider of its tree (P-189). Neither the provider
+  // nor the root may be in a forbidden aggregate (P-191).
   const bool is_member = IsInOneOfEach(provider, group.member_of) ||
                          (!option.foreign && IsInOneOfEach(root, group.member_of));
-  return is_member && IsInNoneOf(provider, group.forbidden_aggregates) &&  // P-189
-         IsInNoneOf(root, group.forbidden_aggregates);                     // P-191
+  return is_member && IsInNoneOf(provider, group.forbidden_aggregates) &&
+         IsInNoneOf(root, group.forbidden_aggregates);
 }
 
 void RootSearch::MeasureRoom() {

@@ -45,11 +45,11 @@ class Search {
         scan_(state, plan, sharing_) {
     if (sharing_.empty() && FlatPlan::IsFor(plan)) flat_.emplace(plan);
   }
-  // `scan_` refers to a part of this.
+  // Not copyable, because searches under roots refer to steps_.
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  // Collects candidates until there are `count`.
+  // Takes candidates until `count` are taken in all, or none is left.
   void Run(int64_t count) {
     trees_.reserve(std::min(count, kReserved));
     VisitNew(count);

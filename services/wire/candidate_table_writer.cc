@@ -229,7 +229,7 @@ void CandidateTableWriter::Shape(const placement::Candidate& model) {
         }
       });
     }
-    for (const auto& mapping : model.mappings) {  // clang 14 captures no parts of a pair
+    for (const auto& mapping : model.mappings) {  // clang 14 cannot capture structured bindings
       writer_.Message(pb::CandidateShape::kMappingsFieldNumber, [&] {
         if (!mapping.first.empty()) {
           writer_.Text(pb::ShapeMapping::kSuffixFieldNumber, mapping.first);

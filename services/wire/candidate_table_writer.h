@@ -58,7 +58,7 @@ class CandidateTableWriter {
   WireWriter writer_;
   std::vector<placement::Candidate> shapes_;   // one candidate of each shape
   std::vector<int64_t> id_counts_;             // by shape: number of ids of a candidate
-  size_t last_shape_ = 0;                      // of the last candidate
+  size_t last_shape_ = 0;                      // index of the shape of the last candidate
   std::vector<int64_t> candidate_shapes_;      // by candidate: index in shapes_
   std::vector<placement::ProviderId> ids_;     // ForEachId of all candidates, in order
   std::vector<const placement::Tree*> trees_;  // rising by root

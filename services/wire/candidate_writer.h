@@ -47,11 +47,12 @@ class CandidateWriter {
   size_t model_begin_ = 0;
   size_t model_size_ = 0;
   std::vector<size_t> model_ids_;
-  // The names that were looked up last: most providers have the same classes and traits.
-  std::vector<std::pair<placement::ClassId, const std::string*>> class_names_;  // by row
+  // The names that were looked up last: most providers have the same classes and traits. Those of
+  // classes are by index of the inventory in its provider.
+  std::vector<std::pair<placement::ClassId, const std::string*>> class_names_;
   std::vector<placement::TraitId> traits_;
-  std::vector<std::string> trait_names_;  // of traits_
-  size_t summary_size_ = 0;               // of the last summary
+  std::vector<std::string> trait_names_;  // the names of traits_
+  size_t summary_size_ = 0;               // size of the last summary, to estimate the next
 };
 
 }  // namespace berth::services

@@ -28,7 +28,7 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-// Returns from the calling function with the status of `expression` unless it is OK.
+// If the status of `expression` is not OK, the calling function returns it.
 #define BERTH_RETURN_IF_ERROR(expression)                                   \
   do {                                                                      \
     if (absl::Status status_ = (expression); !status_.ok()) return status_; \

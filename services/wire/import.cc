@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kSecondsMin = -62'135'596'800;
 constexpr int64_t kSecondsMax = 253'402'300'799;
 constexpr int32_t kNanosMax = 999'999'999;
-constexpr char kNoType[] = "unknown";  // P-24
+constexpr char kNoType[] = "unknown";  // stands for a consumer without a type (P-24)
 
 // Converts a time, cut to whole microseconds, which is how the ledger stores times.
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
@@ -65,7 +65,8 @@ int RankOf(const pb::Entity& entity) {
   }
 }
 
-// What the node said of itself, as a report leaves it (wire_report.cc).
+// The bytes in which the ledger stores what the tracker of a node reported. They are a Node with
+// the same fields that services/report/messages.cc sets.
 std::string FactsOf(const pb::Node& node) {
   pb::Node facts;
   if (node.has_facts()) *facts.mutable_facts() = node.facts();
