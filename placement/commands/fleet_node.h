@@ -5,7 +5,6 @@
 #ifndef BERTH_PLACEMENT_COMMANDS_FLEET_NODE_H_
 #define BERTH_PLACEMENT_COMMANDS_FLEET_NODE_H_
 
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,9 +21,6 @@ namespace berth::placement {
 inline constexpr absl::string_view kOwnedTrait = "OWNER_NOVA";
 // Stands on a root while its service is disabled (T-212).
 inline constexpr absl::string_view kDisabledTrait = "COMPUTE_STATUS_DISABLED";
-
-using ServicePtr = std::shared_ptr<const ServiceRecord>;
-using NodeRecordPtr = std::shared_ptr<const NodeRecord>;
 
 // The service, or null.
 ServicePtr FindService(const State& state, absl::string_view host, absl::string_view binary);

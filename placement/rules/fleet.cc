@@ -30,19 +30,18 @@ ServiceRecord NewService(const RegisterService& command, const RuleContext& cont
 // The disabled trait on the roots of all nodes of `service`'s host (T-295).
 void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
                           const RuleContext& context, Changes& changes) {
-  state.nodes().ForEach([&](const ProviderId& id, const NodeRecordPtr& node) {
-    if (node->host != service.host) return;
-    const std::optional<ProviderPlace> place = state.FindProvider(id);
-    if (!place) return;
+  for (const NodeRecordPtr& node : state.NodesOf(service.host)) {
+    const std::optional<ProviderPlace> place = state.FindProvider(node->id);
+    if (!place) continue;
     std::vector<TraitId> traits = place->config().traits;
     FollowService(state, service.disabled, traits);
-    if (traits == place->config().traits) return;
+    if (traits == place->config().traits) continue;
     ProviderConfig config = place->config();
     config.traits = std::move(traits);
     config.generation = config.generation.Next();
     config.updated_at = context.now;
     changes.push_back(ProviderPut{std::make_shared<const ProviderConfig>(std::move(config))});
-  });
+  }
 }
 
 // T-294: a reason has 1 to 255 characters, not all blank, and goes with `disabled` alone.

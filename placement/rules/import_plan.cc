@@ -261,16 +261,9 @@ void ImportPlan::AddConsumer(const ImportedConsumer& record) {
 }
 
 void ImportPlan::AddServices() {
-  absl::flat_hash_set<Uuid> ids;
-  if (!command_.services.empty()) {
-    state_.services().ForEach([&ids](const auto&, const ServicePtr& service) {
-      ids.insert(service->id);
-      return true;
-    });
-  }
   for (const ImportedService& record : command_.services) {
     ServiceRecord service = record.service;
-    if (ids.contains(service.id) || FindService(state_, service.host, service.binary)) {
+    if (state_.FindServiceById(service.id) || FindService(state_, service.host, service.binary)) {
       Note(Stage::kService, record.record, [&] {
         return Refuse(
             Code::kAlreadyExists, "DUPLICATE_SERVICE",
@@ -285,13 +278,6 @@ void ImportPlan::AddServices() {
 }
 
 void ImportPlan::AddNodes() {
-  absl::flat_hash_set<std::pair<std::string, std::string>> names;
-  if (!command_.nodes.empty()) {
-    state_.nodes().ForEach([&names](ProviderId, const NodeRecordPtr& node) {
-      names.emplace(node->host, node->name);
-      return true;
-    });
-  }
   for (const ImportedNode& record : command_.nodes) {
     NodeRecord node = record.node;
     const std::string id = node.id.ToString();
@@ -303,7 +289,11 @@ void ImportPlan::AddNodes() {
       });
     }
     const bool there = FindNode(state_, node.id) != nullptr;
-    if (there || names.contains(std::pair(node.host, node.name))) {
+    const std::vector<NodeRecordPtr> of_host = state_.NodesOf(node.host);
+    const bool named = std::any_of(of_host.begin(), of_host.end(), [&](const NodeRecordPtr& other) {
+      return other->name == node.name;
+    });
+    if (there || named) {
       Note(Stage::kNode, record.record, [&] {
         return Refuse(Code::kAlreadyExists, "DUPLICATE_NODE",
                       there

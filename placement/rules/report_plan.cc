@@ -154,13 +154,10 @@ absl::Status ReportPlan::CheckNames() {
       fault(*holder, provider.id, absl::StrCat("providers[", i, "].name"), provider.name);
     }
   }
-  // Nodes are looked through only where a (host, name) appears: a node is new, renamed or moved.
-  if (node_ == nullptr || node_->name != report_.node_name || node_->host != report_.host) {
-    state_.nodes().ForEach([&](const ProviderId& id, const NodeRecordPtr& other) {
-      if (id != report_.node && other->host == report_.host && other->name == report_.node_name) {
-        fault(id, report_.node, "node_name", report_.node_name);
-      }
-    });
+  for (const NodeRecordPtr& other : state_.NodesOf(report_.host)) {
+    if (other->id != report_.node && other->name == report_.node_name) {
+      fault(other->id, report_.node, "node_name", report_.node_name);
+    }
   }
   if (items.empty()) return absl::OkStatus();
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);

@@ -89,6 +89,53 @@ std::shared_ptr<const Owner> State::ShareOwner(Owner owner) const {
   return std::make_shared<const Owner>(std::move(owner));
 }
 
+ServicePtr State::FindServiceById(Uuid id) const {
+  const ServicePtr* found = services_by_id_.Find(id);
+  return found == nullptr ? nullptr : *found;
+}
+
+std::vector<NodeRecordPtr> State::NodesOf(absl::string_view host) const {
+  std::vector<NodeRecordPtr> nodes;
+  nodes_by_host_.ForEachFrom(BeforeNodesOf{host}, [&](const HostNodeKey& key, std::monostate) {
+    if (key.host != host) return false;
+    nodes.push_back(*nodes_.Find(key.id));
+    return true;
+  });
+  return nodes;
+}
+
+void State::PutService(const ServicePtr& service) {
+  const auto key = std::make_pair(service->host, service->binary);
+  const ServicePtr* before = services_.Find(key);
+  if (before != nullptr && (*before)->id != service->id) services_by_id_.Erase((*before)->id);
+  services_.Put(key, service);
+  services_by_id_.Put(service->id, service);
+}
+
+void State::RemoveService(const ServiceRemoved& removed) {
+  const auto key = std::make_pair(removed.host, removed.binary);
+  const ServicePtr* before = services_.Find(key);
+  BERTH_CHECK(before != nullptr);
+  services_by_id_.Erase((*before)->id);
+  services_.Erase(key);
+}
+
+void State::PutNode(const NodeRecordPtr& node) {
+  const NodeRecordPtr* before = nodes_.Find(node->id);
+  if (before == nullptr || (*before)->host != node->host) {
+    if (before != nullptr) nodes_by_host_.Erase(HostNodeKey{(*before)->host, node->id});
+    nodes_by_host_.Put({node->host, node->id}, {});
+  }
+  nodes_.Put(node->id, node);
+}
+
+void State::RemoveNode(ProviderId id) {
+  const NodeRecordPtr* before = nodes_.Find(id);
+  BERTH_CHECK(before != nullptr);
+  nodes_by_host_.Erase(HostNodeKey{(*before)->host, id});
+  nodes_.Erase(id);
+}
+
 void State::Apply(const Changes& changes) {
   DroppedUse dropped;
   bool providers_done = false;
@@ -135,13 +182,13 @@ void State::ApplyOne(const Change& change, DroppedUse& dropped) {
     } else if constexpr (std::is_same_v<Kind, ConsumerRemoved>) {
       RemoveConsumer(one.id, dropped);
     } else if constexpr (std::is_same_v<Kind, ServicePut>) {
-      services_.Put({one.service->host, one.service->binary}, one.service);
+      PutService(one.service);
     } else if constexpr (std::is_same_v<Kind, ServiceRemoved>) {
-      BERTH_CHECK(services_.Erase(std::make_pair(one.host, one.binary)));
+      RemoveService(one);
     } else if constexpr (std::is_same_v<Kind, NodePut>) {
-      nodes_.Put(one.node->id, one.node);
+      PutNode(one.node);
     } else if constexpr (std::is_same_v<Kind, NodeRemoved>) {
-      BERTH_CHECK(nodes_.Erase(one.id));
+      RemoveNode(one.id);
     } else if constexpr (std::is_same_v<Kind, FormatRaised>) {
       BERTH_CHECK(one.format > position_.format);
       position_.format = one.format;

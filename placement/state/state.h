@@ -61,6 +61,25 @@ struct NameKey {
   }
 };
 
+// A node as the key of the index by host: rising by host, then by id.
+struct HostNodeKey {
+  std::string host;
+  ProviderId id;
+
+  friend auto operator<=>(const HostNodeKey&, const HostNodeKey&) = default;
+};
+// Finds the first node of `host` in that index: less than each key of the host, equal to none.
+struct BeforeNodesOf {
+  absl::string_view host;
+
+  friend bool operator<(const HostNodeKey& key, const BeforeNodesOf& probe) {
+    return key.host < probe.host;
+  }
+  friend bool operator<(const BeforeNodesOf& probe, const HostNodeKey& key) {
+    return !(key < probe);
+  }
+};
+
 // What the consumers of one owner hold together (P-159).
 struct OwnerUsage {
   std::shared_ptr<const Owner> owner;
@@ -136,13 +155,14 @@ class State {
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
   // Fleet, rising by key.
-  const PersistentMap<std::pair<std::string, std::string>, std::shared_ptr<const ServiceRecord>>&
-  services() const {
+  const PersistentMap<std::pair<std::string, std::string>, ServicePtr>& services() const {
     return services_;
   }
-  const PersistentMap<ProviderId, std::shared_ptr<const NodeRecord>>& nodes() const {
-    return nodes_;
-  }
+  const PersistentMap<ProviderId, NodeRecordPtr>& nodes() const { return nodes_; }
+  // The service with the uuid `id`, or null. Looks at no other service.
+  ServicePtr FindServiceById(Uuid id) const;
+  // The nodes of `host`, rising by id. Looks at no node of another host.
+  std::vector<NodeRecordPtr> NodesOf(absl::string_view host) const;
 
   // Applies what one command did. REQUIRES: the rules made it for this state, or it stands next in
   // the log, in the order that change.h gives; anything else ends the process. The invariants hold
@@ -171,6 +191,11 @@ class State {
   void TakeApart(ProviderId root, Pool& pool, std::vector<ProviderId>& roots);
   void PutTogether(Pool pool, const std::vector<ProviderId>& old_roots);
 
+  void PutService(const ServicePtr& service);
+  void RemoveService(const ServiceRemoved& removed);
+  void PutNode(const NodeRecordPtr& node);
+  void RemoveNode(ProviderId id);
+
   // state_consumers.cc
   void PutConsumer(const Consumer& consumer, DroppedUse& dropped);
   void RemoveConsumer(ConsumerId id, DroppedUse& dropped);
@@ -191,9 +216,10 @@ class State {
   ConsumerTable consumers_;
   PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate> leases_;
   PersistentMap<OwnerKey, Shared<OwnerUsage>> owners_;
-  PersistentMap<std::pair<std::string, std::string>, std::shared_ptr<const ServiceRecord>>
-      services_;
-  PersistentMap<ProviderId, std::shared_ptr<const NodeRecord>> nodes_;
+  PersistentMap<std::pair<std::string, std::string>, ServicePtr> services_;
+  PersistentMap<Uuid, ServicePtr> services_by_id_;  // the same records
+  PersistentMap<ProviderId, NodeRecordPtr> nodes_;
+  PersistentMap<HostNodeKey, std::monostate> nodes_by_host_;  // the keys of the same records
 };
 
 using StatePtr = std::shared_ptr<const State>;

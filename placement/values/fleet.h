@@ -41,6 +41,7 @@ struct ServiceRecord {
 
   friend bool operator==(const ServiceRecord&, const ServiceRecord&) = default;
 };
+using ServicePtr = std::shared_ptr<const ServiceRecord>;
 
 // One hypervisor; its id is that of its root provider. Unique on id, and on (host, name).
 struct NodeRecord {
@@ -60,6 +61,7 @@ struct NodeRecord {
 
   friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
 };
+using NodeRecordPtr = std::shared_ptr<const NodeRecord>;
 
 }  // namespace berth::placement
 

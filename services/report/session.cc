@@ -141,9 +141,9 @@ void ReportSession::FillWelcome(const State& state, const Decision& decision, pb
   to->mutable_heartbeat_interval()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(interval % absl::Seconds(1))));
   for (const HelloNode& node : hello_.nodes) FillNodeWelcome(state, node, to->add_nodes());
-  state.nodes().ForEach([&](const ProviderId&, const NodePtr& node) {
-    if (node->host == key_.first) FillRecordedNode(*node, to->add_recorded_nodes());
-  });
+  for (const NodePtr& node : state.NodesOf(key_.first)) {
+    FillRecordedNode(*node, to->add_recorded_nodes());
+  }
 }
 
 void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,

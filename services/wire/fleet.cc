@@ -54,11 +54,7 @@ void Shorten(pb::Node* node) {
 absl::StatusOr<ServicePtr> FindServiceByUuid(const State& state, absl::string_view text) {
   const auto id = placement::Uuid::Parse(text);
   if (!id) return InvalidField("service_uuid", text.empty() ? "is required" : "is not a uuid");
-  ServicePtr found;
-  state.services().ForEach([&](const auto&, const ServicePtr& service) {
-    if (service->id == *id) found = service;
-    return found == nullptr;
-  });
+  ServicePtr found = state.FindServiceById(*id);
   if (found != nullptr) return found;
   return placement::Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
                            absl::StrCat("there is no service with uuid ", id->ToString()),

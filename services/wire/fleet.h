@@ -16,8 +16,8 @@
 
 namespace berth::services {
 
-using ServicePtr = std::shared_ptr<const placement::ServiceRecord>;
-using NodePtr = std::shared_ptr<const placement::NodeRecord>;
+using placement::ServicePtr;
+using NodePtr = placement::NodeRecordPtr;
 
 // What this process has heard from one service since it started.
 struct Heard {

@@ -32,7 +32,7 @@ std::string FleetWorld::Answer(CommandBody body) {
 
 std::string FleetWorld::Register(const std::string& host, int process, const std::string& machine) {
   return Answer(RegisterService{host, "berth-tracker", Process(process), machine, "0.1.0",
-                                Uuid{5, static_cast<uint64_t>(process)}});
+                                Uuid{5, ++registrations_}});
 }
 
 std::string FleetWorld::Mark(const std::string& host, int process, bool up) {

@@ -44,6 +44,9 @@ class FleetWorld {
   bool HasNode(absl::string_view name);
   bool Has(absl::string_view provider_name);
   bool HasTrait(absl::string_view provider_name, absl::string_view trait);
+
+ private:
+  uint64_t registrations_ = 0;
 };
 
 }  // namespace berth::placement

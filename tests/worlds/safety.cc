@@ -125,11 +125,23 @@ void CheckConsumers(const State& state, Gathered& all) {
   EXPECT_TRUE(owned.empty()) << "an owner's use is missing";
 }
 
+// Each index of the fleet finds exactly the records.
+void CheckFleet(const State& state) {
+  state.services().ForEach([&](const auto&, const ServicePtr& service) {
+    EXPECT_EQ(state.FindServiceById(service->id), service) << service->host;
+  });
+  std::map<std::string, std::vector<NodeRecordPtr>> by_host;
+  state.nodes().ForEach(
+      [&](const ProviderId&, const NodeRecordPtr& node) { by_host[node->host].push_back(node); });
+  for (const auto& [host, nodes] : by_host) EXPECT_EQ(state.NodesOf(host), nodes) << host;
+}
+
 }  // namespace
 
 void CheckSafety(const State& state) {
   Gathered all = Gather(state);
   CheckConsumers(state, all);
+  CheckFleet(state);
   for (const auto& [name, id] : state.catalog().classes.by_name()) {
     EXPECT_EQ(state.inventories_of(id), all.class_uses[id]) << name;
   }
