@@ -125,7 +125,7 @@ void RootRanking::ScoreByShares(const RootChunk& chunk, Scores& scores) const {
           return offered.resource_class == weighted.resource_class;
         });
     if (column == chunk.columns.end()) continue;
-    const int32_t* const share = column->free_share.data();
+    const int32_t* const share = column->free->share.data();
     for (size_t i = 0; i < scores.size(); ++i) scores[i] += share[i] * weighted.weight;
   }
 }

@@ -247,7 +247,7 @@ void RootScan::SiftByAmounts(const RootChunk& chunk) {
   std::array<int32_t, RootChunk::kRootsMax> spare{};
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto amount = static_cast<int32_t>(needed_[c].amount);
-    const int32_t* const free_max = columns[c]->free_max.data();
+    const int32_t* const free_max = columns[c]->free->max.data();
     for (size_t i = 0; i < spare.size(); ++i) spare[i] |= free_max[i] - amount;
   }
   int32_t all = -1;

@@ -23,12 +23,19 @@ void MostFree::Set(ClassId resource_class, size_t chunk, int32_t amount) {
   BERTH_CHECK(chunk < chunk_count_);
   const size_t at = PlaceOf(resource_class);
   if (at == rows_.size() || rows_[at].resource_class != resource_class) {
+    if (amount == 0) return;
     rows_.insert(rows_.begin() + static_cast<int64_t>(at),
                  Row{resource_class, Shared<Amounts>::Make(Amounts(chunk_count_))});
   }
   // Most claims change nothing: then nothing is copied.
   if ((*rows_[at].amounts)[chunk] == amount) return;
   rows_[at].amounts.Own()[chunk] = amount;
+  if (IsZero(rows_[at])) rows_.erase(rows_.begin() + static_cast<int64_t>(at));
+}
+
+bool MostFree::IsZero(const Row& row) {
+  return std::all_of(row.amounts->begin(), row.amounts->end(),
+                     [](int32_t amount) { return amount == 0; });
 }
 
 void MostFree::Insert(size_t chunk) {
@@ -47,6 +54,7 @@ void MostFree::Erase(size_t chunk) {
     amounts.erase(amounts.begin() + static_cast<int64_t>(chunk));
   }
   --chunk_count_;
+  std::erase_if(rows_, IsZero);
 }
 
 }  // namespace berth::placement

@@ -1,7 +1,10 @@
 // MostFree: for each class and each chunk of roots, the most that one provider of the chunk has free.
 //
-// The numbers of one class stand side by side, so that a search passes over a chunk without touching
-// it. A value with shared rows: copying costs one pointer per class, a change copies one row once.
+// The numbers of one class are side by side in memory, so that a search passes over a chunk without
+// touching it. A value with shared rows: copying it copies one pointer per class, and a change
+// copies one row once.
+//
+// Invariant: each row has a number above 0; so classes that are gone cost nothing.
 #ifndef BERTH_PLACEMENT_STATE_MOST_FREE_H_
 #define BERTH_PLACEMENT_STATE_MOST_FREE_H_
 
@@ -17,7 +20,7 @@ namespace berth::placement {
 
 class MostFree {
  public:
-  // By chunk, in 0..kAmountMax; empty where no chunk has ever offered the class.
+  // By chunk, in 0..kAmountMax; empty if it is 0 for every chunk.
   absl::Span<const int32_t> Of(ClassId resource_class) const;
 
   // REQUIRES: there is such a chunk.
@@ -36,6 +39,7 @@ class MostFree {
 
   // The first row whose class is not below `resource_class`, by index.
   size_t PlaceOf(ClassId resource_class) const;
+  static bool IsZero(const Row& row);
 
   std::vector<Row> rows_;  // rising by class
   size_t chunk_count_ = 0;

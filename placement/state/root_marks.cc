@@ -8,20 +8,18 @@ namespace {
 // The trees before `at`.
 RootSet Before(int at) { return ~RootSet() >> (kChunkRootsMax - at); }
 
-// `roots` with a place made at `at`, which is not in it.
+}  // namespace
+
 RootSet WithRoomAt(const RootSet& roots, int at) {
   const RootSet before = Before(at);
   return (roots & before) | ((roots & ~before) << 1);
 }
 
-// `roots` with the place at `at` taken out.
 RootSet Without(RootSet roots, int at) {
   const RootSet before = Before(at);
   roots.reset(at);
   return (roots & before) | ((roots & ~before) >> 1);
 }
-
-}  // namespace
 
 template <typename Key>
 const RootSet& MarkTable<Key>::Find(Key key) const {
@@ -46,6 +44,11 @@ void MarkTable<Key>::Clear(int at) {
 }
 
 template <typename Key>
+void MarkTable<Key>::DropEmpty() {
+  std::erase_if(rows_, [](const auto& row) { return row.second.none(); });
+}
+
+template <typename Key>
 void MarkTable<Key>::Insert(int at) {
   for (auto& [key, roots] : rows_) roots = WithRoomAt(roots, at);
 }
@@ -53,7 +56,7 @@ void MarkTable<Key>::Insert(int at) {
 template <typename Key>
 void MarkTable<Key>::Erase(int at) {
   for (auto& [key, roots] : rows_) roots = Without(roots, at);
-  std::erase_if(rows_, [](const auto& row) { return row.second.none(); });
+  DropEmpty();
 }
 
 template class MarkTable<TraitId>;
@@ -72,6 +75,9 @@ void RootMarks::Replace(int at, const Tree& tree) {
   aggregates.Clear(at);
   root_traits.Clear(at);
   Add(at, tree);
+  traits.DropEmpty();
+  aggregates.DropEmpty();
+  root_traits.DropEmpty();
 }
 
 void RootMarks::Erase(int at) {

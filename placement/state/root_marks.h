@@ -1,8 +1,11 @@
 // RootMarks: which trees of a chunk have a trait, or stand in an aggregate, with any of their
 // providers, and which with their root: one bit a tree.
 //
-// By what a search requires or forbids, many trees are passed over at once. Moves with configurations only,
-// never with claims, so that the chunk shares it between its versions. A value.
+// A search passes over many trees at once by what it requires or forbids. Marks change with
+// configurations only, never with claims, so that the versions of a chunk share them. A value.
+//
+// Invariant: each row of a table marks some tree; so traits and aggregates that are gone cost
+// nothing.
 #ifndef BERTH_PLACEMENT_STATE_ROOT_MARKS_H_
 #define BERTH_PLACEMENT_STATE_ROOT_MARKS_H_
 
@@ -18,6 +21,11 @@ namespace berth::placement {
 inline constexpr int kChunkRootsMax = 256;
 using RootSet = std::bitset<kChunkRootsMax>;  // trees of a chunk, by index
 
+// `roots` after a tree that is not in it was inserted at `at`.
+RootSet WithRoomAt(const RootSet& roots, int at);
+// `roots` after the tree at `at` was taken out of the chunk.
+RootSet Without(RootSet roots, int at);
+
 // Keys with the trees that have them.
 template <typename Key>
 class MarkTable {
@@ -25,8 +33,10 @@ class MarkTable {
   // The trees that have `key`.
   const RootSet& Find(Key key) const;
   void Add(Key key, int at);
-  // The tree at `at` has nothing any more.
+  // The tree at `at` has no key any more. A row may be left that marks no tree, until DropEmpty.
   void Clear(int at);
+  // Drops the rows that mark no tree.
+  void DropEmpty();
   // Makes room for a tree at `at`, which has nothing yet; those from there on move up by one.
   void Insert(int at);
   // Takes the tree at `at` out; those behind it move down by one.

@@ -29,6 +29,7 @@ struct Sum {
   double capacity = 0;
   double free = 0;
   int32_t free_max = 0;
+  bool is_offered = false;
 };
 
 int32_t ShareOf(const Sum& sum) {
@@ -37,18 +38,25 @@ int32_t ShareOf(const Sum& sum) {
 }
 
 void Add(const InventoryRow& row, Amount used, Sum& sum) {
+  sum.is_offered = true;
   sum.capacity += static_cast<double>(row.capacity);
   sum.free += static_cast<double>(std::max<Amount>(row.capacity - used, 0));
 }
 
 void CountMostFree(RootChunk::Column& column) {
-  column.most_free = *std::max_element(column.free_max.begin(), column.free_max.end());
+  column.most_free = *std::max_element(column.free->max.begin(), column.free->max.end());
 }
 
-void SetFreeMax(RootChunk::Column& column, int at, int32_t free_max) {
-  const int32_t before = std::exchange(column.free_max[at], free_max);
-  if (free_max >= column.most_free) {
-    column.most_free = free_max;
+// Writes what the tree at `at` has of the column's class. Copies nothing if that is as before.
+void SetFree(RootChunk::Column& column, int at, const Sum& sum) {
+  column.offered_by.set(at, sum.is_offered);
+  const int32_t share = ShareOf(sum);
+  if (column.free->max[at] == sum.free_max && column.free->share[at] == share) return;
+  RootChunk::Free& free = column.free.Own();
+  free.share[at] = share;
+  const int32_t before = std::exchange(free.max[at], sum.free_max);
+  if (sum.free_max >= column.most_free) {
+    column.most_free = sum.free_max;
   } else if (before == column.most_free) {
     CountMostFree(column);
   }
@@ -66,7 +74,8 @@ void RefreshColumns(RootChunk& chunk, int at) {
       while (column != chunk.columns.end() && column->resource_class < resource_class) ++column;
       if (column == chunk.columns.end() || column->resource_class != resource_class) {
         sums.insert(sums.begin() + (column - chunk.columns.begin()), Sum());
-        column = chunk.columns.insert(column, RootChunk::Column{resource_class, 0, {}, {}});
+        column = chunk.columns.insert(column, RootChunk::Column());
+        column->resource_class = resource_class;
       }
       const Amount used = tree.used_of(position, static_cast<int>(i));
       Sum& sum = sums[column - chunk.columns.begin()];
@@ -74,19 +83,22 @@ void RefreshColumns(RootChunk& chunk, int at) {
       Add(rows[i], used, sum);
     }
   }
-  for (size_t c = 0; c < sums.size(); ++c) {
-    SetFreeMax(chunk.columns[c], at, sums[c].free_max);
-    chunk.columns[c].free_share[at] = ShareOf(sums[c]);
-  }
+  for (size_t c = 0; c < sums.size(); ++c) SetFree(chunk.columns[c], at, sums[c]);
 }
+
+// Whether the tree at `at` or one after it offers the column's class.
+bool OffersFrom(const RootChunk::Column& column, int at) { return (column.offered_by >> at).any(); }
 
 void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
   const int behind = chunk.trees.size() - at;
   for (RootChunk::Column& column : chunk.columns) {
-    for (int32_t* const entry : {column.free_max.data() + at, column.free_share.data() + at}) {
+    if (!OffersFrom(column, at)) continue;
+    RootChunk::Free& free = column.free.Own();
+    for (int32_t* const entry : {free.max.data() + at, free.share.data() + at}) {
       std::move_backward(entry, entry + behind, entry + behind + 1);
-      *entry = 0;  // most_free stays right: what stood here stands behind
+      *entry = 0;  // most_free stays right: the amount that was here has only moved up
     }
+    column.offered_by = WithRoomAt(column.offered_by, at);
   }
   chunk.ids.insert(chunk.ids.begin() + at, tree->root_id());
   chunk.marks.Own().Insert(at, *tree);
@@ -97,10 +109,13 @@ void InsertInto(RootChunk& chunk, int at, TreePtr tree) {
 void EraseFrom(RootChunk& chunk, int at) {
   const int behind = chunk.trees.size() - at - 1;
   for (RootChunk::Column& column : chunk.columns) {
-    for (int32_t* const entry : {column.free_max.data() + at, column.free_share.data() + at}) {
+    if (!OffersFrom(column, at)) continue;
+    RootChunk::Free& free = column.free.Own();
+    for (int32_t* const entry : {free.max.data() + at, free.share.data() + at}) {
       std::move(entry + 1, entry + 1 + behind, entry);
       entry[behind] = 0;
     }
+    column.offered_by = Without(column.offered_by, at);
     CountMostFree(column);
   }
   chunk.ids.erase(chunk.ids.begin() + at);
@@ -169,8 +184,13 @@ void Roots::MakeRoom(int at, ProviderId root) {
 }
 
 void Roots::Summarize(int at) {
-  for (const RootChunk::Column& column : chunks_[at]->columns) {
+  const auto is_empty = [](const RootChunk::Column& column) { return column.offered_by.none(); };
+  const std::vector<RootChunk::Column>& columns = chunks_[at]->columns;
+  for (const RootChunk::Column& column : columns) {
     most_free_.Set(column.resource_class, at, column.most_free);
+  }
+  if (std::any_of(columns.begin(), columns.end(), is_empty)) {
+    std::erase_if(chunks_[at].Own().columns, is_empty);
   }
 }
 

@@ -1,10 +1,14 @@
 // Roots: all trees by rising root id, in chunks of at most 256, with columns for the search.
 //
-// A value with shared chunks: copying costs one pointer per chunk and per class, changing a tree
-// copies its chunk once (a chunk that nobody else shares is changed in place). A chunk keeps, for each class that
-// any of its trees offers, the largest free amount that one provider of each tree has: an upper
-// bound that lets a search pass over a tree without looking at it; what share of each tree is free,
-// which puts trees in order; and which trees have a trait or stand in an aggregate at all.
+// A value with shared chunks: copying it copies one pointer per chunk and per class. Changing a tree
+// copies the tree's chunk, and those of the chunk's columns that change, unless nobody else holds
+// them. A chunk keeps two numbers for each of its trees and each class that any of its trees
+// offers: the largest free amount that one provider of the tree has, which lets a search pass over
+// a tree without looking at it, and the share of the tree's amount that is free, which puts trees
+// in order. It also keeps which trees have a trait or are in an aggregate.
+//
+// Invariant: a chunk has a column for a class if and only if one of its trees offers the class; so
+// classes that are gone cost nothing.
 #ifndef BERTH_PLACEMENT_STATE_ROOTS_H_
 #define BERTH_PLACEMENT_STATE_ROOTS_H_
 
@@ -27,16 +31,19 @@ inline constexpr int32_t kShareWhole = 1 << 20;
 struct RootChunk {
   static constexpr int kRootsMax = kChunkRootsMax;
 
-  // Free amount of `resource_class` in each tree of the chunk: max over its providers of
-  // min(capacity - used, max_unit), clamped to 0..kAmountMax. All zero where no tree of the chunk
-  // offers the class any more.
+  // What each tree of the chunk has free of one class, by the tree's index.
+  struct Free {
+    // The most that one of the tree's providers has free: min(capacity - used, max_unit), clamped
+    // to 0..kAmountMax. 0 for a tree that does not offer the class.
+    std::array<int32_t, kRootsMax> max{};
+    // How much of the tree's capacity is free, in parts of kShareWhole.
+    std::array<int32_t, kRootsMax> share{};
+  };
   struct Column {
     ClassId resource_class{};
-    // The largest of free_max: what more is asked for nobody in the chunk has. Also in MostFree.
-    int32_t most_free = 0;
-    std::array<int32_t, kRootsMax> free_max{};
-    // How much of all that each tree can give away of the class is free, in parts of kShareWhole.
-    std::array<int32_t, kRootsMax> free_share{};
+    int32_t most_free = 0;  // the largest of free->max; MostFree has it too
+    RootSet offered_by;     // the trees with an inventory of the class
+    Shared<Free> free = Shared<Free>::Make();
   };
 
   // Trees by index. They stand in groups, so that a copy of the chunk counts up 16 groups and the
@@ -61,7 +68,7 @@ struct RootChunk {
 
   std::vector<ProviderId> ids;  // rising
   Trees trees;                  // parallel to ids
-  std::vector<Column> columns;  // rising by class
+  std::vector<Column> columns;  // rising by class; each offered by some tree
   Shared<RootMarks> marks = Shared<RootMarks>::Make();
 };
 
@@ -91,7 +98,8 @@ class Roots {
   int ChunkOf(ProviderId root) const;
   // Halves the chunk at `at`, which is full, or begins a new one where `root` stands behind all.
   void MakeRoom(int at, ProviderId root);
-  // Brings most_free_ up to the columns of the chunk at `at`.
+  // Brings most_free_ up to the columns of the chunk at `at`, and drops the columns that no tree
+  // of the chunk offers any more.
   void Summarize(int at);
 
   std::vector<Shared<RootChunk>> chunks_;

@@ -90,7 +90,7 @@ void ExpectSameRoots(const State& state, const ModelState& model) {
         const auto column = std::find_if(
             chunk->columns.begin(), chunk->columns.end(),
             [id = resource_class](const auto& entry) { return entry.resource_class == id; });
-        EXPECT_EQ(column == chunk->columns.end() ? 0 : column->free_max[at],
+        EXPECT_EQ(column == chunk->columns.end() ? 0 : column->free->max[at],
                   FreeMax(model, chunk->ids[at], resource_class));
       }
     }

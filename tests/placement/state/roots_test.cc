@@ -61,6 +61,13 @@ int32_t FreeShare(const Tree& tree, ClassId resource_class) {
   return capacity > 0 ? static_cast<int32_t>(free / capacity * kShareWhole) : 0;
 }
 
+bool Offers(const Tree& tree, ClassId resource_class) {
+  for (int position = 0; position < tree.size(); ++position) {
+    if (tree.config(position).FindInventory(resource_class) >= 0) return true;
+  }
+  return false;
+}
+
 using TreeModel = std::map<ProviderId, TreePtr>;
 
 void ExpectSame(const Roots& roots, const TreeModel& model) {
@@ -77,9 +84,9 @@ void ExpectSame(const Roots& roots, const TreeModel& model) {
         const auto column =
             std::find_if(chunk->columns.begin(), chunk->columns.end(),
                          [&](const auto& entry) { return entry.resource_class == resource_class; });
-        ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free_max[at],
+        ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free->max[at],
                   FreeMax(*expected->second, resource_class));
-        ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free_share[at],
+        ASSERT_EQ(column == chunk->columns.end() ? 0 : column->free->share[at],
                   FreeShare(*expected->second, resource_class));
         ASSERT_EQ(FreeShareOf(*expected->second, resource_class),
                   FreeShare(*expected->second, resource_class));
@@ -91,9 +98,17 @@ void ExpectSame(const Roots& roots, const TreeModel& model) {
         most_free = std::max(most_free, FreeMax(*chunk->trees[at], column.resource_class));
       }
       ASSERT_EQ(column.most_free, most_free);
+      bool is_offered = false;
+      for (int at = 0; at < RootChunk::kRootsMax; ++at) {
+        const bool offers =
+            at < chunk->trees.size() && Offers(*chunk->trees[at], column.resource_class);
+        ASSERT_EQ(column.offered_by[at], offers);
+        is_offered |= offers;
+      }
+      ASSERT_TRUE(is_offered);
       for (int at = chunk->trees.size(); at < RootChunk::kRootsMax; ++at) {
-        ASSERT_EQ(column.free_max[at], 0);
-        ASSERT_EQ(column.free_share[at], 0);
+        ASSERT_EQ(column.free->max[at], 0);
+        ASSERT_EQ(column.free->share[at], 0);
       }
     }
   }
@@ -102,6 +117,7 @@ void ExpectSame(const Roots& roots, const TreeModel& model) {
     const absl::Span<const int32_t> most_free = roots.most_free().Of(resource_class);
     if (!most_free.empty()) {
       ASSERT_EQ(most_free.size(), roots.chunks().size());
+      ASSERT_GT(*std::max_element(most_free.begin(), most_free.end()), 0);
     }
     for (size_t index = 0; index < roots.chunks().size(); ++index) {
       int64_t expected_most = 0;

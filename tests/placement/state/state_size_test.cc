@@ -19,7 +19,8 @@
 
 namespace {
 
-std::atomic<int64_t> allocated_bytes = 0;
+std::atomic<int64_t> allocated_bytes = 0;  // now
+std::atomic<int64_t> requested_bytes = 0;  // ever
 
 int64_t SizeOf(void* block) { return static_cast<int64_t>(malloc_usable_size(block) + 8); }
 
@@ -29,6 +30,7 @@ void* operator new(size_t size) {
   void* block = std::malloc(size);
   if (block == nullptr) std::abort();
   allocated_bytes.fetch_add(SizeOf(block), std::memory_order_relaxed);
+  requested_bytes.fetch_add(SizeOf(block), std::memory_order_relaxed);
   return block;
 }
 void operator delete(void* block) noexcept {
@@ -108,6 +110,87 @@ TEST(StateSize, KeepsToItsBudgets) {
   std::printf("%.0f bytes a flat host, %.0f bytes a consumer\n", per_host, per_consumer);
   EXPECT_LE(per_consumer, 200);
   EXPECT_LE(per_host, 1100);
+}
+
+// The bytes that applying `changes` to a copy of `state` allocates, which is what it copies.
+int64_t BytesCopied(const State& state, const Changes& changes) {
+  State next = state;
+  const int64_t before = requested_bytes;
+  next.Apply(changes);
+  return requested_bytes - before;
+}
+
+constexpr uint32_t kOddFirst = 100;
+constexpr uint32_t kOddCount = 1000;
+
+// The first host's configuration, with an inventory of each of the odd classes, a mark for as many
+// odd traits, and as many odd aggregates; or without them.
+ProviderPut FirstHost(const State& state, bool is_odd) {
+  auto config = std::make_shared<ProviderConfig>(state.FindProvider(HostOf(0))->config());
+  config->generation = config->generation.Next();
+  config->inventories.resize(std::size(kClasses));
+  config->traits.resize(20);
+  config->aggregates.resize(1);
+  for (uint32_t i = kOddFirst; is_odd && i < kOddFirst + kOddCount; ++i) {
+    config->inventories.push_back({ClassId{i}, Inventory{.total = 10}, 10});
+    config->traits.push_back(TraitId{i});
+    config->aggregates.push_back(AggregateId{Uuid{1, i}});
+  }
+  return ProviderPut{std::move(config)};
+}
+
+// A claim of the three usual classes on the first host.
+Changes ClaimOnFirstHost(const State& state) {
+  const ProviderPlace place = *state.FindProvider(HostOf(0));
+  Consumer consumer;
+  consumer.id = ConsumerId{Uuid{1, 1}};
+  consumer.owner = state.ShareOwner({"project", "user", "TYPE"});
+  ProviderUsed used{place.config().id, place.allocation_generation().Next(), {}};
+  const std::vector<InventoryRow>& rows = place.config().inventories;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const bool is_usual = row < std::size(kClasses);
+    if (is_usual) consumer.allocations.push_back({place.config().id, rows[row].resource_class, 1});
+    used.used.push_back({rows[row].resource_class, is_usual ? 1 : 0});
+  }
+  return {ConsumerPut{std::make_shared<const Consumer>(std::move(consumer))}, std::move(used)};
+}
+
+// Class and trait of each odd number.
+Changes OddNames() {
+  Changes changes;
+  for (uint32_t i = kOddFirst; i < kOddFirst + kOddCount; ++i) {
+    changes.push_back(ClassPut{ClassId{i}, absl::StrCat("CUSTOM_ODD_", i)});
+    changes.push_back(TraitPut{TraitId{i}, absl::StrCat("CUSTOM_ODD_", i)});
+  }
+  return changes;
+}
+
+TEST(StateSize, DeadClassesAndAggregatesCostNothing) {
+  State state = Hosts();
+  state.Apply(OddNames());
+  const int64_t claim_before = BytesCopied(state, ClaimOnFirstHost(state));
+  const int64_t config_before = BytesCopied(state, {FirstHost(state, false)});
+  state.Apply({FirstHost(state, true)});
+  state.Apply({FirstHost(state, false)});
+  const int64_t claim_after = BytesCopied(state, ClaimOnFirstHost(state));
+  const int64_t config_after = BytesCopied(state, {FirstHost(state, false)});
+  std::printf("a claim copies %lld bytes, after %u dead classes %lld; a configuration %lld, %lld\n",
+              static_cast<long long>(claim_before), kOddCount, static_cast<long long>(claim_after),
+              static_cast<long long>(config_before), static_cast<long long>(config_after));
+  EXPECT_LE(claim_after, claim_before + 1024);
+  EXPECT_LE(config_after, config_before + 1024);
+  EXPECT_TRUE(state.roots().most_free().Of(ClassId{kOddFirst}).empty());
+}
+
+TEST(StateSize, AClaimCopiesOnlyTheColumnsThatItChanges) {
+  State state = Hosts();
+  state.Apply(OddNames());
+  const int64_t before = BytesCopied(state, ClaimOnFirstHost(state));
+  state.Apply({FirstHost(state, true)});
+  const int64_t after = BytesCopied(state, ClaimOnFirstHost(state));
+  std::printf("a claim copies %lld bytes, beside %u more classes %lld\n",
+              static_cast<long long>(before), kOddCount, static_cast<long long>(after));
+  EXPECT_LE(after, before + kOddCount * 256);
 }
 
 TEST(StateSize, AppliesABatchQuickly) {
