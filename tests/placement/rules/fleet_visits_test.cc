@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr int kHosts = 10'000;
+constexpr int kFleetHosts = 10'000;
 constexpr int kReadMax = 4;  // records of the host that the command is about
 
 std::string HostOf(int number) { return absl::StrCat("h", number); }
@@ -23,8 +23,8 @@ Uuid ServiceOf(int number) { return Uuid{8, static_cast<uint64_t>(number)}; }
 // One service and one node on each host; the providers are those of the world alone.
 class FleetVisits : public testing::Test {
  protected:
-  FleetVisits() : records_(2 * kHosts), state_(World().state()) {
-    for (int number = 1; number <= kHosts; ++number) {
+  FleetVisits() : records_(2 * kFleetHosts), state_(World().state()) {
+    for (int number = 1; number <= kFleetHosts; ++number) {
       ServiceRecord service;
       service.host = HostOf(number);
       service.binary = std::string(kTrackerBinary);
@@ -65,7 +65,7 @@ TEST_F(FleetVisits, TheFirstReportOfANodeReadsItsHostAlone) {
   report.host = "h77";
   report.incarnation = Uuid{9, 77};
   report.sequence = 1;
-  report.node = NodeOf(kHosts + 1);
+  report.node = NodeOf(kFleetHosts + 1);
   report.node_name = "second";
   ReportedProvider& root = report.providers.emplace_back();
   root.id = report.node;
