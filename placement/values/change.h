@@ -1,11 +1,12 @@
 // Change: what one command did to one entity, as the entity's state afterwards (an after-image).
 //
-// The log holds every command's changes in order; applying them to the state before gives the state
-// after. Nothing else moves between processes, so a change carries all that a follower needs and
-// nothing that it could derive.
+// The log holds the changes of each command in order. Applying them to the state before the command
+// gives the state after it. Processes exchange nothing else, so a change carries all that a
+// follower needs, and nothing that a follower can derive.
 //
-// A command's changes stand in this order, whatever it is, and describe its end: half-way states
-// (two names swapped, a class that vanishes while its rows move) need not make sense.
+// The changes of every command come in the order below and describe the state after the whole
+// command. The states between two changes of one command need not make sense: for example, two
+// providers that swap their names have the same name in between.
 //   1. ClassPut, TraitPut
 //   2. ProviderPut, parents before their children
 //   3. ConsumerRemoved, then ConsumerPut
@@ -15,8 +16,8 @@
 //   6. ClassRemoved, TraitRemoved
 //   7. ServicePut, ServiceRemoved, NodePut, NodeRemoved
 //   8. FormatRaised
-// No command raises one counter by more than 1, so a generation never exceeds the number of
-// commands (D-39 rests on it).
+// No command raises a counter by more than 1. So a generation never exceeds the number of commands,
+// and an entity that is made again starts above all generations that it had before (D-39).
 //
 // This file is the one list of the kinds of changes and of entities. Whoever treats changes of all
 // kinds visits them with EachKind, which has no catch-all; whoever treats entities of all kinds
@@ -43,8 +44,8 @@ namespace berth::placement {
 // The newest format of log rows that this release reads and writes.
 inline constexpr int kLogFormat = 1;
 
-// The kinds of entities, in an order in which they can be made: each kind refers only to kinds before
-// it.
+// The kinds of entities, in an order in which they can be made: each kind refers only to kinds
+// before it.
 enum class EntityKind {
   kResourceClass,
   kTrait,
@@ -57,9 +58,8 @@ enum class EntityKind {
 // What kEntity of a kind of change may be: the kind of entity that it is about, or none.
 using EntityOfChange = std::optional<EntityKind>;
 
-// A provider was made, or its configuration changed. The use of classes that stay is kept, new
-// classes begin at 0, and the allocation generation of a provider that was not there begins at
-// config->generation.
+// A provider was made, or its configuration changed. The use of a class that stays is kept, and the
+// use of a new class is 0. The allocation generation of a new provider is config->generation.
 struct ProviderPut {
   static constexpr EntityOfChange kEntity = EntityKind::kProvider;
   std::shared_ptr<const ProviderConfig> config;
@@ -68,8 +68,8 @@ struct ProviderRemoved {
   static constexpr EntityOfChange kEntity = EntityKind::kProvider;
   ProviderId id;
 };
-// A provider's allocation rows changed: its use per class afterwards, one for each of its
-// inventories, by rising class id.
+// The allocations of a provider changed. `used` has the use of each of its inventories afterwards,
+// by rising class id.
 struct ProviderUsed {
   static constexpr EntityOfChange kEntity = EntityKind::kProviderUsage;
   ProviderId id;
@@ -119,7 +119,7 @@ struct NodeRemoved {
   static constexpr EntityOfChange kEntity = EntityKind::kNode;
   ProviderId id;
 };
-// From this row on, the log may hold what releases that do not know `format` cannot read.
+// From this log row on, the log may hold rows in `format`, which older releases cannot read.
 struct FormatRaised {
   static constexpr EntityOfChange kEntity = std::nullopt;
   int format = 0;
