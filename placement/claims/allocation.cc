@@ -16,19 +16,20 @@
 namespace berth::placement {
 namespace {
 
-// Stage 2 of P-130: the form (P-114).
+// The checks that need no state (P-114).
 absl::Status CheckForm(const SetAllocations& command) {
-  Form form;
-  CountField(form, "consumers", command.consumers.size(), kConsumersMax);
-  ConsumerListFields(form, command.consumers);
-  return form.status();
+  Faults faults;
+  CountField(faults, "consumers", command.consumers.size(), kConsumersMax);
+  ConsumerListFields(faults, command.consumers);
+  return faults.status();
 }
 
 }  // namespace
 
-// Form; CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND; RESOURCE_CLASS_NOT_FOUND; NO_INVENTORY;
-// UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED: stage by stage, with all violations of the stage
-// that fails (P-130). Replaces everything that the consumers hold (P-117), all or none (P-118).
+// Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND;
+// RESOURCE_CLASS_NOT_FOUND; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. Each refusal
+// lists everything that the failing check found (P-130). Replaces all that the consumers hold
+// (P-117); all consumers or none (P-118).
 absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -49,7 +50,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command
   return plan.MakeOutcome(context);
 }
 
-// CONSUMER_NOT_FOUND; the generation, where one is given (P-139).
+// Refuses, in this order: CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if a generation is
+// given (P-139).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteAllocations& command,
                                const RuleContext& context) {
   absl::StatusOr<ConsumerPtr> consumer =
@@ -69,18 +71,19 @@ bool IsAdjustment(Amount amount) {
 std::string FieldOf(size_t at) { return absl::StrCat("adjustments[", at, "]"); }
 
 absl::Status CheckForm(const AdjustAllocations& command) {
-  Form form;
-  CountField(form, "adjustments", command.adjustments.size(), kConsumerProvidersMax);
+  Faults faults;
+  CountField(faults, "adjustments", command.adjustments.size(), kConsumerProvidersMax);
   for (size_t i = 0; i < command.adjustments.size(); ++i) {
-    AmountFields(form, FieldOf(i) + ".amounts", command.adjustments[i], IsAdjustment,
+    AmountFields(faults, FieldOf(i) + ".amounts", command.adjustments[i], IsAdjustment,
                  absl::StrCat(-kAmountMax, " to ", kAmountMax, " and not 0"));
   }
-  EachOnce<ProviderId>(form, "provider", "adjustments", command.adjustments,
+  EachOnce<ProviderId>(faults, "provider", "adjustments", command.adjustments,
                        [](const ProviderAmounts& adjustment) { return adjustment.provider; });
-  return form.status();
+  return faults.status();
 }
 
-// PROVIDER_NOT_FOUND, then RESOURCE_CLASS_NOT_FOUND, each naming all: also of what is only taken.
+// PROVIDER_NOT_FOUND, then RESOURCE_CLASS_NOT_FOUND. Each names all that are unknown, also those of
+// which only something is taken away.
 absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
   std::vector<FaultItem> items;
   std::string message;
@@ -106,13 +109,13 @@ absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
                    items);
 }
 
-// What the consumer ends up with, in the adjusted places at least 0: NEGATIVE_ALLOCATION naming all
-// of which more is taken than held; INVALID_FIELD where it would hold something of more providers
-// than any consumer may. REQUIRES: all names are known.
-absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& consumer,
-                                          const AdjustAllocations& command) {
-  const NameTable<ClassId>& classes = state.catalog().classes;
-  std::map<std::pair<ProviderId, ClassId>, Amount> rows;
+using Rows = std::map<std::pair<ProviderId, ClassId>, Amount>;
+
+// What the consumer holds after the adjustments, with zeros. NEGATIVE_ALLOCATION naming everything
+// of which more is taken away than held. REQUIRES: all names are known.
+absl::StatusOr<Rows> Adjusted(const State& state, const Consumer& consumer,
+                              const AdjustAllocations& command) {
+  Rows rows;
   for (const Allocation& row : consumer.allocations) {
     rows[{row.provider, row.resource_class}] = row.amount;
   }
@@ -121,7 +124,8 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
   for (size_t i = 0; i < command.adjustments.size(); ++i) {
     const ProviderAmounts& adjustment = command.adjustments[i];
     for (const NamedAmount& change : adjustment.amounts) {
-      Amount& amount = rows[{adjustment.provider, *classes.Find(change.resource_class)}];
+      Amount& amount =
+          rows[{adjustment.provider, *state.catalog().classes.Find(change.resource_class)}];
       const Amount held = amount;
       amount += change.amount;
       if (amount >= 0) continue;
@@ -142,6 +146,13 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
   absl::Status status = RefuseAll(absl::StatusCode::kFailedPrecondition, "NEGATIVE_ALLOCATION",
                                   std::move(message), items);
   if (!status.ok()) return status;
+  return rows;
+}
+
+// The write after which the consumer holds `rows`. INVALID_FIELD if these are of more providers
+// than a consumer may hold something of.
+absl::StatusOr<ConsumerAllocations> WriteOf(const State& state, const Consumer& consumer,
+                                            const Rows& rows) {
   ConsumerAllocations wanted{consumer.id,          consumer.generation,  consumer.owner->project,
                              consumer.owner->user, consumer.owner->type, {}};
   for (const auto& [key, amount] : rows) {
@@ -149,32 +160,34 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
     if (wanted.allocations.empty() || wanted.allocations.back().provider != key.first) {
       wanted.allocations.push_back({key.first, {}});
     }
-    wanted.allocations.back().amounts.push_back({classes.NameOf(key.second), amount});
+    wanted.allocations.back().amounts.push_back(
+        {state.catalog().classes.NameOf(key.second), amount});
   }
   if (wanted.allocations.size() > kConsumerProvidersMax) {
-    Form form;
-    form.Fault("INVALID_FIELD", "adjustments",
+    Faults faults;
+    faults.Add("INVALID_FIELD", "adjustments",
                absl::StrCat("must leave the consumer with ", kConsumerProvidersMax,
                             " providers at most, but leaves ", wanted.allocations.size()));
-    return form.status();
+    return faults.status();
   }
   return wanted;
 }
 
 absl::Status CheckForm(const ReleaseConsumers& command) {
-  Form form;
-  CountField(form, "consumers", command.consumers.size(), kConsumersMax);
-  EachOnce<ConsumerId>(form, "consumer", "consumers", command.consumers,
+  Faults faults;
+  CountField(faults, "consumers", command.consumers.size(), kConsumersMax);
+  EachOnce<ConsumerId>(faults, "consumer", "consumers", command.consumers,
                        [](const DeleteAllocations& release) { return release.consumer; });
-  return form.status();
+  return faults.status();
 }
 
 }  // namespace
 
-// Form; CONSUMER_NOT_FOUND; the generation, where one is given; PROVIDER_NOT_FOUND;
-// RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION; INVALID_FIELD where it would hold something of too
-// many providers; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. What is not adjusted stays as it is and is not looked at; providers where
-// nothing changes keep their allocation generation.
+// Refuses, in this order: a malformed command; CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if
+// a generation is given; PROVIDER_NOT_FOUND; RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION;
+// INVALID_FIELD if the consumer would hold something of too many providers; NO_INVENTORY;
+// UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. Allocations that are not adjusted stay and are not
+// checked. Providers of which nothing changes keep their allocation generation.
 absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -182,20 +195,22 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
       RequireConsumer(state, command.consumer, command.expected_generation);
   if (!consumer.ok()) return consumer.status();
   if (absl::Status status = CheckNames(state, command); !status.ok()) return status;
-  const absl::StatusOr<ConsumerAllocations> wanted = Merge(state, **consumer, command);
+  const absl::StatusOr<Rows> rows = Adjusted(state, **consumer, command);
+  if (!rows.ok()) return rows.status();
+  const absl::StatusOr<ConsumerAllocations> wanted = WriteOf(state, **consumer, *rows);
   if (!wanted.ok()) return wanted.status();
   ClaimPlan plan(state, {Holder{command.consumer, *std::move(consumer), &*wanted, true}});
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
   if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
   if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
-  // Rows that are not adjusted are the unchanged ones.
+  // Only adjusted rows differ from the rows that the consumer has, so that only they are checked.
   if (absl::Status status = plan.CheckUnits(true); !status.ok()) return status;
   if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
   return plan.MakeOutcome(context, true);
 }
 
-// Form; CONSUMER_GENERATION_CONFLICT naming all whose given generation is stale. Those that hold
-// nothing are passed over.
+// Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT naming all consumers
+// with another generation than the given one. Consumers that hold nothing are skipped.
 absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -239,18 +254,19 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
 
 namespace {
 
-// Allocation rows that one command takes back, unless the first consumer alone has more.
+// The most allocations that one ExpireLeases releases. It releases at least one consumer, even if
+// that has more.
 constexpr size_t kRowsAtOnce = 500;
 
 }  // namespace
 
-// Form; CONSUMER_NOT_FOUND; the generation, where one is given. Moves the consumer's generation and
-// nothing of its providers.
+// Refuses, in this order: a malformed command; CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if
+// a generation is given. Raises the consumer's generation and leaves its providers alone.
 absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
                                const RuleContext& context) {
-  Form form;
-  if (command.lease) LeaseField(form, "lease", *command.lease);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  if (command.lease) LeaseField(faults, "lease", *command.lease);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   const absl::StatusOr<ConsumerPtr> before =
       RequireConsumer(state, command.consumer, command.expected_generation);
   if (!before.ok()) return before.status();
@@ -265,7 +281,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
   return outcome;
 }
 
-// Never refused. What is not yet due, or was renewed or confirmed before, stays.
+// Never refuses. A lease that is not over stays, also one that was renewed in the meantime.
 absl::StatusOr<Outcome> Decide(const State& state, const ExpireLeases&,
                                const RuleContext& context) {
   std::vector<Holder> holders;

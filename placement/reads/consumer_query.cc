@@ -17,7 +17,7 @@ bool OwnerPasses(const ConsumerFilter& filter, const Owner& owner) {
   return !filter.type || owner.type == (*filter.type == kUntyped ? "" : *filter.type);
 }
 
-// Who holds something in the tree of `member`, after `after`, rising.
+// The consumers after `after` that hold something in the tree of `member`, rising.
 std::vector<ConsumerId> HoldersIn(const State& state, ProviderId member,
                                   std::optional<ConsumerId> after) {
   std::vector<ConsumerId> holders;
@@ -40,17 +40,17 @@ std::vector<ConsumerId> HoldersIn(const State& state, ProviderId member,
 absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFilter& filter,
                                            std::optional<ConsumerId> after, int limit) {
   BERTH_CHECK(limit > 0);
-  Form form;
-  const auto not_empty = [&form](const char* field, const std::optional<std::string>& text) {
-    if (text && text->empty()) form.Fault(kInvalidField, field, "must not be empty");
+  Faults faults;
+  const auto not_empty = [&faults](const char* field, const std::optional<std::string>& text) {
+    if (text && text->empty()) faults.Add(kInvalidField, field, "must not be empty");
   };
   not_empty("project_id", filter.project);
   not_empty("user_id", filter.user);
   not_empty("consumer_type", filter.type);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (absl::Status status = faults.status(); !status.ok()) return status;
 
   ConsumerPage page;
-  // Returns false when no more need come.
+  // Returns false when no more consumers are needed.
   const auto take = [&](ConsumerId, const ConsumerPtr& consumer) {
     if (!OwnerPasses(filter, *consumer->owner)) return true;
     if (filter.updated_before && consumer->updated_at >= *filter.updated_before) return true;
@@ -73,7 +73,7 @@ absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFil
 
 std::map<std::string, int64_t> CountConsumerTypes(const State& state) {
   std::map<std::string, int64_t> counts;
-  state.owners().ForEach([&counts](const Owner& owner, const Shared<OwnerUsage>& usage) {
+  state.owners().ForEach([&counts](const Owner& owner, const Counted<OwnerUsage>& usage) {
     if (usage->consumer_count > 0) {
       counts[owner.type.empty() ? kUntyped : owner.type] += usage->consumer_count;
     }

@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-// A filter with its names resolved; what it asks of one provider.
+// A filter whose names were looked up: the conditions for one provider.
 struct Wanted {
   std::optional<ProviderId> root;  // of the tree
   std::vector<absl::flat_hash_set<AggregateId>> member_of;
@@ -23,53 +23,52 @@ struct Wanted {
   std::vector<ClassAmount> resources;
 };
 
-// How much the filter asks for, before anything in it is looked at: all of it is asked of each
-// provider.
+// Checks how much the filter names, before anything else: each provider is compared with all of it.
 absl::Status CheckSize(const ProviderFilter& filter) {
-  Form form;
-  AtMostField(form, "member_of", filter.member_of.size(), kTermsMax);
-  AtMostField(form, "required_traits", filter.required.size(), kTermsMax);
-  AtMostField(form, "resources", filter.resources.size(), kInventoriesMax);
+  Faults faults;
+  AtMostField(faults, "member_of", filter.member_of.size(), kTermsMax);
+  AtMostField(faults, "required_traits", filter.required.size(), kTermsMax);
+  AtMostField(faults, "resources", filter.resources.size(), kInventoriesMax);
   size_t names = filter.forbidden.size() + filter.forbidden_aggregates.size();
   for (const auto& term : filter.member_of) names += term.size();
   for (const auto& term : filter.required) names += term.size();
-  AtMostField(form, "the filter", names, kQueryNamesMax);
-  return form.status();
+  AtMostField(faults, "the filter", names, kQueryNamesMax);
+  return faults.status();
 }
 
 absl::Status CheckForm(const ProviderFilter& filter) {
   if (absl::Status size = CheckSize(filter); !size.ok()) return size;
-  Form form;
+  Faults faults;
   if (filter.name && filter.name->empty()) {
-    form.Fault(kInvalidField, "name", "must not be empty");
+    faults.Add(kInvalidField, "name", "must not be empty");
   }
   for (size_t i = 0; i < filter.member_of.size(); ++i) {
     if (filter.member_of[i].empty()) {
-      form.Fault(kInvalidField, absl::StrCat("member_of[", i, "]"),
+      faults.Add(kInvalidField, absl::StrCat("member_of[", i, "]"),
                  "must name at least one aggregate");
     }
   }
   for (size_t i = 0; i < filter.required.size(); ++i) {
     const std::vector<std::string>& term = filter.required[i];
     if (term.empty() || std::count(term.begin(), term.end(), "") > 0) {
-      form.Fault(kInvalidField, absl::StrCat("required_traits[", i, "]"),
+      faults.Add(kInvalidField, absl::StrCat("required_traits[", i, "]"),
                  "must name at least one trait");
     }
   }
   for (size_t i = 0; i < filter.forbidden.size(); ++i) {
     if (filter.forbidden[i].empty()) {
-      form.Fault(kInvalidField, absl::StrCat("forbidden_traits[", i, "]"), "must not be empty");
+      faults.Add(kInvalidField, absl::StrCat("forbidden_traits[", i, "]"), "must not be empty");
     }
   }
   for (const NamedAmount& resource : filter.resources) {
-    form.UpperName("resources", resource.resource_class);
+    faults.UpperName("resources", resource.resource_class);
     if (resource.amount < 1 || resource.amount > kAmountMax) {
-      form.Fault(kInvalidField, "resources",
+      faults.Add(kInvalidField, "resources",
                  absl::StrCat("must be 1 to ", kAmountMax, ", but is ", resource.amount),
                  {{"resource_class", resource.resource_class}});
     }
   }
-  return form.status();
+  return faults.status();
 }
 
 absl::Status ResolveTraits(const State& state, const ProviderFilter& filter, Wanted& wanted) {
@@ -101,7 +100,7 @@ absl::Status ResolveClasses(const State& state, const ProviderFilter& filter, Wa
                 absl::StrCat("there is no resource class ", ListOf(unknown)), items);
 }
 
-// Whether the provider passes all that Wanted asks of it alone (P-70..P-77).
+// Whether the provider meets all conditions of Wanted that concern only itself (P-70..P-77).
 bool Passes(const Wanted& wanted, const ProviderPlace& place) {
   const ProviderConfig& config = place.config();
   const auto has_trait = [&config](TraitId trait) { return config.HasTrait(trait); };
@@ -129,7 +128,7 @@ class PageMaker {
  public:
   PageMaker(const Wanted& wanted, int limit) : wanted_(wanted), limit_(limit) {}
 
-  // Returns false when no more need come.
+  // Returns false when no more providers are needed.
   bool Take(ProviderPlace place) {
     if (!Passes(wanted_, place)) return true;
     if (static_cast<int>(page_.providers.size()) == limit_) {
@@ -164,7 +163,7 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
     if (roots_only) return;
     from ? state.root_of().ForEachFrom(*from, add) : state.root_of().ForEach(add);
   };
-  // Takes the others below `bound`; false when the page is full.
+  // Takes the other providers with ids less than `bound`. Returns false when the page is full.
   const auto take_others = [&](std::optional<ProviderId> bound) {
     while (next < others.size() && (!bound || others[next].first < *bound)) {
       const auto [id, root] = others[next++];
@@ -176,7 +175,7 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
     return true;
   };
   read_on(after);
-  for (const Shared<RootChunk>& chunk : state.roots().chunks()) {
+  for (const Counted<RootChunk>& chunk : state.roots().chunks()) {
     if (after && chunk->ids.back() <= *after) continue;
     for (int at = 0; at < chunk->trees.size(); ++at) {
       if (after && chunk->ids[at] <= *after) continue;
@@ -186,7 +185,8 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
   take_others(std::nullopt);
 }
 
-// The places that name, id and in_tree leave over, by rising id; nothing where they leave all.
+// The providers that pass the conditions on name, id and in_tree, by rising id; nothing if none of
+// these conditions is given.
 std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const ProviderFilter& filter) {
   if (!filter.name && !filter.id && !filter.in_tree) return std::nullopt;
   std::vector<ProviderPlace> chosen;
@@ -218,7 +218,7 @@ std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const Provi
 absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
                                            std::optional<ProviderId> after, int limit) {
   BERTH_CHECK(limit > 0);
-  if (absl::Status form = CheckForm(filter); !form.ok()) return form;
+  if (absl::Status faults = CheckForm(filter); !faults.ok()) return faults;
   Wanted wanted;
   if (absl::Status traits = ResolveTraits(state, filter, wanted); !traits.ok()) return traits;
   if (absl::Status classes = ResolveClasses(state, filter, wanted); !classes.ok()) return classes;
@@ -243,22 +243,22 @@ absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFil
 absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
     const State& state, const std::string& project, const std::optional<std::string>& user,
     const std::optional<std::string>& consumer_type) {
-  Form form;
-  form.Length("project_id", project, 1, kOwnerMax);
-  if (user) form.Length("user_id", *user, 1, kOwnerMax);
+  Faults faults;
+  faults.Length("project_id", project, 1, kOwnerMax);
+  if (user) faults.Length("user_id", *user, 1, kOwnerMax);
   const bool all = consumer_type == "all";
   const bool untyped = consumer_type == "unknown";
   if (consumer_type && !all && !untyped && !IsUpperName(*consumer_type)) {
-    form.Fault(
+    faults.Add(
         kInvalidField, "consumer_type",
         "must be `all`, `unknown`, or a name of 1 to 255 capital letters, digits and underscores");
   }
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (absl::Status status = faults.status(); !status.ok()) return status;
 
   std::map<std::string, UsageGroup> groups;
-  // No user is empty, so this stands before all owners of the project.
+  // No user is empty, so this key is less than those of all owners of the project.
   const Owner before{.project = project, .user = "", .type = ""};
-  state.owners().ForEachFrom(before, [&](const Owner& owner, const Shared<OwnerUsage>& usage) {
+  state.owners().ForEachFrom(before, [&](const Owner& owner, const Counted<OwnerUsage>& usage) {
     if (owner.project != project) return false;
     if (user && owner.user != *user) return true;
     if (consumer_type && !all && owner.type != (untyped ? "" : *consumer_type)) return true;

@@ -20,68 +20,70 @@ namespace berth::placement {
 
 namespace {
 
-constexpr size_t kProvidersMax = 2000;  // of one node, and of what it says has gone
+constexpr size_t kProvidersMax = 2000;  // of one report, and of the providers that it removes
 
 using Ids = absl::flat_hash_set<ProviderId>;
 
-// Where entry `at` stands: a snapshot tells each parent before its children, a delta may lean on
-// what stands. `before` holds the entries before it.
-void ParentField(Form& form, const std::string& field, const ApplyReport& report,
+// Checks the parent of one reported provider. In a snapshot the parent must be reported before the
+// provider; in a delta it may also be a provider that exists. `before` has the providers that were
+// reported before this one.
+void ParentField(Faults& faults, const std::string& field, const ApplyReport& report,
                  const ReportedProvider& provider, const Ids& before) {
   if (provider.id == report.node) {
-    if (provider.parent) form.Fault(kInvalidField, field, "must be empty for the node's root");
+    if (provider.parent) faults.Add(kInvalidField, field, "must be empty for the node's root");
   } else if (!provider.parent || *provider.parent == provider.id) {
-    form.Fault(kInvalidField, field, "must name a parent other than the provider itself");
+    faults.Add(kInvalidField, field, "must name a parent other than the provider itself");
   } else if (report.complete && !before.contains(*provider.parent)) {
-    form.Fault(kInvalidField, field, "must name a provider that comes earlier in the report");
+    faults.Add(kInvalidField, field, "must name a provider that comes earlier in the report");
   }
 }
 
-void TraitFields(Form& form, const std::string& field, const std::vector<std::string>& traits) {
-  if (!AtMostField(form, field, traits.size(), kTraitsMax)) return;
-  for (const std::string& trait : traits) form.UpperName(field, trait);
+void TraitFields(Faults& faults, const std::string& field, const std::vector<std::string>& traits) {
+  if (!AtMostField(faults, field, traits.size(), kTraitsMax)) return;
+  for (const std::string& trait : traits) faults.UpperName(field, trait);
 }
 
-void ProviderFields(Form& form, size_t at, const ApplyReport& report, const Ids& before) {
+void ProviderFields(Faults& faults, size_t at, const ApplyReport& report, const Ids& before) {
   const ReportedProvider& provider = report.providers[at];
   const std::string field = absl::StrCat("providers[", at, "]");
-  form.Length(absl::StrCat(field, ".name"), provider.name, 1, kProviderNameMax);
+  faults.Length(absl::StrCat(field, ".name"), provider.name, 1, kProviderNameMax);
   if (provider.id == report.node && provider.name != report.node_name) {
-    form.Fault(kInvalidField, absl::StrCat(field, ".name"), "must be the node's name");
+    faults.Add(kInvalidField, absl::StrCat(field, ".name"), "must be the node's name");
   }
   if (before.contains(provider.id)) {
-    form.Fault(kDuplicateParameter, absl::StrCat(field, ".uuid"),
+    faults.Add(kDuplicateParameter, absl::StrCat(field, ".uuid"),
                absl::StrCat("names ", provider.id.ToString(), " again"),
                {{"provider", provider.id.ToString()}});
   }
-  ParentField(form, absl::StrCat(field, ".parent"), report, provider, before);
-  InventoryListFields(form, absl::StrCat(field, ".inventories"), provider.inventories);
-  TraitFields(form, absl::StrCat(field, ".traits_present"), provider.traits_present);
-  TraitFields(form, absl::StrCat(field, ".traits_absent"), provider.traits_absent);
+  ParentField(faults, absl::StrCat(field, ".parent"), report, provider, before);
+  InventoryListFields(faults, absl::StrCat(field, ".inventories"), provider.inventories);
+  TraitFields(faults, absl::StrCat(field, ".traits_present"), provider.traits_present);
+  TraitFields(faults, absl::StrCat(field, ".traits_absent"), provider.traits_absent);
 }
 
-// A snapshot says what goes by not naming it; a delta names it, and nothing else about it.
-void RemovedFields(Form& form, const ApplyReport& report, const Ids& reported) {
+// A snapshot removes the providers that it does not name, so that only a delta lists removed ones.
+// A provider may not be both reported and removed.
+void RemovedFields(Faults& faults, const ApplyReport& report, const Ids& reported) {
   if (report.complete && !report.removed.empty()) {
-    form.Fault(kInvalidField, "removed", "must be empty in a snapshot");
+    faults.Add(kInvalidField, "removed", "must be empty in a snapshot");
   }
   Ids before;
   for (const ProviderId id : report.removed) {
     if (id == report.node || reported.contains(id)) {
-      form.Fault(kInvalidField, "removed", absl::StrCat("must not name ", id.ToString()),
+      faults.Add(kInvalidField, "removed", absl::StrCat("must not name ", id.ToString()),
                  {{"provider", id.ToString()}});
     } else if (!before.insert(id).second) {
-      form.Fault(kDuplicateParameter, "removed", absl::StrCat("names ", id.ToString(), " twice"),
+      faults.Add(kDuplicateParameter, "removed", absl::StrCat("names ", id.ToString(), " twice"),
                  {{"provider", id.ToString()}});
     }
   }
 }
 
-void NamesOnce(Form& form, const std::vector<ReportedProvider>& providers) {
+void NamesOnce(Faults& faults, const std::vector<ReportedProvider>& providers) {
   absl::flat_hash_set<absl::string_view> names;
   for (size_t i = 0; i < providers.size(); ++i) {
     if (names.insert(providers[i].name).second) continue;
-    form.Fault(kDuplicateParameter, absl::StrCat("providers[", i, "].name"),
+    faults.Add(kDuplicateParameter, absl::StrCat("providers[", i, "].name"),
                absl::StrCat("has the name ", providers[i].name, " again"));
   }
 }
@@ -89,31 +91,31 @@ void NamesOnce(Form& form, const std::vector<ReportedProvider>& providers) {
 }  // namespace
 
 absl::Status CheckForm(const ApplyReport& report) {
-  Form form;
-  AtMostField(form, "providers", report.providers.size(), kProvidersMax);
-  AtMostField(form, "removed", report.removed.size(), kProvidersMax);
-  if (absl::Status status = form.status(); !status.ok()) return status;
-  form.Length("host", report.host, 1, kTextMax);
-  form.Length("node_name", report.node_name, 1, kProviderNameMax);
-  form.Line("host", report.host);
-  form.Line("node_name", report.node_name);
-  form.Length("digest", report.digest, 0, kTextMax);
+  Faults faults;
+  AtMostField(faults, "providers", report.providers.size(), kProvidersMax);
+  AtMostField(faults, "removed", report.removed.size(), kProvidersMax);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
+  faults.Length("host", report.host, 1, kTextMax);
+  faults.Length("node_name", report.node_name, 1, kProviderNameMax);
+  faults.Line("host", report.host);
+  faults.Line("node_name", report.node_name);
+  faults.Length("digest", report.digest, 0, kTextMax);
   if (report.facts && report.facts->size() > kFactsBytesMax) {
-    form.Fault(
+    faults.Add(
         kInvalidField, "facts",
         absl::StrCat("must have ", kFactsBytesMax, " bytes at most, has ", report.facts->size()));
   }
   if (report.complete && (report.providers.empty() || report.providers.front().id != report.node)) {
-    form.Fault(kInvalidField, "providers", "must begin with the node's root");
+    faults.Add(kInvalidField, "providers", "must begin with the node's root");
   }
   Ids before;
   for (size_t i = 0; i < report.providers.size(); ++i) {
-    ProviderFields(form, i, report, before);
+    ProviderFields(faults, i, report, before);
     before.insert(report.providers[i].id);
   }
-  NamesOnce(form, report.providers);
-  RemovedFields(form, report, before);
-  return form.status();
+  NamesOnce(faults, report.providers);
+  RemovedFields(faults, report, before);
+  return faults.status();
 }
 namespace {
 
@@ -123,8 +125,9 @@ absl::Status NodeNotFound(ProviderId node) {
                 {{{"provider", node.ToString()}}});
 }
 
-// The node's subtree may go as a whole: no other node stands in it; and, without `cascade`, nobody
-// holds anything of it and nobody else put providers into it (T-202).
+// Refuses, in this order: PROVIDER_HAS_CHILDREN if the subtree has another node or, without
+// `cascade`, a provider that no tracker made (T-202); without `cascade`, PROVIDER_IN_USE if
+// anything of the subtree is allocated.
 absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool cascade) {
   const Tree& tree = *root.tree;
   const int foreign = FirstForeign(state, tree, root.position, cascade);
@@ -144,7 +147,8 @@ absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool 
   return absl::OkStatus();
 }
 
-// Everybody who holds something of the subtree loses that part and keeps the rest (T-223, T-225).
+// Releases everything that is allocated of the subtree. The consumers keep what they hold elsewhere
+// (T-223, T-225).
 void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleContext& context,
                     Outcome& outcome) {
   const Tree& tree = *root.tree;
@@ -185,28 +189,19 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 
 }  // namespace
 
-// Form; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED for a node of another host that is alive; a report
-// that was overtaken succeeds without effect (T-398); REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED
-// for providers of others; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT with all that differ;
-// PROVIDER_LOOP; then provider by provider INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND,
-// INVENTORY_IN_USE. All of the report or nothing.
+// Refuses, in this order: a malformed report; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED
+// for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
+// providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT naming
+// all that differ; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
+// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. A report with the number of an applied one, or with
+// an earlier number, succeeds without effect (T-398); this is checked before REPORT_GAP.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
-  ReportPlan plan(state, command);
-  if (absl::Status status = plan.CheckService(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckOwner(); !status.ok()) return status;
-  if (plan.IsStale()) return plan.KeepAll();
-  if (absl::Status status = plan.CheckSequence(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckSubtree(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckNames(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckGenerations(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckLoops(); !status.ok()) return status;
-  if (absl::Status status = plan.ResolveContent(); !status.ok()) return status;
-  return plan.MakeOutcome(context);
+  return ReportPlan(state, command).Decide(context);
 }
 
-// NODE_NOT_FOUND (T-40).
+// Refuses NODE_NOT_FOUND (T-40).
 absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {
   const NodeRecordPtr before = FindNode(state, command.node);
   if (!before) return NodeNotFound(command.node);
@@ -218,8 +213,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, co
   return outcome;
 }
 
-// NODE_NOT_FOUND; PROVIDER_HAS_CHILDREN, which `cascade` overrides for all but other nodes;
-// PROVIDER_IN_USE unless `cascade` (T-225).
+// Refuses, in this order: NODE_NOT_FOUND; PROVIDER_HAS_CHILDREN if another node is in the subtree
+// or, without `cascade`, a provider that no tracker made; without `cascade`, PROVIDER_IN_USE if
+// anything of the subtree is allocated (T-225).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
                                const RuleContext& context) {
   if (!FindNode(state, command.node)) return NodeNotFound(command.node);

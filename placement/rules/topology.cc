@@ -27,8 +27,8 @@ std::string RemovedFieldOf(size_t at, absl::string_view field) {
   return absl::StrCat("removed_providers[", at, "].", field);
 }
 
-// What a stage found, in request order.
-struct Faults {
+// What one stage found wrong, in the order of the request.
+struct StageFaults {
   std::vector<FaultItem> items;
   std::string message;
 
@@ -41,46 +41,46 @@ struct Faults {
   }
 };
 
-void ProviderFields(Form& form, size_t at, const ProviderTopology& wanted) {
+void ProviderFields(Faults& faults, size_t at, const ProviderTopology& wanted) {
   const bool is_new = !wanted.expected_generation;
   if (wanted.name || is_new) {
-    form.Length(FieldOf(at, "name"), wanted.name.value_or(""), 1, kProviderNameMax);
+    faults.Length(FieldOf(at, "name"), wanted.name.value_or(""), 1, kProviderNameMax);
   }
   if (!is_new && wanted.inventories && !wanted.expected_allocation_generation) {
-    form.Fault(kGenerationRequired, FieldOf(at, "expected_allocation_generation"),
+    faults.Add(kGenerationRequired, FieldOf(at, "expected_allocation_generation"),
                "is required, because the request gives inventories of a provider that exists",
                {{"provider", wanted.provider.ToString()}});
   }
   if (wanted.inventories) {
-    InventoryListFields(form, FieldOf(at, "inventories"), *wanted.inventories);
+    InventoryListFields(faults, FieldOf(at, "inventories"), *wanted.inventories);
   }
   if (wanted.traits &&
-      AtMostField(form, FieldOf(at, "traits"), wanted.traits->size(), kTraitsMax)) {
-    for (const std::string& trait : *wanted.traits) form.UpperName(FieldOf(at, "traits"), trait);
+      AtMostField(faults, FieldOf(at, "traits"), wanted.traits->size(), kTraitsMax)) {
+    for (const std::string& trait : *wanted.traits) faults.UpperName(FieldOf(at, "traits"), trait);
   }
-  if (wanted.aggregates && AtMostField(form, FieldOf(at, "aggregate_uuids"),
+  if (wanted.aggregates && AtMostField(faults, FieldOf(at, "aggregate_uuids"),
                                        wanted.aggregates->size(), kAggregatesMax)) {
-    EachOnce<AggregateId>(form, "aggregate", FieldOf(at, "aggregate_uuids"), *wanted.aggregates,
+    EachOnce<AggregateId>(faults, "aggregate", FieldOf(at, "aggregate_uuids"), *wanted.aggregates,
                           [](AggregateId id) { return id; });
   }
 }
 
-// The form of the request, the rules within each inventory last.
+// Checks that need no state; those of CheckInventories come last.
 absl::Status CheckForm(const ApplyTopology& command) {
-  Form form;
-  AtMostField(form, "providers", command.providers.size(), kReshapedProvidersMax);
-  AtMostField(form, "removed_providers", command.removed.size(), kReshapedProvidersMax);
-  AtMostField(form, "consumers", command.consumers.size(), kConsumersMax);
+  Faults faults;
+  AtMostField(faults, "providers", command.providers.size(), kReshapedProvidersMax);
+  AtMostField(faults, "removed_providers", command.removed.size(), kReshapedProvidersMax);
+  AtMostField(faults, "consumers", command.consumers.size(), kConsumersMax);
   std::vector<ProviderId> named;
   for (size_t i = 0; i < command.providers.size(); ++i) {
-    ProviderFields(form, i, command.providers[i]);
+    ProviderFields(faults, i, command.providers[i]);
     named.push_back(command.providers[i].provider);
   }
   for (const ProviderRemoval& removal : command.removed) named.push_back(removal.provider);
-  EachOnce<ProviderId>(form, "provider", "providers and removed_providers", named,
+  EachOnce<ProviderId>(faults, "provider", "providers and removed_providers", named,
                        [](ProviderId id) { return id; });
-  ConsumerListFields(form, command.consumers);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  ConsumerListFields(faults, command.consumers);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   for (const ProviderTopology& wanted : command.providers) {
     if (!wanted.inventories) continue;
     absl::Status status =
@@ -90,8 +90,8 @@ absl::Status CheckForm(const ApplyTopology& command) {
   return absl::OkStatus();
 }
 
-// One command on its way through the stages that concern providers. It keeps references to the
-// state and the command.
+// The stages of one command that concern providers. It keeps references to the state and the
+// command.
 class TopologyPlan {
  public:
   TopologyPlan(const State& state, const ApplyTopology& command)
@@ -99,16 +99,16 @@ class TopologyPlan {
 
   // As CreateProvider: SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
   absl::Status CheckNew() const;
-  // As UpdateProvider: PROVIDER_NOT_FOUND; the generations; PARENT_NOT_FOUND; PROVIDER_LOOP;
-  // DUPLICATE_PROVIDER.
+  // As UpdateProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT; PARENT_NOT_FOUND;
+  // PROVIDER_LOOP; DUPLICATE_PROVIDER.
   absl::Status CheckPresent() const;
   // As SetProviderTraits: TRAIT_NOT_FOUND.
   absl::Status CheckTraits() const;
-  // As DeleteProvider: PROVIDER_NOT_FOUND; the generation; PROVIDER_HAS_CHILDREN. Whether they are
-  // in use is the reshape's to say.
+  // As DeleteProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT; PROVIDER_HAS_CHILDREN.
+  // ReshapePlan checks PROVIDER_IN_USE.
   absl::Status CheckRemoved() const;
 
-  // The providers as they are and shall be; classes that are not known go to `unknown_classes`.
+  // The providers as they are and as they will be. Unknown classes are added to `unknown_classes`.
   // REQUIRES: every stage passed.
   std::vector<ReshapedConfig> Configs(const RuleContext& context,
                                       std::vector<FaultItem>* unknown_classes) const;
@@ -126,7 +126,7 @@ class TopologyPlan {
 };
 
 absl::Status TopologyPlan::CheckParents(bool of_new) const {
-  Faults faults;
+  StageFaults faults;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation.has_value() == of_new) continue;
@@ -139,7 +139,7 @@ absl::Status TopologyPlan::CheckParents(bool of_new) const {
 }
 
 absl::Status TopologyPlan::CheckNames(bool of_new) const {
-  Faults faults;
+  StageFaults faults;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation.has_value() == of_new) continue;
@@ -159,7 +159,7 @@ absl::Status TopologyPlan::CheckNames(bool of_new) const {
 }
 
 absl::Status TopologyPlan::CheckNew() const {
-  Faults faults;
+  StageFaults faults;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation || !wanted.parent || *wanted.parent != wanted.provider) continue;
@@ -173,7 +173,7 @@ absl::Status TopologyPlan::CheckNew() const {
 }
 
 absl::Status TopologyPlan::CheckPresent() const {
-  Faults absent, stale, loops;
+  StageFaults absent, stale, loops;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (!wanted.expected_generation) continue;
@@ -210,7 +210,7 @@ absl::Status TopologyPlan::CheckTraits() const {
 }
 
 absl::Status TopologyPlan::CheckRemoved() const {
-  Faults absent, stale, parents, nodes;
+  StageFaults absent, stale, parents, nodes;
   for (size_t i = 0; i < command_.removed.size(); ++i) {
     const ProviderRemoval& removal = command_.removed[i];
     const std::optional<ProviderPlace> place = state_.FindProvider(removal.provider);
@@ -240,8 +240,8 @@ absl::Status TopologyPlan::CheckRemoved() const {
   return status;
 }
 
-// Like the single calls: inventories and aggregates that are given move the generation, traits and
-// the parent where they differ, the name never; all together by one.
+// The generation changes as after the single calls: inventories and aggregates raise it if they are
+// given, traits and the parent if they differ, the name never. It rises by 1 in all.
 std::shared_ptr<const ProviderConfig> TopologyPlan::After(
     size_t at, const ProviderPlace* before, const RuleContext& context,
     std::vector<FaultItem>* unknown_classes) const {
@@ -302,10 +302,11 @@ std::vector<ReshapedConfig> TopologyPlan::Configs(const RuleContext& context,
 
 }  // namespace
 
-// Form, INVALID_INVENTORY last; then stage by stage as the single calls refuse: CreateProvider for
-// what is new, UpdateProvider for what is there, SetProviderTraits, DeleteProvider for what goes
-// (PROVIDER_IN_USE where consumers that are not listed hold something of it), and Reshape. Only the
-// final state counts: names may be swapped, children may come before their parents.
+// Refuses, in this order: a malformed command, with INVALID_INVENTORY last; then what the single
+// calls refuse: CreateProvider for new providers, UpdateProvider for others, SetProviderTraits,
+// DeleteProvider for removed ones (PROVIDER_IN_USE if consumers that are not listed hold something
+// of one), and Reshape. Only the state after the command is checked: names may be swapped, and
+// children may be listed before their parents.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyTopology& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

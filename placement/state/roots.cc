@@ -18,13 +18,14 @@ bool IsAt(const RootChunk& chunk, int at, ProviderId root) {
   return at < static_cast<int>(chunk.ids.size()) && chunk.ids[at] == root;
 }
 
-// What one claim could take of a row at most.
+// The most that one allocation could take of an inventory.
 int32_t FreeOf(const InventoryRow& row, Amount used) {
   const Amount free = std::min(row.capacity - used, row.inventory.max_unit);
   return static_cast<int32_t>(std::clamp<Amount>(free, 0, kAmountMax));
 }
 
-// What a tree has of a class. Sums in floating point, since capacities saturate.
+// What a tree has of a class. The sums are floating point, since the sum of capacities may exceed
+// int64.
 struct Sum {
   double capacity = 0;
   double free = 0;
@@ -62,7 +63,7 @@ void SetFree(RootChunk::Column& column, int at, const Sum& sum) {
   }
 }
 
-// Writes the columns' entries of the tree at `at` anew.
+// Computes the entries of the tree at `at` in all columns again.
 void RefreshColumns(RootChunk& chunk, int at) {
   absl::InlinedVector<Sum, 8> sums(chunk.columns.size());  // parallel to the columns
   const Tree& tree = *chunk.trees[at];
@@ -137,7 +138,7 @@ int32_t FreeShareOf(const Tree& tree, ClassId resource_class) {
 
 void RootChunk::Trees::Insert(int at, TreePtr tree) {
   BERTH_CHECK(size_ < kRootsMax);
-  if (groups_[size_ / kGroup] == nullptr) groups_[size_ / kGroup] = Shared<Group>::Make();
+  if (groups_[size_ / kGroup] == nullptr) groups_[size_ / kGroup] = Counted<Group>::Make();
   ++size_;
   for (int i = size_ - 1; i > at; --i) Own(i) = std::move(Own(i - 1));
   Own(at) = std::move(tree);
@@ -165,7 +166,7 @@ TreePtr Roots::Find(ProviderId root) const {
 void Roots::MakeRoom(int at, ProviderId root) {
   const bool behind_all =
       at + 1 == static_cast<int>(chunks_.size()) && chunks_[at]->ids.back() < root;
-  Shared<RootChunk> made = Shared<RootChunk>::Make();
+  Counted<RootChunk> made = Counted<RootChunk>::Make();
   ProviderId first = root;
   if (!behind_all) {
     RootChunk& full = chunks_[at].Own();
@@ -197,7 +198,7 @@ void Roots::Summarize(int at) {
 void Roots::Put(TreePtr tree) {
   const ProviderId root = tree->root_id();
   if (chunks_.empty()) {
-    chunks_.push_back(Shared<RootChunk>::Make());
+    chunks_.push_back(Counted<RootChunk>::Make());
     firsts_.push_back(root);
     most_free_.Insert(0);
   }
