@@ -33,6 +33,7 @@ Node::Options NodeOptions(const tracker::Configuration& configuration, size_t in
   options.surroundings.state_path = configuration.state_path;
   options.surroundings.host_address = configuration.my_address;
   options.surroundings.timeout = configuration.driver_timeout;
+  options.surroundings.storage.command_timeout = configuration.driver_timeout;
   options.configuration_directories = configuration.configuration_directories;
   options.host = configuration.host;
   options.several_nodes = configuration.nodes.size() > 1;
@@ -69,7 +70,7 @@ Started Judge(const PassOutcome& outcome) {
 TrackerHost::TrackerHost(tracker::Configuration configuration)
     : configuration_(std::move(configuration)), running_(configuration_.nodes) {
   for (size_t i = 0; i < configuration_.nodes.size(); ++i) {
-    nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &pool_,
+    nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &libvirt_calls_,
                                             [this, i, gate = gate_](const HypervisorEvent& event) {
                                               tracker::MutexLock lock(&gate->mutex);
                                               if (!gate->open) return;
@@ -227,8 +228,8 @@ void TrackerHost::Sample(Samples* samples) const {
   samples->Counter("heartbeats_total", "Heartbeats sent", static_cast<double>(uplink.heartbeats));
   samples->Counter("conflicts_total", "Reports that met a newer generation",
                    static_cast<double>(uplink.conflicts));
-  samples->Gauge("hung_libvirt_calls", "Threads left to libvirt calls that do not answer",
-                 pool_.hung());
+  samples->Gauge("hung_libvirt_calls", "Libvirt calls that do not answer, each with a thread",
+                 libvirt_calls_.hung());
   for (const std::unique_ptr<NodeRunner>& runner : runners_) SampleNode(*runner, samples);
 }
 
@@ -252,6 +253,8 @@ void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
                    static_cast<double>(view.reports_coalesced), node);
   samples->Counter("reports_rejected_total", "Reports that placement refused",
                    static_cast<double>(view.reports_rejected), node);
+  samples->Gauge("hung_storage_reads", "Reads of storage that do not answer, each with a thread",
+                 runner.node()->hung_storage_reads(), node);
   for (const auto& [call, count] : runner.node()->libvirt_calls()) {
     samples->Counter("libvirt_calls_total", "Calls of libvirt", static_cast<double>(count),
                      with("call", call));

@@ -68,7 +68,7 @@ class TrackerHost {
   const tracker::Configuration configuration_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   tracker::HypervisorEventLoop events_;
-  tracker::DeadlinePool pool_{tracker::DeadlinePool::Options()};
+  tracker::DeadlinePool libvirt_calls_{tracker::DeadlinePool::Options()};
   std::vector<std::unique_ptr<tracker::Node>> nodes_;
   mutable tracker::Mutex mutex_;
   std::vector<tracker::NodeConfiguration> running_ ABSL_GUARDED_BY(mutex_);  // of each node

@@ -11,7 +11,6 @@
 #include "tracker/facts/node_devices.h"
 #include "tracker/facts/numa.h"
 #include "tracker/hypervisor/host_memory.h"
-#include "tracker/hypervisor/storage.h"
 #include "tracker/hypervisor/uptime.h"
 #include "tracker/settings/cpu_policy.h"
 
@@ -31,14 +30,26 @@ void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
   facts->degraded = true;
 }
 
+bool IsImageFile(const GuestDisk& disk) { return disk.type == "file" && !disk.path.empty(); }
+
+// The file server has answered: there is no such image, or it belongs to somebody else.
+bool IsNoImage(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsPermissionDenied(status);
+}
+
+template <typename T>
+std::string ProbeText(const Probe<T>& probe) {
+  return absl::StrCat(probe.status.message(), probe.value ? "; its last reading is used" : "");
+}
+
 }  // namespace
 
 Observer::Observer(const NodeConfiguration& configuration, Surroundings surroundings,
-                   Hypervisor* hypervisor, DeadlinePool* pool)
+                   Hypervisor* hypervisor)
     : configuration_(configuration),
       surroundings_(std::move(surroundings)),
       hypervisor_(hypervisor),
-      pool_(pool) {}
+      storage_(surroundings_.storage) {}
 
 absl::StatusOr<std::string> Observer::NodeName() {
   if (name_) return *name_;
@@ -97,69 +108,89 @@ absl::Status Observer::ReadGuests(Facts* facts) {
     facts->warnings.push_back(std::move(warning));
     facts->degraded = true;
   }
+  ReadImages(list->guests, AddGuests(list->guests, facts), facts);
   int64_t vcpus_used = 0;
-  for (const GuestReading& reading : list->guests) {
-    Guest guest;
+  for (const Guest& guest : facts->guests) {
+    if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // T-78
+  }
+  facts->vcpus_used = vcpus_used;
+  return absl::OkStatus();
+}
+
+// Adds every guest, its disk sizes still 0, and returns the disks of each.
+std::vector<std::vector<GuestDisk>> Observer::AddGuests(const std::vector<GuestReading>& readings,
+                                                        Facts* facts) {
+  std::vector<std::vector<GuestDisk>> disks(readings.size());
+  for (size_t i = 0; i < readings.size(); ++i) {
+    const GuestReading& reading = readings[i];
+    Guest& guest = facts->guests.emplace_back();
     guest.uuid = reading.uuid;
     guest.name = reading.name;
     guest.state = reading.state;
     guest.vcpus = reading.vcpus;
     guest.memory_mib = reading.memory_mib;
     guest.memory_max_mib = reading.memory_max_mib;
-    const absl::StatusOr<GuestDefinition> definition = ParseGuestDefinition(reading.definition_xml);
+    absl::StatusOr<GuestDefinition> definition = ParseGuestDefinition(reading.definition_xml);
     if (definition.ok()) {
       guest.memory_max_mib = std::max(guest.memory_max_mib, definition->memory_max_mib);
       guest.vcpus_max = definition->vcpus_max;
-      ReadDisks(reading, definition->disks, &guest, facts);
+      disks[i] = std::move(definition->disks);
     } else if (!reading.definition_xml.empty()) {
       Skip(absl::StrCat("guest ", guest.uuid), definition.status(), facts);
     }
-    if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // T-78
-    facts->guests.push_back(std::move(guest));
   }
-  facts->vcpus_used = vcpus_used;
-  return absl::OkStatus();
+  return disks;
 }
 
-void Observer::ReadDisks(const GuestReading& reading, const std::vector<GuestDisk>& disks,
-                         Guest* guest, Facts* facts) {
-  for (const GuestDisk& disk : disks) {
-    std::optional<ImageReading> image;
-    if (disk.type == "file" && !disk.path.empty()) {
-      absl::StatusOr<ImageReading> read = pool_->Call<ImageReading>(
-          "image", [path = disk.path] { return ReadImage(path); }, surroundings_.timeout);
-      if (read.ok()) {
-        image = *read;
-      } else if (lasting_->shows_this_machine) {
-        facts->warnings.push_back(  // T-85: it contributes nothing
-            absl::StrCat("guest ", guest->uuid, " disk ", disk.target, ": ",
-                         read.status().message()));
-        facts->degraded |= absl::IsInternal(read.status());
-      }
+// Reads the images of all guests together, then sums up the disk sizes of each guest.
+void Observer::ReadImages(const std::vector<GuestReading>& readings,
+                          const std::vector<std::vector<GuestDisk>>& disks, Facts* facts) {
+  std::set<std::string> paths;
+  for (const std::vector<GuestDisk>& of_one : disks) {
+    for (const GuestDisk& disk : of_one) {
+      if (IsImageFile(disk)) paths.insert(disk.path);
     }
-    std::optional<int64_t> capacity_bytes;
-    const auto told = reading.capacity_bytes_by_target.find(disk.target);
-    if (told != reading.capacity_bytes_by_target.end()) capacity_bytes = told->second;
-    guest->overcommitted_bytes += OvercommittedBytes(disk, image, {});
-    guest->local_disk_bytes += LocalDiskBytes(disk, image, capacity_bytes);
+  }
+  const std::map<std::string, Probe<ImageReading>> probes = storage_.Images(paths);
+  for (size_t i = 0; i < readings.size(); ++i) {
+    Guest& guest = facts->guests[i];
+    for (const GuestDisk& disk : disks[i]) {
+      Probe<ImageReading> image;
+      if (IsImageFile(disk)) image = probes.at(disk.path);
+      if (!image.status.ok() && lasting_->shows_this_machine) {  // T-85
+        facts->warnings.push_back(
+            absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
+        facts->degraded |= !IsNoImage(image.status);
+      }
+      std::optional<int64_t> capacity_bytes;
+      const auto told = readings[i].capacity_bytes_by_target.find(disk.target);
+      if (told != readings[i].capacity_bytes_by_target.end()) capacity_bytes = told->second;
+      guest.overcommitted_bytes += OvercommittedBytes(disk, image.value, {});
+      guest.local_disk_bytes += LocalDiskBytes(disk, image.value, capacity_bytes);
+    }
   }
 }
 
 absl::Status Observer::ReadDisk(Facts* facts) {
   std::string path = configuration_.instances_path;
   if (path.empty()) path = absl::StrCat(surroundings_.state_path, "/instances");
-  const absl::StatusOr<StorageReading> storage = pool_->Call<StorageReading>(
-      "storage",
-      [configuration = configuration_, path, timeout = surroundings_.timeout] {
-        return ReadStorage(configuration, path, timeout);
-      },
-      surroundings_.timeout);
-  if (!storage.ok()) return storage.status();
+  const Probe<StorageReading> storage = storage_.Storage(configuration_, path);
+  if (!storage.value) {
+    const bool hangs =
+        absl::IsUnavailable(storage.status) || absl::IsDeadlineExceeded(storage.status);
+    if (!hangs) return storage.status;
+    // Another code than kUnavailable, which would say that the hypervisor is away.
+    return absl::InternalError(absl::StrCat("storage: ", storage.status.message()));
+  }
+  if (!storage.status.ok()) {
+    facts->warnings.push_back(absl::StrCat("storage: ", ProbeText(storage)));
+    facts->degraded = true;
+  }
   int64_t overcommitted_bytes = 0;
   for (const Guest& guest : facts->guests) overcommitted_bytes += guest.overcommitted_bytes;
-  facts->local_disk_gib = TruncatedGib(storage->total_bytes);
-  facts->local_disk_used_gib = TruncatedGib(storage->used_bytes);
-  facts->disk_available_least_gib = TruncatedGib(storage->free_bytes - overcommitted_bytes);
+  facts->local_disk_gib = TruncatedGib(storage.value->total_bytes);
+  facts->local_disk_used_gib = TruncatedGib(storage.value->used_bytes);
+  facts->disk_available_least_gib = TruncatedGib(storage.value->free_bytes - overcommitted_bytes);
   return absl::OkStatus();
 }
 

@@ -15,8 +15,8 @@
 #include "tracker/facts/capabilities.h"
 #include "tracker/facts/domain_xml.h"
 #include "tracker/facts/facts.h"
-#include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/hypervisor.h"
+#include "tracker/hypervisor/storage_probes.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -27,11 +27,12 @@ class Observer {
     std::string state_path;
     std::string host_address;
     std::string proc_path = "/proc";
-    absl::Duration timeout = absl::Seconds(60);
+    absl::Duration timeout = absl::Seconds(60);  // of each libvirt call
+    StorageProbes::Options storage;
   };
-  // `hypervisor` and `pool` outlive the observer.
+  // `hypervisor` outlives the observer.
   Observer(const NodeConfiguration& configuration, Surroundings surroundings,
-           Hypervisor* hypervisor, DeadlinePool* pool);
+           Hypervisor* hypervisor);
 
   // What next observations go by; what is read once for each connection stays as it is. Settings that
   // TakeReloadable leaves alone are those of the construction.
@@ -39,7 +40,8 @@ class Observer {
 
   // Connects if need be and reads everything (T-67).
   //
-  //   kUnavailable, kDeadlineExceeded  the hypervisor is away or hangs: not ready (T-37)
+  //   kUnavailable, kDeadlineExceeded  the hypervisor is away or hangs: not ready (T-37). Storage
+  //                                    that hangs never counts as that.
   //   kFailedPrecondition              a QEMU connection older than what is required (T-32)
   //   kInvalidArgument                 configured CPU sets or pages that the host has not
   //   anything else                    a call that the whole observation needs has failed
@@ -49,6 +51,9 @@ class Observer {
 
   // What the hypervisor calls itself; read once and kept (T-21).
   absl::StatusOr<std::string> NodeName();
+
+  // How many reads of storage hang. Thread-safe.
+  int hung_storage_reads() const { return storage_.hung(); }
 
  private:
   // What holds as long as one connection.
@@ -68,8 +73,10 @@ class Observer {
                                                       const std::string& model);
   absl::Status ReadHost(const Lasting& lasting, Facts* facts);
   absl::Status ReadGuests(Facts* facts);
-  void ReadDisks(const GuestReading& reading, const std::vector<GuestDisk>& disks, Guest* guest,
-                 Facts* facts);
+  std::vector<std::vector<GuestDisk>> AddGuests(const std::vector<GuestReading>& readings,
+                                                Facts* facts);
+  void ReadImages(const std::vector<GuestReading>& readings,
+                  const std::vector<std::vector<GuestDisk>>& disks, Facts* facts);
   absl::Status ReadDisk(Facts* facts);
   void ReadDevices(Facts* facts);
   void ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts);
@@ -77,7 +84,7 @@ class Observer {
   NodeConfiguration configuration_;
   const Surroundings surroundings_;
   Hypervisor* const hypervisor_;
-  DeadlinePool* const pool_;
+  StorageProbes storage_;
   std::optional<std::string> name_;
   std::optional<Lasting> lasting_;
 };

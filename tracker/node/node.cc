@@ -34,7 +34,7 @@ Node::Node(Options options, DeadlinePool* pool, HypervisorListener listener)
     : options_(std::move(options)),
       hypervisor_({options_.configuration.uri, options_.surroundings.timeout}, pool,
                   std::move(listener)),
-      observer_(options_.configuration, options_.surroundings, &hypervisor_, pool),
+      observer_(options_.configuration, options_.surroundings, &hypervisor_),
       name_(options_.configuration.name),
       wanted_configuration_(std::make_shared<const NodeConfiguration>(options_.configuration)),
       configuration_(wanted_configuration_) {}

@@ -61,7 +61,7 @@ class Node {
     int64_t reports_rejected = 0;
   };
 
-  // `pool` outlives the node.
+  // `pool` runs the calls of libvirt and outlives the node.
   Node(Options options, DeadlinePool* pool, HypervisorListener listener);
 
   // One pass: observe, audit, offer what is to be reported. Finds or makes the node's identity first,
@@ -80,6 +80,7 @@ class Node {
 
   View view() const;
   std::map<std::string, int64_t> libvirt_calls() const { return hypervisor_.call_counts(); }
+  int hung_storage_reads() const { return observer_.hung_storage_reads(); }
   const Options& options() const { return options_; }
   // Present once the first pass has found it; constant from then on.
   std::optional<NodeIdentity> identity() const;
@@ -124,7 +125,7 @@ class Node {
 
   const Options options_;
   Hypervisor hypervisor_;
-  Observer observer_;  // used by Pass only
+  Observer observer_;  // used by Pass, and for its thread-safe counter
 
   mutable Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
