@@ -7,12 +7,15 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
 #include "tracker/audit/report.h"
 
 namespace berth::tracker {
 namespace {
 
 namespace v1 = placement::v1;
+
+constexpr char kPlacementDomain[] = "berth.placement";
 
 google::protobuf::Timestamp WireTime(absl::Time time) {
   return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
@@ -334,6 +337,14 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
     *wire.add_providers() = WireProvider(provider, FindKnown(records, provider.uuid));
   }
   return wire;
+}
+
+std::string ReadReason(const google::rpc::Status& status) {
+  google::rpc::ErrorInfo info;
+  for (const google::protobuf::Any& detail : status.details()) {
+    if (detail.UnpackTo(&info) && info.domain() == kPlacementDomain) return info.reason();
+  }
+  return "";
 }
 
 std::vector<KnownProvider> ReadProviders(

@@ -5,9 +5,11 @@
 #define BERTH_TRACKER_UPLINK_MESSAGES_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "berth/placement/v1/report.pb.h"
+#include "google/rpc/status.pb.h"
 #include "tracker/audit/audit.h"
 #include "tracker/audit/pass.h"
 #include "tracker/audit/records.h"
@@ -36,6 +38,9 @@ placement::v1::Report WireReport(const Outbox::Outgoing& report,
 // Takes a push, told at `revision`, into what is known.
 void ApplyPush(const placement::v1::Push& push, const placement::v1::Revision& revision,
                Records* records);
+// Why placement refused: the reason of its ErrorInfo, for example TRACKER_FENCED. Empty if `status`
+// has none, or only one of another domain.
+std::string ReadReason(const google::rpc::Status& status);
 std::vector<KnownProvider> ReadProviders(
     const google::protobuf::RepeatedPtrField<placement::v1::Provider>& providers);
 

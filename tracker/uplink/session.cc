@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/uplink/messages.h"
 
@@ -125,11 +124,11 @@ UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
   std::string text = status.error_message();
   if (status.error_code() == grpc::StatusCode::CANCELLED) text = "placement did not answer";
   end.status = absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
-  // The reason stands in the ErrorInfo of the details, as plain text among its bytes.
-  const std::string& details = status.error_details();
-  end.fenced = status.error_code() == grpc::StatusCode::ABORTED &&
-               absl::StrContains(details, "TRACKER_FENCED");
-  end.deleted = absl::StrContains(details, "SERVICE_NOT_REGISTERED");
+  google::rpc::Status details;
+  details.ParseFromString(status.error_details());
+  const std::string reason = ReadReason(details);
+  end.fenced = reason == "TRACKER_FENCED";
+  end.deleted = reason == "SERVICE_NOT_REGISTERED";
   return end;
 }
 
@@ -357,8 +356,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   Node* const node = Find(reject.node_uuid());
   if (node == nullptr) return;
   const auto code = static_cast<absl::StatusCode>(reject.status().code());
-  const std::string details = reject.status().SerializeAsString();
-  const bool gap = absl::StrContains(details, "REPORT_GAP");
+  const bool gap = ReadReason(reject.status()) == "REPORT_GAP";
   const bool conflict = code == absl::StatusCode::kAborted;
   const bool later = code == absl::StatusCode::kUnavailable;
   if (conflict) ++conflicts_;

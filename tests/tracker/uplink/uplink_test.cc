@@ -329,7 +329,7 @@ TEST_F(UplinkTest, RefusesAnIdentityThatContradicts) {  // T-12, T-20
 
 TEST_F(UplinkTest, NeverComesBackOnceFenced) {  // T-14
   FakePlacement placement;
-  placement.end = grpc::Status(grpc::StatusCode::ABORTED, "taken over", "TRACKER_FENCED");
+  placement.end = FakePlacement::Refusal(grpc::StatusCode::ABORTED, "TRACKER_FENCED", "taken over");
   const auto uplink = Connect(placement);
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kFenced; }));
   EXPECT_EQ(placement.requests().size(), 1u);
