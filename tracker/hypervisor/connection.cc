@@ -12,7 +12,8 @@ namespace {
 constexpr int kKeepaliveSeconds = 5;
 constexpr unsigned kKeepaliveMisses = 3;
 
-// What libvirt holds for each registration, and frees when it ends.
+// The data that libvirt passes to a callback. libvirt frees it with FreeRegistration when the
+// callback is deregistered.
 struct Registration {
   std::shared_ptr<HypervisorListener> listener;
 };
@@ -106,7 +107,7 @@ absl::StatusOr<std::shared_ptr<HypervisorConnection>> HypervisorConnection::Open
   const std::shared_ptr<HypervisorConnection> connection(new HypervisorConnection(raw, calls));
   calls->Count("virConnectSetKeepAlive");
   if (virConnectSetKeepAlive(raw, kKeepaliveSeconds, kKeepaliveMisses) < 0) {
-    // One that lives in this process has none, and needs none.
+    // libvirt's test driver runs in this process: it has no keepalive and needs none.
     const absl::Status error = LibvirtError("virConnectSetKeepAlive");
     if (!absl::IsUnimplemented(error)) warnings->push_back(std::string(error.message()));
   }
@@ -118,7 +119,7 @@ void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListen
                                           std::vector<std::string>* warnings) {
   const auto fresh = [&] { return new Registration{listener}; };
   Count("virConnectRegisterCloseCallback");
-  // Ours to free: a driver without this event takes the registration and forgets it.
+  // Owned by on_close_: a driver without this event would keep the registration and never free it.
   Registration* const on_close = fresh();
   on_close_.reset(static_cast<void*>(on_close), FreeRegistration);
   (void)virConnectRegisterCloseCallback(connection_, OnClose, on_close, nullptr);
@@ -159,7 +160,7 @@ void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListen
 }
 
 HypervisorConnection::~HypervisorConnection() {
-  // Deregistering matters: a connection that still has callbacks is kept alive by them.
+  // A connection that still has callbacks is not closed: they hold references to it.
   for (const int id : guest_callbacks_) virConnectDomainEventDeregisterAny(connection_, id);
   for (const int id : device_callbacks_) virConnectNodeDeviceEventDeregisterAny(connection_, id);
   virConnectUnregisterCloseCallback(connection_, OnClose);

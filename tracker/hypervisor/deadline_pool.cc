@@ -32,7 +32,8 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Waits for the next job and takes it. Null when the pool ends.
   std::shared_ptr<Job> Take() ABSL_LOCKS_EXCLUDED(mutex);
-  // False: the job was abandoned meanwhile, another thread replaces this one, and this one must end.
+  // False: the job was abandoned meanwhile, another thread replaces this one, and this one must
+  // end.
   bool Finish(Job* job) ABSL_LOCKS_EXCLUDED(mutex);
 
   const Options options;

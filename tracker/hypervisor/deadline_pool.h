@@ -1,8 +1,9 @@
-// DeadlinePool: runs calls that may hang on a few threads, and stops waiting for them at a deadline.
+// DeadlinePool: runs calls that may hang on a few threads, and stops waiting for them at a
+// deadline.
 //
-// Owns its threads. A call that overruns its deadline cannot be ended. The pool leaves the thread to
-// that call, counts it as hung, and starts another thread in its place. While `hung_max` calls hang,
-// the pool refuses new calls. Thread-safe.
+// Owns its threads. A call that overruns its deadline cannot be ended. The pool leaves the thread
+// to that call, counts it as hung, and starts another thread in its place. While `hung_max` calls
+// hang, the pool refuses new calls. Thread-safe.
 //
 // Invariant: besides the threads of hung calls, at most `threads_max` threads exist.
 #ifndef BERTH_TRACKER_HYPERVISOR_DEADLINE_POOL_H_

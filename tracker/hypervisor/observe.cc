@@ -24,7 +24,7 @@ std::string FileText(const std::string& path) {
   return text.str();
 }
 
-// Skipped parts make the observation degraded, except what can never be read (a foreign image).
+// Notes that a part could not be read.
 void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
   facts->warnings.push_back(absl::StrCat(what, ": ", why.message()));
   facts->degraded = true;

@@ -1,4 +1,5 @@
-// StorageProbes: reads image files and the node's storage, and stops waiting for a dead file server.
+// StorageProbes: reads image files and the node's storage, and stops waiting for a dead file
+// server.
 //
 // Reading a path on a file server that is gone hangs for as long as the server is gone. The probes
 // therefore run on threads of their own: the threads of libvirt's calls never wait for them. Not

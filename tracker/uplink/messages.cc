@@ -136,7 +136,7 @@ bool SameProvider(const WantedProvider& a, const WantedProvider& b) {
          a.inventories == b.inventories && a.traits == b.traits;
 }
 
-// Whether a delta has to tell this provider.
+// Whether a delta must have this provider.
 bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
              const std::optional<Records>& records) {
   if (report.base == nullptr) return true;
@@ -157,7 +157,8 @@ size_t NodeBytes(const v1::Report& report) {
          report.observation().ByteSizeLong();
 }
 
-// Leaves out the last of the longest lists until a report fits, and says how many.
+// Removes the last elements of the lists until the report is small enough, and adds findings that
+// say how many were removed.
 void FitNodeBytes(v1::Report* report) {
   const auto trim = [report](auto* list, const char* what) {
     int left_out = 0;
@@ -355,7 +356,7 @@ std::vector<KnownProvider> ReadProviders(
 }
 
 void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records) {
-  // What a database that went back in time tells is no state to go on from.
+  // After the database has gone back in time, its revisions are not a base for later changes.
   const bool usable = revision.number() > 0 && !revision.recovery_required();
   if (usable && (push.complete() || records->told_up_to)) {
     records->told_up_to = LedgerRevision{revision.epoch(), revision.number()};

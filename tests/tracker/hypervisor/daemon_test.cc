@@ -1,4 +1,5 @@
-// A private libvirt daemon with QEMU under emulation: what the tracker sees is what virsh and lscpu say.
+// A private libvirt daemon with QEMU under emulation: what the tracker sees is what virsh and lscpu
+// say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
