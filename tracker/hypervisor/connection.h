@@ -51,6 +51,10 @@ class HypervisorConnection {
  private:
   HypervisorConnection(virConnectPtr connection, std::shared_ptr<CallCounter> calls)
       : connection_(connection), calls_(std::move(calls)) {}
+  template <typename RegisterAny, typename Callback>
+  void RegisterEvent(RegisterAny register_any, const char* name, int event, Callback callback,
+                     const std::shared_ptr<HypervisorListener>& listener,
+                     std::vector<int>* callbacks, std::vector<std::string>* warnings);
   void RegisterEvents(const std::shared_ptr<HypervisorListener>& listener,
                       std::vector<std::string>* warnings);
 
