@@ -195,7 +195,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
       const tracker::Report& report = view.audit->report;
       *response->mutable_facts() = tracker::WireFacts(report.facts);
       *response->mutable_observation() = tracker::WireObservation(report.facts, view.last.ended_at);
-      *response->mutable_account() = tracker::WireAccount(report.accounting);
+      *response->mutable_account() = tracker::WireAccount(report);
       for (const tracker::Orphan& orphan : report.orphans) {
         *response->add_orphans() = tracker::WireOrphan(orphan);
       }

@@ -214,9 +214,6 @@ v1::NodeFacts WireFacts(const Facts& facts) {
   wire.set_pcpus(static_cast<int32_t>(facts.pcpus));
   wire.set_memory_mib(facts.memory_mib.value_or(0));
   wire.set_disk_gib(facts.local_disk_gib.value_or(0));
-  if (facts.disk_available_least_gib) {
-    wire.set_disk_available_least_gib(*facts.disk_available_least_gib);
-  }
   wire.set_cpu_info_json(facts.cpu_info.value_or(""));
   for (const SupportedInstance& kind : facts.supported_instances) {
     v1::SupportedInstance* const item = wire.add_supported_instances();
@@ -245,13 +242,17 @@ v1::NodeObservation WireObservation(const Facts& facts, absl::Time at) {
   return wire;
 }
 
-v1::NodeAccount WireAccount(const Accounting& accounting) {
+v1::NodeAccount WireAccount(const Report& report) {
+  const Accounting& accounting = report.accounting;
   v1::NodeAccount wire;
   *wire.mutable_used() = WireAmounts(accounting.used(), accounting.pcpus_used);
   wire.mutable_used()->set_disk_gib(accounting.used_disk_gib());
   *wire.mutable_reserve() = WireAmounts(accounting.reserve);
   *wire.mutable_orphans() = WireAmounts(accounting.orphans);
   *wire.mutable_allocations() = WireAmounts(accounting.allocated, accounting.pcpus_used);
+  if (report.facts.disk_available_least_gib) {
+    wire.set_disk_available_least_gib(*report.facts.disk_available_least_gib);
+  }
   return wire;
 }
 
@@ -317,7 +318,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   wire.set_kind(report.snapshot ? v1::REPORT_KIND_SNAPSHOT : v1::REPORT_KIND_DELTA);
   wire.set_digest(report.digest);
   *wire.mutable_facts() = WireFacts(told.facts);
-  *wire.mutable_account() = WireAccount(told.accounting);
+  *wire.mutable_account() = WireAccount(told);
   *wire.mutable_observation() = WireObservation(told.facts, outcome.ended_at);
   for (const Orphan& orphan : told.orphans)
     *wire.mutable_orphans()->add_orphans() = WireOrphan(orphan);
@@ -330,7 +331,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   if (report.base != nullptr) {
     const Report& before = report.base->report;
     if (SameMessage(WireFacts(before.facts), WireFacts(told.facts))) wire.clear_facts();
-    if (SameMessage(WireAccount(before.accounting), wire.account())) wire.clear_account();
+    if (SameMessage(WireAccount(before), wire.account())) wire.clear_account();
   }
   *wire.mutable_audit() = WireSummary(outcome);
   for (const WantedProvider& provider : told.providers) {

@@ -24,7 +24,7 @@ inline constexpr size_t kNodeBytesMax = 60 * 1024;
 
 placement::v1::NodeFacts WireFacts(const Facts& facts);
 placement::v1::NodeObservation WireObservation(const Facts& facts, absl::Time at);
-placement::v1::NodeAccount WireAccount(const Accounting& accounting);
+placement::v1::NodeAccount WireAccount(const Report& report);
 placement::v1::Orphan WireOrphan(const Orphan& orphan);
 // Leaves out the orphans, which have a list of their own, and kUnverified.
 std::vector<placement::v1::Finding> WireFindings(const std::vector<Finding>& findings);
