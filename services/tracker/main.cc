@@ -79,7 +79,7 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const Trac
   return uplink;
 }
 
-// Waits for signals until one says stop; SIGHUP calls `reload`.
+// Calls `reload` for every SIGHUP, and returns at SIGTERM or SIGINT.
 void ServeUntilStopped(const std::function<void()>& reload) {
   const sigset_t signals = Signals();
   while (true) {

@@ -138,7 +138,7 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
         facts.hypervisor_type == "QEMU"
             ? tracker::VersionAdvice(facts.library_version, facts.hypervisor_version)
             : "";
-    if (!advice.empty()) services::Log(LogLevel::kWarning, advice, {{"node", name}});  // T-32
+    if (!advice.empty()) services::Log(LogLevel::kWarning, advice, {{"node", name}});
   }
   services::Log(LogLevel::kDebug, outcome.audit->hypervisor_view, {{"node", name}});
   const std::vector<std::string>& view = outcome.audit->final_view;

@@ -82,7 +82,7 @@ bool DeadlinePool::State::Finish(Job* job) {
 void DeadlinePool::State::Serve(const std::shared_ptr<State>& state) {
   while (const std::shared_ptr<Job> job = state->Take()) {
     job->work();
-    job->work = nullptr;  // what it owns goes before the caller hears of it
+    job->work = nullptr;  // destroys what the work owns before the caller returns
     if (!state->Finish(job.get())) return;
   }
 }
@@ -141,7 +141,7 @@ std::vector<absl::Status> DeadlinePool::RunAll(absl::string_view name,
   std::vector<std::shared_ptr<Job>> jobs;
   std::vector<absl::Status> statuses;
   MutexLock lock(&state_->mutex);
-  // Every work of this call may come to hang.
+  // All works of this call may come to hang: together they must not exceed hung_max.
   const int room = state_->options.hung_max - state_->hung;
   for (std::function<void()>& work : works) {
     if (static_cast<int>(jobs.size()) >= room) break;

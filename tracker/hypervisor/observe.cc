@@ -32,7 +32,7 @@ void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
 
 bool IsImageFile(const GuestDisk& disk) { return disk.type == "file" && !disk.path.empty(); }
 
-// The file server has answered: there is no such image, or it belongs to somebody else.
+// Whether the image does not exist, or the tracker may not read it.
 bool IsNoImage(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsPermissionDenied(status);
 }
@@ -111,13 +111,13 @@ absl::Status Observer::ReadGuests(Facts* facts) {
   ReadImages(list->guests, AddGuests(list->guests, facts), facts);
   int64_t vcpus_used = 0;
   for (const Guest& guest : facts->guests) {
-    if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // T-78
+    if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // 1 if it is not told (T-78)
   }
   facts->vcpus_used = vcpus_used;
   return absl::OkStatus();
 }
 
-// Adds every guest, its disk sizes still 0, and returns the disks of each.
+// Adds every guest to the facts, without disk sizes. Returns the disks of each guest.
 std::vector<std::vector<GuestDisk>> Observer::AddGuests(const std::vector<GuestReading>& readings,
                                                         Facts* facts) {
   std::vector<std::vector<GuestDisk>> disks(readings.size());
@@ -157,7 +157,8 @@ void Observer::ReadImages(const std::vector<GuestReading>& readings,
     for (const GuestDisk& disk : disks[i]) {
       Probe<ImageReading> image;
       if (IsImageFile(disk)) image = probes.at(disk.path);
-      if (!image.status.ok() && lasting_->shows_this_machine) {  // T-85
+      // The images of another machine's guests are not expected here (T-85).
+      if (!image.status.ok() && lasting_->shows_this_machine) {
         facts->warnings.push_back(
             absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
         facts->degraded |= !IsNoImage(image.status);
@@ -179,7 +180,7 @@ absl::Status Observer::ReadDisk(Facts* facts) {
     const bool hangs =
         absl::IsUnavailable(storage.status) || absl::IsDeadlineExceeded(storage.status);
     if (!hangs) return storage.status;
-    // Another code than kUnavailable, which would say that the hypervisor is away.
+    // kUnavailable would mean that the hypervisor is away.
     return absl::InternalError(absl::StrCat("storage: ", storage.status.message()));
   }
   if (!storage.status.ok()) {
@@ -197,7 +198,7 @@ absl::Status Observer::ReadDisk(Facts* facts) {
 void Observer::ReadDevices(Facts* facts) {
   absl::StatusOr<DeviceList> list = hypervisor_->Devices();
   if (!list.ok()) {
-    Skip("devices", list.status(), facts);  // T-96: an empty list and a warning
+    Skip("devices", list.status(), facts);  // the list of devices stays empty (T-96)
     return;
   }
   PciDump dump = ParseNodeDevices(list->documents);

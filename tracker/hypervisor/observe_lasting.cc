@@ -94,7 +94,7 @@ absl::Status Observer::ReadCpu(Lasting* lasting) {
       if (!features.ok()) return features.status();
       capabilities.cpu.features = *std::move(features);
     } else if (absl::IsUnimplemented(expanded.status())) {
-      facts.warnings.push_back("the hypervisor does not spell out CPU features");  // T-91
+      facts.warnings.push_back("the hypervisor does not tell the features of its CPU");  // T-91
     } else if (lasting->shows_this_machine) {
       return expanded.status();
     }

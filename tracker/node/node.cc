@@ -90,7 +90,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
       outcome.result =
           facts_->degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
     } else {
-      facts_ = std::move(kept);  // the last good totals stay (T-68)
+      facts_ = std::move(kept);  // the last good facts stay (T-68)
       std::swap(configuration_, configuration);
     }
   }

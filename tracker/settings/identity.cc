@@ -18,7 +18,7 @@
 namespace berth::tracker {
 namespace {
 
-constexpr size_t kIdentityBytesMax = 40;  // T-15
+constexpr size_t kIdentityBytesMax = 40;  // more is not read (T-15)
 
 absl::Status Failed(absl::string_view what, absl::string_view path, int error) {
   return absl::FailedPreconditionError(
