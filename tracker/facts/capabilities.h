@@ -48,9 +48,7 @@ struct SupportedInstance {
   std::string arch;
   std::string hypervisor_type;
   std::string vm_mode;
-  friend bool operator==(const SupportedInstance& a, const SupportedInstance& b) {
-    return a.arch == b.arch && a.hypervisor_type == b.hypervisor_type && a.vm_mode == b.vm_mode;
-  }
+  friend bool operator==(const SupportedInstance&, const SupportedInstance&) = default;
 };
 
 // An emulator for one architecture, in the names of the document.

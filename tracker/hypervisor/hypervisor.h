@@ -45,8 +45,6 @@ class Hypervisor {
   Hypervisor(const Hypervisor&) = delete;
   Hypervisor& operator=(const Hypervisor&) = delete;
 
-  const std::string& uri() const { return options_.uri; }
-
   // Opens a connection unless there is a working one. Unavailable or DeadlineExceeded if that
   // fails.
   absl::Status Connect();

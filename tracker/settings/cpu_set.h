@@ -51,8 +51,7 @@ class CpuSet {
   // Returns ascending ranges, for example `0-3,5`. Returns an empty text for the empty set.
   std::string ToString() const;
 
-  friend bool operator==(const CpuSet& a, const CpuSet& b) { return a.words_ == b.words_; }
-  friend bool operator!=(const CpuSet& a, const CpuSet& b) { return !(a == b); }
+  friend bool operator==(const CpuSet&, const CpuSet&) = default;
 
  private:
   void Trim();
