@@ -19,7 +19,7 @@ using tracker::PassCause;
 using tracker::PassOutcome;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kStartPause{500};  // between two looks at who has started
+constexpr std::chrono::milliseconds kStartPause{500};  // between two looks at the first passes
 
 std::optional<std::chrono::milliseconds> IntervalOf(const tracker::Configuration& configuration) {
   const std::optional<absl::Duration> interval = PassInterval(configuration);
@@ -33,6 +33,7 @@ Node::Options NodeOptions(const tracker::Configuration& configuration, size_t in
   options.surroundings.state_path = configuration.state_path;
   options.surroundings.host_address = configuration.my_address;
   options.surroundings.timeout = configuration.driver_timeout;
+  options.surroundings.storage.command_timeout = configuration.driver_timeout;
   options.configuration_directories = configuration.configuration_directories;
   options.host = configuration.host;
   options.several_nodes = configuration.nodes.size() > 1;
@@ -53,7 +54,7 @@ PassCause CauseOf(HypervisorEvent::Kind kind) {
   return kind == HypervisorEvent::Kind::kClosed ? PassCause::kReconnect : PassCause::kEvent;
 }
 
-// What a first pass says about the start of the process.
+// Whether the outcome of a node's first passes lets the process start.
 enum class Started { kYes, kWaiting, kRefused };
 
 Started Judge(const PassOutcome& outcome) {
@@ -69,11 +70,12 @@ Started Judge(const PassOutcome& outcome) {
 TrackerHost::TrackerHost(tracker::Configuration configuration)
     : configuration_(std::move(configuration)), running_(configuration_.nodes) {
   for (size_t i = 0; i < configuration_.nodes.size(); ++i) {
-    nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &pool_,
+    nodes_.push_back(std::make_unique<Node>(NodeOptions(configuration_, i), &libvirt_calls_,
                                             [this, i, gate = gate_](const HypervisorEvent& event) {
                                               tracker::MutexLock lock(&gate->mutex);
                                               if (!gate->open) return;
-                                              // Connections, and with them events, come with the first pass: the runners are there.
+                                              // The first pass opens the connection. Events
+                                              // therefore come after the runners are constructed.
                                               runners_[i]->Request(CauseOf(event.kind));
                                             }));
   }
@@ -110,7 +112,7 @@ absl::Status TrackerHost::Start(const std::function<bool()>& stop) {
       if (started == Started::kWaiting)
         waiting_for = absl::UnavailableError(outcome.error.message());
     }
-    // One that answers is enough: the others are tried on.
+    // One good pass is enough: the loops go on trying the other nodes.
     if (all_tried && any_started) return absl::OkStatus();
     if (stop() || Clock::now() >= deadline) return waiting_for;
     tracker::MutexLock lock(&pause_mutex);
@@ -155,7 +157,7 @@ void TrackerHost::Stop() {
     tracker::MutexLock lock(&mutex_);
     uplink = std::move(uplink_);
   }
-  uplink.reset();  // outside the lock: its thread may be asking for it
+  uplink.reset();  // outside the lock: the uplink's thread may be waiting for the lock
 }
 
 absl::StatusOr<std::vector<std::string>> TrackerHost::Reconfigure(
@@ -197,7 +199,8 @@ void TrackerHost::Passed(Node* /*node*/, const PassOutcome& /*outcome*/) {
 }
 
 void TrackerHost::AuditOrdered(const std::string& order_id, const std::string& node_uuid) {
-  // Done when the last of the nodes that were meant is: the shared pointer's end tells.
+  // Every pass that is waited for holds a copy of `all`. The deleter of the last copy answers the
+  // order.
   const std::shared_ptr<void> all(nullptr, [this, order_id](void*) {
     tracker::MutexLock lock(&mutex_);
     if (uplink_ != nullptr) uplink_->AuditDone(order_id);
@@ -220,15 +223,15 @@ void TrackerHost::AddMetrics(Metrics* metrics) {
 
 void TrackerHost::Sample(Samples* samples) const {
   const tracker::Uplink::Status uplink = uplink_status();
-  samples->Gauge("placement_connected", "A session with placement stands",
+  samples->Gauge("placement_connected", "1 while a session with placement lasts, else 0",
                  uplink.state == tracker::Uplink::State::kConnected ? 1 : 0);
   samples->Counter("stream_sessions_total", "Sessions that placement welcomed",
                    static_cast<double>(uplink.sessions));
   samples->Counter("heartbeats_total", "Heartbeats sent", static_cast<double>(uplink.heartbeats));
-  samples->Counter("conflicts_total", "Reports that met a newer generation",
+  samples->Counter("conflicts_total", "Reports refused because a provider had changed",
                    static_cast<double>(uplink.conflicts));
-  samples->Gauge("hung_libvirt_calls", "Threads left to libvirt calls that do not answer",
-                 pool_.hung());
+  samples->Gauge("hung_libvirt_calls", "Libvirt calls that do not answer, each with a thread",
+                 libvirt_calls_.hung());
   for (const std::unique_ptr<NodeRunner>& runner : runners_) SampleNode(*runner, samples);
 }
 
@@ -241,24 +244,27 @@ void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
     return labels;
   };
   for (const auto& [result, count] : runner.results()) {
-    samples->Counter("audit_results_total", "Passes by how they ended", static_cast<double>(count),
+    samples->Counter("audit_results_total", "Passes by result", static_cast<double>(count),
                      with("result", result));
   }
   samples->Gauge("audit_duration_seconds", "How long the last pass took",
                  absl::ToDoubleSeconds(runner.last_duration()), node);
   samples->Counter("reports_sent_total", "Reports sent", static_cast<double>(view.reports_sent),
                    node);
-  samples->Counter("reports_coalesced_total", "Reports that a newer one replaced unsent",
+  samples->Counter("reports_coalesced_total",
+                   "Reports replaced by a newer one before they were sent",
                    static_cast<double>(view.reports_coalesced), node);
   samples->Counter("reports_rejected_total", "Reports that placement refused",
                    static_cast<double>(view.reports_rejected), node);
+  samples->Gauge("hung_storage_reads", "Reads of storage that do not answer, each with a thread",
+                 runner.node()->hung_storage_reads(), node);
   for (const auto& [call, count] : runner.node()->libvirt_calls()) {
     samples->Counter("libvirt_calls_total", "Calls of libvirt", static_cast<double>(count),
                      with("call", call));
   }
   if (view.audit == nullptr) return;
   const tracker::Accounting& account = view.audit->report.accounting;
-  samples->Gauge("orphans", "Guests that nobody claims",
+  samples->Gauge("orphans", "Guests without a consumer in placement",
                  static_cast<double>(view.audit->report.orphans.size()), node);
   const auto amounts = [&](const char* name, const char* help, const tracker::Amounts& amounts) {
     samples->Gauge(name, help, static_cast<double>(amounts.vcpus), with("class", "VCPU"));
@@ -267,8 +273,8 @@ void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
                    with("class", "DISK_GB"));
   };
   amounts("total", "What the node has", account.total);
-  amounts("used", "What is promised of it", account.used());
-  amounts("free", "What is left of it; negative where more is promised", account.free());
+  amounts("used", "What is used of it by reserves, allocations and orphans", account.used());
+  amounts("free", "Total less used; may be negative", account.free());
 }
 
 }  // namespace berth::services

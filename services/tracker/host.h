@@ -1,7 +1,8 @@
-// TrackerHost: the nodes of this host with their loops, and the stream to placement.
+// TrackerHost: all nodes of this host, the loops that run their passes, and the stream to
+// placement.
 //
-// Owns them all, and the libvirt event loop. Made, started and stopped by one thread; everything else is
-// thread-safe.
+// Owns these and the libvirt event loop. One thread constructs, starts, connects and stops it. All
+// other methods are thread-safe.
 #ifndef BERTH_SERVICES_TRACKER_HOST_H_
 #define BERTH_SERVICES_TRACKER_HOST_H_
 
@@ -24,29 +25,32 @@ namespace berth::services {
 
 class TrackerHost {
  public:
-  // REQUIRES: `configuration` is valid and complete: host and address are filled in.
+  // REQUIRES: `configuration` is valid, and its host and my_address are not empty.
   explicit TrackerHost(tracker::Configuration configuration);
   ~TrackerHost();
 
-  // Runs a first pass over every node. Waits for hypervisors that do not answer, until `stop` says true
-  // or the startup timeout is over.
+  // Runs a first pass over every node. Returns as soon as each node had a pass and one pass was
+  // good; the loops go on trying the other nodes. Otherwise waits until `stop` returns true or the
+  // startup timeout is over.
   //
-  //   kFailedPrecondition, kInvalidArgument  a node's identity, versions or CPU sets are refused
-  //   kUnavailable                           no hypervisor answered in time, or `stop` said so
+  //   kFailedPrecondition, kInvalidArgument, kAlreadyExists
+  //                 a node's identity, versions or CPU sets are wrong
+  //   kUnavailable  no pass was good in time, or `stop` returned true
   absl::Status Start(const std::function<bool()>& stop);
-  // Opens the stream. `refused` is called when placement's records contradict a node's identity before a
-  // first session has begun well: the process has to end.
+  // Opens the stream to placement. Calls `refused` if placement's records contradict a node's
+  // identity in the first session: the process must end then. Later sessions only log it.
   void Connect(tracker::Uplink::Options options, std::function<void(absl::Status)> refused);
-  // No new passes; waits for those that run; ends the stream.
+  // Begins no further passes, and ends the stream. Does not wait for passes that run.
   void Stop();
 
-  // Takes from `read` what may change while the nodes run; their next passes go by it. Returns the names
-  // of settings that wait for a restart, `hypervisor` where the nodes are others. kInvalidArgument,
-  // and nothing is changed, where what would result contradicts itself.
+  // Takes from `read` the settings that may change while the nodes run: see TakeReloadable. The
+  // next passes use them. Returns the names of the changed settings that need a restart;
+  // `hypervisor` is among them if nodes were added or removed. kInvalidArgument if the resulting
+  // settings contradict each other; nothing is changed then.
   absl::StatusOr<std::vector<std::string>> Reconfigure(const tracker::Configuration& read);
-  // Has placement tell all that it holds of the nodes again (T-63).
+  // Makes placement send all records of the nodes again (T-63).
   void RequestRecords();
-  // Asks every node for a pass.
+  // Asks for a pass of every node.
   void RequestAll(tracker::PassCause cause);
   const std::vector<std::unique_ptr<NodeRunner>>& runners() const { return runners_; }
   const tracker::Configuration& configuration() const { return configuration_; }
@@ -54,7 +58,8 @@ class TrackerHost {
   void AddMetrics(Metrics* metrics);
 
  private:
-  // Lets events through as long as the host lives: they come on a thread that outlives it.
+  // Passes events on while the host exists. Events may still come afterwards: their thread ends
+  // later.
   struct Gate {
     tracker::Mutex mutex;
     bool open ABSL_GUARDED_BY(mutex) = true;
@@ -68,7 +73,7 @@ class TrackerHost {
   const tracker::Configuration configuration_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   tracker::HypervisorEventLoop events_;
-  tracker::DeadlinePool pool_{tracker::DeadlinePool::Options()};
+  tracker::DeadlinePool libvirt_calls_{tracker::DeadlinePool::Options()};
   std::vector<std::unique_ptr<tracker::Node>> nodes_;
   mutable tracker::Mutex mutex_;
   std::vector<tracker::NodeConfiguration> running_ ABSL_GUARDED_BY(mutex_);  // of each node

@@ -1,4 +1,4 @@
-// berth-tracker: audits the hypervisors of this host and tells placement what they have.
+// berth-tracker: audits the hypervisors of this host and reports to placement what they have.
 #include <signal.h>
 #include <unistd.h>
 
@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +32,7 @@ namespace {
 
 constexpr char kServiceName[] = "berth.tracker.v1.TrackerService";
 
-// Signals that this process waits for, instead of being interrupted by them.
+// The signals that this process receives with sigwait.
 sigset_t Signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -49,23 +51,35 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-tracker::Uplink::Options UplinkOptions(const TrackerOptions& options,
-                                       const tracker::Configuration& configuration,
+// Returns the uuids of the nodes that this host had once and that are no longer configured.
+std::vector<std::string> RetiredNodes(const TrackerHost& host) {
+  std::vector<std::string> own;
+  for (const auto& runner : host.runners()) {
+    const std::optional<tracker::NodeIdentity> identity = runner->node()->identity();
+    if (identity) own.push_back(identity->uuid);
+  }
+  const tracker::Configuration& configuration = host.configuration();
+  return tracker::FindRetired(configuration.state_path, own,
+                              own.size() == configuration.nodes.size());
+}
+
+tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const TrackerHost& host,
                                        const std::string& machine_id,
                                        const std::string& incarnation, const Server& server) {
   tracker::Uplink::Options uplink;
   uplink.target = options.placement;
-  uplink.host = configuration.host;
+  uplink.host = host.configuration().host;
   uplink.incarnation = incarnation;
   uplink.machine_id = machine_id;
   uplink.version = kVersion;
   if (!server.addresses().empty()) uplink.address = server.addresses()[0];
+  uplink.retired_node_uuids = RetiredNodes(host);
   uplink.started_at = absl::Now();
   uplink.seed = std::hash<std::string>()(incarnation);
   return uplink;
 }
 
-// Waits for signals until one says stop; SIGHUP calls `reload`.
+// Calls `reload` for every SIGHUP, and returns at SIGTERM or SIGINT.
 void ServeUntilStopped(const std::function<void()>& reload) {
   const sigset_t signals = Signals();
   while (true) {
@@ -76,18 +90,39 @@ void ServeUntilStopped(const std::function<void()>& reload) {
   }
 }
 
+// Reports to placement and answers calls until a signal stops the process. Returns the exit code.
+int RunUntilStopped(tracker::Uplink::Options uplink, TrackerHost* host, Server* server,
+                    const std::function<void(TrackerHost*)>& reload) {
+  server->health().Set("", true);
+  server->health().Set(kServiceName, true);
+  Log(LogLevel::kInfo, "serving",
+      {{"host", uplink.host},
+       {"address", server->addresses()[0]},
+       {"placement", uplink.target},
+       {"incarnation", uplink.incarnation}});
+  std::atomic<bool> refused = false;
+  host->Connect(std::move(uplink), [&refused](const absl::Status&) {
+    refused = true;
+    kill(getpid(), SIGTERM);
+  });
+  ServeUntilStopped([&] { reload(host); });
+  Log(LogLevel::kInfo, "stopping");
+  server->Drain([host] { host->Stop(); });
+  Log(LogLevel::kInfo, "stopped");
+  return refused ? 1 : 0;
+}
+
 int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*)>& reload) {
   const TrackerOptions& options = settings.options;
-  const tracker::Configuration& configuration = settings.configuration;
   absl::StatusOr<std::unique_ptr<tracker::StateDirectory>> state =
-      tracker::StateDirectory::Open(configuration.state_path);
+      tracker::StateDirectory::Open(settings.configuration.state_path);
   if (!state.ok()) return Fail(state.status());
   const absl::StatusOr<std::string> machine_id = tracker::MachineId(**state);
   if (!machine_id.ok()) return Fail(machine_id.status());
   const std::string incarnation = tracker::RandomUuid();
 
   Metrics metrics("tracker");
-  TrackerHost host(configuration);
+  TrackerHost host(settings.configuration);
   host.AddMetrics(&metrics);
   const absl::Status started = host.Start(StopPending);
   if (!started.ok()) return Fail(started);
@@ -100,33 +135,8 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
     if (!address.ok()) return Fail(address.status());
     Log(LogLevel::kInfo, "metrics are served", {{"address", *address}});
   }
-  std::atomic<bool> refused = false;
-  tracker::Uplink::Options uplink =
-      UplinkOptions(options, configuration, *machine_id, incarnation, **server);
-  std::vector<std::string> own;
-  for (const auto& runner : host.runners()) {
-    const std::optional<tracker::NodeIdentity> identity = runner->node()->identity();
-    if (identity) own.push_back(identity->uuid);
-  }
-  uplink.retired_node_uuids =
-      tracker::FindRetired(configuration.state_path, own, own.size() == configuration.nodes.size());
-  host.Connect(std::move(uplink), [&refused](const absl::Status&) {
-    refused = true;
-    kill(getpid(), SIGTERM);
-  });
-  (*server)->health().Set("", true);
-  (*server)->health().Set(kServiceName, true);
-  Log(LogLevel::kInfo, "serving",
-      {{"host", configuration.host},
-       {"address", (*server)->addresses()[0]},
-       {"placement", options.placement},
-       {"incarnation", incarnation}});
-
-  ServeUntilStopped([&] { reload(&host); });
-  Log(LogLevel::kInfo, "stopping");
-  (*server)->Drain([&host] { host.Stop(); });
-  Log(LogLevel::kInfo, "stopped");
-  return refused ? 1 : 0;
+  return RunUntilStopped(UplinkOptions(options, host, *machine_id, incarnation, **server), &host,
+                         server->get(), reload);
 }
 
 int Main(int argc, char** argv) {

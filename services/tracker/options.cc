@@ -22,7 +22,8 @@ namespace {
 using tracker::NodeConfiguration;
 using Texts = std::vector<std::string>;
 
-// A setting of one hypervisor, on the command line for all and in a [[hypervisor]] table for one.
+// A setting of a hypervisor. On the command line it applies to all hypervisors, in a [[hypervisor]]
+// table to one.
 struct NodeSetting {
   const char* name;
   const char* description;
@@ -117,24 +118,32 @@ std::vector<NodeSetting> CapacitySettings() {
   using Node = NodeConfiguration;
   return {
       {"cpu-shared-set", "CPUs that guests share, e.g. 0-3,^2", Set(&Node::cpu_shared_set)},
-      {"cpu-dedicated-set", "CPUs that guests may own", Set(&Node::cpu_dedicated_set)},
-      {"vcpu-pin-set", "CPUs for guests, in the old form", Set(&Node::vcpu_pin_set)},
+      {"cpu-dedicated-set", "CPUs of which each serves one guest at most",
+       Set(&Node::cpu_dedicated_set)},
+      {"vcpu-pin-set", "CPUs that guests share; older name of cpu-shared-set",
+       Set(&Node::vcpu_pin_set)},
       {"cpu-power-management", "Dedicated CPUs may be offline", Flag(&Node::cpu_power_management)},
       {"reserved-host-cpus", "CPUs that the host keeps", Number(&Node::reserved_host_cpus)},
-      {"reserved-host-memory-mb", "Memory that the host keeps, in MiB; else 512",
+      {"reserved-host-memory-mb", "Memory that the host keeps, in MiB; default 512",
        Number(&Node::reserved_host_memory_mib)},
       {"reserved-host-disk-mb", "Disk that the host keeps, in MiB",
        Number(&Node::reserved_host_disk_mib)},
-      {"reserved-huge-pages", "node:N,size:S,count:C that guests may not have", ReservePages},
-      {"cpu-allocation-ratio", "How often a CPU may be given away",
+      {"reserved-huge-pages", "Huge pages that the host keeps, as node:N,size:S,count:C",
+       ReservePages},
+      {"cpu-allocation-ratio", "How many times each CPU may be allocated",
        Ratio(&Node::cpu_allocation_ratio)},
-      {"ram-allocation-ratio", "The same for memory", Ratio(&Node::ram_allocation_ratio)},
-      {"disk-allocation-ratio", "The same for disk", Ratio(&Node::disk_allocation_ratio)},
-      {"initial-cpu-allocation-ratio", "For CPUs until somebody decides; else 4",
+      {"ram-allocation-ratio", "How many times the memory may be allocated",
+       Ratio(&Node::ram_allocation_ratio)},
+      {"disk-allocation-ratio", "How many times the disk may be allocated",
+       Ratio(&Node::disk_allocation_ratio)},
+      {"initial-cpu-allocation-ratio",
+       "The same for a new node whose ratio nobody has set; default 4",
        Ratio(&Node::initial_cpu_allocation_ratio)},
-      {"initial-ram-allocation-ratio", "The same for memory; else 1",
+      {"initial-ram-allocation-ratio",
+       "The same for a new node whose ratio nobody has set; default 1",
        Ratio(&Node::initial_ram_allocation_ratio)},
-      {"initial-disk-allocation-ratio", "The same for disk; else 1",
+      {"initial-disk-allocation-ratio",
+       "The same for a new node whose ratio nobody has set; default 1",
        Ratio(&Node::initial_disk_allocation_ratio)},
   };
 }
@@ -145,28 +154,29 @@ std::vector<NodeSetting> KindSettings() {
   using tracker::DiskBackend;
   using tracker::OrphanPolicy;
   return {
-      {"virt-type", "kvm, qemu, ...; else kvm where it is there", Text(&Node::virt_type)},
+      {"virt-type", "kvm, qemu, ...; default: kvm if the host has it", Text(&Node::virt_type)},
       {"cpu-mode", "none, host-model, host-passthrough or custom",
        OneOf<CpuMode>(&Node::cpu_mode, {{"none", CpuMode::kNone},
                                         {"host-model", CpuMode::kHostModel},
                                         {"host-passthrough", CpuMode::kHostPassthrough},
                                         {"custom", CpuMode::kCustom}})},
-      {"cpu-models", "For cpu-mode custom", List(&Node::cpu_models)},
-      {"cpu-model-extra-flags", "CPU features added to the mode's",
+      {"cpu-models", "CPU models of guests, for cpu-mode custom", List(&Node::cpu_models)},
+      {"cpu-model-extra-flags", "CPU features that guests get in addition to the mode's",
        List(&Node::cpu_model_extra_flags)},
-      {"file-backed-memory", "Memory in files, in MiB", Number(&Node::file_backed_memory_mib)},
+      {"file-backed-memory", "Size of guests' memory in MiB if files back it; default 0: no files",
+       Number(&Node::file_backed_memory_mib)},
       {"images-type", "file, lvm or rbd",
        OneOf<DiskBackend>(
            &Node::disk_backend,
            {{"file", DiskBackend::kFile}, {"lvm", DiskBackend::kLvm}, {"rbd", DiskBackend::kRbd}})},
-      {"instances-path", "Where local disks are; else STATE_DIR/instances",
+      {"instances-path", "Directory of guests' local disks; default STATE_DIR/instances",
        Text(&Node::instances_path)},
-      {"images-volume-group", "For images-type lvm", Text(&Node::volume_group)},
-      {"images-rbd-pool", "For images-type rbd; else rbd", Text(&Node::rbd_pool)},
+      {"images-volume-group", "Volume group, for images-type lvm", Text(&Node::volume_group)},
+      {"images-rbd-pool", "Ceph pool, for images-type rbd; default rbd", Text(&Node::rbd_pool)},
       {"force-raw-images", "Images are converted to raw", Flag(&Node::force_raw_images)},
-      {"shared-disk-provider", "Another provider offers the disk",
+      {"shared-disk-provider", "Another provider offers this node's disk",
        Flag(&Node::shared_disk_provider)},
-      {"image-type-exclude-list", "Image types that are not offered",
+      {"image-type-exclude-list", "Image types that guests may not use",
        List(&Node::image_type_exclude_list)},
       {"orphans", "withhold: placement does not allocate what orphan guests use; report: it does",
        OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
@@ -190,7 +200,7 @@ absl::Status Apply(const std::string& name, const Texts& texts, NodeConfiguratio
     if (status.ok()) return status;
     return absl::InvalidArgumentError(absl::StrCat(name, ": ", status.message()));
   }
-  return absl::OkStatus();  // name and uri are read elsewhere
+  return absl::OkStatus();  // AddNodes reads the other keys of a table: name and uri
 }
 
 std::string TextOf(const ConfigTable& table, const std::string& key) {
@@ -207,7 +217,7 @@ absl::Status ApplyTable(const ConfigTable& table, NodeConfiguration* node) {
   return absl::OkStatus();
 }
 
-// NAME=URI, where what stands before the first '=' has no ':' or '/'; else all of it is the URI.
+// Reads NAME=URI or URI. The text before the first '=' is a NAME unless it has a ':' or a '/'.
 NodeConfiguration ReadHypervisor(const std::string& text) {
   NodeConfiguration node;
   const size_t equals = text.find('=');
@@ -220,7 +230,8 @@ NodeConfiguration ReadHypervisor(const std::string& text) {
   return node;
 }
 
-// The hypervisors of the command line, with what the tables say of them; else those of the tables.
+// Adds the hypervisors that the command line names, else those of the [[hypervisor]] tables. Each
+// gets the settings of its table.
 absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* configuration) {
   NodeConfiguration defaults;
   for (const auto& [name, text] : options.node_defaults) {
@@ -309,7 +320,8 @@ absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& o
   configuration.orphan_confirmation = options.orphan_confirmation;
   const absl::Status nodes = AddNodes(options, &configuration);
   if (!nodes.ok()) return nodes;
-  if (options.placement.empty()) return absl::InvalidArgumentError("placement: no address");
+  if (options.placement.empty())
+    return absl::InvalidArgumentError("placement: the address is missing");
   if (options.driver_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("driver-timeout: must be above zero");
   }

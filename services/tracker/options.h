@@ -1,4 +1,6 @@
-// TrackerOptions: every setting of berth-tracker, with its default, and what they make together.
+// TrackerOptions: the settings of berth-tracker with their defaults, and how they are read.
+//
+// Plain values and functions without state.
 #ifndef BERTH_SERVICES_TRACKER_OPTIONS_H_
 #define BERTH_SERVICES_TRACKER_OPTIONS_H_
 
@@ -27,7 +29,7 @@ struct TrackerOptions {
   std::string state_dir;                // empty: DefaultTrackerStateDirectory()
   std::vector<std::string> hypervisor;  // [NAME=]URI
   std::vector<ConfigTable> hypervisor_tables;
-  // What holds for every hypervisor unless its table says otherwise: setting -> text as typed.
+  // The settings of every hypervisor, unless its own table sets them: name -> text as typed.
   std::map<std::string, std::string> node_defaults;
 
   int update_resources_interval = 0;
@@ -41,33 +43,34 @@ struct TrackerOptions {
   absl::Duration drain_max = absl::Seconds(25);
 };
 
-// Declares them all; `options` must live until the Config has parsed.
+// Adds all settings to `config`, which writes them to `options` when it parses.
 void AddTrackerOptions(TrackerOptions* options, Config* config);
 
-// All that a start or a reload reads.
+// Everything that a start or a reload reads.
 struct TrackerSettings {
   Config::Next next = Config::Next::kStart;
   TrackerOptions options;
-  tracker::Configuration configuration;  // host and address are filled in
+  tracker::Configuration configuration;  // its host and my_address are not empty
   std::vector<std::string> warnings;
 };
 
-// Reads the command line, the environment and the file and checks what they make together.
-// kInvalidArgument, in words for the one who typed it, for what cannot be read or cannot work.
+// Reads the command line, the environment and the settings file, and checks the settings. If one
+// cannot be read or cannot work: kInvalidArgument, with words for the person who typed it.
 absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const* argv);
 
-// The settings of the process, as they are typed, that differ and need a restart.
+// Returns the names of the settings of the process that differ between `running` and `read` and
+// need a restart.
 std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
                                            const TrackerOptions& read);
 
-// What the tracker runs with. kInvalidArgument, in words for the one who typed it, for what cannot
-// work; `warnings` gets what can and should be told.
+// Makes the tracker's configuration from the settings. If they cannot work: kInvalidArgument, with
+// words for the person who typed them. Adds to `warnings`, which may be null.
 absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,
                                                          std::vector<std::string>* warnings);
 
 ServerOptions ServerOptionsOf(const TrackerOptions& options);
 
-// /var/lib/berth-tracker for root, else under the user's state home.
+// Returns /var/lib/berth-tracker for root, and a directory below XDG_STATE_HOME or HOME for others.
 std::string DefaultTrackerStateDirectory();
 
 }  // namespace berth::services

@@ -17,10 +17,10 @@ absl::Status TakeOver(int argc, const char* const* argv, const TrackerOptions& r
   std::vector<std::string> waiting = WaitingForRestart(running, read->options);
   waiting.insert(waiting.end(), of_nodes->begin(), of_nodes->end());
   if (!waiting.empty()) {
-    Log(LogLevel::kWarning, "settings have changed that need a restart: the old ones stay",
+    Log(LogLevel::kWarning, "changed settings need a restart: their old values stay",
         {{"settings", absl::StrJoin(waiting, ",")}});
   }
-  Log(LogLevel::kInfo, "the settings are read anew");
+  Log(LogLevel::kInfo, "the settings were read again");
   return absl::OkStatus();
 }
 

@@ -1,4 +1,6 @@
-// What SIGHUP does: the settings are read anew into a tracker that runs.
+// Reads the settings again into a running tracker. SIGHUP does this.
+//
+// Called by one thread.
 #ifndef BERTH_SERVICES_TRACKER_RELOAD_H_
 #define BERTH_SERVICES_TRACKER_RELOAD_H_
 
@@ -8,11 +10,12 @@
 
 namespace berth::services {
 
-// Reads the settings as at the start, with the same command line, and takes over what may change: the
-// level and format of the log, and what TrackerHost::Reconfigure does. What waits for a restart is named
-// in the log. Then asks placement for all its records and every node for a pass, whatever was read.
+// Reads the settings as at the start, with the same command line. Takes over the level and format
+// of the log, and the settings that TrackerHost::Reconfigure takes. Logs the names of the changed
+// settings that need a restart. Then asks placement for all records, and for a pass of every node,
+// even if the settings were wrong.
 //
-// kInvalidArgument for settings that are wrong: said in the log, and all old values stay.
+// kInvalidArgument if the settings are wrong; this is also logged, and no setting changes.
 absl::Status ReloadTracker(int argc, const char* const* argv, const TrackerOptions& running,
                            TrackerHost* host);
 

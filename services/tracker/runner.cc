@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::hours kLong{1};
 constexpr std::chrono::seconds kReconnectPause{5};
-constexpr int kSayAgain = 12;  // every so many failures in a row are said once
+constexpr int kSayAgain = 12;  // of equal failures in a row, one in so many is logged
 
 std::string CauseNames(const std::vector<PassCause>& causes) {
   return absl::StrJoin(causes, ",", [](std::string* out, PassCause cause) {
@@ -138,7 +138,7 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
         facts.hypervisor_type == "QEMU"
             ? tracker::VersionAdvice(facts.library_version, facts.hypervisor_version)
             : "";
-    if (!advice.empty()) services::Log(LogLevel::kWarning, advice, {{"node", name}});  // T-32
+    if (!advice.empty()) services::Log(LogLevel::kWarning, advice, {{"node", name}});
   }
   services::Log(LogLevel::kDebug, outcome.audit->hypervisor_view, {{"node", name}});
   const std::vector<std::string>& view = outcome.audit->final_view;

@@ -1,7 +1,6 @@
-// NodeRunner: the loop that runs a node's passes when they are due.
+// NodeRunner: the loop that runs a node's passes when they are due, and logs their outcomes.
 //
-// Owns one thread and the node's schedule; the node is the caller's. Thread-safe. What it logs is what a
-// pass leaves for people: the two views, warnings, failures.
+// Owns one thread and the node's schedule, but not the node. Thread-safe.
 #ifndef BERTH_SERVICES_TRACKER_RUNNER_H_
 #define BERTH_SERVICES_TRACKER_RUNNER_H_
 
@@ -19,23 +18,24 @@ namespace berth::services {
 
 class NodeRunner {
  public:
-  // `passed` is called after every pass, from the runner's thread.
+  // Calls `passed` after every pass, on the runner's thread. `node` outlives the runner.
   NodeRunner(tracker::Node* node, const tracker::PassSchedule::Options& schedule,
              std::function<void(const tracker::PassOutcome&)> passed);
-  // Waits for the pass that runs.
+  // Stops, and waits until the running pass has ended.
   ~NodeRunner();
 
-  // Asks for a pass; `done` is called, from the runner's thread, after a pass that began later. At the
-  // stop it is called without one.
+  // Asks for a pass. Calls `done` on the runner's thread after a pass that began after this
+  // request, or without a pass if the runner stops first. If it has stopped already, calls `done`
+  // at once.
   void Request(tracker::PassCause cause, std::function<void()> done = nullptr);
-  // Looks again when the node wants its confirming pass: its records have changed.
+  // Plans the pass that confirms orphans anew. To be called after the node's records have changed.
   void LookAtConfirmation();
-  // No pass begins any more.
+  // Begins no further passes.
   void Stop();
 
   tracker::Node* node() const { return node_; }
   int64_t passes() const;
-  // How often passes ended in each way, by its name.
+  // Returns the number of passes by their result: see PassResultName.
   std::map<std::string, int64_t> results() const;
   absl::Duration last_duration() const;
 
@@ -56,7 +56,7 @@ class NodeRunner {
   absl::Duration last_duration_ ABSL_GUARDED_BY(mutex_);
   // Used by its thread only.
   tracker::PassOutcome::Result logged_ = tracker::PassOutcome::Result::kNone;
-  int silent_ = 0;      // failures of one kind in a row that were not said
+  int silent_ = 0;      // failures with one result in a row that were not logged
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -120,7 +120,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     const grpc::Status status = Find(request->node_uuid(), &found);
     if (!status.ok()) return Finish(context, "AuditNow", status);
     Reactor* const reactor = context->DefaultReactor();
-    // Answered when the last of the passes has ended: the shared pointer's end tells.
+    // Every pass that is waited for holds a copy of `all`. The deleter of the last copy answers.
     const std::shared_ptr<void> all(nullptr,
                                     [this, reactor, response, found, begun = absl::Now()](void*) {
                                       for (const NodeRunner* const runner : found) {
@@ -170,7 +170,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
   }
 
  private:
-  // The runner of one node, or all of them when `uuid` is empty, by name.
+  // Finds the runner of one node, or all runners if `uuid` is empty, sorted by name.
   grpc::Status Find(const std::string& uuid, std::vector<NodeRunner*>* found) const {
     const std::optional<std::string> wanted = tracker::CanonicalUuid(uuid);
     if (!uuid.empty() && !wanted) {
@@ -195,7 +195,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
       const tracker::Report& report = view.audit->report;
       *response->mutable_facts() = tracker::WireFacts(report.facts);
       *response->mutable_observation() = tracker::WireObservation(report.facts, view.last.ended_at);
-      *response->mutable_account() = tracker::WireAccount(report.accounting);
+      *response->mutable_account() = tracker::WireAccount(report);
       for (const tracker::Orphan& orphan : report.orphans) {
         *response->add_orphans() = tracker::WireOrphan(orphan);
       }

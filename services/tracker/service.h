@@ -1,7 +1,7 @@
-// The tracker's own gRPC service: what it sees and accounts for, and audits on demand.
+// The tracker's own gRPC service: it shows the nodes, and runs audits when asked.
 //
-// Handlers never block. `host` outlives the service. The calls that claim come with the path that starts
-// guests; until then they answer UNIMPLEMENTED / NOT_OFFERED.
+// Handlers never block. The calls that make or end claims answer UNIMPLEMENTED / NOT_OFFERED, since
+// the tracker does not start guests yet.
 #ifndef BERTH_SERVICES_TRACKER_SERVICE_H_
 #define BERTH_SERVICES_TRACKER_SERVICE_H_
 
@@ -17,6 +17,7 @@ class Service;
 
 namespace berth::services {
 
+// `host` and `metrics` outlive the service.
 std::unique_ptr<grpc::Service> MakeTrackerService(TrackerHost* host, const std::string& incarnation,
                                                   Metrics* metrics);
 

@@ -12,6 +12,8 @@
 
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "berth/placement/v1/report.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 #include "tracker/ground/mutex.h"
 
 namespace berth::tracker {
@@ -45,7 +47,21 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   std::function<Fate(const Report&)> fate = [](const Report&) { return Fate::kAck; };
   std::function<void(Response*)> conflict = [](Response*) {};
   std::vector<std::string> unknown_traits;  // said in every Ack
+  std::string words;                        // said in every Reject
   grpc::Status end;                         // of a session that EndSession() ends
+
+  // A refusal as placement sends it.
+  static grpc::Status Refusal(grpc::StatusCode code, const std::string& reason,
+                              const std::string& words) {
+    google::rpc::ErrorInfo info;
+    info.set_reason(reason);
+    info.set_domain("berth.placement");
+    google::rpc::Status details;
+    details.set_code(code);
+    details.set_message(words);
+    details.add_details()->PackFrom(info);
+    return {code, words, details.SerializeAsString()};
+  }
 
   // Waits until `enough` says so of all requests so far; false after ten seconds.
   bool Wait(const std::function<bool(const std::vector<Request>&)>& enough) {
@@ -149,8 +165,11 @@ class FakePlacement final : public placement::v1::ReportService::Service {
                                     : what == Fate::kInvalid
                                         ? grpc::StatusCode::INVALID_ARGUMENT
                                         : grpc::StatusCode::FAILED_PRECONDITION;
-      reject->mutable_status()->set_code(code);
-      if (what == Fate::kGap) reject->mutable_status()->set_message("REPORT_GAP");
+      const char* const reason = what == Fate::kConflict  ? "PROVIDER_GENERATION_CONFLICT"
+                                 : what == Fate::kLater   ? "STORE_UNAVAILABLE"
+                                 : what == Fate::kInvalid ? "INVALID_FIELD"
+                                                          : "REPORT_GAP";
+      reject->mutable_status()->ParseFromString(Refusal(code, reason, words).error_details());
       if (what == Fate::kConflict) conflict(&response);
     }
     stream->Write(response);

@@ -62,10 +62,6 @@ Amounts Accounting::free() const {
 
 int64_t Accounting::used_disk_gib() const { return FloorDivide(used().disk_mib, kMibPerGib); }
 
-int64_t Accounting::free_disk_gib() const {
-  return FloorDivide(total.disk_mib, kMibPerGib) - used_disk_gib();
-}
-
 OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
                              const std::vector<KnownAllocation>& allocations, OrphanPolicy policy,
                              const OrphanMemory& before, MonotonicTime now, absl::Time wall_now,

@@ -1,15 +1,17 @@
-// Who uses a node: the host itself, those who hold allocations, and guests that nobody claimed.
+// Computes what of a node is used: by the host itself, by consumers with allocations, and by
+// orphans. An orphan is a guest for which placement has no consumer.
 //
-// Pure functions of values.
+// Pure functions.
 //
 // Invariants:
-//   1. used = reserve + allocated + orphans, per amount (T-105, T-392).
-//   2. free = total - used, never clamped (T-107); ratios play no part (T-109).
+//   1. For each amount, used = reserve + allocated + orphans (T-105, T-392).
+//   2. For each amount, free = total - used. It may be negative (T-107). Allocation ratios have no
+//      effect (T-109).
 //
-// Not accounted, since placement keeps no instance records yet: usage by flavor of instances and of
-// both sides of a migration (T-111..T-137), statistics by state and project (T-118..T-122), removal
-// of deleted instances' allocations (T-143..T-145) and guests that were evacuated away
-// (T-146..T-148). What instances hold is counted by their allocations, which is the same promise.
+// An instance counts with its allocations. Placement keeps no records of instances and migrations
+// yet. The following therefore does not exist: usage by flavor, also on both sides of a migration
+// (T-111..T-137), statistics by state and project (T-118..T-122), removal of allocations of deleted
+// instances (T-143..T-145), and the treatment of evacuated guests (T-146..T-148).
 #ifndef BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 #define BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 
@@ -29,10 +31,10 @@ namespace berth::tracker {
 
 using MonotonicTime = std::chrono::steady_clock::time_point;
 
-// An amount of each thing that is accounted. Disk in MiB, so that small parts do not vanish
+// One number for each kind of capacity. Disk is in MiB: in GiB small amounts would be rounded to 0
 // (T-108).
 struct Amounts {
-  int64_t vcpus = 0;  // shared and dedicated together (T-110)
+  int64_t vcpus = 0;  // shared and dedicated CPUs together (T-110)
   int64_t memory_mib = 0;
   int64_t disk_mib = 0;
 
@@ -50,55 +52,55 @@ struct Accounting {
 
   Amounts used() const;
   Amounts free() const;
-  // Whole GiB, rounded down, as records and log lines carry it.
+  // In whole GiB, rounded down, for node records and log lines.
   int64_t used_disk_gib() const;
-  int64_t free_disk_gib() const;
 };
 
-// A guest without a claim.
+// A running or paused guest for which placement has no consumer with an allocation.
 struct Orphan {
   std::string uuid;
   std::string name;
   GuestState state = GuestState::kNone;
   Amounts usage;
-  int64_t disk_gib = 0;      // its disk as placement counts it: rounded up
-  bool withheld = false;     // confirmed, and taken from what placement gives away
+  int64_t disk_gib = 0;      // `usage.disk_mib` in GiB, rounded up as placement counts disk
+  bool withheld = false;     // placement is told to reserve `usage`
   absl::Time first_seen_at;  // by the wall clock, for people
 };
 
-// What passes remember about orphans between them. Monotonic time, so that clock steps do not
-// matter.
+// What a pass remembers about orphans for the next pass.
 struct OrphanMemory {
   struct Seen {
-    MonotonicTime first;
+    MonotonicTime first;  // when the orphan was first seen
     absl::Time first_at;  // the same moment by the wall clock, for people
     bool confirmed = false;
-    std::optional<MonotonicTime> warned;
+    std::optional<MonotonicTime> warned;  // when a warning about it was last logged
   };
-  std::map<std::string, Seen> guests;  // by uuid; only those that were orphans at the last pass
+  std::map<std::string, Seen> guests;  // the orphans of the last pass, by uuid
   bool judged = false;  // a pass of this process has compared guests with placement's records
 };
 
 struct OrphanJudgement {
-  std::vector<Orphan> orphans;  // by uuid
+  std::vector<Orphan> orphans;  // sorted by uuid
   OrphanMemory memory;
-  std::vector<std::string> to_warn;         // uuids, each at most once an hour (T-141)
-  std::optional<MonotonicTime> confirm_at;  // when the next pass may confirm one
+  // The uuids of orphans about which a warning is due: once an hour for each (T-141).
+  std::vector<std::string> to_warn;
+  std::optional<MonotonicTime> confirm_at;  // from when on a pass can confirm one more orphan
 };
 
-// Guests that run or are paused and that hold nothing in the node's tree, neither themselves nor
-// through a migration (T-138). They count at once; one that is still there `confirmation` after it
-// was first seen is confirmed, and under OrphanPolicy::kWithhold withheld.
+// Finds the orphans: guests that run or are paused, and that have no allocation in the node's tree,
+// neither as a consumer nor as the instance of a migration (T-138). An orphan is confirmed if it is
+// still an orphan `confirmation` after it was first seen. A confirmed orphan is withheld if
+// `policy` is kWithhold.
 OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
                              const std::vector<KnownAllocation>& allocations, OrphanPolicy policy,
                              const OrphanMemory& before, MonotonicTime now, absl::Time wall_now,
                              std::chrono::nanoseconds confirmation);
 
-// Adds everything up. `records` may be absent: then nothing is known to be allocated.
+// Sums up all usage of a node. `records` may be null: then no allocation is known.
 Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
                    const Records* records, const std::vector<Orphan>& orphans);
 
-// What withheld orphans take from the root's inventory.
+// Sums up the usage of the orphans that are withheld.
 Withheld SumWithheld(const std::vector<Orphan>& orphans);
 
 }  // namespace berth::tracker

@@ -35,9 +35,9 @@ RootInventory DescribeRoot(const AuditInput& input, const std::vector<Orphan>& o
                                SumWithheld(orphans));
 }
 
-// A process that has just started does not know which orphans its predecessor had confirmed. Where
-// placement withholds exactly what all of them use, they were: giving that capacity away until they
-// are confirmed anew would be wrong.
+// Recognizes orphans that an earlier process of this tracker had confirmed. If the inventory in
+// placement is exactly the one that withholds all present orphans, they were confirmed, and they
+// stay so. Otherwise their capacity would be given away until they are confirmed again.
 void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   if (judgement->orphans.empty()) return;
   OrphanMemory assumed = judgement->memory;
@@ -49,7 +49,7 @@ void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   }
 }
 
-// Without records, guests that were withheld and still run keep their place; no others are judged.
+// Finds the orphans. Without records only the orphans of the last pass are judged again.
 OrphanJudgement Judge(const AuditInput& input) {
   if (input.records == nullptr) {
     std::vector<Guest> known;
@@ -67,7 +67,7 @@ OrphanJudgement Judge(const AuditInput& input) {
 }
 
 std::string OrphanText(const Orphan& orphan) {
-  return absl::StrCat("guest ", orphan.name, " (", orphan.uuid, ") holds no claim and uses ",
+  return absl::StrCat("guest ", orphan.name, " (", orphan.uuid, ") has no consumer and uses ",
                       orphan.usage.vcpus, " VCPU, ", orphan.usage.memory_mib, " MB, ",
                       orphan.disk_gib, " GB", orphan.withheld ? "; withheld" : "");
 }
@@ -86,11 +86,12 @@ void AddFindings(const AuditInput& input, const std::vector<std::string>& clampe
   }
   if (input.records == nullptr) {
     audit->findings.push_back(
-        {Finding::Kind::kUnverified, "", "placement has not told its records yet", input.wall_now});
+        {Finding::Kind::kUnverified, "", "placement has sent no records yet", input.wall_now});
   }
 }
 
-// Findings of the last pass keep their first moment. Orphans have theirs already.
+// Gives each finding that the last pass had too the time at which it was first found. Orphans have
+// that time already.
 void RememberFindings(const FindingMemory& before, Audit* audit) {
   for (Finding& finding : audit->findings) {
     if (finding.kind == Finding::Kind::kOrphan) continue;
@@ -102,20 +103,6 @@ void RememberFindings(const FindingMemory& before, Audit* audit) {
 }
 
 }  // namespace
-
-absl::string_view FindingKindName(Finding::Kind kind) {
-  switch (kind) {
-    case Finding::Kind::kOrphan:
-      return "orphan";
-    case Finding::Kind::kClamped:
-      return "clamped";
-    case Finding::Kind::kSkipped:
-      return "skipped";
-    case Finding::Kind::kUnverified:
-      return "unverified";
-  }
-  return "unknown";
-}
 
 absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   const absl::Status verified = VerifyFacts(input.facts);

@@ -1,7 +1,7 @@
-// The audit of one node: what it is, who uses it, what placement should be told.
+// The audit of one node: compares the observed facts with placement's records, and computes the
+// report and the findings.
 //
-// Pure: facts, records and what the last pass remembered go in; values come out. Time is a
-// parameter.
+// A pure function. Time is a parameter.
 #ifndef BERTH_TRACKER_AUDIT_AUDIT_H_
 #define BERTH_TRACKER_AUDIT_AUDIT_H_
 
@@ -23,13 +23,13 @@
 
 namespace berth::tracker {
 
-// Something that an audit found and that someone may want to know.
+// A difference or a problem that an audit found.
 struct Finding {
   enum class Kind {
-    kOrphan,      // a guest that nobody claimed
-    kClamped,     // an option asks for more than the node has (T-204)
+    kOrphan,      // a guest for which placement has no consumer
+    kClamped,     // a setting reserves more than the node has (T-204)
     kSkipped,     // a part of the observation was skipped (T-61, T-85)
-    kUnverified,  // placement has not told its records yet: guests were not judged
+    kUnverified,  // placement has sent no records yet: no guest was judged
   };
   Kind kind = Kind::kSkipped;
   std::string subject;  // a guest's uuid, or empty
@@ -37,15 +37,13 @@ struct Finding {
   absl::Time first_seen_at;  // by the wall clock, for people
 };
 
-// When findings were first found, by kind, subject and text: only those of the last pass, so that one
-// that went away and comes back begins anew. Kept in memory: a restart begins anew, too.
+// When each finding of the last pass was first found, by kind, subject and text. A finding that
+// goes away and comes back counts as new, and so does every finding after a restart.
 using FindingMemory = std::map<std::tuple<Finding::Kind, std::string, std::string>, absl::Time>;
-
-absl::string_view FindingKindName(Finding::Kind kind);
 
 struct AuditInput {
   const Facts& facts;
-  const Records* records;  // null: placement has not told them yet
+  const Records* records;  // null: placement has sent none yet
   const NodeConfiguration& configuration;
   std::string node_uuid;
   std::string node_name;
@@ -61,17 +59,18 @@ struct Audit {
   std::vector<Finding> findings;
   OrphanMemory memory;
   FindingMemory finding_memory;
-  std::optional<MonotonicTime> confirm_at;  // a pass is wanted then
-  std::string hypervisor_view;              // T-100
-  std::vector<std::string> final_view;      // T-101
-  std::string accounting_parts;             // JSON behind the final view
-  std::vector<std::string> warnings;        // to be logged: orphans at most once an hour
+  std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan
+  // For the log: see views.h.
+  std::string hypervisor_view;
+  std::vector<std::string> final_view;
+  std::string accounting_parts;
+  std::vector<std::string> warnings;  // for the log; a warning about an orphan comes once an hour
 };
 
-// Fails as VerifyFacts does, and leaves nothing behind.
+// Fails as VerifyFacts does.
 //
-// Without records no guest is judged: a guest whose claim is merely not known yet must not look
-// like an orphan. What was withheld stays withheld meanwhile, through `memory`.
+// Without records the audit finds no new orphans, since it does not know which guests have
+// consumers. The orphans in `memory` stay orphans until records come.
 absl::StatusOr<Audit> RunAudit(const AuditInput& input);
 
 }  // namespace berth::tracker

@@ -1,4 +1,6 @@
-// The keys that an observation must bring, their check, and their text form.
+// Checks the values that an observation must have, and writes them as JSON text.
+//
+// Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_AUDIT_KEYS_H_
 #define BERTH_TRACKER_AUDIT_AUDIT_KEYS_H_
 
@@ -9,11 +11,13 @@
 
 namespace berth::tracker {
 
-// InvalidArgument `Missing keys: [...]` naming all that are absent, then `Implausible value ...`
-// for a negative total, no memory, or neither shared nor dedicated CPUs (T-68).
+// InvalidArgument (T-68): first `Missing keys: [...]` with the names of all required values that
+// are absent, then `Implausible value ...` if a total is negative, there is no memory, or there are
+// neither shared nor dedicated CPUs.
 absl::Status VerifyFacts(const Facts& facts);
 
-// All keys of T-67 as one JSON object with sorted names; what was not read is left out.
+// Returns the values as one JSON object with sorted names (T-67). A value that was not read is left
+// out.
 std::string FactsJson(const Facts& facts);
 
 }  // namespace berth::tracker

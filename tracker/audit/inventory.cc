@@ -8,7 +8,7 @@
 namespace berth::tracker {
 namespace {
 
-// How one class is made, so that all classes go the same way.
+// The inputs from which the inventory of one class is computed.
 struct ClassRule {
   const char* name;
   int64_t total;
@@ -33,7 +33,7 @@ Inventory MakeInventory(const ClassRule& rule, std::vector<std::string>* problem
   inventory.allocation_ratio = rule.ratio;
   if (rule.reserved > rule.total) {
     problems->push_back(absl::StrCat(rule.reserve_option, " asks for ", rule.reserved, " of ",
-                                     rule.name, ", the node has ", rule.total));
+                                     rule.name, ", but the node has ", rule.total));
   }
   const double taken = std::ceil(static_cast<double>(rule.withheld) / rule.ratio);
   const int64_t room = std::max<int64_t>(0, rule.total - rule.reserved);
@@ -49,7 +49,7 @@ RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration&
   const NodeConfiguration& node = configuration;
   const int64_t vcpus = facts.vcpus.value_or(0);
   const int64_t disk = node.shared_disk_provider ? 0 : facts.local_disk_gib.value_or(0);
-  // Where only dedicated CPUs are offered, an orphan's CPUs are withheld from those.
+  // If the node has dedicated CPUs only, the CPUs of orphans are withheld from those.
   const bool only_dedicated = vcpus == 0;
   const ClassRule kRules[] = {
       {"VCPU", vcpus, node.reserved_host_cpus, "reserved_host_cpus",

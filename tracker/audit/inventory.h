@@ -1,6 +1,6 @@
-// What a node's root provider offers.
+// Computes the inventory of a node's root provider.
 //
-// Pure functions of values.
+// Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_INVENTORY_H_
 #define BERTH_TRACKER_AUDIT_INVENTORY_H_
 
@@ -29,7 +29,7 @@ struct Inventory {
 
 using Inventories = std::map<std::string, Inventory>;  // by resource class
 
-// Usage that placement cannot know and must not give away, in the units of the classes.
+// The usage of orphans that placement is told to reserve, in the units of the resource classes.
 struct Withheld {
   int64_t vcpus = 0;
   int64_t memory_mib = 0;
@@ -38,17 +38,18 @@ struct Withheld {
 
 struct RootInventory {
   Inventories inventories;
-  std::vector<std::string> problems;  // an option that was clamped, by name
+  std::vector<std::string> problems;  // one text per setting that asks for more than the node has
 };
 
-// The root inventory (T-200): classes with a total of zero are left out. A reserve above the total
-// is clamped and named (T-204). Ratios follow T-205, with `placed` being what placement has now.
-// Withheld usage raises `reserved` by ceil(usage / ratio), up to the total.
+// Computes the inventory of the root (T-200). A class with a total of 0 is left out. A reserved
+// amount above the total is lowered to the total, and `problems` says so (T-204). `placed` is the
+// inventory that placement has now; ratios are chosen as ChooseRatio does. Withheld usage raises
+// `reserved` by ceil(usage / ratio), but not above the total.
 RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration& configuration,
                                     const Inventories& placed, const Withheld& withheld);
 
-// The ratio for a class: configured and not zero, else placed, else initial (T-205). A node record
-// that is read or refreshed follows the same rule with its own last value as `placed` (T-206).
+// Returns the allocation ratio of a class: `configured` if it is set and not 0, else `placed` under
+// the same condition, else `initial` (T-205, T-206).
 double ChooseRatio(const std::optional<double>& configured, const std::optional<double>& placed,
                    double initial);
 

@@ -1,4 +1,6 @@
-// How one pass over a node went.
+// PassOutcome: how one pass over a node ended.
+//
+// A plain value and pure functions.
 #ifndef BERTH_TRACKER_AUDIT_PASS_H_
 #define BERTH_TRACKER_AUDIT_PASS_H_
 
@@ -17,21 +19,21 @@ struct PassOutcome {
   enum class Result {
     kNone,      // no pass has ended yet
     kComplete,  // everything was read
-    kDegraded,  // some things were not; the findings say which
-    kNotReady,  // the hypervisor is away; nothing was changed (T-37)
-    kFailed,    // nothing was changed
+    kDegraded,  // a part could not be read; the findings say which part
+    kNotReady,  // the hypervisor did not answer; the last good audit stays (T-37)
+    kFailed,    // it failed for another reason; the last good audit stays
   };
   Result result = Result::kNone;
-  absl::Status error;  // of kNotReady and kFailed
+  absl::Status error;  // why, for kNotReady and kFailed; else OK
   absl::Time started_at;
   absl::Time ended_at;
-  bool changed = false;                // it found something to report
-  std::shared_ptr<const Audit> audit;  // of kComplete and kDegraded
+  bool changed = false;                // its report differs from that of the last good pass
+  std::shared_ptr<const Audit> audit;  // for kComplete and kDegraded; else null
 };
 
 const char* PassResultName(PassOutcome::Result result);
 
-// What an observation that failed with `error` means for its pass.
+// Returns the result of a pass whose observation or audit failed with `error`.
 PassOutcome::Result ResultOf(const absl::Status& error);
 
 }  // namespace berth::tracker

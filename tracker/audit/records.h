@@ -1,6 +1,7 @@
-// What placement knows of a node, as the stream pushed it: the audit's second input.
+// Records: what placement has recorded about a node, as its pushes over the stream said. An audit
+// compares the facts with it.
 //
-// Plain values. Everything here is as of one moment; the next push replaces it.
+// Plain values.
 #ifndef BERTH_TRACKER_AUDIT_RECORDS_H_
 #define BERTH_TRACKER_AUDIT_RECORDS_H_
 
@@ -29,11 +30,11 @@ struct KnownProvider {
 struct KnownAllocation {
   std::string provider_uuid;
   std::string consumer_uuid;
-  std::string instance_uuid;  // of a migration's hold: the guest that it moves; empty otherwise
+  std::string instance_uuid;  // if the consumer is a migration: the guest that moves; else empty
   std::map<std::string, int64_t> amounts;  // by resource class
 };
 
-// A state of placement's ledger.
+// Names a state of placement's ledger.
 struct LedgerRevision {
   int64_t epoch = 0;
   int64_t number = 0;
@@ -44,7 +45,8 @@ struct Records {
   std::vector<KnownProvider> tree;  // empty: placement has no provider of this node yet
   std::vector<KnownAllocation> allocations;
   std::optional<bool> service_disabled;
-  // Up to which changes of the node have been told. None: not known, all has to be told again.
+  // The records hold every change of the node up to this revision. Absent: not known, so that
+  // placement must send everything again.
   std::optional<LedgerRevision> told_up_to;
 };
 

@@ -12,10 +12,12 @@
 namespace berth::tracker {
 namespace {
 
-// FNV-1a over 128 bits: stable over releases and machines, and no secret depends on it.
+// The FNV-1a hash with 128 bits. It is the same in all releases and on all machines. It protects
+// against accidents, not against attackers.
 class Hash {
  public:
-  // Each text is closed by its length, so that moving a border changes the sum.
+  // Adds `text` and its length. Without the length, "ab" and "c" would give the same sum as "a" and
+  // "bc".
   void Add(absl::string_view text) {
     for (const unsigned char byte : text) Mix(byte);
     for (size_t length = text.size(), i = 0; i < sizeof length; ++i) {
@@ -36,7 +38,7 @@ class Hash {
   Sum sum_ = (Sum{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
 };
 
-// The facts without what wavers by itself.
+// Returns the facts without the values that change all the time on an unchanged host.
 Facts SteadyFacts(const Facts& facts) {
   Facts steady = facts;
   steady.uptime.clear();

@@ -1,6 +1,7 @@
-// What a node tells placement: the whole provider tree that it wants, and what it observed.
+// Report: what a tracker tells placement about one node. It has the providers as they should be,
+// and what the audit found.
 //
-// Values and pure functions.
+// Plain values and pure functions.
 #ifndef BERTH_TRACKER_AUDIT_REPORT_H_
 #define BERTH_TRACKER_AUDIT_REPORT_H_
 
@@ -17,12 +18,13 @@
 
 namespace berth::tracker {
 
-// A provider as the tracker wants it. Traits that are in neither state belong to others and stay.
+// A provider as it should be. `traits` names the traits that the tracker decides about; the
+// provider keeps all others as they are.
 struct WantedProvider {
   std::string uuid;
   std::string name;
   std::string parent_uuid;  // empty: the root
-  Inventories inventories;  // complete: the tracker owns them all (T-201)
+  Inventories inventories;  // all of them: the provider has no other inventory (T-201)
   OwnedTraits traits;
 };
 
@@ -35,13 +37,14 @@ struct Report {
   std::vector<Orphan> orphans;
 };
 
-// Text that is equal exactly when two reports tell placement the same. What wavers by itself on an
-// unchanged host stays out: uptime, observed memory and disk in use, a guest's balloon (T-54,
-// T-94).
+// Returns a text that is equal for two reports that tell placement the same, and differs for all
+// others. Values that change all the time on an unchanged host have no effect on it: the uptime,
+// the memory and disk in use as observed, and a guest's balloon (T-54, T-94).
 std::string Digest(const Report& report);
 
-// Whether placement holds something else than `wanted`: an inventory, a trait that we own, a name,
-// or a provider that is not there. Fields and traits of others do not count (T-193, T-211).
+// Whether `tree`, which placement has, differs from `wanted`: a provider is missing, or has another
+// name, parent or inventory, or lacks the effect of `traits`. Other traits and other providers do
+// not count (T-193, T-211).
 bool Differs(const std::vector<WantedProvider>& wanted, const std::vector<KnownProvider>& tree);
 
 }  // namespace berth::tracker

@@ -3,8 +3,7 @@
 namespace berth::tracker {
 namespace {
 
-// pni is libvirt's name of SSE3; the table also takes the plain one. Several spellings of one
-// feature may stand for one trait: any of them is enough.
+// libvirt names SSE3 pni, and CLMUL pclmuldq. The table has their usual names too.
 constexpr CpuFeatureTrait kCpuFeatures[] = {
     {"3dnow", "HW_CPU_X86_3DNOW"},
     {"abm", "HW_CPU_X86_ABM"},

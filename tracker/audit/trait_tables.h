@@ -1,4 +1,6 @@
-// Which CPU feature stands for which trait.
+// The table that says which trait each CPU feature gives to a node.
+//
+// Constant data.
 #ifndef BERTH_TRACKER_AUDIT_TRAIT_TABLES_H_
 #define BERTH_TRACKER_AUDIT_TRAIT_TABLES_H_
 
@@ -6,7 +8,8 @@
 
 namespace berth::tracker {
 
-// A feature in libvirt's words and a trait that it stands for. A feature may stand for several.
+// A feature as libvirt names it, and a trait that a node with this feature has. A feature may occur
+// in several entries, and so may a trait: one of its features is enough.
 struct CpuFeatureTrait {
   const char* feature;
   const char* trait;

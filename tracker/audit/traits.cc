@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::initializer_list<const char*>;
 
-// Gives each `prefix`NAME the value that `holds` says of NAME.
+// Maps each trait PREFIX+NAME to `holds(NAME)`.
 template <typename Predicate>
 void AddGroup(absl::string_view prefix, Names names, Predicate holds, OwnedTraits* owned) {
   for (const char* const name : names) (*owned)[absl::StrCat(prefix, name)] = holds(name);
@@ -27,9 +27,9 @@ bool Contains(const std::set<std::string>& set, const std::string& name) {
 
 bool RunsQemu(const Facts& facts) { return facts.virt_type == "kvm" || facts.virt_type == "qemu"; }
 
-// E-1, E-2.
+// CPU features and architectures (E-1, E-2).
 void AddCpu(const Facts& facts, OwnedTraits* owned) {
-  if (facts.cpu_features) {  // where they were not reported they are left alone (T-214)
+  if (facts.cpu_features) {  // if they were not read, the provider keeps its traits (T-214)
     for (const CpuFeatureTrait& entry : CpuFeatureTraits()) {
       bool& value = (*owned)[entry.trait];
       value = value || Contains(*facts.cpu_features, entry.feature);
@@ -48,7 +48,7 @@ void AddCpu(const Facts& facts, OwnedTraits* owned) {
       owned);
 }
 
-// E-3: buses, graphics and network models.
+// Disk buses, graphics models and network models (E-3).
 void AddGuestDevices(const Facts& facts, OwnedTraits* owned) {
   const bool qemu = RunsQemu(facts);
   AddGroup(
@@ -82,7 +82,7 @@ void AddGuestDevices(const Facts& facts, OwnedTraits* owned) {
   (*owned)["COMPUTE_NET_VIRTIO_PACKED"] = true;
 }
 
-// E-3: IOMMU, TPM and sound.
+// IOMMU, TPM and sound models (E-3).
 void AddPlatformDevices(const Facts& facts, OwnedTraits* owned) {
   const EmulatorOffer& offer = facts.emulators;
   (*owned)["COMPUTE_VIOMMU_MODEL_AUTO"] = true;
@@ -106,8 +106,8 @@ void AddPlatformDevices(const Facts& facts, OwnedTraits* owned) {
                                            facts.hypervisor_version >= EncodeVersion(8, 2, 0);
 }
 
-// E-4. What only the path that starts guests can do is not claimed before that path is there; the
-// table is about what this hypervisor can, so its constants stand.
+// Capabilities of the hypervisor (E-4). The constants say what the hypervisor can do, whether or
+// not Berth itself starts guests on it.
 void AddCapabilities(const Facts& facts, const NodeConfiguration& node, OwnedTraits* owned) {
   AddGroup(
       "COMPUTE_",

@@ -1,6 +1,6 @@
-// The traits that a node's root provider has, may not have, or leaves to others.
+// Decides which traits a node's root provider must have and which it must not have.
 //
-// Pure functions of values; the tables are in trait_tables.cc.
+// Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_TRAITS_H_
 #define BERTH_TRACKER_AUDIT_TRAITS_H_
 
@@ -14,22 +14,24 @@
 
 namespace berth::tracker {
 
-// The traits that the tracker owns: true is put on, false is taken off. Every other trait belongs
-// to operators and is never touched (T-211, T-214).
+// The traits that the tracker decides about, by name. True: the provider must have the trait.
+// False: it must not. The tracker never changes any other trait, since operators set those (T-211,
+// T-214).
 using OwnedTraits = std::map<std::string, bool>;
 
-// Every owned trait of a root: CPU features unless they were not reported (T-215), architectures,
-// devices, capabilities, COMPUTE_NODE, OWNER_NOVA and, by `service_disabled`,
-// COMPUTE_STATUS_DISABLED (T-212); without knowledge of the service that one is left as it is.
-// Names that the compiled-in standard list does not know are left out (T-213).
+// Decides about all traits of a root for CPU features, architectures, devices and capabilities, and
+// about COMPUTE_NODE and OWNER_NOVA. Leaves out CPU features if they were not read (T-215), and
+// COMPUTE_STATUS_DISABLED if `service_disabled`, which decides about it (T-212), is absent. Leaves
+// out names that are not in the compiled-in list of standard traits (T-213).
 OwnedTraits DescribeRootTraits(const Facts& facts, const NodeConfiguration& configuration,
                                std::optional<bool> service_disabled);
 
-// (current - owned false) + owned true (T-211).
+// Returns `current` without the traits that `owned` maps to false, and with those that it maps to
+// true (T-211).
 std::set<std::string> EffectiveTraits(const std::set<std::string>& current,
                                       const OwnedTraits& owned);
 
-// Whether the standard list knows the name.
+// Whether the compiled-in list of standard traits has `name`.
 bool IsStandardTrait(absl::string_view name);
 
 }  // namespace berth::tracker

@@ -1,7 +1,7 @@
-// The two pictures of a node that a pass leaves in the log: what the hypervisor shows, and what the
-// account says.
+// Writes the log lines of a pass: what the hypervisor shows of a node, and what of the node is
+// used.
 //
-// Pure functions of values.
+// Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_VIEWS_H_
 #define BERTH_TRACKER_AUDIT_VIEWS_H_
 
@@ -14,15 +14,15 @@
 
 namespace berth::tracker {
 
-// `Hypervisor/Node resource view: ...` (T-100): observed, before accounting.
+// Returns the line `Hypervisor/Node resource view: ...`, which has observed values only (T-100).
 std::string HypervisorView(absl::string_view node, const Facts& facts);
 
-// One or two lines (T-101): `Total usable vcpus: ...` unless there are none, then
-// `Final resource view: ...` with accounted usage.
+// Returns the line `Total usable vcpus: ...`, unless the node has none, and the line `Final
+// resource view: ...`, which has the usage by the accounting (T-101).
 std::vector<std::string> FinalView(absl::string_view node, const Accounting& accounting,
                                    const Facts& facts);
 
-// The parts behind the final view as one JSON object: reserve, allocated, orphans, by amount.
+// Returns one JSON object with all amounts of the accounting and with the list of orphans.
 std::string AccountingJson(const Accounting& accounting, const std::vector<Orphan>& orphans);
 
 }  // namespace berth::tracker

@@ -85,7 +85,7 @@ std::string CanonicalHypervisorType(absl::string_view type) {
 
 std::string CanonicalVmMode(absl::string_view os_type) {
   std::string name = absl::AsciiStrToLower(os_type);
-  if (name == "linux" || name == "pv") return "xen";  // libvirt's name of paravirtual Xen
+  if (name == "linux" || name == "pv") return "xen";  // libvirt's names for paravirtual Xen
   return name;
 }
 

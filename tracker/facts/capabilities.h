@@ -1,6 +1,7 @@
-// What libvirt's capabilities document says of a host: its CPU, its NUMA cells, its guest kinds.
+// Parses libvirt's capabilities document of a host: its CPU, its NUMA cells, and the kinds of
+// guests that it can run.
 //
-// A parser of text into values; pure.
+// Pure functions.
 #ifndef BERTH_TRACKER_FACTS_CAPABILITIES_H_
 #define BERTH_TRACKER_FACTS_CAPABILITIES_H_
 
@@ -32,7 +33,7 @@ struct CpuDescription {
 struct CellCpu {
   int id = 0;
   std::optional<int> socket;
-  CpuSet siblings;  // the threads of its core, itself included
+  CpuSet siblings;  // all threads of the CPU's core, this CPU included
 };
 
 struct CapabilitiesCell {
@@ -42,40 +43,39 @@ struct CapabilitiesCell {
   std::vector<CellCpu> cpus;
 };
 
-// A kind of guest that the host can run, in canonical names (T-92).
+// A kind of guest that the host can run, in canonical names (T-92). For example x86_64, kvm, hvm.
 struct SupportedInstance {
   std::string arch;
   std::string hypervisor_type;
   std::string vm_mode;
-  friend bool operator==(const SupportedInstance& a, const SupportedInstance& b) {
-    return a.arch == b.arch && a.hypervisor_type == b.hypervisor_type && a.vm_mode == b.vm_mode;
-  }
+  friend bool operator==(const SupportedInstance&, const SupportedInstance&) = default;
 };
 
-// An emulator for one architecture with its machine types, as the document names them.
+// An emulator for one architecture, in the names of the document.
 struct GuestArch {
-  std::string arch;  // libvirt's own name
+  std::string arch;  // libvirt's name, for example i686
   std::string emulator;
   std::vector<std::string> domain_types;
-  std::vector<std::string> machine_aliases;  // those that stand for a versioned type: pc, q35, virt
+  std::vector<std::string> machine_aliases;  // names without a version: pc, q35, virt
 };
 
 struct Capabilities {
   CpuDescription cpu;
-  std::string cpu_xml;  // the <cpu> element of the host, what baselines are made from
+  std::string cpu_xml;  // the <cpu> element of the host, for Hypervisor::ExpandCpuXml
   std::vector<CapabilitiesCell> cells;
   std::vector<SupportedInstance> supported_instances;
   std::vector<GuestArch> guest_archs;
 };
 
-// InvalidArgument when the text is not a capabilities document.
+// InvalidArgument if `xml` is not a capabilities document or has a CPU id out of range.
 absl::StatusOr<Capabilities> ParseCapabilities(absl::string_view xml);
 
-// The names of <feature> elements in a <cpu> document; those with policy disable or forbid are left
-// out. InvalidArgument when it is none.
+// Returns the names of the <feature> elements in a <cpu> document, except for those with policy
+// disable or forbid. InvalidArgument if `cpu_xml` is not a <cpu> document.
 absl::StatusOr<std::set<std::string>> ParseCpuFeatures(absl::string_view cpu_xml);
 
-// Our name of an architecture, or nothing when it is unknown.
+// Returns the canonical name of an architecture, for example i686 for i386, or nothing if the
+// architecture is unknown.
 std::optional<std::string> CanonicalArch(absl::string_view arch);
 
 }  // namespace berth::tracker

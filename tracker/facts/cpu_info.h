@@ -1,4 +1,6 @@
-// The host CPU as the JSON text that the node record carries (T-90).
+// Writes the description of the host's CPU as JSON text, which goes into the node record (T-90).
+//
+// A pure function.
 #ifndef BERTH_TRACKER_FACTS_CPU_INFO_H_
 #define BERTH_TRACKER_FACTS_CPU_INFO_H_
 
@@ -8,8 +10,9 @@
 
 namespace berth::tracker {
 
-// Stable: keys and features are sorted, absent values are null, maxphysaddr stands only if known.
-// `cells` counts as 1 when the capabilities have no topology.
+// Keys and features are sorted, so that equal CPUs give equal texts. An absent value is written as
+// null; an unknown maxphysaddr is left out. `cells` is the number of NUMA cells; 0, which the
+// capabilities tell of a host without a topology, is written as 1.
 std::string CpuInfoJson(const CpuDescription& cpu, int cells);
 
 }  // namespace berth::tracker

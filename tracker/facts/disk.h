@@ -1,6 +1,6 @@
-// How much disk guests were promised and have not written yet, and what that leaves.
+// Computes disk sizes: the size of a guest's disks, and how much sparse images may still grow.
 //
-// Pure functions of values that storage.h and the hypervisor read.
+// Pure functions of values that storage.h and the hypervisor have read.
 #ifndef BERTH_TRACKER_FACTS_DISK_H_
 #define BERTH_TRACKER_FACTS_DISK_H_
 
@@ -15,41 +15,46 @@
 
 namespace berth::tracker {
 
-// The storage that guests' local disks live on, in bytes. Total less used need not be free (T-82).
+// The storage of guests' local disks, in bytes. `free_bytes` may be less than total less used,
+// since a file system can reserve a part for root (T-82).
 struct StorageReading {
   int64_t total_bytes = 0;
   int64_t free_bytes = 0;
   int64_t used_bytes = 0;
 };
 
-// One image file as the file system tells it.
+// The sizes of one image file.
 struct ImageReading {
   int64_t size_bytes = 0;
-  int64_t allocated_bytes = 0;           // its blocks
-  std::optional<int64_t> virtual_bytes;  // of an image format with a header that says so
+  int64_t allocated_bytes = 0;           // space that the file uses on the disk
+  std::optional<int64_t> virtual_bytes;  // size of the guest's disk, from a qcow2 header
 };
 
-// Promised and unwritten bytes of one disk of a domain (T-84). `volumes` are the targets that are
-// volumes of the instance. A file whose `image` is absent, a disk without a path and any other kind
-// of disk count 0.
+// Returns by how many bytes the image of one disk may still grow (T-84). Returns 0 if the disk is
+// not a file, has no path, or is a volume: `volumes` has the target names of the guest's volumes.
+// Returns 0 if `image` is absent, because the file could not be read.
 int64_t OvercommittedBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                            const std::set<std::string>& volumes);
 
-// Size of a guest's local disk by its definition: the image's virtual size, else the size that the
-// hypervisor told; 0 for removable media and for disks that live elsewhere.
+// Returns the size of a guest's disk: the virtual size in the image's header, else the size that
+// the hypervisor told, else the size of the file. Returns 0 for removable media and for disks that
+// are not local, such as network disks.
 int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                        const std::optional<int64_t>& capacity_bytes);
 
-// Whole GiB, towards zero (T-82, T-83).
+// Returns whole GiB, rounded towards zero (T-82, T-83).
 int64_t TruncatedGib(int64_t bytes);
 
-// Output of `vgs --noheadings --nosuffix --units b --separator | -o vg_size,vg_free`.
+// Parses the output of `vgs --noheadings --nosuffix --units b --separator | -o vg_size,vg_free`.
+// InvalidArgument if it has another form.
 absl::StatusOr<StorageReading> ParseVolumeGroup(absl::string_view output);
 
-// Output of `ceph df --format=json`; NotFound when `pool` is not in it.
+// Parses the output of `ceph df --format=json`. InvalidArgument if it has another form, NotFound if
+// it does not list `pool`.
 absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::string_view pool);
 
-// The virtual size in a qcow2 image's first bytes, or nothing when they are not one's.
+// Reads the virtual size from the first 32 bytes of a qcow2 image. Returns nothing if `header` is
+// not the header of a qcow2 image.
 std::optional<int64_t> Qcow2VirtualBytes(absl::string_view header);
 
 }  // namespace berth::tracker

@@ -1,6 +1,7 @@
-// What one emulator offers to guests: disk buses, video models, TPM, firmware, usable CPU models.
+// Parses what an emulator offers to guests, for example disk buses, video models and TPMs, and
+// combines the offers of all emulators of a host.
 //
-// A parser of text into values, and the union over several emulators; pure.
+// Pure functions.
 #ifndef BERTH_TRACKER_FACTS_DOMAIN_CAPABILITIES_H_
 #define BERTH_TRACKER_FACTS_DOMAIN_CAPABILITIES_H_
 
@@ -20,30 +21,31 @@ struct DomainCapabilities {
   std::string domain_type;
   std::set<std::string> disk_buses;
   std::set<std::string> video_models;
-  std::set<std::string> cpu_modes;   // those said to be supported
-  std::set<std::string> cpu_models;  // those usable in mode custom
+  std::set<std::string> cpu_modes;   // the supported ones
+  std::set<std::string> cpu_models;  // usable in CPU mode custom
   bool secure_boot = false;
-  bool tpm_emulator = false;  // swtpm is there
+  bool tpm_emulator = false;  // swtpm is installed
   std::set<std::string> tpm_models;
-  bool tpm_versions_told = false;  // libvirt from 8.6 on tells versions
+  bool tpm_versions_told = false;  // false for libvirt below 8.6, which does not tell versions
   std::set<std::string> tpm_versions;
 };
 
-// InvalidArgument when the text is not a domain capabilities document.
+// InvalidArgument if `xml` is not a domain capabilities document.
 absl::StatusOr<DomainCapabilities> ParseDomainCapabilities(absl::string_view xml);
 
-// What an operator's emulators offer together; a node's device traits come from it.
+// The union of what a host's emulators offer. A node's traits for guest devices follow from it.
 struct EmulatorOffer {
   std::set<std::string> archs;  // canonical
   std::set<std::string> disk_buses;
   std::set<std::string> video_models;
-  bool secure_boot = false;  // some machine type of the host's architecture
+  bool secure_boot = false;  // a machine type of the host's own architecture offers it
   bool tpm_emulator = false;
   std::set<std::string> tpm_models;
   bool tpm_versions_told = false;
   std::set<std::string> tpm_versions;
 };
 
+// `host_arch` is a canonical name.
 EmulatorOffer CombineOffers(const std::vector<DomainCapabilities>& all,
                             absl::string_view host_arch);
 

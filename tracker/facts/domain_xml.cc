@@ -10,7 +10,8 @@
 namespace berth::tracker {
 namespace {
 
-// <memory unit='...'> in MiB, rounded up; libvirt itself always answers in KiB.
+// Returns the amount of a <memory unit='...'> element in MiB, rounded up. Without a unit the amount
+// is in KiB.
 int64_t MemoryMib(const pugi::xml_node& memory) {
   const std::string unit = absl::AsciiStrToLower(memory.attribute("unit").as_string("KiB"));
   double bytes_per_unit = 1024;
@@ -55,7 +56,7 @@ absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml) {
   guest.vcpus_max = root.child("vcpu").text().as_int(1);
   guest.memory_max_mib = MemoryMib(root.child("memory"));
   const pugi::xml_node devices = root.child("devices");
-  // Containers of the parallels driver keep their root disk as a file system.
+  // The definition of a parallels container lists its root disk as a file system.
   const char* const element = guest.type == "parallels" ? "filesystem" : "disk";
   for (const pugi::xml_node disk : devices.children(element)) {
     guest.disks.push_back(ReadDisk(disk));

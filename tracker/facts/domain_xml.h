@@ -1,6 +1,6 @@
-// What a guest's definition says of its size and its disks.
+// Parses the size and the disks of a guest from its definition.
 //
-// A parser of text into values; pure.
+// A pure function.
 #ifndef BERTH_TRACKER_FACTS_DOMAIN_XML_H_
 #define BERTH_TRACKER_FACTS_DOMAIN_XML_H_
 
@@ -16,9 +16,9 @@ namespace berth::tracker {
 struct GuestDisk {
   std::string type;    // file, block, network, volume, ...
   std::string device;  // disk, cdrom, floppy, lun
-  std::string format;  // the driver's type: qcow2, raw, ...; ploop
-  std::string path;    // source file, device or directory; empty for none
-  std::string target;  // the guest's name of it
+  std::string format;  // the type that the driver element names: qcow2, raw, ploop, ...
+  std::string path;    // source file, device or directory; empty if the disk has none
+  std::string target;  // the name of the disk in the guest, for example vda
 };
 
 struct GuestDefinition {
@@ -30,7 +30,7 @@ struct GuestDefinition {
   std::vector<GuestDisk> disks;
 };
 
-// InvalidArgument when the text is not a domain document.
+// InvalidArgument if `xml` is not a domain document.
 absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml);
 
 }  // namespace berth::tracker

@@ -1,6 +1,7 @@
-// What one observation of a node found: plain values, read once, never changed afterwards.
+// Facts: what one observation of a node found.
 //
-// No ratio, no reserve and no claim is in here: those are the audit's business.
+// Plain values, which nobody changes after the observation. They are physical: allocation ratios,
+// reserved amounts and claims are added by the audit.
 #ifndef BERTH_TRACKER_FACTS_FACTS_H_
 #define BERTH_TRACKER_FACTS_FACTS_H_
 
@@ -28,54 +29,60 @@ enum class GuestState {
   kSuspended,
 };
 
-// One guest as the hypervisor tells it.
+// One guest as the hypervisor describes it.
 struct Guest {
   std::string uuid;
   std::string name;
   GuestState state = GuestState::kNone;
-  std::optional<int64_t> vcpus;  // absent when the hypervisor would not say
-  int64_t vcpus_max = 0;         // by its definition; 0 when that was not read
+  std::optional<int64_t> vcpus;  // absent if the hypervisor did not tell them
+  int64_t vcpus_max = 0;         // from the guest's definition; 0 if that could not be read
   int64_t memory_max_mib = 0;
-  int64_t memory_mib = 0;           // what it has now
-  int64_t local_disk_bytes = 0;     // size of its local disks by its definition
-  int64_t overcommitted_bytes = 0;  // of those, promised but not yet written
+  int64_t memory_mib = 0;           // at this moment, with the balloon's effect
+  int64_t local_disk_bytes = 0;     // sum of the sizes of its local disks
+  int64_t overcommitted_bytes = 0;  // the part of local_disk_bytes that is not written yet
 
   bool active() const { return state != GuestState::kNone && state != GuestState::kShutOff; }
 };
 
 struct Facts {
-  // The audit's keys (T-67). An absent one was not read; T-68 says which must be.
+  // The keys that an audit checks (T-67). An absent value was not read. VerifyFacts refuses facts
+  // in which a required value is absent (T-68).
   std::vector<SupportedInstance> supported_instances;
   std::optional<int64_t> vcpus;
   std::optional<int64_t> memory_mib;
   std::optional<int64_t> local_disk_gib;
   std::optional<int64_t> vcpus_used;
-  // The inner value is absent where the connection shows a world that is not this machine (T-80).
+  // The inner value is absent if the hypervisor's host is not this machine, as for libvirt's test
+  // driver (T-80).
   std::optional<std::optional<int64_t>> memory_used_mib;
   std::optional<int64_t> local_disk_used_gib;
   std::string hypervisor_type;
   int64_t hypervisor_version = 0;
   std::string hypervisor_hostname;
   std::string uuid;
-  std::optional<std::string> cpu_info;              // JSON text
-  std::optional<int64_t> disk_available_least_gib;  // negative: promised more than there is
+  std::optional<std::string> cpu_info;  // JSON text
+  // Free disk less what sparse images may still grow by. Negative if they may grow by more than is
+  // free.
+  std::optional<int64_t> disk_available_least_gib;
   std::vector<PciDevice> pci_devices;
-  std::optional<std::optional<NumaTopology>> numa_topology;  // the inner one: JSON null
+  std::optional<std::optional<NumaTopology>> numa_topology;  // inner value absent: no topology
   std::string uptime;
 
-  // Beyond the keys: what inventory, traits and accounting are made from.
+  // Inventory, traits and accounting are computed from these as well.
   std::string host_address;
   int64_t pcpus = 0;
   std::string virt_type;
   std::string host_arch;
   int64_t library_version = 0;
   bool hyperthreading = false;
-  std::optional<std::set<std::string>> cpu_features;  // absent: not reported (T-215)
+  std::optional<std::set<std::string>> cpu_features;  // absent: traits of the CPU stay (T-215)
   EmulatorOffer emulators;
   std::vector<Guest> guests;
 
-  // Nothing failed as a whole, but something was skipped; each says what (T-61, T-85).
+  // Which parts of the observation were skipped or are out of date (T-61, T-85).
   std::vector<std::string> warnings;
+  // A part that can normally be read was not. An image that does not exist, or that the tracker may
+  // not read, causes a warning only.
   bool degraded = false;
 };
 

@@ -18,15 +18,17 @@ struct NetDevice {
   std::vector<std::string> features;
 };
 
-// What has been read so far, with the links between documents still open.
+// Everything that was read so far. Documents refer to each other by name: the references are
+// resolved after the last document.
 struct Reading {
   std::map<std::string, PciDevice> pci_by_name;
-  std::map<std::string, std::vector<std::string>> functions_by_name;  // PF -> addresses of its VFs
+  // The addresses of the virtual functions (VFs), by the name of their physical function (PF).
+  std::map<std::string, std::vector<std::string>> functions_by_name;
   std::map<std::string, NetDevice> net_by_parent;
   std::map<std::string, bool> vdpa_by_parent;
 };
 
-// libvirt writes most numbers in hexadecimal with 0x, and some in decimal.
+// Reads a number. libvirt writes most numbers in hexadecimal with 0x, and some in decimal.
 int Number(const char* text) { return static_cast<int>(std::strtol(text, nullptr, 0)); }
 
 std::string AddressAttributes(const pugi::xml_node& address) {
@@ -101,7 +103,8 @@ void ReadDocument(const std::string& text, Reading* reading, std::vector<std::st
   }
 }
 
-// Fills in what a VF takes from its PF; a VF whose PF is not there keeps what it has (T-98).
+// Copies to a VF the values that it takes from its PF. Changes nothing if the PF was not listed
+// (T-98).
 void LinkToParent(const Reading& reading, PciDevice* device) {
   for (const auto& [name, parent] : reading.pci_by_name) {
     if (parent.address != *device->parent_address) continue;

@@ -1,6 +1,6 @@
-// The PCI devices of a host, from libvirt's node device documents.
+// Parses libvirt's node device documents into the list of a host's PCI devices.
 //
-// A parser of texts into values; pure. A document that cannot be read is left out and told.
+// Pure functions. In the comments, PF is a physical function and VF a virtual function of a device.
 #ifndef BERTH_TRACKER_FACTS_NODE_DEVICES_H_
 #define BERTH_TRACKER_FACTS_NODE_DEVICES_H_
 
@@ -12,9 +12,9 @@
 
 namespace berth::tracker {
 
-// One PCI function, in the words of the audit's PCI dump (T-97).
+// One PCI function. The names and values are those of the JSON text (T-97).
 struct PciDevice {
-  std::string dev_id;      // libvirt's name of it
+  std::string dev_id;      // the name that libvirt gives it, for example pci_0000_3b_00_0
   std::string address;     // 0000:3b:00.0
   std::string vendor_id;   // 8086
   std::string product_id;  // 1572
@@ -26,19 +26,20 @@ struct PciDevice {
   std::optional<std::string> mac_address;         // of a PF
   std::vector<std::string> network_features;      // offloads of its own interface
   std::optional<std::string> pf_mac_address;      // of a VF with a known PF
-  std::optional<int> vf_number;                   // of a VF: its place in the PF's list
-  std::optional<std::string> card_serial_number;  // from vital product data; a VF's is its PF's
+  std::optional<int> vf_number;                   // of a VF: its index in the PF's list of VFs
+  std::optional<std::string> card_serial_number;  // from vital product data; a VF has its PF's
 };
 
 struct PciDump {
-  std::vector<PciDevice> devices;    // by address
-  std::vector<std::string> skipped;  // why a document was left out
+  std::vector<PciDevice> devices;    // sorted by address
+  std::vector<std::string> skipped;  // one text per document that could not be read: why
 };
 
-// `documents`: every node device with capability pci, net, vdpa or vpd.
+// `documents` has one text for each node device with the capability pci, net, vdpa or vpd.
 PciDump ParseNodeDevices(const std::vector<std::string>& documents);
 
-// The dump as JSON text: a list of objects, keys sorted, absent values left out except numa_node.
+// Returns a JSON list of objects with sorted keys. Absent values are left out, except for
+// numa_node, which is then null.
 std::string PciDumpJson(const std::vector<PciDevice>& devices);
 
 }  // namespace berth::tracker

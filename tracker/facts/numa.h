@@ -1,6 +1,6 @@
-// The NUMA topology that a node offers to guests.
+// Describes the NUMA topology that a node offers to guests.
 //
-// Pure functions of values.
+// Pure functions.
 #ifndef BERTH_TRACKER_FACTS_NUMA_H_
 #define BERTH_TRACKER_FACTS_NUMA_H_
 
@@ -25,15 +25,15 @@ struct NumaPages {
   int64_t reserved = 0;
 };
 
-// One cell. Usage is zero here: accounting keeps it (T-267).
+// One cell. `used` of its pages is 0: a description of the host holds no usage (T-267).
 struct NumaCell {
   int id = 0;
-  CpuSet cpus;            // shared with other guests
-  CpuSet dedicated_cpus;  // owned by one guest
+  CpuSet cpus;            // guests share them
+  CpuSet dedicated_cpus;  // each belongs to one guest at most
   int64_t memory_mib = 0;
-  std::vector<CpuSet> siblings;  // by smallest CPU, so that pinning has an order
-  std::vector<NumaPages> pages;  // by size
-  std::optional<int> socket;     // absent when its CPUs disagree
+  std::vector<CpuSet> siblings;  // the usable threads of each core, sorted by their smallest CPU
+  std::vector<NumaPages> pages;  // sorted by page size
+  std::optional<int> socket;     // absent if unknown, or if its CPUs are on several sockets
 };
 
 struct NumaTopology {
@@ -41,18 +41,20 @@ struct NumaTopology {
   std::vector<std::string> warnings;
 };
 
-// Whether guests of this kind on this architecture see a topology (T-265).
+// Whether guests of this virtualization type and architecture can have a NUMA topology (T-265).
 bool OffersNuma(absl::string_view virt_type, absl::string_view arch);
 
-// Nothing when the host has no cells or does not offer them (T-99, T-265).
+// Returns nothing if the host has no NUMA cells, or if its guests cannot have a topology (T-99,
+// T-265).
 //
-// InvalidArgument when reserved pages name a cell or page size that the host has not (T-266).
+// InvalidArgument if the setting reserved_huge_pages names a cell or a page size that the host does
+// not have (T-266).
 absl::StatusOr<std::optional<NumaTopology>> DescribeNuma(const Capabilities& capabilities,
                                                          const GuestCpus& guest_cpus,
                                                          const NodeConfiguration& configuration,
                                                          absl::string_view virt_type);
 
-// JSON text with sorted keys, `null` for no topology (T-268).
+// Returns JSON text with sorted keys, or `null` if there is no topology (T-268).
 std::string NumaJson(const std::optional<NumaTopology>& topology);
 
 }  // namespace berth::tracker

@@ -1,4 +1,6 @@
-// Versions of libvirt and of hypervisors, in libvirt's encoding (T-89).
+// Versions of libvirt and of hypervisors, as numbers in libvirt's encoding (T-89).
+//
+// Pure functions.
 #ifndef BERTH_TRACKER_FACTS_VERSION_H_
 #define BERTH_TRACKER_FACTS_VERSION_H_
 
@@ -14,19 +16,20 @@ constexpr int64_t EncodeVersion(int64_t major, int64_t minor, int64_t release) {
   return major * 1000000 + minor * 1000 + release;
 }
 
-// `2.11.1` for 2011001.
+// Returns for example `2.11.1` for 2011001.
 inline std::string VersionText(int64_t version) {
   return absl::StrCat(version / 1000000, ".", version / 1000 % 1000, ".", version % 1000);
 }
 
-// Connections of type QEMU need at least these (T-32)...
+// The oldest versions that the tracker works with, on connections of type QEMU (T-32).
 inline constexpr int64_t kLibvirtRequired = EncodeVersion(8, 0, 0);
 inline constexpr int64_t kQemuRequired = EncodeVersion(6, 2, 0);
-// ... and are warned about below these.
+// For versions below these the tracker logs a warning.
 inline constexpr int64_t kLibvirtAdvised = EncodeVersion(10, 0, 0);
 inline constexpr int64_t kQemuAdvised = EncodeVersion(8, 2, 2);
 
-// FailedPrecondition, naming what there is and what is required, for a QEMU connection that is too old.
+// For connections of type QEMU. FailedPrecondition, with the found and the required versions, if
+// one of the versions is too old.
 inline absl::Status CheckVersions(int64_t libvirt, int64_t qemu) {
   if (libvirt >= kLibvirtRequired && qemu >= kQemuRequired) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -34,11 +37,12 @@ inline absl::Status CheckVersions(int64_t libvirt, int64_t qemu) {
       VersionText(kLibvirtRequired), " and QEMU ", VersionText(kQemuRequired), " are required"));
 }
 
-// What is to be said of a QEMU connection that is old enough to be left behind soon; empty: nothing.
+// For connections of type QEMU. Returns a warning if the tracker will stop working with these
+// versions in a later release, else an empty text.
 inline std::string VersionAdvice(int64_t libvirt, int64_t qemu) {
   if (libvirt >= kLibvirtAdvised && qemu >= kQemuAdvised) return "";
   return absl::StrCat("libvirt ", VersionText(libvirt), " with QEMU ", VersionText(qemu),
-                      ": a later release will want libvirt ", VersionText(kLibvirtAdvised),
+                      ": a later release will require libvirt ", VersionText(kLibvirtAdvised),
                       " and QEMU ", VersionText(kQemuAdvised));
 }
 

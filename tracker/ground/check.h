@@ -1,6 +1,7 @@
-// BERTH_CHECK ends the process when the program itself is wrong; it is on in every build.
+// BERTH_CHECK ends the process when its condition is false. It is active in every build.
 //
-// Never for input: what a caller, a file or libvirt may say is answered with an absl::Status.
+// For mistakes of the programmer only. Wrong input, whether from a caller, from a file or from
+// libvirt, is answered with an absl::Status.
 #ifndef BERTH_TRACKER_GROUND_CHECK_H_
 #define BERTH_TRACKER_GROUND_CHECK_H_
 

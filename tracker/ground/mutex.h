@@ -1,8 +1,7 @@
-// A mutex, its scoped lock and a condition variable that Clang's thread-safety analysis
-// understands.
+// Mutex, MutexLock and CondVar: std::mutex and std::condition_variable with the annotations that
+// Clang's thread-safety analysis needs.
 //
-// Thin over std::mutex; thread-safe by nature. Members that a mutex guards say so with
-// ABSL_GUARDED_BY.
+// Thread-safe. A member that a mutex guards is marked with ABSL_GUARDED_BY.
 #ifndef BERTH_TRACKER_GROUND_MUTEX_H_
 #define BERTH_TRACKER_GROUND_MUTEX_H_
 
@@ -27,7 +26,7 @@ class ABSL_LOCKABLE Mutex {
   std::mutex mutex_;
 };
 
-// Holds `mutex` for as long as it lives.
+// Locks `mutex` when it is constructed, and unlocks it when it is destroyed.
 class ABSL_SCOPED_LOCKABLE MutexLock {
  public:
   explicit MutexLock(Mutex* mutex) ABSL_EXCLUSIVE_LOCK_FUNCTION(mutex) : mutex_(mutex) {
@@ -43,7 +42,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
 class CondVar {
  public:
-  // Waits until it is woken or `deadline` passes; false when it passed. May wake without a reason.
+  // Waits until NotifyAll() is called or `deadline` passes; returns false if `deadline` has passed.
+  // May also return true without a call of NotifyAll(): test the awaited condition again.
   bool WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void NotifyAll() { condition_.notify_all(); }

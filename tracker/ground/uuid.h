@@ -1,6 +1,7 @@
-// Text of a uuid: 32 hexadecimal digits in groups of 8-4-4-4-12, lower case when we write it.
+// The text form of uuids: 32 hexadecimal digits in groups of 8-4-4-4-12. These functions write
+// lower case.
 //
-// Functions of values; thread-safe.
+// Pure functions, apart from RandomUuid. Thread-safe.
 #ifndef BERTH_TRACKER_GROUND_UUID_H_
 #define BERTH_TRACKER_GROUND_UUID_H_
 
@@ -11,13 +12,13 @@
 
 namespace berth::tracker {
 
-// The canonical text of `text`, or nothing when it is not a uuid. Upper case is accepted.
+// Returns `text` in lower case, or nothing if `text` is not a uuid. Upper case is accepted.
 std::optional<std::string> CanonicalUuid(absl::string_view text);
 
-// A new random (version 4) uuid.
+// Returns a new random uuid (version 4).
 std::string RandomUuid();
 
-// The uuid that 16 bytes stand for.
+// Returns the text of the uuid that has these 16 bytes.
 std::string UuidFromBytes(const unsigned char (&bytes)[16]);
 
 }  // namespace berth::tracker

@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t kOutputBytesMax = 1 << 20;
 
-// Starts the program with its output in a pipe; the pipe's reading end comes back in `output`.
+// Starts the program and sets `output` to the reading end of a pipe with its standard output.
+// Returns an errno value, or 0.
 int Spawn(const std::vector<std::string>& arguments, pid_t* child, int* output) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
@@ -51,7 +52,7 @@ int Spawn(const std::vector<std::string>& arguments, pid_t* child, int* output) 
   return error;
 }
 
-// Reads to the end of the pipe; false when the deadline passed or too much came.
+// Reads until the pipe ends. False if the deadline passes first or too much is printed.
 bool ReadAll(int output, absl::Time deadline, std::string* text) {
   char buffer[4096];
   while (text->size() <= kOutputBytesMax) {

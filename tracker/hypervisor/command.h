@@ -1,4 +1,6 @@
-// Runs another program and takes what it prints.
+// Runs a program and reads its output.
+//
+// Thread-safe.
 #ifndef BERTH_TRACKER_HYPERVISOR_COMMAND_H_
 #define BERTH_TRACKER_HYPERVISOR_COMMAND_H_
 
@@ -10,10 +12,11 @@
 
 namespace berth::tracker {
 
-// The standard output of `arguments`, found on the PATH, run without a shell and in the C locale.
+// Runs the program arguments[0], which is looked up in PATH, without a shell and in the C locale.
+// Returns its standard output.
 //
-// NotFound when there is no such program, DeadlineExceeded when it runs longer than `timeout` (it is
-// killed), Internal when it fails or prints more than a megabyte.
+// NotFound if the program does not exist; DeadlineExceeded if it runs longer than `timeout`, after
+// which it is killed; Internal if it fails or prints more than a megabyte.
 absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& arguments,
                                        absl::Duration timeout);
 

@@ -12,7 +12,8 @@ namespace {
 constexpr int kKeepaliveSeconds = 5;
 constexpr unsigned kKeepaliveMisses = 3;
 
-// What libvirt holds for each registration, and frees when it ends.
+// The data that libvirt passes to a callback. libvirt frees it with FreeRegistration when the
+// callback is deregistered.
 struct Registration {
   std::shared_ptr<HypervisorListener> listener;
 };
@@ -106,7 +107,7 @@ absl::StatusOr<std::shared_ptr<HypervisorConnection>> HypervisorConnection::Open
   const std::shared_ptr<HypervisorConnection> connection(new HypervisorConnection(raw, calls));
   calls->Count("virConnectSetKeepAlive");
   if (virConnectSetKeepAlive(raw, kKeepaliveSeconds, kKeepaliveMisses) < 0) {
-    // One that lives in this process has none, and needs none.
+    // libvirt's test driver runs in this process: it has no keepalive and needs none.
     const absl::Status error = LibvirtError("virConnectSetKeepAlive");
     if (!absl::IsUnimplemented(error)) warnings->push_back(std::string(error.message()));
   }
@@ -114,12 +115,30 @@ absl::StatusOr<std::shared_ptr<HypervisorConnection>> HypervisorConnection::Open
   return connection;
 }
 
+// Calls `register_any`, a function of libvirt that registers `callback` for one event.
+template <typename RegisterAny, typename Callback>
+void HypervisorConnection::RegisterEvent(RegisterAny register_any, const char* name, int event,
+                                         Callback callback,
+                                         const std::shared_ptr<HypervisorListener>& listener,
+                                         std::vector<int>* callbacks,
+                                         std::vector<std::string>* warnings) {
+  Count(name);
+  auto* const registration = new Registration{listener};
+  const int id =
+      register_any(connection_, nullptr, event, callback, registration, FreeRegistration);
+  if (id >= 0) {
+    callbacks->push_back(id);
+    return;
+  }
+  FreeRegistration(registration);
+  warnings->push_back(std::string(LibvirtError(name).message()));
+}
+
 void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListener>& listener,
                                           std::vector<std::string>* warnings) {
-  const auto fresh = [&] { return new Registration{listener}; };
   Count("virConnectRegisterCloseCallback");
-  // Ours to free: a driver without this event takes the registration and forgets it.
-  Registration* const on_close = fresh();
+  // Owned by on_close_: a driver without this event would keep the registration and never free it.
+  auto* const on_close = new Registration{listener};
   on_close_.reset(static_cast<void*>(on_close), FreeRegistration);
   (void)virConnectRegisterCloseCallback(connection_, OnClose, on_close, nullptr);
   const std::pair<int, virConnectDomainEventGenericCallback> guest_events[] = {
@@ -128,38 +147,21 @@ void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListen
       {VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(OnGuestDevice)},
   };
   for (const auto& [event, callback] : guest_events) {
-    Count("virConnectDomainEventRegisterAny");
-    Registration* const mine = fresh();
-    const int id = virConnectDomainEventRegisterAny(connection_, nullptr, event, callback, mine,
-                                                    FreeRegistration);
-    if (id >= 0) {
-      guest_callbacks_.push_back(id);
-      continue;
-    }
-    FreeRegistration(mine);
-    warnings->push_back(std::string(LibvirtError("virConnectDomainEventRegisterAny").message()));
+    RegisterEvent(virConnectDomainEventRegisterAny, "virConnectDomainEventRegisterAny", event,
+                  callback, listener, &guest_callbacks_, warnings);
   }
   const std::pair<int, virConnectNodeDeviceEventGenericCallback> device_events[] = {
       {VIR_NODE_DEVICE_EVENT_ID_LIFECYCLE, VIR_NODE_DEVICE_EVENT_CALLBACK(OnDevice)},
       {VIR_NODE_DEVICE_EVENT_ID_UPDATE, VIR_NODE_DEVICE_EVENT_CALLBACK(OnDeviceUpdate)},
   };
   for (const auto& [event, callback] : device_events) {
-    Count("virConnectNodeDeviceEventRegisterAny");
-    Registration* const mine = fresh();
-    const int id = virConnectNodeDeviceEventRegisterAny(connection_, nullptr, event, callback, mine,
-                                                        FreeRegistration);
-    if (id >= 0) {
-      device_callbacks_.push_back(id);
-      continue;
-    }
-    FreeRegistration(mine);
-    warnings->push_back(
-        std::string(LibvirtError("virConnectNodeDeviceEventRegisterAny").message()));
+    RegisterEvent(virConnectNodeDeviceEventRegisterAny, "virConnectNodeDeviceEventRegisterAny",
+                  event, callback, listener, &device_callbacks_, warnings);
   }
 }
 
 HypervisorConnection::~HypervisorConnection() {
-  // Deregistering matters: a connection that still has callbacks is kept alive by them.
+  // A connection that still has callbacks is not closed: they hold references to it.
   for (const int id : guest_callbacks_) virConnectDomainEventDeregisterAny(connection_, id);
   for (const int id : device_callbacks_) virConnectNodeDeviceEventDeregisterAny(connection_, id);
   virConnectUnregisterCloseCallback(connection_, OnClose);

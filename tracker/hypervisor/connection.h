@@ -1,6 +1,7 @@
-// An open libvirt connection, with its registrations and its count of calls. For hypervisor*.cc only.
+// HypervisorConnection: an open libvirt connection with its event registrations.
 //
-// Shared by the calls that use it, so that one that hangs keeps what it uses. Thread-safe.
+// Only Hypervisor and its readings use it. The calls that run on a connection share it by
+// shared_ptr, so that it stays open while a call hangs. Thread-safe.
 #ifndef BERTH_TRACKER_HYPERVISOR_CONNECTION_H_
 #define BERTH_TRACKER_HYPERVISOR_CONNECTION_H_
 
@@ -21,7 +22,7 @@
 
 namespace berth::tracker {
 
-// How often each call of libvirt was made, by its name.
+// Counts the calls of libvirt by the name of the called function. Thread-safe.
 class CallCounter {
  public:
   void Count(const char* name);
@@ -34,8 +35,9 @@ class CallCounter {
 
 class HypervisorConnection {
  public:
-  // Opens `uri` with keepalive and a close callback. Events are registered where the hypervisor has
-  // them; `warnings` tells which it has not.
+  // Opens `uri` with keepalive, and registers `listener` for all events that the hypervisor has.
+  // Adds a text to `warnings` for each event that it does not have. Unavailable if the connection
+  // cannot be opened.
   static absl::StatusOr<std::shared_ptr<HypervisorConnection>> Open(
       const std::string& uri, const std::shared_ptr<CallCounter>& calls,
       const std::shared_ptr<HypervisorListener>& listener, std::vector<std::string>* warnings);
@@ -49,21 +51,27 @@ class HypervisorConnection {
  private:
   HypervisorConnection(virConnectPtr connection, std::shared_ptr<CallCounter> calls)
       : connection_(connection), calls_(std::move(calls)) {}
+  template <typename RegisterAny, typename Callback>
+  void RegisterEvent(RegisterAny register_any, const char* name, int event, Callback callback,
+                     const std::shared_ptr<HypervisorListener>& listener,
+                     std::vector<int>* callbacks, std::vector<std::string>* warnings);
   void RegisterEvents(const std::shared_ptr<HypervisorListener>& listener,
                       std::vector<std::string>* warnings);
 
   const virConnectPtr connection_;
   const std::shared_ptr<CallCounter> calls_;
-  std::vector<int> guest_callbacks_;   // constant after Open
-  std::vector<int> device_callbacks_;  // constant after Open
-  std::shared_ptr<void> on_close_;     // whom the close callback tells
+  // Constant after Open.
+  std::vector<int> guest_callbacks_;
+  std::vector<int> device_callbacks_;
+  std::shared_ptr<void> on_close_;  // the registration that the close callback uses
 };
 
-// The last error of libvirt on this thread as a status: Unimplemented for what the hypervisor has not,
-// NotFound for a guest that is gone, Unavailable for a lost connection, Internal for all else.
+// Returns libvirt's last error on this thread: Unimplemented if the hypervisor does not have the
+// call, NotFound if the guest or device does not exist, Unavailable if the connection is lost,
+// Internal for every other error.
 absl::Status LibvirtError(absl::string_view call);
 
-// A text that libvirt made and that has to be given back.
+// Copies a text that libvirt has allocated, and frees it. Fails as LibvirtError says if it is null.
 absl::StatusOr<std::string> TakeText(char* text, absl::string_view call);
 
 }  // namespace berth::tracker

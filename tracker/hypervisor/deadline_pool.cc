@@ -21,17 +21,23 @@ struct Job {
 
 }  // namespace
 
-struct DeadlinePool::State {
+struct DeadlinePool::State : std::enable_shared_from_this<State> {
   explicit State(Options limits) : options(limits) {}
 
   static void Serve(const std::shared_ptr<State>& state);
-  // Takes the next job, or null when there is nothing left to do.
+  // Queues a job, and starts a thread for it unless one is idle or enough are busy.
+  std::shared_ptr<Job> Start(std::function<void()> work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Waits until the job is done. False: it was not done at the deadline and is abandoned.
+  bool Await(const std::shared_ptr<Job>& job, std::chrono::steady_clock::time_point deadline)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Waits for the next job and takes it. Null when the pool ends.
   std::shared_ptr<Job> Take() ABSL_LOCKS_EXCLUDED(mutex);
-  // False when the job was abandoned meanwhile and the thread has to end.
+  // False: the job was abandoned meanwhile, another thread replaces this one, and this one must
+  // end.
   bool Finish(Job* job) ABSL_LOCKS_EXCLUDED(mutex);
 
   const Options options;
-  mutable Mutex mutex;
+  Mutex mutex;
   CondVar changed;
   std::deque<std::shared_ptr<Job>> queue ABSL_GUARDED_BY(mutex);
   int threads ABSL_GUARDED_BY(mutex) = 0;
@@ -76,7 +82,7 @@ bool DeadlinePool::State::Finish(Job* job) {
 void DeadlinePool::State::Serve(const std::shared_ptr<State>& state) {
   while (const std::shared_ptr<Job> job = state->Take()) {
     job->work();
-    job->work = nullptr;  // what it owns goes before the caller hears of it
+    job->work = nullptr;  // destroys what the work owns before the caller returns
     if (!state->Finish(job.get())) return;
   }
 }
@@ -92,37 +98,66 @@ DeadlinePool::~DeadlinePool() {
   }
 }
 
-absl::Status DeadlinePool::Run(absl::string_view name, std::function<void()> work,
-                               absl::Duration timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
+std::shared_ptr<Job> DeadlinePool::State::Start(std::function<void()> work) {
   const auto job = std::make_shared<Job>();
   job->work = std::move(work);
+  queue.push_back(job);
+  if (idle < static_cast<int>(queue.size()) && threads < options.threads_max) {
+    ++threads;
+    // Detached: a thread whose call hangs can never be joined. The destructor counts the others.
+    std::thread(&State::Serve, shared_from_this()).detach();
+  }
+  changed.NotifyAll();
+  return job;
+}
+
+bool DeadlinePool::State::Await(const std::shared_ptr<Job>& job,
+                                std::chrono::steady_clock::time_point deadline) {
+  while (job->stage != Stage::kDone && std::chrono::steady_clock::now() < deadline) {
+    changed.WaitUntil(&mutex, deadline);
+  }
+  if (job->stage == Stage::kDone) return true;
+  if (job->stage == Stage::kRunning) {
+    ++hung;
+    --threads;
+  } else {
+    queue.erase(std::find(queue.begin(), queue.end(), job));
+  }
+  job->stage = Stage::kAbandoned;
+  return false;
+}
+
+absl::Status DeadlinePool::Run(absl::string_view name, std::function<void()> work,
+                               absl::Duration timeout) {
+  std::vector<std::function<void()>> works;
+  works.push_back(std::move(work));
+  return RunAll(name, std::move(works), timeout)[0];
+}
+
+std::vector<absl::Status> DeadlinePool::RunAll(absl::string_view name,
+                                               std::vector<std::function<void()>> works,
+                                               absl::Duration timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
+  std::vector<std::shared_ptr<Job>> jobs;
+  std::vector<absl::Status> statuses;
   MutexLock lock(&state_->mutex);
-  if (state_->hung >= state_->options.hung_max) {
-    return absl::UnavailableError(absl::StrCat(name, ": ", state_->hung, " calls hang already"));
+  // All works of this call may come to hang: together they must not exceed hung_max.
+  const int room = state_->options.hung_max - state_->hung;
+  for (std::function<void()>& work : works) {
+    if (static_cast<int>(jobs.size()) >= room) break;
+    jobs.push_back(state_->Start(std::move(work)));
   }
-  state_->queue.push_back(job);
-  if (state_->idle < static_cast<int>(state_->queue.size()) &&
-      state_->threads < state_->options.threads_max) {
-    ++state_->threads;
-    // Detached: a thread whose call hangs can never be joined. The pool counts the others out.
-    std::thread(&State::Serve, state_).detach();
-  }
-  state_->changed.NotifyAll();
-  while (job->stage != Stage::kDone) {
-    if (state_->changed.WaitUntil(&state_->mutex, deadline) || job->stage == Stage::kDone) continue;
-    if (std::chrono::steady_clock::now() < deadline) continue;
-    if (job->stage == Stage::kRunning) {
-      ++state_->hung;
-      --state_->threads;
+  for (const std::shared_ptr<Job>& job : jobs) {
+    if (state_->Await(job, deadline)) {
+      statuses.push_back(absl::OkStatus());
     } else {
-      state_->queue.erase(std::find(state_->queue.begin(), state_->queue.end(), job));
+      statuses.push_back(absl::DeadlineExceededError(
+          absl::StrCat(name, " did not answer within ", absl::FormatDuration(timeout))));
     }
-    job->stage = Stage::kAbandoned;
-    return absl::DeadlineExceededError(
-        absl::StrCat(name, " did not answer within ", absl::FormatDuration(timeout)));
   }
-  return absl::OkStatus();
+  statuses.resize(works.size(), absl::UnavailableError(
+                                    absl::StrCat(name, ": ", state_->hung, " calls hang already")));
+  return statuses;
 }
 
 int DeadlinePool::hung() const {

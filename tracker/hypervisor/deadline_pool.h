@@ -1,9 +1,11 @@
-// Runs calls that may hang on a few threads, and stops waiting for them at a deadline.
+// DeadlinePool: runs calls that may hang on a few threads, and stops waiting for them at a
+// deadline.
 //
-// Owns its threads. A call that overruns its deadline cannot be ended: its thread is left to it, counted,
-// and replaced by another one as long as fewer than `hung_max` are lost. Thread-safe.
+// Owns its threads. A call that overruns its deadline cannot be ended. The pool leaves the thread
+// to that call, counts it as hung, and starts another thread in its place. While `hung_max` calls
+// hang, the pool refuses new calls. Thread-safe.
 //
-// Invariant: at most `threads_max` threads serve calls, besides those that hang.
+// Invariant: besides the threads of hung calls, at most `threads_max` threads exist.
 #ifndef BERTH_TRACKER_HYPERVISOR_DEADLINE_POOL_H_
 #define BERTH_TRACKER_HYPERVISOR_DEADLINE_POOL_H_
 
@@ -11,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,25 +29,28 @@ class DeadlinePool {
     int hung_max = 16;
   };
   explicit DeadlinePool(Options options);
-  // Waits for calls that are running and not overdue; hung ones keep their threads.
+  // Waits for the running calls, except for the hung ones, which keep their threads.
   ~DeadlinePool();
   DeadlinePool(const DeadlinePool&) = delete;
   DeadlinePool& operator=(const DeadlinePool&) = delete;
 
-  // Runs `work` and waits for its end.
+  // Runs `work` and waits until it ends. `name` says in error messages which call it was.
   //
-  //   kDeadlineExceeded  `timeout` passed first: the work runs on, or never began
-  //   kUnavailable       too many threads hang: nothing was done
+  //   kUnavailable       `hung_max` calls hang already: `work` did not run
+  //   kDeadlineExceeded  `timeout` passed first: `work` goes on running, or never began
   //
-  // REQUIRES: `work` owns all that it touches: it may outlive the caller and the pool.
+  // REQUIRES: `work` owns everything that it uses: it may outlive the caller and the pool.
   absl::Status Run(absl::string_view name, std::function<void()> work, absl::Duration timeout);
-
-  // The same for work with an answer.
+  // Runs all of `works`, `threads_max` of them at a time, and waits as Run does. One timeout counts
+  // for all. Returns one status per work, in their order.
+  std::vector<absl::Status> RunAll(absl::string_view name, std::vector<std::function<void()>> works,
+                                   absl::Duration timeout);
+  // Runs `work` as Run does and returns its answer.
   template <typename T>
   absl::StatusOr<T> Call(absl::string_view name, std::function<absl::StatusOr<T>()> work,
                          absl::Duration timeout);
 
-  // Threads that were left to calls which still hang.
+  // How many calls hang.
   int hung() const;
 
  private:

@@ -1,7 +1,7 @@
-// What a hypervisor tells by itself, and the loop that hears it.
+// Events that a hypervisor sends without being asked, and HypervisorEventLoop, which receives them.
 //
-// HypervisorEventLoop owns one thread. It has to live before the first connection is opened and until
-// the last one is closed. Listeners are called on that thread and must not block.
+// HypervisorEventLoop owns one thread, on which it calls the listeners. A listener must not block.
+// The loop must exist before the first connection is opened and until the last one is closed.
 #ifndef BERTH_TRACKER_HYPERVISOR_EVENTS_H_
 #define BERTH_TRACKER_HYPERVISOR_EVENTS_H_
 
@@ -14,12 +14,12 @@ namespace berth::tracker {
 
 struct HypervisorEvent {
   enum class Kind {
-    kGuest,   // one started, stopped, was defined, or its devices changed; `subject` is its uuid
-    kDevice,  // a device of the host came, went or changed; `subject` is its name
+    kGuest,   // a guest started, stopped or was defined, or its devices changed
+    kDevice,  // a device of the host was added, removed or changed
     kClosed,  // the connection was lost
   };
   Kind kind = Kind::kGuest;
-  std::string subject;
+  std::string subject;  // the uuid of the guest, or the name of the device
 };
 
 using HypervisorListener = std::function<void(const HypervisorEvent&)>;

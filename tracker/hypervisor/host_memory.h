@@ -1,4 +1,6 @@
-// What /proc/meminfo says is in use.
+// Computes the memory in use from the text of /proc/meminfo.
+//
+// A pure function.
 #ifndef BERTH_TRACKER_HYPERVISOR_HOST_MEMORY_H_
 #define BERTH_TRACKER_HYPERVISOR_HOST_MEMORY_H_
 
@@ -9,9 +11,8 @@
 
 namespace berth::tracker {
 
-// MemTotal - (MemFree + Buffers + Cached) in MiB, rounded down, all from the same text (T-80).
-//
-// Field names are matched whole: SwapCached is not Cached. InvalidArgument when one is missing.
+// Returns MemTotal - (MemFree + Buffers + Cached) in MiB, rounded down (T-80). InvalidArgument if
+// one of these fields is missing.
 absl::StatusOr<int64_t> UsedMemoryMib(absl::string_view meminfo);
 
 }  // namespace berth::tracker

@@ -43,7 +43,7 @@ absl::StatusOr<T> Hypervisor::Call(
 
 absl::Status Hypervisor::Connect() {
   if (connected()) {
-    // A loss that nobody has run into yet shows here; the question stays on this side of the socket.
+    // Notices a loss that no call has met yet. virConnectIsAlive sends nothing over the connection.
     const absl::StatusOr<bool> alive = Call<bool>(
         "virConnectIsAlive", [](const HypervisorConnection& connection) -> absl::StatusOr<bool> {
           connection.Count("virConnectIsAlive");
@@ -102,7 +102,7 @@ std::shared_ptr<HypervisorConnection> Hypervisor::connection() const {
 }
 
 void Hypervisor::Drop(const std::shared_ptr<HypervisorConnection>& broken) {
-  std::shared_ptr<HypervisorConnection> last;  // closed outside the lock
+  std::shared_ptr<HypervisorConnection> last;  // destroyed after the lock is released
   MutexLock lock(&mutex_);
   if (connection_ == broken) last = std::move(connection_);
 }

@@ -1,10 +1,11 @@
-// One hypervisor through libvirt: every call as a plain value, none without a deadline.
+// Hypervisor: one hypervisor, reached through libvirt. Each call has a deadline and returns plain
+// values.
 //
-// Owns the connection. A call on a lost or hung connection fails and drops it; Connect() opens a new one.
-// Libvirt's errors end here. Thread-safe; events come on the event loop's thread.
+// Owns the connection. A call that fails because the connection is lost, or that overruns its
+// deadline, drops the connection; Connect() opens a new one. Thread-safe.
 //
-// Invariant: no call is made but on behalf of a method: at rest there are none, keepalive and events
-// aside, and `call_counts` proves it.
+// Invariant: libvirt is called only on behalf of a method that runs. While no method runs there is
+// no call; only keepalive messages and events pass over the connection. call_counts() shows that.
 #ifndef BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 #define BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 
@@ -35,49 +36,52 @@ class Hypervisor {
     std::string uri;
     absl::Duration timeout = absl::Seconds(60);  // of each call (T-70)
   };
-  // `pool` outlives the hypervisor; `listener` is called from the event loop's thread.
+  // `pool` runs the calls and outlives the hypervisor. `listener` is called on the thread of the
+  // event loop.
   //
-  // REQUIRES: a HypervisorEventLoop lives.
+  // REQUIRES: a HypervisorEventLoop exists.
   Hypervisor(Options options, DeadlinePool* pool, HypervisorListener listener);
   ~Hypervisor();
   Hypervisor(const Hypervisor&) = delete;
   Hypervisor& operator=(const Hypervisor&) = delete;
 
-  const std::string& uri() const { return options_.uri; }
-
-  // Opens a connection unless one stands. Unavailable or DeadlineExceeded when that fails.
+  // Opens a connection unless there is a working one. Unavailable or DeadlineExceeded if that
+  // fails.
   absl::Status Connect();
   bool connected() const;
-  // Counts the connections opened so far: what was read once for each is stale when it moves.
+  // Returns how many connections were opened so far. Values that are read once per connection are
+  // out of date when this number has changed.
   int64_t connection_number() const;
-  // What the last Connect() could not register.
+  // Returns one text for each event that the present connection does not send.
   std::vector<std::string> connect_warnings() const;
-  // Every call made so far, by libvirt's name of it.
+  // Returns how often each function of libvirt was called so far, by its name.
   std::map<std::string, int64_t> call_counts() const;
 
-  // Each fails with Unavailable when there is no connection or it broke, DeadlineExceeded when libvirt
-  // does not answer in time, Unimplemented when the hypervisor has no such call, else Internal.
+  // Each of the following fails with Unavailable if there is no connection or it is lost,
+  // DeadlineExceeded if libvirt does not answer in time, Unimplemented if the hypervisor does not
+  // have the call, and Internal for every other error.
   absl::StatusOr<std::string> HostName();
   absl::StatusOr<std::string> Type();
   absl::StatusOr<int64_t> Version();
   absl::StatusOr<int64_t> LibraryVersion();
   absl::StatusOr<std::string> CapabilitiesXml();
-  // `machine` may be empty: the default one.
+  // An empty `machine` means the default machine type.
   absl::StatusOr<std::string> DomainCapabilitiesXml(const std::string& emulator,
                                                     const std::string& arch,
                                                     const std::string& machine,
                                                     const std::string& domain_type);
-  // The baseline of one CPU with its features spelled out.
+  // Returns the CPU that `cpu_xml` describes, with all features that its model implies.
   absl::StatusOr<std::string> ExpandCpuXml(const std::string& cpu_xml);
   absl::StatusOr<HostReading> Host();
-  // All guests, running or not, by one bulk call; definitions have none and are read one by one. A
-  // guest that goes meanwhile is left out (T-391).
+  // Reads all guests, running or not, with one bulk call, and then the definition of each guest
+  // with a call of its own. A guest that is removed meanwhile is left out (T-391).
   absl::StatusOr<GuestList> Guests();
-  // PCI, network, vDPA and vital-product-data devices.
+  // Reads all devices with the capability pci, net, vdpa or vpd.
   absl::StatusOr<DeviceList> Devices();
 
  private:
-  // Runs `work` on the pool with the connection that stands; drops that one when it broke or hangs.
+  // Runs `work` on the pool with the present connection. Drops that connection if it is lost or if
+  // `work` hangs.
   template <typename T>
   absl::StatusOr<T> Call(const char* name,
                          std::function<absl::StatusOr<T>(const HypervisorConnection&)> work);

@@ -11,7 +11,6 @@
 #include "tracker/facts/node_devices.h"
 #include "tracker/facts/numa.h"
 #include "tracker/hypervisor/host_memory.h"
-#include "tracker/hypervisor/storage.h"
 #include "tracker/hypervisor/uptime.h"
 #include "tracker/settings/cpu_policy.h"
 
@@ -25,20 +24,32 @@ std::string FileText(const std::string& path) {
   return text.str();
 }
 
-// Skipped parts make the observation degraded, except what can never be read (a foreign image).
+// Notes that a part could not be read.
 void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
   facts->warnings.push_back(absl::StrCat(what, ": ", why.message()));
   facts->degraded = true;
 }
 
+bool IsImageFile(const GuestDisk& disk) { return disk.type == "file" && !disk.path.empty(); }
+
+// Whether the image does not exist, or the tracker may not read it.
+bool IsNoImage(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsPermissionDenied(status);
+}
+
+template <typename T>
+std::string ProbeText(const Probe<T>& probe) {
+  return absl::StrCat(probe.status.message(), probe.value ? "; its last reading is used" : "");
+}
+
 }  // namespace
 
 Observer::Observer(const NodeConfiguration& configuration, Surroundings surroundings,
-                   Hypervisor* hypervisor, DeadlinePool* pool)
+                   Hypervisor* hypervisor)
     : configuration_(configuration),
       surroundings_(std::move(surroundings)),
       hypervisor_(hypervisor),
-      pool_(pool) {}
+      storage_(surroundings_.storage) {}
 
 absl::StatusOr<std::string> Observer::NodeName() {
   if (name_) return *name_;
@@ -97,76 +108,97 @@ absl::Status Observer::ReadGuests(Facts* facts) {
     facts->warnings.push_back(std::move(warning));
     facts->degraded = true;
   }
+  ReadImages(list->guests, AddGuests(list->guests, facts), facts);
   int64_t vcpus_used = 0;
-  for (const GuestReading& reading : list->guests) {
-    Guest guest;
+  for (const Guest& guest : facts->guests) {
+    if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // 1 if it is not told (T-78)
+  }
+  facts->vcpus_used = vcpus_used;
+  return absl::OkStatus();
+}
+
+// Adds every guest to the facts, without disk sizes. Returns the disks of each guest.
+std::vector<std::vector<GuestDisk>> Observer::AddGuests(const std::vector<GuestReading>& readings,
+                                                        Facts* facts) {
+  std::vector<std::vector<GuestDisk>> disks(readings.size());
+  for (size_t i = 0; i < readings.size(); ++i) {
+    const GuestReading& reading = readings[i];
+    Guest& guest = facts->guests.emplace_back();
     guest.uuid = reading.uuid;
     guest.name = reading.name;
     guest.state = reading.state;
     guest.vcpus = reading.vcpus;
     guest.memory_mib = reading.memory_mib;
     guest.memory_max_mib = reading.memory_max_mib;
-    const absl::StatusOr<GuestDefinition> definition = ParseGuestDefinition(reading.definition_xml);
+    absl::StatusOr<GuestDefinition> definition = ParseGuestDefinition(reading.definition_xml);
     if (definition.ok()) {
       guest.memory_max_mib = std::max(guest.memory_max_mib, definition->memory_max_mib);
       guest.vcpus_max = definition->vcpus_max;
-      ReadDisks(reading, definition->disks, &guest, facts);
+      disks[i] = std::move(definition->disks);
     } else if (!reading.definition_xml.empty()) {
       Skip(absl::StrCat("guest ", guest.uuid), definition.status(), facts);
     }
-    if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // T-78
-    facts->guests.push_back(std::move(guest));
   }
-  facts->vcpus_used = vcpus_used;
-  return absl::OkStatus();
+  return disks;
 }
 
-void Observer::ReadDisks(const GuestReading& reading, const std::vector<GuestDisk>& disks,
-                         Guest* guest, Facts* facts) {
-  for (const GuestDisk& disk : disks) {
-    std::optional<ImageReading> image;
-    if (disk.type == "file" && !disk.path.empty()) {
-      absl::StatusOr<ImageReading> read = pool_->Call<ImageReading>(
-          "image", [path = disk.path] { return ReadImage(path); }, surroundings_.timeout);
-      if (read.ok()) {
-        image = *read;
-      } else if (lasting_->shows_this_machine) {
-        facts->warnings.push_back(  // T-85: it contributes nothing
-            absl::StrCat("guest ", guest->uuid, " disk ", disk.target, ": ",
-                         read.status().message()));
-        facts->degraded |= absl::IsInternal(read.status());
-      }
+// Reads the images of all guests together, then sums up the disk sizes of each guest.
+void Observer::ReadImages(const std::vector<GuestReading>& readings,
+                          const std::vector<std::vector<GuestDisk>>& disks, Facts* facts) {
+  std::set<std::string> paths;
+  for (const std::vector<GuestDisk>& of_one : disks) {
+    for (const GuestDisk& disk : of_one) {
+      if (IsImageFile(disk)) paths.insert(disk.path);
     }
-    std::optional<int64_t> capacity_bytes;
-    const auto told = reading.capacity_bytes_by_target.find(disk.target);
-    if (told != reading.capacity_bytes_by_target.end()) capacity_bytes = told->second;
-    guest->overcommitted_bytes += OvercommittedBytes(disk, image, {});
-    guest->local_disk_bytes += LocalDiskBytes(disk, image, capacity_bytes);
+  }
+  const std::map<std::string, Probe<ImageReading>> probes = storage_.Images(paths);
+  for (size_t i = 0; i < readings.size(); ++i) {
+    Guest& guest = facts->guests[i];
+    for (const GuestDisk& disk : disks[i]) {
+      Probe<ImageReading> image;
+      if (IsImageFile(disk)) image = probes.at(disk.path);
+      // The images of another machine's guests are not expected here (T-85).
+      if (!image.status.ok() && lasting_->shows_this_machine) {
+        facts->warnings.push_back(
+            absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
+        facts->degraded |= !IsNoImage(image.status);
+      }
+      std::optional<int64_t> capacity_bytes;
+      const auto told = readings[i].capacity_bytes_by_target.find(disk.target);
+      if (told != readings[i].capacity_bytes_by_target.end()) capacity_bytes = told->second;
+      guest.overcommitted_bytes += OvercommittedBytes(disk, image.value, {});
+      guest.local_disk_bytes += LocalDiskBytes(disk, image.value, capacity_bytes);
+    }
   }
 }
 
 absl::Status Observer::ReadDisk(Facts* facts) {
   std::string path = configuration_.instances_path;
   if (path.empty()) path = absl::StrCat(surroundings_.state_path, "/instances");
-  const absl::StatusOr<StorageReading> storage = pool_->Call<StorageReading>(
-      "storage",
-      [configuration = configuration_, path, timeout = surroundings_.timeout] {
-        return ReadStorage(configuration, path, timeout);
-      },
-      surroundings_.timeout);
-  if (!storage.ok()) return storage.status();
+  const Probe<StorageReading> storage = storage_.Storage(configuration_, path);
+  if (!storage.value) {
+    const bool hangs =
+        absl::IsUnavailable(storage.status) || absl::IsDeadlineExceeded(storage.status);
+    if (!hangs) return storage.status;
+    // kUnavailable would mean that the hypervisor is away.
+    return absl::InternalError(absl::StrCat("storage: ", storage.status.message()));
+  }
+  if (!storage.status.ok()) {
+    facts->warnings.push_back(absl::StrCat("storage: ", ProbeText(storage)));
+    facts->degraded = true;
+  }
   int64_t overcommitted_bytes = 0;
   for (const Guest& guest : facts->guests) overcommitted_bytes += guest.overcommitted_bytes;
-  facts->local_disk_gib = TruncatedGib(storage->total_bytes);
-  facts->local_disk_used_gib = TruncatedGib(storage->used_bytes);
-  facts->disk_available_least_gib = TruncatedGib(storage->free_bytes - overcommitted_bytes);
+  facts->local_disk_gib = TruncatedGib(storage.value->total_bytes);
+  facts->local_disk_used_gib = TruncatedGib(storage.value->used_bytes);
+  facts->disk_available_least_gib = TruncatedGib(storage.value->free_bytes - overcommitted_bytes);
   return absl::OkStatus();
 }
 
 void Observer::ReadDevices(Facts* facts) {
   absl::StatusOr<DeviceList> list = hypervisor_->Devices();
   if (!list.ok()) {
-    Skip("devices", list.status(), facts);  // T-96: an empty list and a warning
+    Skip("devices", list.status(), facts);  // the list of devices stays empty (T-96)
     return;
   }
   PciDump dump = ParseNodeDevices(list->documents);

@@ -1,7 +1,8 @@
-// Observes a node: asks its hypervisor, the kernel and the storage, and puts the answers together.
+// Observer: observes a node. It asks the hypervisor, the kernel and the storage, and combines their
+// answers into Facts.
 //
-// Owns what is read once for each connection; owns no connection. Not thread-safe: one observation of a
-// node at a time (T-70).
+// Owns the values that are read once per connection, and the probes of the storage. Not
+// thread-safe: a node is observed by one thread at a time (T-70).
 #ifndef BERTH_TRACKER_HYPERVISOR_OBSERVE_H_
 #define BERTH_TRACKER_HYPERVISOR_OBSERVE_H_
 
@@ -15,8 +16,8 @@
 #include "tracker/facts/capabilities.h"
 #include "tracker/facts/domain_xml.h"
 #include "tracker/facts/facts.h"
-#include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/hypervisor.h"
+#include "tracker/hypervisor/storage_probes.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
@@ -27,36 +28,42 @@ class Observer {
     std::string state_path;
     std::string host_address;
     std::string proc_path = "/proc";
-    absl::Duration timeout = absl::Seconds(60);
+    absl::Duration timeout = absl::Seconds(60);  // of each libvirt call
+    StorageProbes::Options storage;
   };
-  // `hypervisor` and `pool` outlive the observer.
+  // `hypervisor` outlives the observer.
   Observer(const NodeConfiguration& configuration, Surroundings surroundings,
-           Hypervisor* hypervisor, DeadlinePool* pool);
+           Hypervisor* hypervisor);
 
-  // What next observations go by; what is read once for each connection stays as it is. Settings that
-  // TakeReloadable leaves alone are those of the construction.
+  // The next observation uses `configuration`. Values that were read once for the present
+  // connection do not change: they depend only on settings that TakeReloadable keeps.
   void Configure(const NodeConfiguration& configuration) { configuration_ = configuration; }
 
-  // Connects if need be and reads everything (T-67).
+  // Connects unless there is a connection, and reads everything (T-67).
   //
-  //   kUnavailable, kDeadlineExceeded  the hypervisor is away or hangs: not ready (T-37)
+  //   kUnavailable, kDeadlineExceeded  the hypervisor is away or hangs: not ready (T-37). Storage
+  //                                    that hangs never counts as that.
   //   kFailedPrecondition              a QEMU connection older than what is required (T-32)
-  //   kInvalidArgument                 configured CPU sets or pages that the host has not
-  //   anything else                    a call that the whole observation needs has failed
+  //   kInvalidArgument                 the settings name CPUs or pages that the host does not have
+  //   else                             a call failed without which no facts are possible
   //
-  // What concerns one guest or device only is skipped and told in `warnings`.
+  // A guest, image or device that cannot be read is skipped, and `warnings` of the facts says so.
   absl::StatusOr<Facts> Observe(absl::Time now);
 
-  // What the hypervisor calls itself; read once and kept (T-21).
+  // Returns the hypervisor's host name, which is read once (T-21). Fails as Connect and HostName
+  // do.
   absl::StatusOr<std::string> NodeName();
 
+  // How many reads of storage hang. Thread-safe.
+  int hung_storage_reads() const { return storage_.hung(); }
+
  private:
-  // What holds as long as one connection.
+  // The values that cannot change while a connection lasts.
   struct Lasting {
     int64_t connection_number = 0;
     Capabilities capabilities;
-    Facts facts;  // with what does not change
-    bool shows_this_machine = true;
+    Facts facts;                     // only some of the values are set
+    bool shows_this_machine = true;  // false for libvirt's test driver
   };
 
   absl::StatusOr<Lasting> ReadLasting();
@@ -68,8 +75,10 @@ class Observer {
                                                       const std::string& model);
   absl::Status ReadHost(const Lasting& lasting, Facts* facts);
   absl::Status ReadGuests(Facts* facts);
-  void ReadDisks(const GuestReading& reading, const std::vector<GuestDisk>& disks, Guest* guest,
-                 Facts* facts);
+  std::vector<std::vector<GuestDisk>> AddGuests(const std::vector<GuestReading>& readings,
+                                                Facts* facts);
+  void ReadImages(const std::vector<GuestReading>& readings,
+                  const std::vector<std::vector<GuestDisk>>& disks, Facts* facts);
   absl::Status ReadDisk(Facts* facts);
   void ReadDevices(Facts* facts);
   void ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts);
@@ -77,7 +86,7 @@ class Observer {
   NodeConfiguration configuration_;
   const Surroundings surroundings_;
   Hypervisor* const hypervisor_;
-  DeadlinePool* const pool_;
+  StorageProbes storage_;
   std::optional<std::string> name_;
   std::optional<Lasting> lasting_;
 };

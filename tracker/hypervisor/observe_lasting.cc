@@ -1,4 +1,4 @@
-// The half of an observation that holds as long as a connection: versions, CPU, emulators.
+// The part of an observation that cannot change while a connection lasts: versions, CPU, emulators.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,8 @@
 namespace berth::tracker {
 namespace {
 
-// The configured kind, else kvm where the host's architecture has it, else what it offers first.
+// Returns the configured virtualization type, else kvm if the host offers it for its own
+// architecture, else the first type that the host offers for it.
 std::string ChooseVirtType(const NodeConfiguration& configuration, const Capabilities& capabilities,
                            const std::string& host_arch) {
   if (!configuration.virt_type.empty()) return configuration.virt_type;
@@ -47,7 +48,7 @@ std::string DefaultModel(const std::string& arch) {
 absl::StatusOr<Observer::Lasting> Observer::ReadLasting() {
   Lasting lasting;
   lasting.connection_number = hypervisor_->connection_number();
-  // Capabilities first: some versions answer later questions wrongly otherwise (T-71).
+  // Capabilities come first: otherwise some versions of libvirt answer later calls wrongly (T-71).
   const absl::StatusOr<std::string> xml = hypervisor_->CapabilitiesXml();
   if (!xml.ok()) return xml.status();
   absl::StatusOr<Capabilities> capabilities = ParseCapabilities(*xml);
@@ -93,7 +94,7 @@ absl::Status Observer::ReadCpu(Lasting* lasting) {
       if (!features.ok()) return features.status();
       capabilities.cpu.features = *std::move(features);
     } else if (absl::IsUnimplemented(expanded.status())) {
-      facts.warnings.push_back("the hypervisor does not spell out CPU features");  // T-91
+      facts.warnings.push_back("the hypervisor does not tell the features of its CPU");  // T-91
     } else if (lasting->shows_this_machine) {
       return expanded.status();
     }
@@ -116,7 +117,8 @@ absl::StatusOr<std::set<std::string>> Observer::ModelFeatures(const std::string&
   return ParseCpuFeatures(*expanded);
 }
 
-// By mode (T-215).
+// Returns the CPU features from which traits follow, by the CPU mode. Returns nothing if the mode
+// is unset and the virtualization type has no features (T-215).
 absl::StatusOr<std::optional<std::set<std::string>>> Observer::TraitFeatures(
     const Lasting& lasting) {
   const Facts& facts = lasting.facts;
@@ -125,7 +127,7 @@ absl::StatusOr<std::optional<std::set<std::string>>> Observer::TraitFeatures(
     if (facts.virt_type != "kvm" && facts.virt_type != "qemu") {
       return std::optional<std::set<std::string>>();
     }
-    mode = CpuMode::kHostModel;  // passing the host through shows the same features
+    mode = CpuMode::kHostModel;  // host-passthrough would give the same features
   }
   std::set<std::string> features;
   if (mode == CpuMode::kHostModel || mode == CpuMode::kHostPassthrough) {
@@ -154,13 +156,14 @@ void Observer::ReadEmulators(Lasting* lasting) {
     const std::vector<std::string>& types = guest.domain_types;
     if (types.empty() || guest.emulator.empty()) continue;
     const bool has_wanted = std::find(types.begin(), types.end(), wanted) != types.end();
-    // The default machine, and every name that stands for one: versioned types differ in nothing here.
+    // All machine types without a version, or else the default one. The versions of a machine type
+    // offer the same.
     std::vector<std::string> machines = guest.machine_aliases;
     if (machines.empty()) machines = {""};
     for (const std::string& machine : machines) {
       const absl::StatusOr<std::string> xml = hypervisor_->DomainCapabilitiesXml(
           guest.emulator, guest.arch, machine, has_wanted ? wanted : types[0]);
-      if (!xml.ok()) continue;  // that pair is skipped (T-93)
+      if (!xml.ok()) continue;  // skips this pair of emulator and machine type (T-93)
       absl::StatusOr<DomainCapabilities> offer = ParseDomainCapabilities(*xml);
       if (offer.ok()) offers.push_back(*std::move(offer));
     }

@@ -1,6 +1,6 @@
-// What the bulk readings of a hypervisor bring, and how they are made on one connection.
+// Reads the host, all guests or all devices over one libvirt connection, into plain values.
 //
-// Plain values; the functions are for hypervisor.cc.
+// Only Hypervisor calls these functions. They are thread-safe.
 #ifndef BERTH_TRACKER_HYPERVISOR_READING_H_
 #define BERTH_TRACKER_HYPERVISOR_READING_H_
 
@@ -25,7 +25,7 @@ struct HostReading {
   CpuSet online;
 };
 
-// A guest as libvirt tells it, its definition still as text.
+// A guest as libvirt describes it. Its definition is not parsed yet.
 struct GuestReading {
   std::string uuid;
   std::string name;
@@ -33,21 +33,22 @@ struct GuestReading {
   std::optional<int64_t> vcpus;
   int64_t memory_max_mib = 0;
   int64_t memory_mib = 0;
-  std::map<std::string, int64_t> capacity_bytes_by_target;  // disks whose size libvirt told
-  std::string definition_xml;                               // empty when it would not tell
+  // The sizes of its disks, as far as libvirt told them, by their names in the guest.
+  std::map<std::string, int64_t> capacity_bytes_by_target;
+  std::string definition_xml;  // empty if libvirt did not tell it
 };
 
 struct GuestList {
-  std::vector<GuestReading> guests;   // by uuid
-  std::vector<std::string> warnings;  // what could not be read of which guest
+  std::vector<GuestReading> guests;   // sorted by uuid
+  std::vector<std::string> warnings;  // the parts that could not be read
 };
 
 struct DeviceList {
-  std::vector<std::string> documents;
+  std::vector<std::string> documents;  // for ParseNodeDevices
   std::vector<std::string> warnings;
 };
 
-// Each fails as the methods of Hypervisor with the same answers do.
+// Each fails as the method of Hypervisor with the same result type does.
 absl::StatusOr<GuestList> ReadGuests(const HypervisorConnection& connection);
 absl::StatusOr<DeviceList> ReadDevices(const HypervisorConnection& connection);
 absl::StatusOr<HostReading> ReadHost(const HypervisorConnection& connection);

@@ -38,7 +38,7 @@ absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path) {
   const auto unit = static_cast<int64_t>(stats.f_frsize);
   StorageReading reading;
   reading.total_bytes = unit * static_cast<int64_t>(stats.f_blocks);
-  reading.free_bytes = unit * static_cast<int64_t>(stats.f_bavail);  // what is left to guests
+  reading.free_bytes = unit * static_cast<int64_t>(stats.f_bavail);  // without root's reserve
   reading.used_bytes = unit * static_cast<int64_t>(stats.f_blocks - stats.f_bfree);
   return reading;
 }

@@ -1,6 +1,7 @@
-// Reads the storage that guests' local disks live on, and single images.
+// Reads the sizes of the storage of guests' local disks, and of single image files.
 //
-// Every call may hang on a dead file server: run them with a deadline.
+// Thread-safe. Each call may hang for as long as a file server is gone: only StorageProbes calls
+// them.
 #ifndef BERTH_TRACKER_HYPERVISOR_STORAGE_H_
 #define BERTH_TRACKER_HYPERVISOR_STORAGE_H_
 
@@ -13,16 +14,19 @@
 
 namespace berth::tracker {
 
-// The file system of `path`, or of the nearest directory above it that exists (T-82).
+// Reads the file system of `path`. If `path` does not exist: of the nearest directory above it that
+// exists (T-82).
 absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path);
 
-// The node's backend (T-82): the file system of `instances_path`, a volume group (three attempts), or a
-// Ceph pool. Internal when the tool fails, NotFound when tool or pool is missing.
+// Reads the storage that `configuration` names (T-82): the file system of `instances_path`, a
+// volume group, or a Ceph pool. Fails as RunCommand and the parser of its output do; a volume group
+// is tried three times within `timeout`.
 absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuration,
                                            const std::string& instances_path,
                                            absl::Duration timeout);
 
-// One image file. NotFound when it is gone, PermissionDenied when it is someone else's, else Internal.
+// Reads one image file. NotFound if it does not exist, PermissionDenied if the tracker may not read
+// it, Internal for every other failure.
 absl::StatusOr<ImageReading> ReadImage(const std::string& path);
 
 }  // namespace berth::tracker

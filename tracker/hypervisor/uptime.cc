@@ -19,9 +19,9 @@ absl::StatusOr<std::string> UptimeLine(absl::string_view proc_uptime,
       absl::StrSplit(proc_loadavg, absl::ByAnyChar(" \n"), absl::SkipEmpty());
   double seconds = 0;
   if (up.empty() || !absl::SimpleAtod(up[0], &seconds) || seconds < 0) {
-    return absl::InvalidArgumentError("/proc/uptime has another form");
+    return absl::InvalidArgumentError("/proc/uptime has an unknown form");
   }
-  if (load.size() < 3) return absl::InvalidArgumentError("/proc/loadavg has another form");
+  if (load.size() < 3) return absl::InvalidArgumentError("/proc/loadavg has an unknown form");
   const int64_t minutes = static_cast<int64_t>(seconds) / 60;
   const int64_t days = minutes / (24 * 60);
   const int64_t hours = minutes / 60 % 24;

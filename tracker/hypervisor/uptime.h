@@ -1,4 +1,6 @@
-// The line that `uptime` prints, built from /proc without starting a process.
+// Builds the line that the program `uptime` prints, from the texts of two files in /proc.
+//
+// A pure function.
 #ifndef BERTH_TRACKER_HYPERVISOR_UPTIME_H_
 #define BERTH_TRACKER_HYPERVISOR_UPTIME_H_
 
@@ -10,8 +12,9 @@
 
 namespace berth::tracker {
 
-// ` 10:02:11 up 3 days,  4:05,  load average: 0.10, 0.20, 0.30` (T-94). The number of logged-in
-// users is not told: it lives outside /proc. InvalidArgument when a text has another form.
+// Returns for example ` 10:02:11 up 3 days,  4:05,  load average: 0.10, 0.20, 0.30` (T-94). The
+// number of logged-in users is left out, since /proc does not have it. InvalidArgument if a text
+// has another form.
 absl::StatusOr<std::string> UptimeLine(absl::string_view proc_uptime,
                                        absl::string_view proc_loadavg, absl::Time now,
                                        absl::TimeZone zone);

@@ -11,14 +11,14 @@
 namespace berth::tracker {
 namespace {
 
-// Whether two audits tell the same, allocations and their accounting apart.
+// Whether the reports of two audits are equal apart from their accounting.
 bool SameButAccounting(const Audit& a, const Audit& b) {
   Report left = a.report;
   left.accounting = b.report.accounting;
   return Digest(left) == Digest(b.report);
 }
 
-// Passes may fail this often before somebody should look.
+// An audit older than this many intervals is reported as overdue.
 constexpr int kIntervalsToOverdue = 3;
 
 KnownProvider* FindProvider(Records* records, const std::string& uuid) {
@@ -34,7 +34,7 @@ Node::Node(Options options, DeadlinePool* pool, HypervisorListener listener)
     : options_(std::move(options)),
       hypervisor_({options_.configuration.uri, options_.surroundings.timeout}, pool,
                   std::move(listener)),
-      observer_(options_.configuration, options_.surroundings, &hypervisor_, pool),
+      observer_(options_.configuration, options_.surroundings, &hypervisor_),
       name_(options_.configuration.name),
       wanted_configuration_(std::make_shared<const NodeConfiguration>(options_.configuration)),
       configuration_(wanted_configuration_) {}
@@ -90,7 +90,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
       outcome.result =
           facts_->degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
     } else {
-      facts_ = std::move(kept);  // the last good totals stay (T-68)
+      facts_ = std::move(kept);  // the last good facts stay (T-68)
       std::swap(configuration_, configuration);
     }
   }
@@ -113,8 +113,8 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   memory_ = audit->memory;
   findings_ = audit->finding_memory;
   audit_ = std::make_shared<const Audit>(*std::move(audit));
-  // A claim changes the account of its node. Placement, which took the claim, need not hear of it at
-  // once: that would double its writes.
+  // A claim changes the accounting of its node. Placement has made the claim itself, so that it
+  // need not hear of it at once: a report for each claim would double placement's writes.
   const bool can_wait =
       cause == Cause::kPush && before != nullptr && !drifted && SameButAccounting(*before, *audit_);
   if (!can_wait) outbox_.Offer(audit_, cause == Cause::kPass, drifted);
@@ -122,7 +122,8 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   return audit_;
 }
 
-// Placement holds something else than it acknowledged: someone changed what the tracker answers for.
+// Whether placement's providers differ from the acknowledged report: somebody else has changed what
+// the tracker decides about.
 bool Node::DriftedLocked(const Audit& audit) const {
   if (!records_ || outbox_.acknowledged_digest().empty()) return false;
   std::vector<WantedProvider> wanted = audit.report.providers;
@@ -187,7 +188,7 @@ absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& 
   BERTH_CHECK(identity_.has_value());
   absl::StatusOr<IdentityCheck> check =
       CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);
-  // Placement has accepted it once: it is not a fresh one any more.
+  // An identity that placement has accepted no longer counts as new.
   if (check.ok()) identity_->created = false;
   return check;
 }
@@ -217,7 +218,7 @@ void Node::ChangeRecords(const std::function<void(Records*)>& change, MonotonicT
 
 std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records) {
   MutexLock lock(&mutex_);
-  // The first report waits for the records: without them no guest can be judged.
+  // The first report waits for the records: without them the audit finds no orphans.
   if (!records_) return std::nullopt;
   std::optional<Outbox::Outgoing> report = outbox_.Next();
   if (report) *records = records_;
@@ -227,7 +228,7 @@ std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records
 void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
                        const std::vector<std::string>& unknown_traits, MonotonicTime now) {
   MutexLock lock(&mutex_);
-  const std::optional<Outbox::Outgoing> flight = outbox_.flight();
+  const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Acknowledge(sequence)) return;
   unknown_traits_.insert(unknown_traits.begin(), unknown_traits.end());
   if (!records_) records_.emplace();

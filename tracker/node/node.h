@@ -1,11 +1,15 @@
-// One tracked hypervisor: its connection, its identity, what passes remember, and what is to be told.
+// Node: one tracked hypervisor. It has the connection, the identity, the facts and records, the
+// last audit, and the outbox with the reports for placement.
 //
-// Owns all of these. Thread-safe: passes run one at a time, on whichever thread; the uplink feeds records
-// and takes reports on another; anyone may look. Nothing waits for libvirt or the network under the lock.
+// Owns all of these. Thread-safe: one thread runs the passes, the uplink's thread brings records
+// and takes reports, and every thread may read. No thread waits for libvirt or the network while it
+// holds the lock.
 //
 // Invariants:
-//   1. Accounting holds no observation but totals: usage comes from records and guests (T-51).
-//   2. What the last good pass saw stays until a better one: a pass that fails changes nothing (T-37).
+//   1. Of the observation, only totals enter the accounting. What is used follows from records and
+//      orphans (T-51).
+//   2. A pass that fails leaves facts, configuration and audit as the last good pass left them
+//      (T-37).
 #ifndef BERTH_TRACKER_NODE_NODE_H_
 #define BERTH_TRACKER_NODE_NODE_H_
 
@@ -40,16 +44,16 @@ class Node {
     std::string host;
     bool several_nodes = false;
     absl::Duration orphan_confirmation = absl::Seconds(5);
-    std::optional<std::chrono::milliseconds> pass_interval;  // none: no periodic passes (T-44)
+    std::optional<std::chrono::milliseconds> pass_interval;  // absent: no periodic passes (T-44)
   };
-  // What anyone may know of a node at a moment.
+  // The values of a node at one moment.
   struct View {
     std::string uuid;  // empty: not known yet
     std::string name;
     std::string uri;
     bool connected = false;
-    PassOutcome last;                    // of the last pass
-    std::shared_ptr<const Audit> audit;  // of the last good one, with records that came since
+    PassOutcome last;                    // how the last pass ended
+    std::shared_ptr<const Audit> audit;  // of the last good facts with the newest records
     std::optional<Records> records;
     Standing standing = Standing::kNone;
     int64_t sequence = 0;
@@ -61,62 +65,72 @@ class Node {
     int64_t reports_rejected = 0;
   };
 
-  // `pool` outlives the node.
+  // `pool` runs the calls of libvirt and outlives the node.
   Node(Options options, DeadlinePool* pool, HypervisorListener listener);
 
-  // One pass: observe, audit, offer what is to be reported. Finds or makes the node's identity first,
-  // if need be; FailedPrecondition in the outcome when that is refused.
+  // Runs one pass: finds the node's identity if it is not known yet, observes, audits, and offers
+  // the report to the outbox. The outcome has an error if one of these fails.
   //
   // REQUIRES: no other Pass runs.
   PassOutcome Pass(MonotonicTime now);
-  // The next pass goes by `configuration`, and what it observed is judged by it. A pass that fails with
-  // it leaves everything to the last good one, the configuration too.
+  // Makes the next pass use `configuration`. Until a pass with it succeeds, audits use the
+  // configuration of the last good pass.
   void Configure(const NodeConfiguration& configuration);
-  // Whether the last good pass, or the first attempt where there was none, is longer ago than three
-  // intervals (T-293).
+  // Whether the last good pass began more than three intervals ago (T-293). If no pass was good
+  // yet, the first pass counts.
   bool AuditOverdue(MonotonicTime now) const;
-  // When the orphans that the last audit saw want their confirming pass.
+  // Returns when a pass should run to confirm an orphan of the last audit. Nothing: not needed.
   std::optional<MonotonicTime> confirm_at() const;
 
   View view() const;
   std::map<std::string, int64_t> libvirt_calls() const { return hypervisor_.call_counts(); }
+  int hung_storage_reads() const { return observer_.hung_storage_reads(); }
   const Options& options() const { return options_; }
-  // Present once the first pass has found it; constant from then on.
+  // Absent until a pass has found it, and constant afterwards.
   std::optional<NodeIdentity> identity() const;
   std::string name() const;
 
-  // For the uplink. `now` is the monotonic time, as in Pass.
+  // The following are for the uplink.
   //
-  // Compares the identity with placement's records; on FailedPrecondition nothing is reported.
+  // Compares the identity with placement's records: see CheckIdentity.
+  //
+  // REQUIRES: the identity is known.
   absl::StatusOr<IdentityCheck> CheckRecords(const std::vector<NodeRecord>& records);
+  // As the methods of Outbox.
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot();
   void Disconnect();
-  // Lets `change` edit what placement is known to hold, and audits the last facts anew with it, without
-  // asking the hypervisor. What changed by allocations alone waits for the next pass.
+  // Calls `change` to edit the records, and audits the last facts again with them, without asking
+  // the hypervisor. If only allocations have changed, the new report waits for the next pass.
   void ChangeRecords(const std::function<void(Records*)>& change, MonotonicTime now);
+  // Returns the report to send now, if there is one, and sets `records` to the records that it is
+  // based on.
   std::optional<Outbox::Outgoing> NextReport(std::optional<Records>* records);
-  // `generations` by provider; they and the report are what placement holds from now on.
+  // Placement has applied the report `sequence`. Its providers and `generations`, by provider uuid,
+  // go into the records. `unknown_traits` are the traits that placement does not know.
   void Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
-  // `tree` is what placement holds instead, if it was told.
+  // Placement has refused the report `sequence`: see Outbox::Reject. `tree` has the providers that
+  // placement has instead, if it sent them.
   void Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   std::string acknowledged_digest() const;
-  // Up to which placement's changes have been heard; nothing when all has to be told again.
+  // Returns the revision up to which the records are complete. Nothing: placement must send all
+  // records again.
   std::optional<LedgerRevision> told_up_to() const;
-  // The next Hello asks for all that placement holds (T-63).
+  // Makes the next Hello ask placement for all records (T-63).
   void WantAllRecords();
 
  private:
   absl::Status FindIdentity();
+  // Why the facts are audited.
   enum class Cause {
-    kPass,     // new facts
-    kRecords,  // records that the last audit contradicted, or did not have
-    kPush,     // records that changed
+    kPass,     // a pass has new facts
+    kRecords,  // the first records came, or placement refused a report and sent its providers
+    kPush,     // the records have changed
   };
-  // Audits `facts_` with the records; keeps and offers the outcome. Facts that were good before are so
-  // again: only kPass can fail.
+  // Audits `facts_` with the records, keeps the audit, and offers it to the outbox. Fails for new
+  // facts only: facts that passed the audit once pass it again.
   absl::StatusOr<std::shared_ptr<const Audit>> AuditLocked(MonotonicTime now, Cause cause)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool DriftedLocked(const Audit& audit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -124,13 +138,13 @@ class Node {
 
   const Options options_;
   Hypervisor hypervisor_;
-  Observer observer_;  // used by Pass only
+  Observer observer_;  // used by Pass, and for its thread-safe counter
 
   mutable Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeIdentity> identity_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const NodeConfiguration> wanted_configuration_ ABSL_GUARDED_BY(mutex_);
-  // That facts_ were observed with.
+  // The one that facts_ were observed with.
   std::shared_ptr<const NodeConfiguration> configuration_ ABSL_GUARDED_BY(mutex_);
   std::optional<Facts> facts_ ABSL_GUARDED_BY(mutex_);
   std::optional<Records> records_ ABSL_GUARDED_BY(mutex_);
@@ -139,7 +153,7 @@ class Node {
   FindingMemory findings_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const Audit> audit_ ABSL_GUARDED_BY(mutex_);
   PassOutcome last_ ABSL_GUARDED_BY(mutex_);
-  // When the last good pass began; until there is one, the first.
+  // When the last good pass began. If no pass was good yet: when the first pass began.
   std::optional<MonotonicTime> audited_at_ ABSL_GUARDED_BY(mutex_);
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> unsettled_since_ ABSL_GUARDED_BY(mutex_);

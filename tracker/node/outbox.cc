@@ -48,9 +48,10 @@ std::optional<Outbox::Outgoing> Outbox::Next() {
 void Outbox::Welcome(Standing standing, int64_t last_sequence) {
   in_flight_.reset();
   standing_ = standing;
-  // A report whose fate is unknown may still be applied: its number is not used again.
+  // A report that was not answered may still be applied: its number is not used again.
   sequence_ = std::max(sequence_, last_sequence);
-  // A delta follows only a report that placement has applied and this process had acknowledged.
+  // Deltas are possible only if the last report that placement has applied was acknowledged to this
+  // process, and no later one was sent.
   snapshot_wanted_ = standing != Standing::kKnown || acknowledged_ == nullptr ||
                      last_sequence != acknowledged_sequence_ || sequence_ != last_sequence;
 }
@@ -59,7 +60,8 @@ void Outbox::OrderSnapshot() {
   if (standing_ == Standing::kStandby || standing_ == Standing::kRefused) return;
   standing_ = Standing::kSendAll;
   snapshot_wanted_ = true;
-  // A delta that is on its way did not fit. Its number is not used again: its answer may still come.
+  // Placement did not apply the delta in flight, but its answer may still come: its number is not
+  // used again.
   if (in_flight_ && !in_flight_->snapshot) in_flight_.reset();
 }
 
@@ -81,7 +83,7 @@ bool Outbox::Reject(int64_t sequence, bool again) {
   if (!in_flight_ || in_flight_->sequence != sequence) return false;
   ++reports_rejected_;
   tries_in_a_row_ = again ? tries_in_a_row_ + 1 : kTriesInARowMax;
-  sequence_ = sequence - 1;  // it was not applied: the next one takes its number
+  sequence_ = sequence - 1;  // it was not applied: the next report takes its number
   in_flight_.reset();
   return true;
 }

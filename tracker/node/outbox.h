@@ -1,12 +1,17 @@
-// What is to be told of one node, and when: the newest report wins, one is on its way at most.
+// Outbox: decides which report of a node is sent to placement, and when. A newer report replaces
+// one that was not sent yet.
 //
-// Decisions only: what it hands out is sent elsewhere. Not thread-safe; its node guards it.
+// Sends nothing itself. Not thread-safe.
 //
 // Invariants:
-//   1. At most one report is in flight, and at most one waits (T-227, T-231).
-//   2. Sequence numbers of one incarnation rise; a delta follows the report that was acknowledged last.
-//   3. What placement is known to hold is not sent again.
-//   4. After four refused or repairing reports in a row nothing is sent before the next pass (T-229).
+//   1. At most one report is in flight, which means sent and not answered, and at most one waits
+//      (T-227, T-231).
+//   2. The sequence numbers of an incarnation rise. A delta is based on the last acknowledged
+//      report.
+//   3. A report that is equal to the acknowledged one is sent only if placement asks for it, or if
+//      placement holds something else.
+//   4. After four refused or repairing reports in a row no report is sent before the next pass
+//      (T-229). A repairing report is one that is sent because placement holds something else.
 #ifndef BERTH_TRACKER_NODE_OUTBOX_H_
 #define BERTH_TRACKER_NODE_OUTBOX_H_
 
@@ -19,14 +24,14 @@
 
 namespace berth::tracker {
 
-// What placement wants of a node in this session.
+// What placement wants from a node in the present session.
 enum class Standing {
-  kNone,     // no session, or not answered yet
-  kKnown,    // the last report stands
-  kSendAll,  // a snapshot is wanted
-  kWait,     // a snapshot is wanted, once it asks
-  kStandby,  // another incarnation has the lease: nothing is sent (T-14)
-  kRefused,  // its identity contradicts the records: nothing is sent (T-20)
+  kNone,     // there is no session, or placement has not answered the Hello yet
+  kKnown,    // it has the last report: deltas are sent
+  kSendAll,  // it wants a snapshot
+  kWait,     // it will ask for a snapshot later: nothing is sent until then
+  kStandby,  // the node belongs to another tracker that is alive: nothing is sent (T-14)
+  kRefused,  // the node's identity contradicts the records: nothing is sent (T-20)
 };
 
 class Outbox {
@@ -38,36 +43,38 @@ class Outbox {
     bool snapshot = false;
     std::string digest;
     std::shared_ptr<const Audit> audit;
-    std::shared_ptr<const Audit> base;  // of a delta: what was acknowledged last
+    std::shared_ptr<const Audit> base;  // of a delta: the audit whose report was acknowledged last
   };
 
-  // The newest audit. `pass` says that it comes from a pass, after which tries count anew; `repair`
-  // that placement holds something else than what it acknowledged.
+  // Takes the newest audit. `pass`: it comes from a pass, so that refused reports are counted from
+  // zero again. `repair`: placement holds something else than what it acknowledged.
   void Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair);
 
-  // The report to send now, which is in flight from then on; nothing when there is none to send.
+  // Returns the report to send now, which is in flight from then on. Nothing: there is none to
+  // send.
   std::optional<Outgoing> Next();
 
-  // The session began, or spoke anew of this node: what placement wants, and the last number that it
-  // applied of this incarnation.
+  // Placement has answered a Hello: it wants `standing`, and `last_sequence` is the last report of
+  // this incarnation that it has applied.
   void Welcome(Standing standing, int64_t last_sequence);
-  // Placement asks for a snapshot; a delta in flight is not answered any more.
+  // Placement asks for a snapshot. The answer to a delta in flight no longer counts.
   void OrderSnapshot();
-  // The answer to a report. False when no such report is in flight: it is passed over.
+  // Placement has applied the report `sequence`. Returns false, and changes nothing, if that report
+  // is not in flight.
   bool Acknowledge(int64_t sequence);
-  // `again` says that it may be sent anew, merged. False as above.
+  // Placement has refused the report `sequence`. `again`: a report may be sent before the next
+  // pass. Returns false, and changes nothing, if that report is not in flight.
   bool Reject(int64_t sequence, bool again);
-  // The session ended. Whether a report in flight was applied, the next session tells.
+  // The session has ended. The next session tells whether a report in flight was applied.
   void Disconnect();
 
   Standing standing() const { return standing_; }
   int64_t sequence() const { return sequence_; }
   int64_t acknowledged_sequence() const { return acknowledged_sequence_; }
-  bool in_flight() const { return in_flight_.has_value(); }
-  const std::optional<Outgoing>& flight() const { return in_flight_; }
-  // The digest for Hello: of the last report that was acknowledged. Empty: none was.
+  const std::optional<Outgoing>& in_flight() const { return in_flight_; }
+  // The digest of the last acknowledged report, for Hello. Empty: no report was acknowledged yet.
   const std::string& acknowledged_digest() const { return acknowledged_digest_; }
-  // Everything offered is acknowledged.
+  // Whether placement has acknowledged the newest audit's report and holds it.
   bool settled() const;
   int64_t reports_sent() const { return reports_sent_; }
   int64_t reports_coalesced() const { return reports_coalesced_; }
@@ -77,7 +84,7 @@ class Outbox {
   bool MaySend() const;
 
   Standing standing_ = Standing::kNone;
-  bool snapshot_wanted_ = true;  // the first report of an incarnation is always one
+  bool snapshot_wanted_ = true;  // the first report of an incarnation is always a snapshot
   bool repair_wanted_ = false;
   int tries_in_a_row_ = 0;
   int64_t sequence_ = 0;  // of the last report that was sent

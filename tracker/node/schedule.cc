@@ -44,7 +44,7 @@ PassSchedule::PassSchedule(const Options& options, MonotonicTime now)
 
 void PassSchedule::PlanTick(MonotonicTime now) {
   base_ += *options_.interval;
-  if (base_ < now) base_ = now + *options_.interval;  // what an overrun missed is dropped
+  if (base_ < now) base_ = now + *options_.interval;  // passes that a long pass missed are dropped
   const auto jitter = static_cast<uint64_t>(options_.interval->count() / 20);  // up to 5 %
   tick_ = base_ + std::chrono::milliseconds(random_() % (jitter + 1));
 }
@@ -73,7 +73,7 @@ bool PassSchedule::Due(MonotonicTime now) const {
 std::vector<PassCause> PassSchedule::Begin(MonotonicTime now) {
   BERTH_CHECK(Due(now));
   running_ = true;
-  // A pass serves everybody who waits, also those whose moment is still to come.
+  // The pass serves all requests, also events whose gathering time is not over.
   std::vector<PassCause> causes = std::exchange(causes_, {});
   requested_.reset();
   if (confirm_ && *confirm_ <= now) {

@@ -1,12 +1,11 @@
-// When the passes of a host run: decisions only, time is a parameter, the waiting is done
-// elsewhere.
+// PassSchedule: decides when the passes of a node run. It does not wait and starts nothing itself.
 //
-// Not thread-safe; its owner guards it.
+// Time is a parameter. Not thread-safe.
 //
 // Invariants:
-//   1. Never two passes at a time (T-45): after Begin() nothing is due before End().
-//   2. Requests that come during a pass become exactly one more pass (T-46).
-//   3. After Stop() nothing is due (T-47).
+//   1. Between Begin() and End() no pass is due: two passes never run at the same time (T-45).
+//   2. All requests that come during a pass lead to one more pass together (T-46).
+//   3. After Stop() no pass is due (T-47).
 #ifndef BERTH_TRACKER_NODE_SCHEDULE_H_
 #define BERTH_TRACKER_NODE_SCHEDULE_H_
 
@@ -28,26 +27,29 @@ const char* PassCauseName(PassCause cause);
 class PassSchedule {
  public:
   struct Options {
-    std::optional<std::chrono::milliseconds> interval;  // none: no periodic passes (T-44)
-    std::chrono::milliseconds first_delay_max{60000};   // random delay before the first tick (T-29)
-    std::chrono::milliseconds event_gather{50};  // events this close together become one pass
+    std::optional<std::chrono::milliseconds> interval;  // absent: no periodic passes (T-44)
+    std::chrono::milliseconds first_delay_max{60000};   // bounds the random first delay (T-29)
+    std::chrono::milliseconds event_gather{50};  // how long an event waits for further events
     uint64_t seed = 0;
   };
 
-  // The first tick falls one interval and a random delay after `now`.
+  // The first periodic pass is due one interval and a random delay after `now`.
   PassSchedule(const Options& options, MonotonicTime now);
 
-  // Asks for a pass; events wait a moment for their neighbours, everything else is due at once.
+  // Asks for a pass. It is due at once, but for kEvent only after `event_gather`, so that events
+  // that come together lead to one pass.
   void Request(PassCause cause, MonotonicTime now);
-  // Asks for a pass at `when`, to confirm what the last one found.
+  // Asks for a pass at `when`, for example to confirm an orphan.
   void RequestAt(MonotonicTime when);
 
-  // When the next pass is due, or nothing: during a pass, after Stop, or when nobody wants one.
+  // Returns when the next pass is due. Returns nothing during a pass, after Stop(), and if no pass
+  // is planned or asked for.
   std::optional<MonotonicTime> NextDue() const;
   bool Due(MonotonicTime now) const;
 
-  // Starts the pass that is due; its causes, in the order in which they were first given. The tick
-  // is counted from its planned time; ticks that were missed meanwhile are dropped (T-44).
+  // Begins the pass that is due and returns its causes in the order in which they came. The next
+  // periodic pass is planned one interval after the time that was planned for this one; if that is
+  // past, one interval after `now` (T-44).
   //
   // REQUIRES: Due(now).
   std::vector<PassCause> Begin(MonotonicTime now);
@@ -59,8 +61,8 @@ class PassSchedule {
 
   const Options options_;
   std::mt19937_64 random_;
-  MonotonicTime base_;                 // the last tick without its jitter
-  std::optional<MonotonicTime> tick_;  // the next tick with its jitter
+  MonotonicTime base_;                 // the next periodic pass without its jitter
+  std::optional<MonotonicTime> tick_;  // the next periodic pass with its jitter
   std::optional<MonotonicTime> requested_;
   std::optional<MonotonicTime> confirm_;
   std::vector<PassCause> causes_;

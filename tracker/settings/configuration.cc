@@ -44,7 +44,7 @@ absl::Status ValidateCpuSets(const NodeConfiguration& node, ConfigurationWarning
 absl::Status ValidateAmounts(const NodeConfiguration& node) {
   if (node.reserved_host_cpus < 0 || node.reserved_host_memory_mib < 0 ||
       node.reserved_host_disk_mib < 0) {
-    return Invalid(node, "a reserve is negative");
+    return Invalid(node, "a reserved amount is negative");
   }
   for (const std::optional<double>& ratio :
        {node.cpu_allocation_ratio, node.ram_allocation_ratio, node.disk_allocation_ratio,
@@ -98,9 +98,9 @@ absl::Status Validate(const Configuration& configuration, ConfigurationWarnings*
   std::set<std::string> uris;
   for (const NodeConfiguration& node : configuration.nodes) {
     if (!node.name.empty() && !names.insert(node.name).second) {
-      return Invalid(node, "the name stands twice");
+      return Invalid(node, "two hypervisors have this name");
     }
-    if (!uris.insert(node.uri).second) return Invalid(node, "the URI stands twice");
+    if (!uris.insert(node.uri).second) return Invalid(node, "two hypervisors have this URI");
   }
   for (const NodeConfiguration& node : configuration.nodes) {
     const absl::Status status = ValidateNode(node, warnings);
@@ -153,7 +153,8 @@ absl::StatusOr<ReservedPages> ParseReservedPages(absl::string_view text) {
     }
     int64_t number = 0;
     if (!absl::SimpleAtoi(value, &number) || number < 0 || number > (int64_t{1} << 40)) {
-      return absl::InvalidArgumentError(absl::StrCat("reserved_huge_pages '", text, "'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("reserved_huge_pages '", text, "': '", part, "' has no valid number"));
     }
     if (key == "node") pages.cell = static_cast<int>(number);
     if (key == "size") pages.size_kib = number * factor;
@@ -162,7 +163,7 @@ absl::StatusOr<ReservedPages> ParseReservedPages(absl::string_view text) {
   }
   if (seen != std::set<absl::string_view>{"node", "size", "count"} || pages.size_kib == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("reserved_huge_pages '", text, "': want node:N,size:S,count:C"));
+        absl::StrCat("reserved_huge_pages '", text, "': must be node:N,size:S,count:C"));
   }
   return pages;
 }

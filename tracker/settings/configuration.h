@@ -1,6 +1,6 @@
-// What an operator decides about a host and its nodes, as values, and the checks that need no host.
+// The operator's settings for a host and its nodes, and the checks of them that need no hypervisor.
 //
-// Reading flags, the environment and the file happens in services/. Values; thread-safe as such.
+// services/ reads flags, the environment and the settings file into these structs. Plain values.
 #ifndef BERTH_TRACKER_SETTINGS_CONFIGURATION_H_
 #define BERTH_TRACKER_SETTINGS_CONFIGURATION_H_
 
@@ -15,26 +15,27 @@
 
 namespace berth::tracker {
 
-// What happens to the capacity under a guest that no consumer claims.
+// What to do about the capacity that an orphan uses. An orphan is a guest for which placement has
+// no consumer.
 enum class OrphanPolicy {
-  kReport,    // finding and accounting only
-  kWithhold,  // also taken from what placement may give away
+  kReport,    // it is reported as a finding and counted as used
+  kWithhold,  // moreover, placement is told to reserve that capacity
 };
 
 enum class CpuMode { kUnset, kNone, kHostModel, kHostPassthrough, kCustom };
 
 enum class DiskBackend { kFile, kLvm, kRbd };
 
-// Huge pages that guests may not have: `count` pages of `size_kib` on NUMA cell `cell`.
+// Huge pages that the host keeps for itself: `count` pages of `size_kib` on NUMA cell `cell`.
 struct ReservedPages {
   int cell = 0;
   int64_t size_kib = 0;
   int64_t count = 0;
 };
 
-// One hypervisor that this host tracks. A ratio of zero counts as unset.
+// The settings of one node. An allocation ratio of 0 means that the ratio is not set.
 struct NodeConfiguration {
-  std::string name;  // empty: what libvirt calls the host
+  std::string name;  // empty: the host name that libvirt tells
   std::string uri;
 
   std::optional<CpuSet> cpu_shared_set;
@@ -52,7 +53,7 @@ struct NodeConfiguration {
   double initial_ram_allocation_ratio = 1.0;
   double initial_disk_allocation_ratio = 1.0;
 
-  std::string virt_type;  // kvm, qemu, ...; empty: kvm where libvirt offers it, else what it offers
+  std::string virt_type;  // kvm, qemu, ...; empty: kvm if libvirt offers it, else its first offer
   CpuMode cpu_mode = CpuMode::kUnset;
   std::vector<std::string> cpu_models;
   std::vector<std::string> cpu_model_extra_flags;
@@ -70,45 +71,48 @@ struct NodeConfiguration {
 };
 
 struct Configuration {
-  std::string host;        // empty: the operating system's name
+  std::string host;        // empty: the host name of the operating system
   std::string my_address;  // empty: the address of the interface with the default route
   std::string state_path = "/var/lib/berth/tracker";
-  std::vector<std::string> configuration_directories;  // where identity files are looked for first
+  // Searched for the node's identity file before the state directory.
+  std::vector<std::string> configuration_directories;
   std::vector<NodeConfiguration> nodes;
 
-  int update_resources_interval_seconds = 0;  // 0: 60; negative: no periodic passes
+  int update_resources_interval_seconds = 0;  // 0 means 60; negative: no periodic passes
   int periodic_fuzzy_delay_seconds = 60;
   absl::Duration driver_timeout = absl::Seconds(60);
   absl::Duration startup_driver_timeout = absl::Seconds(300);
   absl::Duration orphan_confirmation = absl::Seconds(5);
 };
 
-// What is not fatal but should be told at start.
+// Contradictions in the settings that are resolved by a rule; they are logged at the start.
 struct ConfigurationWarnings {
   std::vector<std::string> texts;
 };
 
-// Refuses what contradicts itself, naming node and option: InvalidArgument for, in this order,
-//   no node, or two nodes of one name or URI (T-5);
-//   dedicated and shared CPUs that overlap; reserved CPUs together with either; a pin set together
-//   with dedicated CPUs (T-73);
-//   negative reserves or ratios;
-//   file-backed memory with another virt type than kvm or qemu, a memory ratio other than exactly
-//   1, or a reserve that is not smaller (T-79); an LVM backend without its volume group.
+// Refuses settings that contradict each other with InvalidArgument, which names the node and the
+// setting. Checks, in this order:
+//   there is a node, and no two nodes have the same name or URI (T-5);
+//   every node has a URI; cpu_dedicated_set and cpu_shared_set do not overlap; reserved_host_cpus
+//   is not combined with either of them, nor vcpu_pin_set with cpu_dedicated_set (T-73);
+//   no reserve and no ratio is negative;
+//   file-backed memory has virt type kvm or qemu, a memory ratio of exactly 1, and a reserve that
+//   is smaller than it (T-79); the LVM backend has a volume group.
+// `warnings` may be null.
 absl::Status Validate(const Configuration& configuration, ConfigurationWarnings* warnings);
 
-// Takes from `read` into `running` what may change while a node runs (T-63): CPU sets, reserves, ratios,
-// the policy for orphans, what is said of disks and images. Returns the names, as they are typed, of the
-// other settings that differ; they wait for a restart.
+// Copies from `read` into `running` the settings that may change while a node runs, for example CPU
+// sets, reserves, ratios and the policy for orphans (T-63). Returns the names of the other settings
+// that differ: they keep their values until the tracker is restarted.
 //
-// REQUIRES: both are of one node.
+// REQUIRES: `read` and `running` are settings of the same node.
 std::vector<std::string> TakeReloadable(const NodeConfiguration& read, NodeConfiguration* running);
 
-// The interval between passes, or nothing when periodic passes are off (T-44).
+// Returns the interval between passes, or nothing if periodic passes are turned off (T-44).
 std::optional<absl::Duration> PassInterval(const Configuration& configuration);
 
-// Reads `node:N,size:S,count:C`; S in KiB or with a suffix such as 2MB or 1GB. InvalidArgument
-// else.
+// Reads `node:N,size:S,count:C`. S is in KiB, or has a suffix as in 2MB or 1GB. InvalidArgument if
+// `text` has another form.
 absl::StatusOr<ReservedPages> ParseReservedPages(absl::string_view text);
 
 }  // namespace berth::tracker

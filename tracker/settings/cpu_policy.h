@@ -1,6 +1,6 @@
-// Which host CPUs guests may share and which they may own.
+// Decides which host CPUs guests share, and which CPUs are dedicated to one guest each.
 //
-// Pure functions of values.
+// Pure functions.
 #ifndef BERTH_TRACKER_SETTINGS_CPU_POLICY_H_
 #define BERTH_TRACKER_SETTINGS_CPU_POLICY_H_
 
@@ -11,14 +11,16 @@
 namespace berth::tracker {
 
 struct GuestCpus {
-  CpuSet shared;     // VCPU
-  CpuSet dedicated;  // PCPU
-  // The same CPUs serve both kinds of guest CPU in the NUMA topology (T-266).
+  CpuSet shared;     // counted in the resource class VCPU
+  CpuSet dedicated;  // counted in the resource class PCPU
+  // In the NUMA topology the shared CPUs are also listed as dedicated CPUs (T-266).
   bool legacy = false;
 };
 
-// InvalidArgument, naming option, configured and host lists, when a configured set leaves the CPUs
-// that are online, or for dedicated CPUs under power management present (T-74, T-75).
+// Chooses the CPUs by the settings. Without any setting guests share all online CPUs.
+//
+// InvalidArgument, with the name of the setting, its CPUs and the host's CPUs, if a set has a CPU
+// that is not online (T-74). A dedicated CPU under power management need only be present (T-75).
 absl::StatusOr<GuestCpus> SelectGuestCpus(const NodeConfiguration& configuration,
                                           const CpuSet& online, const CpuSet& present);
 

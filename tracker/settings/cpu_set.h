@@ -1,8 +1,8 @@
-// A set of CPU numbers of any size, with the text form that operators write.
+// CpuSet: a set of CPU numbers, with the text form that operators write, for example 0-3,^2.
 //
-// A value; distinct copies may be used from distinct threads.
+// A plain value.
 //
-// Invariant: no trailing zero words, so that equal sets compare equal.
+// Invariant: the last word is not zero. Equal sets therefore have equal words.
 #ifndef BERTH_TRACKER_SETTINGS_CPU_SET_H_
 #define BERTH_TRACKER_SETTINGS_CPU_SET_H_
 
@@ -18,18 +18,19 @@ namespace berth::tracker {
 
 class CpuSet {
  public:
-  // Numbers above this are refused: a slip of the keyboard must not cost gigabytes.
+  // The largest CPU number. Larger ones are refused: a mistyped number must not cost gigabytes.
   static constexpr int kMaxCpu = 65535;
 
   CpuSet() = default;
   CpuSet(std::initializer_list<int> cpus);
 
-  // Reads comma-separated `N`, `A-B`, `^N`, `^A-B`; exclusions apply after all inclusions.
+  // Reads a comma-separated list of `N`, `A-B`, `^N` and `^A-B`. The items with ^ are taken out
+  // after all others have been put in.
   //
-  // InvalidArgument when an item is not of that form, A > B, a number is negative or above kMaxCpu,
-  // or nothing is left.
+  // InvalidArgument if an item has another form, if A > B, if a number is negative or above
+  // kMaxCpu, or if the set would be empty.
   static absl::StatusOr<CpuSet> Parse(absl::string_view text);
-  // The numbers first..last, both included.
+  // Returns the set of the numbers from `first` to `last`, both included.
   static CpuSet Range(int first, int last);
 
   // REQUIRES: 0 <= cpu <= kMaxCpu.
@@ -37,9 +38,9 @@ class CpuSet {
   bool Contains(int cpu) const;
   bool empty() const { return words_.empty(); }
   int Count() const;
-  // Ascending.
+  // Returns the numbers in ascending order.
   std::vector<int> Cpus() const;
-  // The smallest member, or -1.
+  // Returns the smallest number, or -1 if the set is empty.
   int First() const;
   bool IsSubsetOf(const CpuSet& other) const;
 
@@ -47,11 +48,10 @@ class CpuSet {
   CpuSet Or(const CpuSet& other) const;
   CpuSet Without(const CpuSet& other) const;
 
-  // Ranges in ascending order: `0-3,5`. Empty for the empty set.
+  // Returns ascending ranges, for example `0-3,5`. Returns an empty text for the empty set.
   std::string ToString() const;
 
-  friend bool operator==(const CpuSet& a, const CpuSet& b) { return a.words_ == b.words_; }
-  friend bool operator!=(const CpuSet& a, const CpuSet& b) { return !(a == b); }
+  friend bool operator==(const CpuSet&, const CpuSet&) = default;
 
  private:
   void Trim();

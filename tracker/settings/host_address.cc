@@ -16,7 +16,8 @@ std::string DefaultHostAddress() {
   sockaddr_in target = {};
   target.sin_family = AF_INET;
   target.sin_port = htons(9);
-  // An address of the documentation range: connecting a datagram socket only asks the routing table.
+  // Connecting a datagram socket sends nothing: the kernel only looks up the route. The address is
+  // one of those that are reserved for documentation.
   inet_pton(AF_INET, "192.0.2.1", &target.sin_addr);
   sockaddr_in own = {};
   socklen_t size = sizeof own;

@@ -1,4 +1,4 @@
-// The address by which this host reaches the others.
+// The address and the name of this host, as the operating system knows them.
 #ifndef BERTH_TRACKER_SETTINGS_HOST_ADDRESS_H_
 #define BERTH_TRACKER_SETTINGS_HOST_ADDRESS_H_
 
@@ -6,11 +6,11 @@
 
 namespace berth::tracker {
 
-// The address of the interface with the default route, loopback's when there is none (T-69). Nothing is
-// sent.
+// Returns the IPv4 address of the interface with the default route, or 127.0.0.1 if there is no
+// such route (T-69). Sends no packet.
 std::string DefaultHostAddress();
 
-// The operating system's host name.
+// Returns the host name, or localhost if the operating system does not tell it.
 std::string SystemHostName();
 
 }  // namespace berth::tracker

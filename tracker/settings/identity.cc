@@ -18,14 +18,14 @@
 namespace berth::tracker {
 namespace {
 
-constexpr size_t kIdentityBytesMax = 40;  // T-15
+constexpr size_t kIdentityBytesMax = 40;  // more is not read (T-15)
 
 absl::Status Failed(absl::string_view what, absl::string_view path, int error) {
   return absl::FailedPreconditionError(
       absl::StrCat("node identity: cannot ", what, " ", path, ": ", std::strerror(error)));
 }
 
-// Nothing when there is no such file.
+// Returns nothing if there is no such file.
 absl::StatusOr<std::optional<std::string>> ReadIdentityFile(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) {
@@ -93,12 +93,13 @@ absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid)
     unlink(temporary.c_str());
     return written;
   }
-  // A link, unlike a rename, fails when the name is taken meanwhile.
+  // Unlike rename(), link() fails if another process has created `path` meanwhile.
   const bool linked = link(temporary.c_str(), path.c_str()) == 0;
   const int error = errno;
   unlink(temporary.c_str());
   if (!linked && error == EEXIST) {
-    return absl::AlreadyExistsError(absl::StrCat("node identity: ", path, " appeared meanwhile"));
+    return absl::AlreadyExistsError(
+        absl::StrCat("node identity: ", path, " was created by another process meanwhile"));
   }
   if (!linked) return Failed("link", path, error);
   return SyncDirectory(directory);
@@ -137,7 +138,7 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
 std::vector<std::string> FindRetired(const std::string& state_path,
                                      const std::vector<std::string>& own, bool complete) {
   std::vector<std::string> retired;
-  if (!complete) return retired;  // one that is not reached yet would look retired
+  if (!complete) return retired;  // a node that was not reached yet would look retired
   std::vector<std::string> directories = {state_path};
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(state_path + "/nodes", ignored)) {
@@ -163,11 +164,11 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
   if (by_uuid != nullptr && by_uuid->name != name) {
     return absl::FailedPreconditionError(absl::StrCat("possible rename: node ", identity.uuid,
                                                       " is recorded as ", by_uuid->name,
-                                                      ", the hypervisor calls itself ", name));
+                                                      ", but the hypervisor's name is ", name));
   }
   if (by_uuid != nullptr && by_uuid->host != host) {
     const std::string moved = absl::StrCat("node ", name, " is recorded under host ", by_uuid->host,
-                                           ", this is host ", host);
+                                           ", but this is host ", host);
     if (!several_nodes) return absl::FailedPreconditionError(moved);
     check.warnings.push_back(moved);
   }
@@ -175,19 +176,19 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
     if (record.uuid == identity.uuid || record.name != name) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("name conflict: node ", name, " is recorded as ", record.uuid, " under host ",
-                     record.host, ", its identity file ", identity.path, " says ", identity.uuid,
-                     identity.created ? " and was missing at this start (lost state)" : ""));
+                     record.host, ", but its identity file ", identity.path, " holds ",
+                     identity.uuid, identity.created ? " and was new (lost state)" : ""));
   }
   for (const NodeRecord& record : records) {
     const bool lost = identity.created && by_uuid == nullptr;
     if (!lost || several_nodes || record.host != host) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("lost state: host ", host, " has node ", record.uuid,
-                     " in placement, but no identity file was found"));
+    return absl::FailedPreconditionError(absl::StrCat("lost state: placement has node ",
+                                                      record.uuid, " of host ", host,
+                                                      ", but no identity file was found"));
   }
   if (by_uuid == nullptr) {
     check.warnings.push_back(
-        absl::StrCat("no record of node ", name, " yet; normal on the first start"));
+        absl::StrCat("placement has no record of node ", name, ": normal at its first start"));
   }
   return check;
 }

@@ -1,7 +1,7 @@
-// The directory that a tracker keeps its state in, held by one process at a time.
+// StateDirectory: the directory that keeps a tracker's state, locked so that one process uses it.
 //
-// Owns an advisory lock for as long as it lives; the system drops it when the process ends, however
-// that happens. Not thread-safe.
+// Owns an advisory lock. The operating system releases the lock when the process ends, even after a
+// crash. Immutable.
 #ifndef BERTH_TRACKER_SETTINGS_STATE_DIRECTORY_H_
 #define BERTH_TRACKER_SETTINGS_STATE_DIRECTORY_H_
 
@@ -14,10 +14,11 @@ namespace berth::tracker {
 
 class StateDirectory {
  public:
-  // Creates what is missing of `path` and locks it.
+  // Creates the directory if it does not exist, and locks it.
   //
-  // PermissionDenied when it cannot be created or written; FailedPrecondition, naming the process,
-  // when another one holds it; Internal for any other failure.
+  // PermissionDenied if this process may not create the directory or write to it;
+  // FailedPrecondition, with the process id, if another process has locked it; Internal for every
+  // other failure.
   static absl::StatusOr<std::unique_ptr<StateDirectory>> Open(const std::string& path);
   ~StateDirectory();
   StateDirectory(const StateDirectory&) = delete;
@@ -32,7 +33,8 @@ class StateDirectory {
   const int lock_;  // descriptor of the locked file
 };
 
-// The machine's own id: /etc/machine-id, else one that is made once and kept in `state`.
+// Returns the id of this machine: the content of /etc/machine-id, or else an id that is drawn once
+// and kept in `state`. Internal or PermissionDenied if that id cannot be written.
 absl::StatusOr<std::string> MachineId(const StateDirectory& state);
 
 }  // namespace berth::tracker

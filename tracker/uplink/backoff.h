@@ -1,6 +1,7 @@
-// How long to wait before trying again: full jitter, doubling up to a cap.
+// Backoff: computes how long to wait before the next attempt.
 //
-// Not thread-safe. The same seed gives the same waits.
+// Each wait is drawn at random between zero and a limit. The limit doubles with every failed
+// attempt, up to a cap. The same seed gives the same waits. Not thread-safe.
 #ifndef BERTH_TRACKER_UPLINK_BACKOFF_H_
 #define BERTH_TRACKER_UPLINK_BACKOFF_H_
 
@@ -19,14 +20,15 @@ class Backoff {
   };
   Backoff(Options options, uint64_t seed) : options_(options), random_(seed) {}
 
-  // The wait before the next attempt: anything up to base * 2^attempts, and up to the cap (T-230).
+  // Returns a wait between 0 and min(cap, base * 2^n), where n counts the calls of Next() since the
+  // last Reset() (T-230).
   std::chrono::milliseconds Next() {
     const int64_t limit =
         std::min(options_.cap.count(), options_.base.count() << std::min(attempts_, 30));
     ++attempts_;
     return std::chrono::milliseconds(random_() % static_cast<uint64_t>(limit + 1));
   }
-  // After a success.
+  // Starts again at the smallest limit. To be called after an attempt that succeeded.
   void Reset() { attempts_ = 0; }
 
  private:

@@ -7,12 +7,15 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
 #include "tracker/audit/report.h"
 
 namespace berth::tracker {
 namespace {
 
 namespace v1 = placement::v1;
+
+constexpr char kPlacementDomain[] = "berth.placement";
 
 google::protobuf::Timestamp WireTime(absl::Time time) {
   return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
@@ -133,7 +136,7 @@ bool SameProvider(const WantedProvider& a, const WantedProvider& b) {
          a.inventories == b.inventories && a.traits == b.traits;
 }
 
-// Whether a delta has to tell this provider.
+// Whether a delta must have this provider.
 bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
              const std::optional<Records>& records) {
   if (report.base == nullptr) return true;
@@ -154,7 +157,8 @@ size_t NodeBytes(const v1::Report& report) {
          report.observation().ByteSizeLong();
 }
 
-// Leaves out the last of the longest lists until a report fits, and says how many.
+// Removes the last elements of the lists until the report is small enough, and adds findings that
+// say how many were removed.
 void FitNodeBytes(v1::Report* report) {
   const auto trim = [report](auto* list, const char* what) {
     int left_out = 0;
@@ -210,9 +214,6 @@ v1::NodeFacts WireFacts(const Facts& facts) {
   wire.set_pcpus(static_cast<int32_t>(facts.pcpus));
   wire.set_memory_mib(facts.memory_mib.value_or(0));
   wire.set_disk_gib(facts.local_disk_gib.value_or(0));
-  if (facts.disk_available_least_gib) {
-    wire.set_disk_available_least_gib(*facts.disk_available_least_gib);
-  }
   wire.set_cpu_info_json(facts.cpu_info.value_or(""));
   for (const SupportedInstance& kind : facts.supported_instances) {
     v1::SupportedInstance* const item = wire.add_supported_instances();
@@ -241,13 +242,17 @@ v1::NodeObservation WireObservation(const Facts& facts, absl::Time at) {
   return wire;
 }
 
-v1::NodeAccount WireAccount(const Accounting& accounting) {
+v1::NodeAccount WireAccount(const Report& report) {
+  const Accounting& accounting = report.accounting;
   v1::NodeAccount wire;
   *wire.mutable_used() = WireAmounts(accounting.used(), accounting.pcpus_used);
   wire.mutable_used()->set_disk_gib(accounting.used_disk_gib());
   *wire.mutable_reserve() = WireAmounts(accounting.reserve);
   *wire.mutable_orphans() = WireAmounts(accounting.orphans);
   *wire.mutable_allocations() = WireAmounts(accounting.allocated, accounting.pcpus_used);
+  if (report.facts.disk_available_least_gib) {
+    wire.set_disk_available_least_gib(*report.facts.disk_available_least_gib);
+  }
   return wire;
 }
 
@@ -313,7 +318,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   wire.set_kind(report.snapshot ? v1::REPORT_KIND_SNAPSHOT : v1::REPORT_KIND_DELTA);
   wire.set_digest(report.digest);
   *wire.mutable_facts() = WireFacts(told.facts);
-  *wire.mutable_account() = WireAccount(told.accounting);
+  *wire.mutable_account() = WireAccount(told);
   *wire.mutable_observation() = WireObservation(told.facts, outcome.ended_at);
   for (const Orphan& orphan : told.orphans)
     *wire.mutable_orphans()->add_orphans() = WireOrphan(orphan);
@@ -326,7 +331,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   if (report.base != nullptr) {
     const Report& before = report.base->report;
     if (SameMessage(WireFacts(before.facts), WireFacts(told.facts))) wire.clear_facts();
-    if (SameMessage(WireAccount(before.accounting), wire.account())) wire.clear_account();
+    if (SameMessage(WireAccount(before), wire.account())) wire.clear_account();
   }
   *wire.mutable_audit() = WireSummary(outcome);
   for (const WantedProvider& provider : told.providers) {
@@ -334,6 +339,14 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
     *wire.add_providers() = WireProvider(provider, FindKnown(records, provider.uuid));
   }
   return wire;
+}
+
+std::string ReadReason(const google::rpc::Status& status) {
+  google::rpc::ErrorInfo info;
+  for (const google::protobuf::Any& detail : status.details()) {
+    if (detail.UnpackTo(&info) && info.domain() == kPlacementDomain) return info.reason();
+  }
+  return "";
 }
 
 std::vector<KnownProvider> ReadProviders(
@@ -344,7 +357,7 @@ std::vector<KnownProvider> ReadProviders(
 }
 
 void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records) {
-  // What a database that went back in time tells is no state to go on from.
+  // After the database has gone back in time, its revisions are not a base for later changes.
   const bool usable = revision.number() > 0 && !revision.recovery_required();
   if (usable && (push.complete() || records->told_up_to)) {
     records->told_up_to = LedgerRevision{revision.epoch(), revision.number()};

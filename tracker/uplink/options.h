@@ -1,4 +1,6 @@
-// UplinkOptions and UplinkCallbacks: what the stream to placement is told when it is made.
+// UplinkOptions and UplinkCallbacks: the constructor parameters of Uplink.
+//
+// Plain values.
 #ifndef BERTH_TRACKER_UPLINK_OPTIONS_H_
 #define BERTH_TRACKER_UPLINK_OPTIONS_H_
 
@@ -16,30 +18,32 @@
 namespace berth::tracker {
 
 struct UplinkOptions {
-  std::string target;  // placement's address, as gRPC names it
+  std::string target;  // placement's address in the form that gRPC expects
   std::string host;
   std::string binary = "berth-tracker";
   std::string incarnation;
   std::string machine_id;
   std::string version;
-  std::string address;  // of the tracker's own service; empty: none
+  std::string address;  // of the tracker's own service; empty: there is none
   std::vector<std::string> retired_node_uuids;
   absl::Time started_at;
-  std::chrono::milliseconds heartbeat{10000};  // until placement says otherwise
-  std::chrono::milliseconds connect_patience{10000};
+  std::chrono::milliseconds heartbeat{10000};  // until placement's Welcome sets another interval
+  std::chrono::milliseconds connect_patience{10000};  // how long to wait for placement's Welcome
   Backoff::Options backoff;
   uint64_t seed = 0;
 };
 
-// Called from the uplink's thread; must not call back into the uplink, Notify() apart.
+// The uplink calls these on its own thread. Of the uplink's methods they may call Notify() only.
 struct UplinkCallbacks {
-  // Something worth a line in the log.
+  // Logs a line: `text`, with the error unless `status` is OK.
   std::function<void(const absl::Status& status, absl::string_view text)> log;
-  // A node's identity contradicts placement's records; `first` until a session has begun well.
+  // A node's identity contradicts placement's records. `first`: no earlier session of this process
+  // was welcomed.
   std::function<void(const std::string& node, const absl::Status& status, bool first)> refused;
-  // What placement is known to hold has changed, and with it perhaps when a node wants its next pass.
+  // Records of a node may have changed, and with them the time of its next pass.
   std::function<void()> records_changed;
-  // Placement wants an audit of a node, or of all when empty; answer with AuditDone().
+  // Placement orders an audit of a node, or of all nodes if `node_uuid` is empty. Is to be answered
+  // with AuditDone().
   std::function<void(const std::string& order_id, const std::string& node_uuid)> audit_ordered;
 };
 

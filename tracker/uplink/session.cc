@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/uplink/messages.h"
 
@@ -16,7 +15,8 @@ namespace {
 namespace v1 = placement::v1;
 using google::protobuf::util::TimeUtil;
 
-constexpr size_t kHeardMax = 1024;  // beyond it the listener waits, and gRPC's flow control with it
+// While this many messages wait, no further ones are received: gRPC's flow control slows placement.
+constexpr size_t kHeardMax = 1024;
 constexpr std::chrono::seconds kSendAgain{2};
 
 Standing ReadStanding(v1::NodeStanding standing) {
@@ -125,15 +125,15 @@ UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
   std::string text = status.error_message();
   if (status.error_code() == grpc::StatusCode::CANCELLED) text = "placement did not answer";
   end.status = absl::Status(static_cast<absl::StatusCode>(status.error_code()), text);
-  // The reason stands in the ErrorInfo of the details, as plain text among its bytes.
-  const std::string& details = status.error_details();
-  end.fenced = status.error_code() == grpc::StatusCode::ABORTED &&
-               absl::StrContains(details, "TRACKER_FENCED");
-  end.deleted = absl::StrContains(details, "SERVICE_NOT_REGISTERED");
+  google::rpc::Status details;
+  details.ParseFromString(status.error_details());
+  const std::string reason = ReadReason(details);
+  end.fenced = reason == "TRACKER_FENCED";
+  end.deleted = reason == "SERVICE_NOT_REGISTERED";
   return end;
 }
 
-// A stream that has ended by itself keeps its own status: cancelling would cover it up.
+// Ends the stream unless it has ended already: cancelling would replace its status.
 void UplinkSession::EndListening() {
   MutexLock lock(&mutex_);
   if (!ended_) context_.TryCancel();
@@ -168,7 +168,7 @@ void UplinkSession::Wait() {
 
 bool UplinkSession::Say(const Request& request) { return stream_->Write(request); }
 
-// Names the nodes, again when one more has found its identity.
+// Sends the Hello, and another one once a further node has found its identity.
 bool UplinkSession::SayHello() {
   std::set<std::string> known;
   Request request;
@@ -221,7 +221,7 @@ bool UplinkSession::SayReports() {
   return true;
 }
 
-// A tracker none of whose hypervisors answers cannot do its work (T-104).
+// The tracker is ready if at least one of its hypervisors answers (T-104).
 bool UplinkSession::SayReadiness() {
   const bool ready =
       !std::all_of(nodes_.begin(), nodes_.end(), [](const Node* node) { return NotReady(*node); });
@@ -312,12 +312,13 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   const bool disabled = welcome.service().disabled();
   service_disabled_ = disabled;
   for (const v1::NodeWelcome& told : welcome.nodes()) {
-    // A second Hello names all nodes; what is going on with the first ones goes on.
+    // A further Hello names all nodes again: a node that was welcomed before just goes on.
     if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
     WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
     if (node == nullptr) continue;
-    // A node that is recorded has its records pushed; a new one has none.
+    // Placement pushes the records of a recorded node. For a new node nothing will be pushed: its
+    // records begin empty.
     if (told.has_recorded() && !node->view().records) continue;
     node->ChangeRecords([&](Records* own) { own->service_disabled = disabled; }, Clock::now());
   }
@@ -357,8 +358,7 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
   Node* const node = Find(reject.node_uuid());
   if (node == nullptr) return;
   const auto code = static_cast<absl::StatusCode>(reject.status().code());
-  const std::string details = reject.status().SerializeAsString();
-  const bool gap = absl::StrContains(details, "REPORT_GAP");
+  const bool gap = ReadReason(reject.status()) == "REPORT_GAP";
   const bool conflict = code == absl::StatusCode::kAborted;
   const bool later = code == absl::StatusCode::kUnavailable;
   if (conflict) ++conflicts_;
@@ -379,7 +379,7 @@ void UplinkSession::HearPush(const Response& response) {
     const std::optional<NodeIdentity> identity = node->identity();
     if (!identity) continue;
     const bool meant = identity->uuid == push.node_uuid();
-    // What is said of the service concerns all its nodes.
+    // A change of the service concerns all its nodes.
     if (!meant && !(push.has_service() && node->view().records)) continue;
     node->ChangeRecords(
         [&](Records* records) {

@@ -1,7 +1,7 @@
-// One session with placement, from Hello to its end. For uplink*.cc only.
+// UplinkSession: one session with placement, from Hello to the end of the stream.
 //
-// Run() speaks; a second thread listens and leaves what it hears for Run(). Everything else may be
-// called from any thread.
+// Only Uplink uses it. Run() sends; a second thread receives messages and queues them for Run().
+// The other public methods are thread-safe.
 #ifndef BERTH_TRACKER_UPLINK_SESSION_H_
 #define BERTH_TRACKER_UPLINK_SESSION_H_
 
@@ -27,15 +27,15 @@ namespace berth::tracker {
 // How a session ended.
 struct UplinkEnd {
   absl::Status status;
-  bool welcomed = false;
-  bool lasted = false;  // for a heartbeat at least
-  bool fenced = false;
-  bool deleted = false;
+  bool welcomed = false;  // placement had answered the Hello
+  bool lasted = false;    // the session was longer than one heartbeat interval
+  bool fenced = false;    // a newer process of this host has taken over
+  bool deleted = false;   // placement has no record of the service any more
 };
 
 class UplinkSession {
  public:
-  // `first`: no session of this process has begun well yet.
+  // `first`: no earlier session of this process was welcomed.
   UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
                 const UplinkCallbacks& callbacks, const std::shared_ptr<grpc::Channel>& channel,
                 bool first);
@@ -44,7 +44,7 @@ class UplinkSession {
   void Notify();
   void Stop();
   void AuditDone(const std::string& order_id);
-  // Says Hello once more.
+  // Makes Run() send another Hello.
   void Greet();
   bool welcomed() const { return welcomed_.load(); }
   int64_t heartbeats() const { return heartbeats_.load(); }
@@ -57,17 +57,20 @@ class UplinkSession {
 
   void Listen();
   void EndListening();
-  // Waits until something is to be done: heard, notified, a beat due, or the end.
+  // Waits until a message was received, Notify() was called, a heartbeat or a delayed report is
+  // due, or the session ends.
   void Wait();
-  // False when the stream is broken.
+  // The methods named Say send one kind of message if it is due. They return false if the stream is
+  // broken.
   bool Say(const Request& request);
   bool SayHello();
   bool SayReports();
   bool SayBeat();
-  // Asks anew what becomes of nodes that another tracker had (T-14).
+  // Sends another Hello if a node is in standby: its other tracker may have gone meanwhile (T-14).
   bool AskForStandby();
   bool SayReadiness();
   bool SayAudits();
+  // The methods named Hear process one kind of received message.
   void Hear(const Response& response);
   void HearWelcome(const placement::v1::Welcome& welcome);
   void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records);
@@ -86,9 +89,9 @@ class UplinkSession {
   std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> stream_;
 
   // Used by Run()'s thread only.
-  std::set<std::string> greeted_;  // nodes that a Hello has named
-  std::set<std::string> welcomed_nodes_;
-  std::map<std::string, Clock::time_point> not_before_;
+  std::set<std::string> greeted_;         // the nodes that the last Hello named
+  std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
+  std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
   bool service_disabled_ = false;
   Clock::time_point next_beat_;
   std::chrono::milliseconds heartbeat_;
@@ -104,7 +107,7 @@ class UplinkSession {
   std::vector<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
   bool greet_again_ ABSL_GUARDED_BY(mutex_) = false;
   bool notified_ ABSL_GUARDED_BY(mutex_) = true;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // the listener heard the end
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // the receiving thread met the end of the stream
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -61,7 +61,7 @@ class Uplink::Worker {
 
  private:
   void Run();
-  // False when there shall be no further session.
+  // Notes how a session ended. Returns false if no further session may follow.
   bool Conclude(const UplinkEnd& end);
   void Wait(std::chrono::milliseconds patience) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -82,7 +82,8 @@ class Uplink::Worker {
 
 void Uplink::Worker::Run() {
   grpc::ChannelArguments arguments;
-  // A placement that vanished without a word is noticed before its patience with us ends.
+  // Notices a placement that vanished without closing the connection, before the tracker's own
+  // lease there expires.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
   const auto channel =
@@ -127,15 +128,16 @@ bool Uplink::Worker::Conclude(const UplinkEnd& end) {
   }
   if (end.fenced || end.deleted) {
     status_.state = end.fenced ? State::kFenced : State::kDeleted;
-    callbacks_.log(end.status, end.fenced ? "another tracker of this host has taken over"
-                                          : "the service record is gone: restart the tracker");
+    callbacks_.log(end.status,
+                   end.fenced ? "a newer tracker process of this host has taken over"
+                              : "placement has deleted the service record: restart the tracker");
     return false;
   }
   if (end.welcomed) failures_ = 0;
-  // One that breaks again at once is no reason to come back faster.
+  // A session that breaks soon after its Welcome does not shorten the waits.
   if (end.welcomed && end.lasted) backoff_.Reset();
-  // The first failure and every tenth one are worth a line (T-199).
-  if (failures_++ % 10 == 0) callbacks_.log(end.status, "no session with placement");
+  // Logs the first of several failures in a row, and every tenth one (T-199).
+  if (failures_++ % 10 == 0) callbacks_.log(end.status, "there is no session with placement");
   return true;
 }
 

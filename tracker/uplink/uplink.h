@@ -1,12 +1,13 @@
-// The stream to placement: says hello, sends reports and heartbeats, takes answers and pushes.
+// Uplink: the stream to placement. It sends Hello, reports and heartbeats, and receives answers,
+// pushes and orders. When the stream breaks it connects again.
 //
-// Owns one thread that connects, speaks and waits before it tries again, and while a session lasts one
-// more that listens. Nodes are the caller's. Thread-safe.
+// Owns a thread that connects and sends, and during a session a second thread that receives. Does
+// not own the nodes. Thread-safe.
 //
 // Invariants:
-//   1. A pass never waits for it: what a node has to tell lies in the node until it is taken (T-231).
-//   2. Every answer is judged by the node's own outbox; one that comes late or twice changes nothing.
-//   3. Once fenced off or deleted it never connects again: only a new process may.
+//   1. A pass never waits for the uplink: reports wait in the node's outbox (T-231).
+//   2. The node's outbox judges every answer. An answer that comes late or twice changes nothing.
+//   3. After kFenced and kDeleted the uplink never connects again: only a new process may.
 #ifndef BERTH_TRACKER_UPLINK_UPLINK_H_
 #define BERTH_TRACKER_UPLINK_UPLINK_H_
 
@@ -27,32 +28,34 @@ class Uplink {
 
   enum class State {
     kConnecting,
-    kConnected,  // Welcome has come
-    kFenced,     // another incarnation has taken over
-    kDeleted,    // the service record is gone
+    kConnected,  // placement has answered the Hello
+    kFenced,     // a newer process of this host has taken over
+    kDeleted,    // placement has no record of the service any more
     kStopped,
   };
 
   struct Status {
     State state = State::kConnecting;
-    std::string error;  // why it is not connected
-    int64_t sessions = 0;
+    std::string error;  // why the last session ended
+    // Counters since the start of the process.
+    int64_t sessions = 0;  // that placement welcomed
     int64_t heartbeats = 0;
-    int64_t conflicts = 0;
+    int64_t conflicts = 0;  // reports that were refused because a provider had changed
   };
 
   // `nodes` outlive the uplink.
   Uplink(Options options, std::vector<Node*> nodes, Callbacks callbacks);
-  // Ends the session, if one stands, and waits for both threads.
+  // Ends the session, if there is one, and waits for both threads.
   ~Uplink();
   Uplink(const Uplink&) = delete;
   Uplink& operator=(const Uplink&) = delete;
 
-  // A node may have something to tell, or has found its identity.
+  // Looks for reports to send, and for nodes that have found their identity.
   void Notify();
-  // Names the nodes to placement anew: what one of them wants to be told again comes with that.
+  // Sends another Hello. Placement answers it with all records of the nodes that asked for them
+  // with WantAllRecords().
   void Greet();
-  // An audit that was ordered is done; sent after the reports that it caused.
+  // Tells placement that an ordered audit is done, after sending the reports that the audit caused.
   void AuditDone(const std::string& order_id);
 
   Status status() const;

@@ -178,8 +178,10 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
       {{"--driver-timeout=5"}, "", "driver-timeout"},
       {{"--listen=0.0.0.0:7312"}, "", "--insecure-listen"},
       {{"--log-level=loud"}, "", "log-level"},
-      {{"--hypervisor=a=test:///1", "--hypervisor=a=test:///2"}, "", "name stands twice"},  // T-5
-      {{"--hypervisor=test:///1", "--hypervisor=test:///1"}, "", "URI stands twice"},
+      {{"--hypervisor=a=test:///1", "--hypervisor=a=test:///2"},
+       "",
+       "two hypervisors have this name"},  // T-5
+      {{"--hypervisor=test:///1", "--hypervisor=test:///1"}, "", "two hypervisors have this URI"},
       {{}, "[[hypervisor]]\nname='n'", "no URI"},
       // T-73
       {{"--cpu-dedicated-set=0-3", "--cpu-shared-set=3-4"}, "", "cpu_dedicated_set"},

@@ -28,7 +28,7 @@ TEST(Accounting, FreeIsNotClamped) {  // C-3, T-107
   EXPECT_EQ(account.used().memory_mib, 2048);
   EXPECT_EQ(account.used_disk_gib(), 11);
   EXPECT_EQ(account.free().memory_mib, -1024);
-  EXPECT_EQ(account.free_disk_gib(), -1);
+  EXPECT_EQ(account.free().disk_mib, -1024);
 }
 
 TEST(Accounting, CountsAllocationsAsUsed) {  // C-1 with allocations in the place of instances

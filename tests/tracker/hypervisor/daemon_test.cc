@@ -1,4 +1,5 @@
-// A private libvirt daemon with QEMU under emulation: what the tracker sees is what virsh and lscpu say.
+// A private libvirt daemon with QEMU under emulation: what the tracker sees is what virsh and lscpu
+// say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,8 +48,7 @@ class PrivateDaemon : public testing::Test {
     Observer::Surroundings surroundings;
     surroundings.state_path = "/tmp";
     surroundings.host_address = "127.0.0.1";
-    observer_ =
-        std::make_unique<Observer>(NodeConfiguration(), surroundings, hypervisor_.get(), &pool_);
+    observer_ = std::make_unique<Observer>(NodeConfiguration(), surroundings, hypervisor_.get());
   }
 
   Facts Observe() {
@@ -162,7 +162,7 @@ TEST_F(PrivateDaemon, ShowsTheFeaturesOfItsCpuMode) {
     node.cpu_model_extra_flags = {"made-up"};
     Observer::Surroundings surroundings;
     surroundings.state_path = "/tmp";
-    return Observer(node, surroundings, hypervisor_.get(), &pool_)
+    return Observer(node, surroundings, hypervisor_.get())
         .Observe(absl::Now())
         .value_or(Facts())
         .cpu_features.value_or(std::set<std::string>());

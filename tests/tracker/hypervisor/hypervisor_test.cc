@@ -22,7 +22,7 @@ class TestDriver : public testing::Test {
     Observer::Surroundings surroundings;
     surroundings.state_path = "/tmp";
     surroundings.host_address = "127.0.0.1";
-    return Observer(configuration, surroundings, hypervisor, &pool_);
+    return Observer(configuration, surroundings, hypervisor);
   }
 
   HypervisorEventLoop loop_;

@@ -128,7 +128,8 @@ TEST_F(NodeTest, SaysWhenItsLastGoodPassIsThreeIntervalsAgo) {
   EXPECT_TRUE(node_->Pass(at(240)).error.ok());
   EXPECT_FALSE(node_->AuditOverdue(at(420)));  // T-293
 
-  // One that has never had a good pass is counted from its first; without periodic passes none is due.
+  // One that has never had a good pass is counted from its first; without periodic passes none is
+  // due.
   Node::Options options = node_->options();
   options.configuration.cpu_shared_set = CpuSet::Range(0, 2000);
   Node never(options, &pool_, [](const HypervisorEvent&) {});

@@ -23,9 +23,9 @@ TEST(Configuration, RefusesContradictions) {
   const Case kCases[] = {
       {"", [](Configuration*, NodeConfiguration*) {}},
       {"no hypervisor", [](Configuration* all, NodeConfiguration*) { all->nodes.clear(); }},
-      {"URI stands twice",
+      {"two hypervisors have this URI",
        [](Configuration* all, NodeConfiguration* node) { all->nodes.push_back(*node); }},
-      {"name stands twice",  // T-5
+      {"two hypervisors have this name",  // T-5
        [](Configuration* all, NodeConfiguration* node) {
          node->name = "a";
          NodeConfiguration other = *node;

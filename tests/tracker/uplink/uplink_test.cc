@@ -37,7 +37,7 @@ TEST_F(UplinkTest, SaysHelloAndSendsASnapshot) {  // T-226
   const Facts& facts = node_->view().audit->report.facts;
   EXPECT_EQ(report.facts().vcpus(), facts.vcpus);  // T-26
   EXPECT_EQ(report.facts().disk_gib(), facts.local_disk_gib);
-  EXPECT_EQ(report.facts().disk_available_least_gib(), facts.disk_available_least_gib);
+  EXPECT_EQ(report.account().disk_available_least_gib(), facts.disk_available_least_gib);
   EXPECT_EQ(report.facts().cpu_info_json(), facts.cpu_info);
   EXPECT_EQ(report.facts().hypervisor_type(), "TEST");
   EXPECT_EQ(report.facts().hypervisor_version(), facts.hypervisor_version);
@@ -329,7 +329,7 @@ TEST_F(UplinkTest, RefusesAnIdentityThatContradicts) {  // T-12, T-20
 
 TEST_F(UplinkTest, NeverComesBackOnceFenced) {  // T-14
   FakePlacement placement;
-  placement.end = grpc::Status(grpc::StatusCode::ABORTED, "taken over", "TRACKER_FENCED");
+  placement.end = FakePlacement::Refusal(grpc::StatusCode::ABORTED, "TRACKER_FENCED", "taken over");
   const auto uplink = Connect(placement);
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kFenced; }));
   EXPECT_EQ(placement.requests().size(), 1u);

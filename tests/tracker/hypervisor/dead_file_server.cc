@@ -1,0 +1,80 @@
+#include "tests/tracker/hypervisor/dead_file_server.h"
+
+#include <linux/fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdarg>
+
+#include "tracker/ground/mutex.h"
+
+namespace berth::tracker {
+namespace {
+
+struct Server {
+  Mutex mutex;
+  CondVar changed;
+  std::string directory ABSL_GUARDED_BY(mutex);
+  bool dead ABSL_GUARDED_BY(mutex) = false;
+  int hanging ABSL_GUARDED_BY(mutex) = 0;
+};
+
+// Lives for ever: open() may be called before main() and after it.
+Server& TheServer() {
+  static Server* const server = new Server;
+  return *server;
+}
+
+void HangWhileDead(const char* path) {
+  Server& server = TheServer();
+  MutexLock lock(&server.mutex);
+  if (server.directory.empty() || std::string(path).rfind(server.directory, 0) != 0) return;
+  ++server.hanging;
+  server.changed.NotifyAll();
+  while (server.dead) {
+    server.changed.WaitUntil(&server.mutex,
+                             std::chrono::steady_clock::now() + std::chrono::hours(1));
+  }
+  --server.hanging;
+}
+
+}  // namespace
+
+DeadFileServer::DeadFileServer(const std::string& directory) {
+  MutexLock lock(&TheServer().mutex);
+  TheServer().directory = directory + "/";
+}
+
+DeadFileServer::~DeadFileServer() {
+  Recover();
+  MutexLock lock(&TheServer().mutex);
+  TheServer().directory.clear();
+}
+
+void DeadFileServer::Die() {
+  MutexLock lock(&TheServer().mutex);
+  TheServer().dead = true;
+}
+
+void DeadFileServer::Recover() {
+  MutexLock lock(&TheServer().mutex);
+  TheServer().dead = false;
+  TheServer().changed.NotifyAll();
+}
+
+int DeadFileServer::hanging() const {
+  MutexLock lock(&TheServer().mutex);
+  return TheServer().hanging;
+}
+
+}  // namespace berth::tracker
+
+// The program's own definition takes the place of libc's.
+extern "C" int open(const char* path, int flags, ...) {
+  berth::tracker::HangWhileDead(path);
+  va_list arguments;
+  va_start(arguments, flags);
+  const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(arguments, unsigned) : 0;
+  va_end(arguments);
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}

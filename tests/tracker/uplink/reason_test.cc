@@ -1,0 +1,55 @@
+// The tracker acts on the reason of a refusal, and never on the words beside the reason.
+#include "tests/tracker/uplink/fixture.h"
+
+namespace berth::tracker {
+namespace {
+
+using Fate = FakePlacement::Fate;
+
+TEST_F(UplinkTest, IsDeletedByTheReasonOnly) {
+  FakePlacement placement;
+  placement.end = FakePlacement::Refusal(grpc::StatusCode::UNAVAILABLE, "STORE_UNAVAILABLE",
+                                         "not SERVICE_NOT_REGISTERED, not TRACKER_FENCED");
+  const auto uplink = Connect(placement);
+  // It comes back, as often as placement ends the session.
+  ASSERT_TRUE(placement.Wait([](const auto& requests) { return requests.size() >= 3; }));
+  EXPECT_EQ(uplink->status().state, Uplink::State::kConnecting);
+}
+
+TEST_F(UplinkTest, IsDeletedOnceTheServiceIsNotRegistered) {
+  FakePlacement placement;
+  placement.end = FakePlacement::Refusal(grpc::StatusCode::FAILED_PRECONDITION,
+                                         "SERVICE_NOT_REGISTERED", "no such service");
+  const auto uplink = Connect(placement);
+  ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kDeleted; }));
+  EXPECT_EQ(placement.requests().size(), 1u);
+}
+
+TEST_F(UplinkTest, IsNotFencedByAnotherDomain) {
+  FakePlacement placement;
+  google::rpc::ErrorInfo info;
+  info.set_reason("TRACKER_FENCED");
+  info.set_domain("proxy.example");
+  google::rpc::Status details;
+  details.add_details()->PackFrom(info);
+  placement.end =
+      grpc::Status(grpc::StatusCode::ABORTED, "another fence", details.SerializeAsString());
+  const auto uplink = Connect(placement);
+  ASSERT_TRUE(placement.Wait([](const auto& requests) { return requests.size() >= 3; }));
+  EXPECT_EQ(uplink->status().state, Uplink::State::kConnecting);
+}
+
+TEST_F(UplinkTest, SendsNoSnapshotForTheWordsOfARefusal) {
+  FakePlacement placement;
+  placement.fate = [](const FakePlacement::Report&) { return Fate::kInvalid; };
+  placement.words = "provider REPORT_GAP has a bad name";
+  const auto uplink = Connect(placement);
+  ASSERT_TRUE(placement.WaitForReports(1));
+  ASSERT_TRUE(Eventually([&] { return node_->view().reports_rejected == 1; }));
+  const int64_t beats = uplink->status().heartbeats;
+  ASSERT_TRUE(Eventually([&] { return uplink->status().heartbeats > beats + 2; }));
+  EXPECT_EQ(placement.reports().size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::tracker
