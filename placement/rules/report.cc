@@ -190,11 +190,12 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 }  // namespace
 
 // Refuses, in this order: a malformed report; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED
-// for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
-// providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT naming
-// all that differ; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
-// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. A report with the number of an applied one, or with
-// an earlier number, succeeds without effect (T-398); this is checked before REPORT_GAP.
+// for a node of another host whose tracker is up; REPORT_GAP, also if another report of the same
+// process was applied under this number; PARENT_NOT_FOUND; POLICY_DENIED for providers that do not
+// belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT naming all that differ;
+// PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND,
+// INVENTORY_IN_USE. The same report again, or a report with an earlier number, succeeds without
+// effect (T-398); this is checked before REPORT_GAP.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

@@ -63,10 +63,12 @@ class ReportPlan {
   // PERMISSION_DENIED with POLICY_DENIED if the node belongs to another host whose tracker is up
   // (T-22, T-387).
   absl::Status CheckOwner() const;
-  // Whether a report of the same process with this number or a greater one was applied (T-398).
+  // Whether this very report, or a report of the same process with a greater number, was applied
+  // (T-398).
   bool IsStale() const;
-  // FAILED_PRECONDITION with REPORT_GAP if a delta does not follow the last applied report of the
-  // same process (T-229).
+  // FAILED_PRECONDITION with REPORT_GAP if the same process has used the number for the last applied
+  // report with other content, because nobody knows which of the two is newer; or if a delta does not
+  // follow the last applied report of the same process (T-229).
   absl::Status CheckSequence() const;
   // NOT_FOUND with PARENT_NOT_FOUND; then PERMISSION_DENIED with POLICY_DENIED if the report names
   // an existing provider that does not belong to the node.
@@ -89,6 +91,8 @@ class ReportPlan {
 
   absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at, Content& content) const;
   std::vector<TraitId> ResolveTraits(size_t at, Content& content) const;
+  // Whether the process that reports is the process whose report was applied last.
+  bool IsFromRecordedProcess() const;
   bool IsOwn(const ProviderPlace& place) const;
   // Whether a tracker made the provider.
   bool IsMade(const ProviderConfig& config) const;

@@ -4,9 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "google/rpc/status.pb.h"
-#include "grpcpp/support/status.h"
-#include "services/process/status.h"
+#include "services/process/error.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
 #include "services/wire/inventory.h"
@@ -22,7 +20,7 @@ using placement::State;
 
 namespace {
 
-constexpr size_t kScopeMax = 4096;   // names; beyond them everything is told
+constexpr size_t kScopeMax = 4096;   // names; a larger scope becomes complete
 constexpr int kHelloNodesMax = 256;  // of one tracker
 
 absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
@@ -53,7 +51,7 @@ absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
   return provider;
 }
 
-// Each node stands once in what is named and what is retired together.
+// No node is named twice, or both named and retired.
 absl::Status CheckNamedOnce(const HelloFacts& facts) {
   std::vector<ProviderId> named = facts.retired;
   for (const HelloNode& node : facts.nodes) named.push_back(node.id);
@@ -66,7 +64,7 @@ absl::Status CheckNamedOnce(const HelloFacts& facts) {
                            {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
 }
 
-// What the node says of itself after `report`, as FillNode reads it.
+// The facts of the node after `report`, in the form that FillNode reads.
 std::string FactsAfter(const State& state, ProviderId id, const pb::Report& report) {
   pb::Node facts;
   const auto* node = state.nodes().Find(id);
@@ -225,8 +223,7 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to) {
   to->set_node_uuid(report.node_uuid());
   to->set_sequence(report.sequence());
-  const grpc::Status wire = PlacementStatus(status);
-  to->mutable_status()->ParseFromString(wire.error_details());
+  *to->mutable_status() = PlacementError(status);
   if (!absl::IsAborted(status)) return;
   ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
     FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());

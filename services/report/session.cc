@@ -5,7 +5,6 @@
 
 #include "absl/time/clock.h"
 #include "services/process/log.h"
-#include "services/process/status.h"
 #include "services/report/missed_changes.h"
 #include "services/wire/fleet.h"
 
@@ -19,13 +18,11 @@ using placement::State;
 
 namespace {
 
-constexpr absl::Duration kSettleWithin = absl::Seconds(30);
-
-// Nobody has to prove yet which host's tracker it is.
+// Trackers do not authenticate yet: anybody may name any host.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
-// Whether there is something to tell of `node`: a tracker waits for the records of a node that is
-// recorded, also where its providers are gone and the push is empty.
+// Whether a push for `node` makes sense. If the node is recorded, its tracker waits for a push,
+// even for an empty one because the node's providers were removed.
 bool IsTold(const State& state, ProviderId node) {
   return state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
 }
@@ -37,28 +34,23 @@ bool HasReason(const absl::Status& status, absl::string_view reason) {
 
 }  // namespace
 
-ReportSession* ReportSession::Open(ReportSessions* sessions) {
-  std::shared_ptr<ReportSession> session(new ReportSession(sessions));
-  session->self_ = session;
-  session->StartRead(&session->incoming_);
-  sessions->Opened(session);
-  return session.get();
+void ReportSession::Open() {
+  sessions_->Opened(shared_from_this());
+  ReadNext();
 }
 
-std::vector<ProviderId> ReportSession::node_ids() const {
-  std::vector<ProviderId> ids;
-  for (const HelloNode& node : hello_.nodes) ids.push_back(node.id);
-  return ids;
+ReportSession::HelloPtr ReportSession::hello() const {
+  MutexLock lock(&mutex_);
+  return hello_;
 }
 
-void ReportSession::OnReadDone(bool ok) {
+void ReportSession::HandleRead(bool ok) {
   if (!ok) return End(absl::OkStatus());
   if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
   if (incoming_.has_hello()) return HandleHello();
-  if (!attached_) {
+  if (hello() == nullptr)
     return End(
         InvalidField("message", "must be hello: the first message of a session has to be hello"));
-  }
   std::optional<Beat> beat;
   if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
   sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
@@ -70,27 +62,26 @@ void ReportSession::OnReadDone(bool ok) {
     case pb::SessionRequest::kAuditDone:
       sessions_->AuditDone(incoming_.audit_done());
       return ReadNext();
-    default:  // a heartbeat, or what a newer tracker says beyond this release
+    default:  // a heartbeat, or a message that only newer releases know
       return ReadNext();
   }
 }
 
 void ReportSession::HandleHello() {
-  absl::StatusOr<HelloFacts> hello = HelloOf(incoming_.hello());
-  if (!hello.ok()) return End(hello.status());
-  const Liveness::Key key = {hello->service.host, hello->service.binary};
-  const bool same = key == key_ && hello->service.incarnation == incarnation_;
-  if (attached_ && !same) {
+  absl::StatusOr<HelloFacts> facts = HelloOf(incoming_.hello());
+  if (!facts.ok()) return End(facts.status());
+  const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
+  const placement::RegisterService& service = hello->service;
+  const Liveness::Key key = {service.host, service.binary};
+  if (this->hello() == nullptr) {
+    key_ = key;
+    incarnation_ = service.incarnation;
+  } else if (key != key_ || service.incarnation != incarnation_) {
     return End(InvalidField("hello", "names another process than the first hello of this session"));
   }
-  if (!attached_) {
-    key_ = key;
-    incarnation_ = hello->service.incarnation;
-  }
-  placement::CommandBody body = hello->service;
-  Submit(std::move(body), [this, hello = *std::move(hello)](const Decision& decision) {
+  Submit(service, [this, hello](const Decision& decision) {
     if (!decision.status.ok()) return End(decision.status);
-    // The nodes of ten thousand trackers are looked up by workers, not by who answers claims.
+    // Workers look up the nodes of ten thousand trackers: the ledger's answering thread must not.
     auto welcome = [self = shared_from_this(), hello, decision] { self->Welcome(hello, decision); };
     if (!sessions_->workers()->Submit(std::move(welcome))) {
       End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
@@ -100,39 +91,43 @@ void ReportSession::HandleHello() {
   });
 }
 
-void ReportSession::Welcome(const HelloFacts& hello, const Decision& decision) {
-  const std::shared_ptr<ReportSession> self = shared_from_this();
-  std::vector<ProviderId> gone = node_ids();
-  hello_ = hello;
-  for (const HelloNode& node : hello_.nodes) std::erase(gone, node.id);
+// Runs on a worker, when the stream may have ended long ago: Attach then refuses.
+void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
+  {
+    MutexLock lock(&mutex_);
+    hello_ = hello;
+  }
+  const absl::Status attached =
+      sessions_->Attach(shared_from_this(), OwnNodes(*sessions_->ledger()->Newest(), *hello));
+  if (!attached.ok()) return End(attached);
   sessions_->liveness().Hear(key_, incarnation_, std::nullopt, absl::Now());
-  if (!attached_) sessions_->Attach(self);
-  attached_ = true;
-  sessions_->Disown(self, gone);
-  sessions_->Own(self, OwnNodes(*sessions_->ledger()->Newest()));
-  // Newer than what was dispatched before: nothing falls between.
+  // This state is newer than all that was dispatched before Attach, so no change is lost between.
   const placement::StatePtr state = sessions_->ledger()->Newest();
   pb::SessionResponse response;
   SetRevision(state->position().revision, response.mutable_revision());
   FillWelcome(*state, decision, response.mutable_welcome());
-  RetireNodes(*state);
+  for (const HelloNode& node : hello->nodes) {
+    FillNodeWelcome(*state, node, response.mutable_welcome()->add_nodes());
+  }
+  RetireNodes(*state, *hello);
   Send(std::move(response));
-  BeginPushes(*state);
+  BeginPushes(*state, *hello);
   FlushPushes();
   ReadNext();
 }
 
-// Of the nodes that Hello named those that are recorded for its host, or for nobody yet.
-std::vector<ProviderId> ReportSession::OwnNodes(const State& state) const {
+// The nodes of the Hello that are recorded for its host, or not recorded at all.
+std::vector<ProviderId> ReportSession::OwnNodes(const State& state, const HelloFacts& hello) const {
   std::vector<ProviderId> own;
-  for (const HelloNode& node : hello_.nodes) {
+  for (const HelloNode& node : hello.nodes) {
     const NodePtr* record = state.nodes().Find(node.id);
     if (record == nullptr || (*record)->host == key_.first) own.push_back(node.id);
   }
   return own;
 }
 
-void ReportSession::FillWelcome(const State& state, const Decision& decision, pb::Welcome* to) {
+void ReportSession::FillWelcome(const State& state, const Decision& decision,
+                                pb::Welcome* to) const {
   const auto* service = state.services().Find(key_);
   if (service != nullptr) FillService(**service, nullptr, to->mutable_service());
   to->set_service_created(decision.result.created);
@@ -140,7 +135,6 @@ void ReportSession::FillWelcome(const State& state, const Decision& decision, pb
   to->mutable_heartbeat_interval()->set_seconds(absl::ToInt64Seconds(interval));
   to->mutable_heartbeat_interval()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(interval % absl::Seconds(1))));
-  for (const HelloNode& node : hello_.nodes) FillNodeWelcome(state, node, to->add_nodes());
   for (const NodePtr& node : state.NodesOf(key_.first)) {
     FillRecordedNode(*node, to->add_recorded_nodes());
   }
@@ -166,12 +160,13 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
                                                       : pb::NODE_STANDING_WAIT);
 }
 
-// What the tracker has not seen: what changed since it last heard, else all there is.
-void ReportSession::BeginPushes(const State& state) {
-  const std::vector<ProviderId> own = OwnNodes(state);
+// Prepares the first pushes: what changed since the revision that the tracker says it has, or
+// everything if that is not known.
+void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
+  const std::vector<ProviderId> own = OwnNodes(state, hello);
   MutexLock lock(&mutex_);
   std::map<ProviderId, PushScope> scopes;
-  for (const HelloNode& node : hello_.nodes) {
+  for (const HelloNode& node : hello.nodes) {
     if (std::find(own.begin(), own.end(), node.id) == own.end()) continue;
     PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
     if (!IsTold(state, node.id)) continue;
@@ -181,9 +176,9 @@ void ReportSession::BeginPushes(const State& state) {
   scopes_ = std::move(scopes);
 }
 
-// What the configuration no longer names is retired (T-40).
-void ReportSession::RetireNodes(const State& state) {
-  for (const ProviderId id : hello_.retired) {
+// Retires the nodes that the tracker's configuration no longer names (T-40).
+void ReportSession::RetireNodes(const State& state, const HelloFacts& hello) {
+  for (const ProviderId id : hello.retired) {
     const NodePtr* node = state.nodes().Find(id);
     if (node == nullptr || (*node)->host != key_.first || (*node)->retired) continue;
     Submit(placement::RetireNode{id, true}, [](const Decision&) {});
@@ -192,11 +187,12 @@ void ReportSession::RetireNodes(const State& state) {
 
 void ReportSession::HandleReport() {
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  absl::StatusOr<placement::ApplyReport> report = ApplyReportOf(*state, hello_, incoming_.report());
+  const HelloPtr said = hello();
+  absl::StatusOr<placement::ApplyReport> report = ApplyReportOf(*state, *said, incoming_.report());
   if (!report.ok()) return End(report.status());
   const ProviderId node = report->node;
-  const std::vector<ProviderId> named = node_ids();
-  if (std::find(named.begin(), named.end(), node) == named.end()) {
+  if (std::none_of(said->nodes.begin(), said->nodes.end(),
+                   [node](const HelloNode& named) { return named.id == node; })) {
     return End(
         InvalidField("report.node_uuid", "names a node that no hello of this session named"));
   }
@@ -207,7 +203,7 @@ void ReportSession::HandleReport() {
 void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   const pb::Report& report = incoming_.report();
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  const absl::Status ending = EndingOf(decision.status);
+  const absl::Status ending = EndingOf(decision.status, report.kind());
   if (!ending.ok()) return End(ending);
   pb::SessionResponse response;
   SetRevision(decision.status.ok() ? decision.revision : state->position().revision,
@@ -215,7 +211,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   if (decision.status.ok()) {
     FillAck(*state, report, decision, response.mutable_ack());
     if (report.kind() == pb::REPORT_KIND_SNAPSHOT) sessions_->SnapshotTaken(node);
-    sessions_->Own(shared_from_this(), {node});  // also one that came from another host
+    sessions_->Own(shared_from_this(), node);  // a node may come from another host
   } else if (HasReason(decision.status, "REPORT_GAP")) {
     response.mutable_snapshot_order()->set_node_uuid(report.node_uuid());
   } else {
@@ -223,7 +219,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   }
   Send(std::move(response));
   if (decision.status.ok() && decision.result.created) {
-    // The node's tree stands now: what others hold of it is told from here on.
+    // The node's tree exists only now, so no earlier push named what consumers hold of it.
     MutexLock lock(&mutex_);
     scopes_[node].complete = true;
   }
@@ -231,51 +227,92 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   ReadNext();
 }
 
-// What a refused report ends the stream with, or OK: a report that only is not taken is rejected.
-absl::Status ReportSession::EndingOf(const absl::Status& refused) const {
-  if (!HasReason(refused, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
+// What the stream ends with after a report of `kind` that got `status`. OK: the stream goes on, and
+// an Ack, a Reject or a SnapshotOrder answers the report.
+absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind kind) const {
+  // A Reject says that a report was not applied, so its number is used again. Only a new Hello
+  // tells a tracker which number is free after an unknown outcome, or for a snapshot whose number
+  // was used.
+  if (absl::IsDeadlineExceeded(status) && !placement::RefusalOf(status)) {
+    return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
+                             "it is not known whether the report was applied: say hello again");
+  }
+  if (HasReason(status, "REPORT_GAP") && kind == pb::REPORT_KIND_SNAPSHOT) return status;
+  if (!HasReason(status, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  if (state->services().Find(key_) == nullptr) return refused;
+  if (state->services().Find(key_) == nullptr) return status;
   return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
                            "another process of this host's tracker has taken over",
                            {{{"host", key_.first}, {"incarnation", incarnation_.ToString()}}});
 }
 
-// Most say what stands already. What an operator says meanwhile is the rule's to heed (T-297).
 void ReportSession::HandleReadiness() {
-  const pb::Readiness& readiness = incoming_.readiness();
+  {
+    MutexLock lock(&mutex_);
+    readiness_ = incoming_.readiness();
+  }
+  RecordReadiness();
+  ReadNext();
+}
+
+// Most messages say what is recorded already. If an operator said otherwise, the rule of
+// UpdateService obeys the operator (T-297).
+void ReportSession::RecordReadiness() {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const auto* service = state->services().Find(key_);
-  if (service == nullptr) return ReadNext();
-  if ((*service)->disabled != readiness.ready()) return ReadNext();
+  pb::Readiness readiness;
+  {
+    MutexLock lock(&mutex_);
+    if (!readiness_ || recording_readiness_ || ending_ || finished_) return;
+    readiness = *std::exchange(readiness_, std::nullopt);
+    if (service == nullptr || (*service)->disabled != readiness.ready()) return;
+    recording_readiness_ = true;
+  }
   placement::UpdateService command;
   command.host = key_.first;
   command.binary = key_.second;
   command.disabled = !readiness.ready();
   command.automatic = true;
   if (!readiness.ready()) command.disabled_reason = kAutomaticReason + readiness.reason();
-  Submit(std::move(command), [this](const Decision& decision) {
-    if (!decision.status.ok()) {
-      Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
-          {{"host", key_.first}, {"detail", decision.status.ToString()}});
-    }
-    ReadNext();
+  Submit(std::move(command), [this, readiness](const Decision& decision) {
+    SettleReadiness(readiness, decision.status);
   });
+}
+
+// A tracker does not repeat its readiness, so the session does if the ledger could not write, or
+// may not have written. A newer message replaces the older one.
+void ReportSession::SettleReadiness(const pb::Readiness& readiness, const absl::Status& status) {
+  bool again = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+               HasReason(status, "RECOVERY_REQUIRED");
+  {
+    MutexLock lock(&mutex_);
+    recording_readiness_ = false;
+    if (again && !readiness_) readiness_ = readiness;
+    again = readiness_.has_value();
+  }
+  if (again) return sessions_->TickLater(shared_from_this());
+  if (status.ok()) return;
+  Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
+      {{"host", key_.first}, {"detail", status.ToString()}});
+}
+
+void ReportSession::Tick() {
+  RecordReadiness();
+  FlushPushes();
 }
 
 void ReportSession::Submit(placement::CommandBody body, std::function<void(const Decision&)> done) {
   placement::Command command;
   command.actor = ActorOf(key_.first);
   command.body = std::move(body);
-  sessions_->ledger()->Submit(
-      std::move(command), absl::Now() + kSettleWithin, std::make_shared<std::atomic<bool>>(false),
-      [self = shared_from_this(), done = std::move(done)](const Decision& decision) {
-        done(decision);
-      });
+  sessions_->ledger()->Submit(std::move(command), absl::Now() + sessions_->settle_within(),
+                              std::make_shared<std::atomic<bool>>(false),
+                              [self = shared_from_this(), done = std::move(done)](
+                                  const Decision& decision) { done(decision); });
 }
 
 void ReportSession::Touch(ProviderId node, const placement::FeedCommand& command) {
-  if (command.actor == ActorOf(key_.first)) return;  // its own report: the Ack says it
+  if (command.actor == ActorOf(key_.first)) return;  // its own report: the Ack tells it
   {
     MutexLock lock(&mutex_);
     PushScope& scope = scopes_[node];
@@ -312,11 +349,14 @@ void ReportSession::FlushPushes() {
     pushing_ = true;
   }
   if (sessions_->workers()->Submit([self = shared_from_this()] { self->TellPushes(); })) return;
-  MutexLock lock(&mutex_);
-  pushing_ = false;  // the next tick tries again
+  {
+    MutexLock lock(&mutex_);
+    pushing_ = false;
+  }
+  sessions_->TickLater(shared_from_this());
 }
 
-// One push at a time: while it is on its way, what comes adds up.
+// Sends one push at a time. Changes that come while it is being sent are collected in the scopes.
 void ReportSession::TellPushes() {
   MutexLock lock(&mutex_);
   pushing_ = false;
@@ -334,7 +374,8 @@ bool ReportSession::NextPush(pb::SessionResponse* message) {
   for (auto& [node, scope] : scopes_) {
     if (scope.complete && !IsTold(*state, node)) scope.complete = false;
     if (scope.empty()) continue;
-    // Names that are told from the newest state may lack some that it changed as well.
+    // A push of names is filled from the newest state, but names of changes after `dispatched` may
+    // be missing. So it claims no later revision than that.
     SetRevision(scope.complete ? newest : std::min(newest, dispatched),
                 message->mutable_revision());
     FillPush(*state, key_.first, node, scope, message->mutable_push());

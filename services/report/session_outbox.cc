@@ -1,7 +1,7 @@
-// What a report stream sends, and when it reads on.
+// ReportSession: the order in which messages are sent, when the next one is read, and the end.
 #include <utility>
 
-#include "services/process/status.h"
+#include "placement/ground/check.h"
 #include "services/report/session.h"
 #include "services/wire/form.h"
 
@@ -44,16 +44,21 @@ void ReportSession::End(const absl::Status& status) {
   WriteNext();
 }
 
+bool ReportSession::ended() const {
+  MutexLock lock(&mutex_);
+  return ending_.has_value() || finished_;
+}
+
 void ReportSession::WriteNext() {
   if (writing_ || finished_) return;
   if (ending_) {
     finished_ = true;
-    Finish(PlacementStatus(*ending_));
+    sink_->Finish(*ending_);
   } else if (!outbox_.empty()) {
     outgoing_ = std::move(outbox_.front());
     outbox_.pop_front();
     writing_ = true;
-    StartWrite(&outgoing_);
+    sink_->Send(outgoing_);
   }
 }
 
@@ -66,25 +71,28 @@ void ReportSession::ReadNext() {
 void ReportSession::ReadIfRoom() {
   if (!read_waits_ || outbox_.size() >= kOutboxMax || ending_ || finished_) return;
   read_waits_ = false;
-  incoming_.Clear();  // nobody needs it any more, and the next may be long in coming
-  StartRead(&incoming_);
+  incoming_.Clear();  // frees memory: the next message may be long in coming
+  sink_->Read(&incoming_);
 }
 
-void ReportSession::OnWriteDone(bool ok) {
+void ReportSession::HandleSent(bool ok) {
   {
     MutexLock lock(&mutex_);
     writing_ = false;
-    outgoing_.Clear();  // it is out, and the next may be long in coming
-    if (!ok && !ending_) ending_ = absl::OkStatus();  // nobody is there any more
+    outgoing_.Clear();  // frees memory: the next message may be long in coming
+    if (!ok && !ending_) ending_ = absl::OkStatus();  // the tracker has gone
     WriteNext();
     ReadIfRoom();
   }
   FlushPushes();
 }
 
-void ReportSession::OnDone() {
-  const std::shared_ptr<ReportSession> self = std::move(self_);
-  sessions_->Closed(self);
+void ReportSession::Closed() {
+  {
+    MutexLock lock(&mutex_);
+    BERTH_CHECK(finished_ && !writing_);
+  }
+  sessions_->Closed(shared_from_this());
 }
 
 }  // namespace berth::services

@@ -15,7 +15,7 @@ void SortUnique(std::vector<Id>* ids) {
   ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
 }
 
-// Of trees, or of aggregates.
+// Trees, or aggregates, that one request may name.
 constexpr int kNamesMax = 1000;
 
 absl::Status CheckCount(absl::string_view field, int count) {

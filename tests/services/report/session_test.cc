@@ -1,0 +1,195 @@
+// Sessions of trackers over a real ledger, without gRPC: what happens when a stream ends at the wrong
+// moment, and when the database does.
+#include "services/report/session.h"
+
+#include <cstring>
+#include <future>
+#include <map>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gtest/gtest.h"
+#include "placement/values/refusal.h"
+#include "tests/processes/ledger_runner.h"
+#include "tests/processes/private_cluster.h"
+#include "tests/services/report/played_tracker.h"
+
+namespace berth::services {
+namespace {
+
+using placement::LedgerRunner;
+using placement::ProviderId;
+using placement::Uuid;
+
+class Measured : public Samples {
+ public:
+  void Gauge(const std::string& name, const std::string&, double value, const Labels&) override {
+    values[name] = value;
+  }
+  void Counter(const std::string& name, const std::string&, double value, const Labels&) override {
+    values[name] = value;
+  }
+  std::map<std::string, double> values;
+};
+
+class ReportSessionTest : public ::testing::Test {
+ protected:
+  double Attached(const ReportSessions& sessions) {
+    Measured measured;
+    sessions.Measure(&measured);
+    return measured.values["report_streams"];
+  }
+  // Keeps the only worker busy until the promise is kept.
+  void BlockWorker(std::promise<void>* until) {
+    std::promise<void> busy;
+    ASSERT_TRUE(workers_.Submit([&busy, until] {
+      busy.set_value();
+      until->get_future().wait();
+    }));
+    busy.get_future().wait();
+  }
+  void AwaitWorker() {
+    std::promise<void> reached;
+    ASSERT_TRUE(workers_.Submit([&reached] { reached.set_value(); }));
+    reached.get_future().wait();
+  }
+
+  const std::string url_ = placement::NewDatabase();
+  LedgerRunner runner_{placement::OptionsFor(url_)};
+  LivenessRecorder recorder_{&runner_.ledger(), url_, absl::Seconds(60)};
+  Workers workers_{1, 1000};
+  const ProviderId node_{Uuid::Random()};
+};
+
+// The Welcome of a stream waits for a worker, and placement stops meanwhile: gRPC is done with the
+// stream while the worker looks at its Hello.
+TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
+  std::string incarnation;
+  {
+    ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+    PlayedTracker tracker(&sessions, "h1", node_);
+    incarnation = tracker.incarnation;
+    ASSERT_TRUE(tracker.SayHello());
+    EXPECT_TRUE(tracker.Next().has_welcome());
+  }
+  AwaitWorker();
+  for (int round = 0; round < 20; ++round) {
+    ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+    std::promise<void> go_on;
+    BlockWorker(&go_on);
+    PlayedTracker tracker(&sessions, "h1", node_);
+    tracker.incarnation = incarnation;  // is registered: no commit, so nothing else for the worker
+    ASSERT_TRUE(tracker.SayHello());
+    ASSERT_TRUE(LedgerRunner::Eventually([this] { return workers_.queue_length() == 1; }));
+    std::promise<void> welcomed;
+    ASSERT_TRUE(workers_.Submit([&welcomed] { welcomed.set_value(); }));
+    sessions.EndAll();
+    // From here on nothing orders the two threads but what the session and its registry do.
+    std::thread release([&go_on] { go_on.set_value(); });
+    tracker.Close();
+    release.join();
+    welcomed.get_future().wait();
+    EXPECT_EQ(Attached(sessions), 0);
+    absl::Status audited;
+    sessions.Audit(node_, absl::InfiniteFuture(),
+                   [&audited](const auto& answer) { audited = answer.status(); });
+    EXPECT_EQ(audited.code(), absl::StatusCode::kUnavailable);
+  }
+}
+
+// The deadline passes while the batch waits in PostgreSQL, and then the batch is committed: nobody may
+// conclude from the answer that the report was not applied, and use its number again.
+TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_,
+                          /*settle_within=*/absl::Seconds(1));
+  auto tracker = std::make_unique<PlayedTracker>(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker->SayHello());
+  ASSERT_TRUE(tracker->Next().has_welcome());
+  ASSERT_TRUE(tracker->SayReport(1, 8, std::nullopt, true));
+  const pb::Ack ack = tracker->Next().ack();
+  ASSERT_EQ(ack.sequence(), 1);
+
+  const auto database = placement::ConnectOrDie(url_);
+  ASSERT_EQ(database->Run("BEGIN; LOCK TABLE node IN EXCLUSIVE MODE", nullptr), absl::OkStatus());
+  ASSERT_TRUE(tracker->SayReport(2, 16, ack.generations(0).generation(), false));
+  const pb::SessionResponse answer = tracker->Next();
+  EXPECT_TRUE(answer.ShortDebugString().empty()) << answer.ShortDebugString();
+  EXPECT_EQ(tracker->End()->code(), absl::StatusCode::kDeadlineExceeded);
+  ASSERT_EQ(database->Run("COMMIT", nullptr), absl::OkStatus());
+  ASSERT_TRUE(LedgerRunner::Eventually(
+      [this] { return (*runner_.ledger().Newest()->nodes().Find(node_))->report_sequence == 2; }));
+
+  const std::string incarnation = tracker->incarnation;
+  tracker.reset();
+  PlayedTracker again(&sessions, "h1", node_);
+  again.incarnation = incarnation;
+  ASSERT_TRUE(again.SayHello("digest-8"));
+  const pb::SessionResponse welcome = again.Next();
+  ASSERT_EQ(welcome.welcome().nodes_size(), 1);
+  EXPECT_EQ(welcome.welcome().nodes(0).last_sequence(), 2);
+  EXPECT_EQ(welcome.welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
+}
+
+// A number that was used for another report is no duplicate: it is never acknowledged.
+TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, T-398
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
+  const int64_t generation = tracker.Next().ack().generations(0).generation();
+  ASSERT_TRUE(tracker.SayReport(1, 8, generation, true));
+  EXPECT_EQ(tracker.Next().ack().sequence(), 1);  // the same report again
+  ASSERT_TRUE(tracker.SayReport(1, 16, generation, false));
+  EXPECT_TRUE(tracker.Next().has_snapshot_order());
+  ASSERT_TRUE(tracker.SayReport(1, 16, generation, true));
+  EXPECT_TRUE(tracker.Next().ShortDebugString().empty());  // the next Hello tells the number to use
+  EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "REPORT_GAP");
+}
+
+// A tracker says once that it is not ready; the record must follow when the database is back.
+TEST_F(ReportSessionTest, AReadinessThatWasRefusedIsRecordedLater) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  const std::string name =
+      url_.substr(strlen("postgresql:///"), url_.find('?') - strlen("postgresql:///"));
+  const auto operator_ = placement::ConnectOrDie(placement::PrivateCluster().Url("postgres"));
+  const auto allow = [&](const std::string& allowed) {
+    ASSERT_EQ(operator_->Run(absl::StrCat("ALTER DATABASE ", name, " ALLOW_CONNECTIONS ", allowed),
+                             nullptr),
+              absl::OkStatus());
+  };
+  allow("false");
+  ASSERT_EQ(operator_->Run(absl::StrCat("SELECT bool_and(pg_terminate_backend(pid, 5000)) FROM "
+                                        "pg_stat_activity WHERE datname = '",
+                                        name, "'"),
+                           nullptr),
+            absl::OkStatus());
+  int provider = 0;
+  ASSERT_TRUE(LedgerRunner::Eventually([&] {
+    return placement::ReasonOf(runner_.Do(placement::NewProvider(++provider))) ==
+           "STORE_UNAVAILABLE";
+  }));
+  pb::SessionRequest request;
+  request.mutable_readiness()->set_ready(false);
+  request.mutable_readiness()->set_reason("the hypervisor does not answer");
+  ASSERT_TRUE(tracker.Say(request));
+  request.mutable_heartbeat()->set_count(1);
+  ASSERT_TRUE(tracker.Say(request));  // the readiness was refused: the session reads on
+  allow("true");
+  const auto disabled = [this] {
+    const auto state = runner_.ledger().Newest();
+    return (*state->services().Find(Liveness::Key("h1", "berth-tracker")))->disabled;
+  };
+  EXPECT_FALSE(disabled());
+  EXPECT_TRUE(LedgerRunner::Eventually([&] {
+    sessions.Tick(absl::Now());
+    return disabled();
+  }));
+}
+
+}  // namespace
+}  // namespace berth::services
