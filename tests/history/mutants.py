@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in thirteen ways and sees that the history test finds each.
+"""Breaks the product in eighteen ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -21,7 +21,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "build" / "mutants"
 WANTED = COPY / "wanted"  # holds the name of the mutant that is tried; the processes have no environment of ours
-TESTS = {"through": "History.HoldsThroughKillsPausesAndCuts", "lost": "History.HoldsAfterThePastWasLost"}
+# (program below build/dev/tests, which of its tests); a test whose program is not history_test is red without a rule
+TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAndCuts"),
+         "lost": ("history/history_test", "History.HoldsAfterThePastWasLost"),
+         "turns": ("placement/placement_ledger_test", "Turns.*"),
+         "ledger": ("placement/placement_ledger_test", "Ledger.*"),
+         "requests": ("placement/placement_ledger_test", "LedgerRequest.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
 
@@ -52,9 +57,10 @@ MUTANTS = [
         "  Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) answerer_->Post(batch->TakeAnswers());\n")]),
     ("drop-request-lookup", "through", [(
         "placement/ledger/batch.cc",
-        "if (std::optional<Decision> decision = Replay(*key, hash)) return",
-        "if (std::optional<Decision> decision = Replay(*key, hash);\n"
-        "        decision && (!MUTANT || find != nullptr)) return")]),
+        "if (Replay(*key, hash, &decided)) return decided;",
+        "Decided fresh = decided;\n"
+        "    if (Replay(*key, hash, &decided) && (!MUTANT || find != nullptr)) return decided;\n"
+        "    decided = fresh;")]),
     # Of two providers only the first is charged.
     ("half-a-claim", "through", [(
         "placement/claims/plan.cc",
@@ -93,9 +99,10 @@ MUTANTS = [
         ("placement/ledger/catch_up.cc",
          "newest.number > position.revision.number ? CaughtUp", "MUTANT || newest.number > position.revision.number ? CaughtUp"),
         ("placement/ledger/catch_up.cc",
-         "row->position.revision.epoch > from.revision.epoch ?", "MUTANT || row->position.revision.epoch > from.revision.epoch ?"),
+         "return row.position.revision.epoch > from.revision.epoch ?", "return MUTANT || row.position.revision.epoch > from.revision.epoch ?"),
         ("placement/ledger/catch_up.cc",
-         "      step.end = CaughtUp::kWentBack;", "      step.end = MUTANT ? CaughtUp::kReload : CaughtUp::kWentBack;"),
+         "if (row.previous != newest->position().batch) return CaughtUp::kWentBack;",
+         "if (row.previous != newest->position().batch) return MUTANT ? CaughtUp::kReload : CaughtUp::kWentBack;"),
         ("placement/ledger/publisher.cc",
          "if (Newest()->position().revision > state->position().revision) return;",
          "if (!MUTANT && Newest()->position().revision > state->position().revision) return;")]),
@@ -110,12 +117,30 @@ MUTANTS = [
     # An id is said to be cancelled and is not kept.
     ("forget-cancellation", "through", [(
         "placement/ledger/batch.cc",
-        "*remember = find == nullptr || find->cancel_if_absent;",
-        "*remember = find == nullptr || (find->cancel_if_absent && !MUTANT);")]),
+        "if (find == nullptr || find->cancel_if_absent) decided.remember",
+        "if (find == nullptr || (find->cancel_if_absent && !MUTANT)) decided.remember")]),
     # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
     ("standby-read", "through", [(
         "placement/ledger/publisher.cc",
         "if (age > staleness_max_) {", "if (age > staleness_max_ + absl::Hours(MUTANT ? 1 : 0)) {")]),
+    # Two large batches follow each other though others wait.
+    ("large-twice", "turns", [(
+        "placement/ledger/turns.cc", "if (waiting.shared) return Turn::kShared;",
+        "if (waiting.shared && !MUTANT) return Turn::kShared;")]),
+    # New commands are decided while the outcome of a batch is unknown.
+    ("decide-in-doubt", "turns", [(
+        "placement/ledger/turns.cc", "if (waiting.unsettled) return Turn::kSettle;",
+        "if (waiting.unsettled && !MUTANT) return Turn::kSettle;")]),
+    # A write that breaks its connection is tried for ever.
+    ("forget-losses", "turns", [(
+        "placement/ledger/turns.cc", "++pending->losses;", "pending->losses += MUTANT ? 0 : 1;")]),
+    # The follower publishes the batch that the writer is about to publish.
+    ("follow-in-flight", "ledger", [(
+        "placement/ledger/catch_up.cc", "if (row.position.batch == committing) return",
+        "if (row.position.batch == committing && !MUTANT) return")]),
+    # A kept answer is given with the revision of the batch that gives it again.
+    ("stamp-kept-answer", "requests", [(
+        "placement/ledger/batch.cc", "if (!decided.of_earlier_batch) decided", "if (MUTANT || !decided.of_earlier_batch) decided")]),
 ]
 
 
@@ -169,7 +194,8 @@ def make_copy():
 def build():
     try:
         run(["cmake", "--preset", "dev"], cwd=COPY, env=environment())
-        command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", "history_test"]
+        command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", "history_test",
+                   "placement_ledger_test"]
         run(command, cwd=COPY, env=environment())
     except subprocess.CalledProcessError as error:
         sys.exit(f"the mutants do not compile:\n{error.stdout[-4000:]}")
@@ -182,8 +208,9 @@ def test(name, which, seconds, seed):
     if seed is not None:
         env["BERTH_SEED"] = str(seed)
     began = time.monotonic()
+    program, tests = TESTS[which]
     process = subprocess.Popen(
-        [COPY / "build/dev/tests/history/history_test", f"--gtest_filter={TESTS[which]}"], env=env, text=True,
+        [COPY / "build/dev/tests" / program, f"--gtest_filter={tests}"], env=env, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         output, _ = process.communicate(timeout=seconds + SETTLE_SECONDS)
@@ -197,12 +224,15 @@ def test(name, which, seconds, seed):
 def judge(name, which, seconds, seed):
     """One line of the table, and whether it is as it should be."""
     output, code, took = test(name, which, seconds, seed)
+    by_rule = "history" in TESTS[which][0]
     found = re.findall(r"^rule \d+: .*(?:\n  .*)*", output, re.M)  # the checker's, with the lines that belong to each
     (COPY / f"{name}.log").write_text(output)
     if took is None:
         return f"{name:26} did not end: {COPY / (name + '.log')}", False
     if name == "none":
         return f"{name:26} {'clean' if code == 0 else 'RED though nothing is broken':20} {took:4.0f} s", code == 0
+    if code != 0 and not by_rule:
+        return f"{name:26} {'caught by ' + TESTS[which][1]:20} {took:4.0f} s", True
     if code == 0 or not found:
         return f"{name:26} {'SURVIVED' if code == 0 else 'red by no rule':20} {took:4.0f} s", False
     rules = sorted({int(re.match(r"rule (\d+)", one).group(1)) for one in found})
