@@ -76,9 +76,15 @@ absl::StatusOr<int> Follower::Follow() {
 absl::Status Follower::LookAtOldest(Database& database, absl::Duration now) {
   if (horizon_read_at_ && now - *horizon_read_at_ <= kHorizonAge) return absl::OkStatus();
   const absl::StatusOr<Revision> oldest = ReadHorizon(database);
-  if (!oldest.ok()) return oldest.status();
-  health_->SetOldestWatchable(*oldest);
+  // Reads and writes need no old rows, so a gap among them stops only watchers that need them.
+  const bool gap = absl::IsDataLoss(oldest.status());
+  if (!oldest.ok() && !gap) return oldest.status();
   horizon_read_at_ = now;
+  if (gap) {
+    health_->Tell(std::string(oldest.status().message()));
+  } else {
+    health_->SetOldestWatchable(*oldest);
+  }
   return absl::OkStatus();
 }
 

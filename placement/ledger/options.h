@@ -26,7 +26,10 @@ struct LedgerOptions {
   int64_t log_rows_kept = 100'000;                  // older rows are deleted
   int awaits_max = 10'000;                          // readers that wait for a revision
   absl::Duration requests_kept = absl::Hours(24);   // at least; request ids are dropped by the hour
-  int feed_rows_kept = 4096;                        // in memory
+  // How many batches, changes and bytes the feed holds in memory at most.
+  int64_t feed_rows_kept = 4096;
+  int64_t feed_changes_kept = 500'000;
+  int64_t feed_bytes_kept = int64_t{256} << 20;
   std::function<absl::Time()> wall_clock = absl::Now;
   // Monotonic, and runs while the machine sleeps. Empty: CLOCK_BOOTTIME.
   std::function<absl::Duration()> boot_clock;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "services/placement/options.h"
 
 namespace berth::services {
@@ -22,6 +23,9 @@ class PlacementProcess {
   ~PlacementProcess();
 
   const std::vector<std::string>& addresses() const;
+  // Starts the private PostgreSQL again if it has ended, as Cluster::Tend describes. Without one:
+  // InfiniteDuration.
+  absl::StatusOr<absl::Duration> TendDatabase(absl::Time now);
   // Stops gracefully. Returns whether all calls ended by themselves.
   bool Drain();
 

@@ -360,7 +360,7 @@ void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* reco
   // After the database has gone back in time, its revisions are not a base for later changes.
   const bool usable = revision.number() > 0 && !revision.recovery_required();
   if (usable && (push.complete() || records->told_up_to)) {
-    records->told_up_to = LedgerRevision{revision.epoch(), revision.number()};
+    records->told_up_to = LedgerRevision{revision.epoch(), revision.number(), revision.batch()};
   } else {
     records->told_up_to.reset();
   }

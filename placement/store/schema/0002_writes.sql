@@ -1,15 +1,18 @@
--- What one batch calls. Each function takes arrays side by side, one place per row, and raises BR001 where a row is not
--- as the batch believes: then memory and tables disagree and nothing may be written. No rules live here.
+-- The functions that one batch calls. Each takes arrays of equal length, with one element per row.
+-- A function raises BR001 if a row in the table is not as the batch expects: memory and tables then
+-- disagree, and the batch writes nothing. These functions contain no rules.
 
 CREATE FUNCTION expect_rows(what text, wanted bigint, met bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   IF wanted <> met THEN
-    RAISE EXCEPTION '%: % rows are as expected of %', what, met, wanted USING ERRCODE = 'BR001';
+    RAISE EXCEPTION '%: % of % rows are as expected', what, met, wanted USING ERRCODE = 'BR001';
   END IF;
 END $$;
 
--- What claims move of a provider whose configuration stays. Never raises the flag, and lets no flagged provider get worse.
+-- Writes the use of providers whose configuration stays as it is: the common result of a claim. It
+-- never sets `overcommitted`. The use of an overcommitted provider may not grow further beyond its
+-- capacity.
 CREATE FUNCTION write_used(
   ids uuid[], generations bigint[], old_counts bigint[], new_counts bigint[], useds text[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -28,7 +31,7 @@ BEGIN
   PERFORM expect_rows('providers used', cardinality(ids), n);
 END $$;
 
--- Whole providers. An old generation of null: the provider is new.
+-- Writes whole providers. An old generation of null says that the provider is new.
 CREATE FUNCTION write_providers(
   ids uuid[], old_generations bigint[], old_counts bigint[], names text[], parents uuid[], generations bigint[],
   counts bigint[], classes text[], totals text[], reserveds text[], min_units text[], max_units text[],
@@ -78,29 +81,31 @@ END $$;
 
 CREATE FUNCTION insert_consumers(
   ids uuid[], generations bigint[], projects text[], users text[], types text[], providers text[], classes text[],
-  amounts text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+  amounts text[], created_ats bigint[], updated_ats bigint[], leases bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO consumer (id, generation, project, "user", type, provider, class, amount, created_at, updated_at)
+  INSERT INTO consumer (id, generation, project, "user", type, provider, class, amount, created_at, updated_at,
+                        lease_expires_at)
   SELECT u.id, u.generation, u.project, u."user", u.type, u.provider::uuid[], u.class::int[], u.amount::int[],
-         at_micros(u.created_at), at_micros(u.updated_at)
-  FROM unnest(ids, generations, projects, users, types, providers, classes, amounts, created_ats, updated_ats)
-    AS u(id, generation, project, "user", type, provider, class, amount, created_at, updated_at);
+         at_micros(u.created_at), at_micros(u.updated_at), at_micros(u.lease)
+  FROM unnest(ids, generations, projects, users, types, providers, classes, amounts, created_ats, updated_ats, leases)
+    AS u(id, generation, project, "user", type, provider, class, amount, created_at, updated_at, lease);
 END $$;
 
 CREATE FUNCTION update_consumers(
   ids uuid[], old_generations bigint[], generations bigint[], projects text[], users text[], types text[],
-  providers text[], classes text[], amounts text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+  providers text[], classes text[], amounts text[], created_ats bigint[], updated_ats bigint[], leases bigint[])
+RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint;
 BEGIN
   UPDATE consumer k
   SET generation = u.generation, project = u.project, "user" = u."user", type = u.type, provider = u.provider::uuid[],
       class = u.class::int[], amount = u.amount::int[], created_at = at_micros(u.created_at),
-      updated_at = at_micros(u.updated_at)
+      updated_at = at_micros(u.updated_at), lease_expires_at = at_micros(u.lease)
   FROM unnest(ids, old_generations, generations, projects, users, types, providers, classes, amounts, created_ats,
-              updated_ats)
-    AS u(id, old_generation, generation, project, "user", type, provider, class, amount, created_at, updated_at)
+              updated_ats, leases)
+    AS u(id, old_generation, generation, project, "user", type, provider, class, amount, created_at, updated_at, lease)
   WHERE k.id = u.id AND k.generation = u.old_generation;
   GET DIAGNOSTICS n = ROW_COUNT;
   PERFORM expect_rows('consumers', cardinality(ids), n);
@@ -116,7 +121,7 @@ BEGIN
   PERFORM expect_rows('consumers removed', cardinality(ids), n);
 END $$;
 
--- Classes or traits, by table.
+-- Writes the table `kind`, which is resource_class or trait.
 CREATE FUNCTION write_names(kind text, removed int[], ids int[], names text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint;
@@ -191,7 +196,7 @@ BEGIN
   RETURN QUERY
   SELECT r.actor, r.request_id, r.body_hash, r.answer
   FROM unnest(actors, request_ids) AS u(actor, request_id)
-  JOIN request r ON r.actor = u.actor AND r.request_id = u.request_id;
+  JOIN request r ON r.actor = u.actor COLLATE "C" AND r.request_id = u.request_id COLLATE "C";
 END $$;
 
 CREATE FUNCTION write_requests(
@@ -203,7 +208,60 @@ BEGIN
   FROM unnest(actors, request_ids, body_hashes, answers) AS u(actor, request_id, body_hash, answer);
 END $$;
 
--- Appends the batch's row and takes away what is older than `kept`, a few rows at a time.
+-- The partitions of `request` but for the default one. A partition's name says its first hour and
+-- the first hour after it: request_2026010210_2026010222.
+CREATE VIEW request_partitions AS
+  SELECT c.relname AS name,
+         to_timestamp(substr(c.relname, 9, 10) || '+00', 'YYYYMMDDHH24TZH') AS first,
+         to_timestamp(substr(c.relname, 20, 10) || '+00', 'YYYYMMDDHH24TZH') AS past
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'request'::regclass AND c.relname ~ '^request_[0-9]{10}_[0-9]{10}$';
+
+-- Makes the partitions that the hour of `at` and the next hour need, and drops those in which every
+-- row is older than `kept_hours`. A partition spans half of `kept_hours`: all ids that are kept are
+-- then in three partitions, and a fourth one exists only in the hour before it is needed. If
+-- `kept_hours` changes, the partitions that exist keep their spans.
+--
+-- A partition that cannot be made or dropped within 200 ms, for example while a backup reads the
+-- table, waits for the call of the next hour. Until then rows without a partition go into the
+-- default one. Of the default partition's old rows one call deletes 10,000 at most. Other rows are
+-- never deleted one by one, so that nothing has to be vacuumed.
+CREATE FUNCTION rotate_requests(at bigint, kept_hours int) RETURNS void
+LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+DECLARE
+  hour timestamptz := date_trunc('hour', at_micros(at), 'UTC');
+  span interval := (kept_hours + 1) / 2 * interval '1 hour';
+  oldest timestamptz := hour - kept_hours * interval '1 hour';
+  begins timestamptz;
+  ends timestamptz;
+  old text;
+BEGIN
+  FOR i IN 0 .. 1 LOOP
+    begins := hour + i * interval '1 hour';
+    CONTINUE WHEN EXISTS (SELECT FROM request_partitions p WHERE p.first <= begins AND p.past > begins);
+    -- If only the later of the two could be made last time, this one ends where that one begins.
+    SELECT least(begins + span, min(p.first)) INTO ends FROM request_partitions p WHERE p.first > begins;
+    BEGIN
+      EXECUTE format(
+        'CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L) WITH (autovacuum_enabled = false)',
+        'request_' || to_char(begins AT TIME ZONE 'UTC', 'YYYYMMDDHH24') || '_' ||
+          to_char(ends AT TIME ZONE 'UTC', 'YYYYMMDDHH24'), begins, ends);
+    EXCEPTION WHEN OTHERS THEN NULL;
+    END;
+  END LOOP;
+  FOR old IN SELECT p.name FROM request_partitions p WHERE p.past <= oldest LOOP
+    BEGIN
+      EXECUTE format('DROP TABLE %I', old);
+    EXCEPTION WHEN OTHERS THEN NULL;
+    END;
+  END LOOP;
+  DELETE FROM request_default
+  WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM request_default d WHERE d.created_at < oldest LIMIT 10000));
+END $$;
+
+-- Appends the batch's row to the log. Every eighth batch also deletes the oldest rows, 64 at most,
+-- as long as more than `kept` rows are there. Only the oldest rows ever go, so that the rows that
+-- stay follow each other without a gap, also if a later release keeps fewer.
 CREATE FUNCTION append_log(
   new_revision bigint, new_epoch bigint, batch uuid, previous uuid, at bigint, new_format int, commands bigint,
   next_class bigint, next_trait bigint, epoch_began bigint, content bytea, kept bigint) RETURNS void
@@ -213,36 +271,12 @@ BEGIN
                    next_trait_id, epoch_began_at, payload)
   VALUES (new_revision, new_epoch, batch, previous, at_micros(at), new_format, commands, next_class, next_trait,
           epoch_began, content);
-  DELETE FROM log WHERE revision BETWEEN new_revision - kept - 8 AND new_revision - kept;
-END $$;
-
--- Makes the partitions of this hour and the next, and drops those that are past their time. Does what it can: where a
--- backup holds a table the rows go into the default partition and the next hour tries again.
-CREATE FUNCTION rotate_requests(at bigint, kept_hours int) RETURNS void
-LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
-DECLARE
-  hour timestamptz := date_trunc('hour', at_micros(at), 'UTC');
-  name text;
-BEGIN
-  FOR i IN 0 .. 1 LOOP
-    name := 'request_' || to_char((hour + i * interval '1 hour') AT TIME ZONE 'UTC', 'YYYYMMDDHH24');
-    BEGIN
-      IF to_regclass(name) IS NULL THEN
-        EXECUTE format('CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L)', name,
-                       hour + i * interval '1 hour', hour + (i + 1) * interval '1 hour');
-      END IF;
-    EXCEPTION WHEN OTHERS THEN NULL;
-    END;
-  END LOOP;
-  FOR name IN
-    SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = 'request'::regclass AND c.relname ~ '^request_\d{10}$'
-      AND c.relname < 'request_' || to_char((hour - kept_hours * interval '1 hour') AT TIME ZONE 'UTC', 'YYYYMMDDHH24')
-  LOOP
-    BEGIN
-      EXECUTE format('DROP TABLE %I', name);
-    EXCEPTION WHEN OTHERS THEN NULL;
-    END;
-  END LOOP;
-  DELETE FROM request_default WHERE created_at < hour - kept_hours * interval '1 hour';
+  IF new_revision = greatest(epoch_began, 1) THEN
+    INSERT INTO epoch (number, began_at) VALUES (new_epoch, new_revision);
+  END IF;
+  IF new_revision % 8 = 0 THEN
+    DELETE FROM log
+    WHERE revision = ANY (ARRAY(
+      SELECT l.revision FROM log l WHERE l.revision <= new_revision - kept ORDER BY l.revision LIMIT 64));
+  END IF;
 END $$;
