@@ -58,8 +58,8 @@ void AddFacts(const pb::NodeFacts& facts, Lines* lines) {
 
 Table AccountTable(const pb::NodeAccount& account) {
   Table table({{"ACCOUNT", Column::Kind::kText},
-               {"VCPUS", Column::Kind::kNumber},
-               {"DEDICATED", Column::Kind::kNumber},
+               {"SHARED CPUS", Column::Kind::kNumber},
+               {"DEDICATED CPUS", Column::Kind::kNumber},
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber}});
   const std::pair<const char*, const pb::Amounts*> rows[] = {
@@ -138,7 +138,7 @@ Table NodeTable(const google::protobuf::RepeatedPtrField<pb::Node>& nodes) {
   Table table({{"NAME", Column::Kind::kText},
                {"HOST", Column::Kind::kText},
                {"STATE", Column::Kind::kText},
-               {"VCPUS", Column::Kind::kNumber},
+               {"CPUS", Column::Kind::kNumber},
                {"USED", Column::Kind::kNumber},
                {"MEMORY", Column::Kind::kNumber},
                {"MEMORY USED", Column::Kind::kNumber},
@@ -149,8 +149,8 @@ Table NodeTable(const google::protobuf::RepeatedPtrField<pb::Node>& nodes) {
         node.retired() ? "retired" : StateWords(node.state(), node.disabled(), "");
     table.Add(
         {node.name(), node.host(), state, absl::StrCat(node.facts().vcpus() + node.facts().pcpus()),
-         absl::StrCat(node.account().used().vcpus()), MemorySize(node.facts().memory_mib()),
-         MemorySize(node.account().used().memory_mib()),
+         absl::StrCat(node.account().used().vcpus() + node.account().used().pcpus()),
+         MemorySize(node.facts().memory_mib()), MemorySize(node.account().used().memory_mib()),
          ShortName(pb::AuditResult_Name(node.audit().result()), "AUDIT_RESULT_"), node.uuid()});
   }
   return table;
