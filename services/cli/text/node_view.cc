@@ -63,7 +63,7 @@ Table AccountTable(const pb::NodeAccount& account) {
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber}});
   const std::pair<const char*, const pb::Amounts*> rows[] = {
-      {"used in all", &account.used()},        {"kept for the host", &account.reserve()},
+      {"used in total", &account.used()},      {"reserved for the host", &account.reserve()},
       {"instances", &account.instances()},     {"migrations", &account.migrations()},
       {"orphans", &account.orphans()},         {"claims", &account.claims()},
       {"allocations", &account.allocations()},
@@ -92,7 +92,7 @@ Table OrphanTable(const google::protobuf::RepeatedPtrField<pb::Orphan>& orphans)
   return table;
 }
 
-// In lines of their own: what was found is a sentence.
+// Each finding takes two lines, because its message is a sentence.
 std::string FindingLines(const google::protobuf::RepeatedPtrField<pb::Finding>& findings) {
   std::string lines;
   for (const pb::Finding& finding : findings) {
@@ -111,7 +111,7 @@ Lines HeadLines(const pb::Node& node) {
                  {"uuid", node.uuid()},
                  {"host", node.host()},
                  {"state", StateWords(node.state(), node.disabled(), node.disabled_reason())}};
-  if (node.retired()) lines.emplace_back("retired", "yes: it goes with its last allocation");
+  if (node.retired()) lines.emplace_back("retired", "yes: it is deleted with its last allocation");
   std::string audit = AuditWords(node.audit());
   if (node.audit().has_ended_at()) {
     absl::StrAppend(&audit, ", ", TimeText(node.audit().ended_at()));
@@ -127,9 +127,9 @@ std::string ShortName(const std::string& value, const std::string& prefix) {
 }
 
 std::string AuditWords(const pb::AuditSummary& audit) {
-  if (audit.result() == pb::AUDIT_RESULT_UNSPECIFIED) return "none yet";
+  if (audit.result() == pb::AUDIT_RESULT_UNSPECIFIED) return "none has ended yet";
   std::string words = ShortName(pb::AuditResult_Name(audit.result()), "AUDIT_RESULT_");
-  absl::StrAppend(&words, audit.changed() ? ", found changes" : ", nothing changed");
+  absl::StrAppend(&words, audit.changed() ? ", reported changes" : ", nothing changed");
   if (!audit.message().empty()) absl::StrAppend(&words, ": ", audit.message());
   return words;
 }
