@@ -19,17 +19,19 @@ namespace berth::cli {
 namespace {
 
 constexpr char kFooter[] = R"(Try:
-  berth provider tree                                    what there is, and how full it is
-  berth candidates --resources VCPU=4,MEMORY_MB=8Gi      where that would fit
-  berth explain --resources VCPU=64                      why it fits nowhere, and what would help
-  berth claim --resources VCPU=4,MEMORY_MB=8Gi           take it there
-  berth call LedgerService/GetRevision                   any method, by reflection
+  berth provider tree                                    show all hosts and how full they are
+  berth candidates --resources VCPU=4,MEMORY_MB=8Gi      find hosts on which this fits
+  berth explain --resources VCPU=64                      explain why this fits on no host
+  berth claim --resources VCPU=4,MEMORY_MB=8Gi           allocate this on a host
+  berth call LedgerService/GetRevision                   call any method of the server
 
-A provider is given by its name or its uuid. Sizes may be 512Mi, 8Gi or 2Ti.
-Settings come from flags, then BERTH_ENDPOINT and the like, then ~/.config/berth/config.toml.
+A provider is given by its name or its uuid. A size may be written as 512Mi, 8Gi or 2Ti.
+A setting comes from its flag, else from the environment (BERTH_ENDPOINT and so on), else from
+~/.config/berth/config.toml.
 
-Exit codes: 0 ok, 1 error, 2 usage, 3 not found, 4 conflict, 5 does not fit, 6 permission,
-7 unreachable, 8 outcome unknown, 9 problems found, 130 interrupted)";
+Exit codes: 0 success, 1 other error, 2 wrong usage, 3 not found, 4 conflict, 5 does not fit,
+6 no permission, 7 server not reachable, 8 outcome unknown, 9 a check found problems,
+130 interrupted)";
 
 absl::Status Version(Session& session, const NoArguments&) {
   return session.PrintJson(absl::StrCat("{\n  \"version\": \"", services::kVersion, "\"\n}\n"),
@@ -52,15 +54,18 @@ void AddFlag(CLI::App& app, const std::string& name, Said* said, const std::stri
 
 void AddOptions(CLI::App& app, Said* flags) {
   AddText(app, "-e,--endpoint", "endpoint", flags, "HOST:PORT",
-          absl::StrCat("The server; unix:PATH too [", Settings().endpoint, "]"));
-  AddText(app, "-o,--output", "output", flags, "FORMAT", "table, json or name [table]");
-  AddText(app, "--timeout", "timeout", flags, "TIME", "For each call, such as 5s [10s]");
+          absl::StrCat("The server; unix:PATH is possible too [", Settings().endpoint, "]"));
+  AddText(app, "-o,--output", "output", flags, "FORMAT",
+          "How to print: table, json or name [table]");
+  AddText(app, "--timeout", "timeout", flags, "TIME",
+          "How long each call may take, such as 5s [10s]");
   AddText(app, "--request-id", "request-id", flags, "ID",
-          "Makes a write safe to repeat [a random one]");
-  AddText(app, "--columns", "columns", flags, "A,B", "Only these columns of a table");
-  AddText(app, "--sort", "sort", flags, "COLUMN", "Order a table; -COLUMN: downwards");
-  AddFlag(app, "no-color", flags, "No colours and bars; so does NO_COLOR");
-  AddFlag(app, "bars", flags, "Bars also where the output is no terminal");
+          "An id that makes a write safe to repeat [random]");
+  AddText(app, "--columns", "columns", flags, "A,B", "Print only these columns of a table");
+  AddText(app, "--sort", "sort", flags, "COLUMN",
+          "Sort a table by this column; -COLUMN: descending");
+  AddFlag(app, "no-color", flags, "No colours, no bars; NO_COLOR does the same");
+  AddFlag(app, "bars", flags, "Print bars even if the output is not a terminal");
 }
 
 int TerminalWidth() {
@@ -82,7 +87,7 @@ Screen ScreenFor(const Settings& settings) {
   return screen;
 }
 
-// Whether errors shall be JSON although the arguments do not parse.
+// Whether the user wants errors as JSON; looked up here because the arguments could not be parsed.
 bool AsksForJson(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -102,7 +107,7 @@ int Report(const absl::Status& status, bool json, Session& session) {
   return failure.exit_code;
 }
 
-// What is wrong with the words: a command that is not there is named with those that are.
+// The error for words that are no command. It lists the commands that exist.
 absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
   const CLI::App* command = &app;
   std::string path = "berth";
@@ -119,7 +124,7 @@ absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
     absl::StrAppend(out, one->get_name());
   };
   return absl::InvalidArgumentError(absl::StrCat("there is no command '", path, " ", rest.front(),
-                                                 "'; there are ",
+                                                 "'; the commands are ",
                                                  absl::StrJoin(known, ", ", name)));
 }
 
@@ -164,12 +169,12 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddCompletionCommand(app, session);
   AddReflectionCommands(app, session);
   CLI::App* version = AddVerb(app, "version", "Print the version", "berth version");
-  version->group("Look after");
+  version->group("Operate");
   Does(version, session, Version);
 }
 
 int RunCommandLine(int argc, const char* const* argv, Session& session) {
-  CLI::App app("berth: what every host has, and who holds it", "berth");
+  CLI::App app("berth: shows what hosts have and who holds it, and allocates it", "berth");
   Said flags;
   AddGrammar(app, session, &flags);
   const bool json = AsksForJson(argc, argv);

@@ -1,4 +1,4 @@
-// Grammar: the whole command line: what it accepts, and how a run of it goes.
+// Grammar: all commands and options of the command line, and how a run of it works.
 #ifndef BERTH_SERVICES_CLI_GRAMMAR_H_
 #define BERTH_SERVICES_CLI_GRAMMAR_H_
 
@@ -8,11 +8,11 @@
 
 namespace berth::cli {
 
-// Adds the options that hold for every command, and every command. What the options say goes to
-// `flags`, what the command does to `session`, when the arguments are parsed.
+// Adds all commands, and the options of every command. When the arguments are parsed, the options
+// are stored in `flags` and the chosen command in `session`.
 void AddGrammar(CLI::App& app, Session& session, Said* flags);
 
-// Reads the arguments and does what they say. The exit code; what went wrong was said.
+// Parses the arguments and runs the command. Returns the exit code; errors have been printed.
 int RunCommandLine(int argc, const char* const* argv, Session& session);
 
 }  // namespace berth::cli

@@ -90,26 +90,28 @@ absl::Status RemoveAggregates(Session& session, const ChangeAggregatesArguments&
 }  // namespace
 
 void AddAggregateCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "aggregate", "Sets that providers are in: racks, zones, sharing");
-  noun->group("See and change");
+  CLI::App* noun =
+      AddNoun(app, "aggregate", "Sets of providers, for example racks, zones or sharing sets");
+  noun->group("Show and change");
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show the aggregates of a provider", "berth aggregate show dc1-h07");
-  show->add_option("provider", Does(show, session, ShowAggregates).provider, "Name or uuid")
+  show->add_option("provider", Does(show, session, ShowAggregates).provider,
+                   "Name or uuid of the provider")
       ->required();
 
   CLI::App* add =
-      AddVerb(*noun, "add", "Put a provider into aggregates, which come into being by it",
+      AddVerb(*noun, "add", "Put a provider into aggregates; new aggregates need no creation",
               "berth aggregate add dc1-h07 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
   ChangeAggregatesArguments& adding = Does(add, session, AddAggregates);
-  add->add_option("provider", adding.provider, "Name or uuid")->required();
-  add->add_option("aggregates", adding.aggregates, "The aggregates' uuids")->required();
+  add->add_option("provider", adding.provider, "Name or uuid of the provider")->required();
+  add->add_option("aggregates", adding.aggregates, "The uuids of the aggregates")->required();
 
   CLI::App* remove = AddVerb(*noun, "remove", "Take a provider out of aggregates",
                              "berth aggregate remove dc1-h07 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
   ChangeAggregatesArguments& removing = Does(remove, session, RemoveAggregates);
-  remove->add_option("provider", removing.provider, "Name or uuid")->required();
-  remove->add_option("aggregates", removing.aggregates, "The aggregates' uuids")->required();
+  remove->add_option("provider", removing.provider, "Name or uuid of the provider")->required();
+  remove->add_option("aggregates", removing.aggregates, "The uuids of the aggregates")->required();
 }
 
 }  // namespace berth::cli

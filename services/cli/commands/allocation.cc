@@ -27,7 +27,7 @@ void AddProviders(const pb::Consumer& consumer, std::set<std::string>* uuids) {
   }
 }
 
-// Names are for people only: nothing is asked for programs.
+// Names are shown to people only. For output formats for programs they are not looked up.
 absl::StatusOr<NamesByUuid> NamesFor(Session& session, const std::set<std::string>& uuids) {
   if (session.settings.format != Format::kTable) return NamesByUuid();
   return ProviderNames(session, uuids);
@@ -66,7 +66,8 @@ absl::Status OfProvider(Session& session, const AllocationArguments& arguments) 
   const absl::Status listed = CallPaged(session, request, arguments.limit, count, &answer);
   if (!listed.ok()) return listed;
   if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+    session.Say(absl::StrCat("only the first ", arguments.limit,
+                             " are shown; a larger --limit shows more"));
   }
   std::set<std::string> uuids;
   std::vector<std::string> consumers;
@@ -81,7 +82,7 @@ absl::Status OfProvider(Session& session, const AllocationArguments& arguments) 
 
 absl::Status Allocations(Session& session, const AllocationArguments& arguments) {
   if (arguments.consumer.empty() == arguments.provider.empty()) {
-    return absl::InvalidArgumentError("name a consumer, or --provider NAME, and not both");
+    return absl::InvalidArgumentError("name either a consumer or --provider NAME");
   }
   return arguments.provider.empty() ? OfConsumer(session, arguments)
                                     : OfProvider(session, arguments);
@@ -91,15 +92,17 @@ absl::Status Allocations(Session& session, const AllocationArguments& arguments)
 
 void AddAllocationCommands(CLI::App& app, Session& session) {
   CLI::App* command =
-      AddVerb(app, "allocations", "Show what a consumer holds, or who holds a provider",
+      AddVerb(app, "allocations",
+              "Show what a consumer holds, or which consumers hold something on a provider",
               "berth allocations 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
               "berth allocations --provider dc1-h07 --tree");
   command->group("Find and claim");
   AllocationArguments& arguments = Does(command, session, Allocations);
-  command->add_option("consumer", arguments.consumer, "The consumer's uuid");
-  command->add_option("--provider", arguments.provider, "Who holds something of it: name or uuid");
-  command->add_flag("--tree", arguments.tree, "Or of any other provider of its tree");
-  command->add_option("--limit", arguments.limit, "How many consumers at most")
+  command->add_option("consumer", arguments.consumer, "The uuid of the consumer");
+  command->add_option("--provider", arguments.provider,
+                      "Show the consumers of this provider (name or uuid)");
+  command->add_flag("--tree", arguments.tree, "With --provider: of all providers in its tree");
+  command->add_option("--limit", arguments.limit, "List at most this many consumers")
       ->check(CLI::PositiveNumber);
 }
 

@@ -25,7 +25,8 @@ struct CandidateArguments {
   bool explain = false;
 };
 
-// Says why, where the server can tell; what it finds wrong with the question was said before.
+// Prints an explanation if the server gives one. An error of the query itself has been reported
+// before.
 void SayWhy(Session& session, const pb::CandidateQuery& query) {
   pb::ExplainRequest request;
   *request.mutable_query() = query;
@@ -47,8 +48,11 @@ absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
   pb::FindCandidatesResponse answer;
   const absl::Status called = session.Call(request, &answer);
   if (!called.ok()) return called;
-  if (answer.seed() != 0) session.Say(absl::StrCat("drawn from --seed ", answer.seed()));
-  if (answer.truncated()) session.Say("the search was cut short: there may be more");
+  if (answer.seed() != 0) {
+    session.Say(
+        absl::StrCat("chosen at random; to get the same answer again, use --seed ", answer.seed()));
+  }
+  if (answer.truncated()) session.Say("the search was cut short: there may be more candidates");
   std::vector<std::string> roots;
   for (const pb::Candidate& candidate : answer.candidates()) {
     roots.push_back(candidate.root_uuid());
@@ -59,22 +63,25 @@ absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
   const absl::Status printed =
       none && reads ? absl::OkStatus() : session.Print(answer, CandidateTable(answer), roots);
   if (!printed.ok() || !none) return printed;
-  return Refused(absl::StatusCode::kFailedPrecondition, kNothingFits, "no host has room for this");
+  return Refused(absl::StatusCode::kFailedPrecondition, kNothingFits,
+                 "the request fits on no host");
 }
 
 }  // namespace
 
 void AddCandidateCommand(CLI::App& app, Session& session) {
   CLI::App* command =
-      AddVerb(app, "candidates", "Find where a request fits; takes nothing",
+      AddVerb(app, "candidates", "Find the providers that a request fits on, and allocate nothing",
               "berth candidates --resources VCPU=4,MEMORY_MB=8Gi --required HW_CPU_X86_AVX2\n"
               "berth candidates -r VCPU=4 --group _GPU:PGPU=1:required=CUSTOM_A100");
   command->group("Find and claim");
   CandidateArguments& arguments = Does(command, session, Candidates);
   AddQueryOptions(command, &arguments.query);
   AddOrderOptions(command, &arguments.order);
-  command->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
-  command->add_flag("--explain", arguments.explain, "Say why these and no others");
+  command->add_option("--limit", arguments.limit, "List at most this many candidates")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--explain", arguments.explain,
+                    "Explain also how many hosts each constraint leaves");
 }
 
 }  // namespace berth::cli

@@ -45,13 +45,13 @@ absl::StatusOr<pb::ConsumerAllocations> ClaimantOf(const ClaimArguments& argumen
   absl::Duration lease;
   if (!absl::ParseDuration(arguments.lease, &lease)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--lease '", arguments.lease, "' is wrong: it has to be a time such as 5m"));
+        absl::StrCat("--lease '", arguments.lease, "' is wrong: it must be a duration such as 5m"));
   }
   claimant.mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
   return claimant;
 }
 
-// One write: `claimant` takes what it names.
+// Claims on named providers in one write: `claimant` names the amounts.
 absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
                   pb::GetAllocationsResponse* taken) {
   pb::SetAllocationsRequest request;
@@ -72,8 +72,8 @@ absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
   return absl::OkStatus();
 }
 
-// One step: the server finds the place and takes it. A write whose answer was lost, or that was not
-// begun, is sent again under its id.
+// The server finds providers and allocates there, in one step. If the answer is lost, or the server
+// has not begun the write, the command sends it again under the same request id.
 absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
                       const pb::ConsumerAllocations& claimant, pb::GetAllocationsResponse* taken) {
   pb::ClaimRequest request;
@@ -97,7 +97,10 @@ absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
   pb::ClaimResponse answer;
   const absl::Status called = WhileOpen([&] { return session.Call(request, &answer); });
   if (!called.ok()) return called;
-  if (answer.seed() != 0) session.Say(absl::StrCat("drawn from --seed ", answer.seed()));
+  if (answer.seed() != 0) {
+    session.Say(
+        absl::StrCat("chosen at random; to get the same choice again, use --seed ", answer.seed()));
+  }
   *taken->mutable_revision() = answer.revision();
   pb::Consumer* holder = taken->mutable_consumer();
   holder->set_uuid(claimant.consumer_uuid());
@@ -109,7 +112,8 @@ absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
   return absl::OkStatus();
 }
 
-// The names of the providers in `consumer`'s allocations, for people; what is gone is left out.
+// The names of the providers in `consumer`'s allocations, for people. Providers that no longer
+// exist are left out.
 NamesByUuid NamesIn(Session& session, const pb::Consumer& consumer) {
   NamesByUuid names;
   if (session.settings.format != Format::kTable) return names;
@@ -129,7 +133,8 @@ absl::Status TakeFrom(Session& session, const ClaimArguments& arguments,
   const auto amounts = ParseAmounts(arguments.query.resources);
   if (!amounts.ok()) return amounts.status();
   if (amounts->empty()) {
-    return absl::InvalidArgumentError("say what to take: --resources VCPU=4,MEMORY_MB=8Gi");
+    return absl::InvalidArgumentError(
+        "the amounts to claim are missing: --resources VCPU=4,MEMORY_MB=8Gi");
   }
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
@@ -160,21 +165,25 @@ absl::Status Claim(Session& session, const ClaimArguments& arguments) {
 }  // namespace
 
 void AddClaimCommands(CLI::App& app, Session& session) {
-  CLI::App* claim = AddVerb(app, "claim", "Find room for a consumer and take it, in one step",
-                            "berth claim --resources VCPU=4,MEMORY_MB=8Gi --order spread\n"
-                            "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)");
+  CLI::App* claim = AddVerb(
+      app, "claim", "Find providers that a request fits on and allocate it there, in one step",
+      "berth claim --resources VCPU=4,MEMORY_MB=8Gi --order spread\n"
+      "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)");
   claim->group("Find and claim");
   ClaimArguments& claiming = Does(claim, session, Claim);
   AddQueryOptions(claim, &claiming.query);
   AddOrderOptions(claim, &claiming.order);
-  claim->add_option("--provider", claiming.provider, "Take it there, whatever else would fit");
-  claim->add_option("--consumer", claiming.consumer, "Who takes it: a uuid; none: a random one");
-  claim->add_option("--project", claiming.project, "Who pays")->capture_default_str();
-  claim->add_option("--user", claiming.user, "Who asks")->capture_default_str();
-  claim->add_option("--type", claiming.type, "What kind of thing it is")->capture_default_str();
+  claim->add_option("--provider", claiming.provider,
+                    "Allocate on this provider and search nowhere (name or uuid)");
+  claim->add_option("--consumer", claiming.consumer,
+                    "The uuid of the consumer; left out: a random one");
+  claim->add_option("--project", claiming.project, "The project that pays")->capture_default_str();
+  claim->add_option("--user", claiming.user, "The user who asks")->capture_default_str();
+  claim->add_option("--type", claiming.type, "The type of the consumer")->capture_default_str();
   claim->add_option("--generation", claiming.generation,
-                    "Replace what the consumer holds, if it is still at this generation");
-  claim->add_option("--lease", claiming.lease, "Release it by itself after this long, such as 5m");
+                    "Replace what the consumer holds; fail if it is no longer at this generation");
+  claim->add_option("--lease", claiming.lease,
+                    "Release the consumer automatically after this time, such as 5m");
 }
 
 }  // namespace berth::cli

@@ -44,7 +44,7 @@ absl::Status CreateClass(Session& session, const CreateClassArguments& arguments
     pb::EnsureClassResponse answer;
     const absl::Status called = session.Call(request, &answer);
     if (!called.ok()) return called;
-    const std::string words = answer.created() ? "created " : "already there: ";
+    const std::string words = answer.created() ? "created " : "exists already: ";
     return session.Print(answer, absl::StrCat(words, arguments.name, "\n"), {arguments.name});
   }
   pb::CreateClassRequest request;
@@ -67,8 +67,8 @@ absl::Status DeleteClass(Session& session, const DeleteClassArguments& arguments
 }  // namespace
 
 void AddClassCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "class", "Kinds of resources that are counted");
-  noun->group("See and change");
+  CLI::App* noun = AddNoun(app, "class", "Resource classes: kinds of resources that are counted");
+  noun->group("Show and change");
 
   CLI::App* list = AddVerb(*noun, "list", "List the resource classes", "berth class list -o name");
   Does(list, session, ListClasses);
@@ -76,12 +76,16 @@ void AddClassCommands(CLI::App& app, Session& session) {
   CLI::App* create =
       AddVerb(*noun, "create", "Create a custom class", "berth class create CUSTOM_LICENSE");
   CreateClassArguments& creating = Does(create, session, CreateClass);
-  create->add_option("name", creating.name, "CUSTOM_...")->required();
-  create->add_flag("--if-absent", creating.if_absent, "Succeed where it is there already");
+  create->add_option("name", creating.name, "The name of the class: CUSTOM_...")->required();
+  create->add_flag("--if-absent", creating.if_absent, "Succeed if the class exists already");
 
-  CLI::App* remove = AddVerb(*noun, "delete", "Delete a custom class that no provider has",
-                             "berth class delete CUSTOM_LICENSE");
-  remove->add_option("name", Does(remove, session, DeleteClass).name, "CUSTOM_...")->required();
+  CLI::App* remove =
+      AddVerb(*noun, "delete", "Delete a custom class of which no provider has an inventory",
+              "berth class delete CUSTOM_LICENSE");
+  remove
+      ->add_option("name", Does(remove, session, DeleteClass).name,
+                   "The name of the class: CUSTOM_...")
+      ->required();
 }
 
 }  // namespace berth::cli

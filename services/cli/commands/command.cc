@@ -9,7 +9,7 @@ namespace berth::cli {
 CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description) {
   CLI::App* noun = app.add_subcommand(name, description);
   noun->require_subcommand(1)->fallthrough();
-  noun->footer("`berth " + name + " COMMAND --help` has an example of each.");
+  noun->footer("`berth " + name + " COMMAND --help` shows an example of each command.");
   return noun;
 }
 
@@ -17,9 +17,9 @@ CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& 
                   const std::string& example) {
   CLI::App* verb = parent.add_subcommand(name, description);
   verb->fallthrough();
-  verb->footer(
-      absl::StrCat("Example:\n  ", absl::StrReplaceAll(example, {{"\n", "\n  "}}),
-                   "\n\nEvery command takes the options of `berth --help`, such as -o json."));
+  verb->footer(absl::StrCat(
+      "Example:\n  ", absl::StrReplaceAll(example, {{"\n", "\n  "}}),
+      "\n\nEvery command also takes the options that `berth --help` lists, such as -o json."));
   return verb;
 }
 

@@ -1,7 +1,7 @@
-// How a command is added to the grammar: its words, its example, its arguments, what it does.
+// Adds a command to the grammar: its name, description, example, arguments, and the function that
+// runs it.
 //
-// Each noun has one file; main adds them all. Arguments are plain structs that live as long as the
-// grammar.
+// Each noun has one file. Arguments are plain structs that live as long as the grammar.
 #ifndef BERTH_SERVICES_CLI_COMMANDS_COMMAND_H_
 #define BERTH_SERVICES_CLI_COMMANDS_COMMAND_H_
 
@@ -15,17 +15,18 @@
 
 namespace berth::cli {
 
-// A noun: needs one of its verbs.
+// Adds a noun. One of its verbs must follow it on the command line.
 CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description);
 
-// A verb, or a command without one. `example` is a line, or several, as one would type them.
+// Adds a verb of a noun, or a command without verbs. `example` has one or more lines, as a user
+// would type them.
 CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& description,
                   const std::string& example);
 
-// Of a command that takes none.
+// The arguments of a command that takes none.
 struct NoArguments {};
 
-// Lets `command` do `run` with arguments, which the caller binds to options.
+// Lets `command` call `run` with the returned arguments. The caller binds options to them.
 template <typename Arguments>
 Arguments& Does(CLI::App* command, Session& session,
                 absl::Status (*run)(Session&, const Arguments&)) {
@@ -36,11 +37,12 @@ Arguments& Does(CLI::App* command, Session& session,
   return *arguments;
 }
 
-// A list that may be given by repeating the flag or with commas in one value.
+// Adds a list option: it may be repeated, and one value may hold several entries separated by
+// commas.
 CLI::Option* AddList(CLI::App* command, const std::string& flag, std::vector<std::string>* target,
                      const std::string& description);
 
-// The texts of `values` with commas taken apart.
+// The entries of `values`, split at commas.
 std::vector<std::string> Listed(const std::vector<std::string>& values);
 
 void AddProviderCommands(CLI::App& app, Session& session);

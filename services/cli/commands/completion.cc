@@ -9,8 +9,8 @@
 namespace berth::cli {
 namespace {
 
-// The script around the two parts that depend on the grammar: the paths there are, and what may
-// follow each.
+// The fixed parts of the bash script. The two variable parts are the known command paths, and the
+// words that may follow each path.
 constexpr char kBashHead[] = R"sh(# Completion of berth. Once: eval "$(berth completion bash)"
 _berth() {
   local path="" word words
@@ -32,7 +32,7 @@ std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
 }
 
-// The long flags of `app`, with their dashes.
+// The long flags of `app`, including their dashes.
 std::vector<std::string> FlagsOf(const CLI::App& app) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
@@ -41,7 +41,7 @@ std::vector<std::string> FlagsOf(const CLI::App& app) {
   return flags;
 }
 
-// One branch of the shell's `case`: the words that may follow `path`.
+// One branch of the script's `case`: the words that may follow `path`.
 std::string Branch(const std::string& path, const CLI::App& app, const CLI::App& root) {
   std::vector<std::string> words;
   for (const CLI::App* command : CommandsOf(app)) words.push_back(command->get_name());

@@ -1,4 +1,4 @@
-// Shell completion, made from the grammar itself. Pure.
+// Makes shell completion scripts from the grammar. Pure.
 #ifndef BERTH_SERVICES_CLI_COMMANDS_COMPLETION_H_
 #define BERTH_SERVICES_CLI_COMMANDS_COMPLETION_H_
 
@@ -8,7 +8,7 @@
 
 namespace berth::cli {
 
-// What a shell reads to complete the commands and options of `app`.
+// The script with which a shell completes the commands and options of `app`.
 std::string BashCompletion(const CLI::App& app);
 std::string ZshCompletion(const CLI::App& app);
 std::string FishCompletion(const CLI::App& app);

@@ -6,12 +6,13 @@
 namespace berth::cli {
 
 void AddCompletionCommand(CLI::App& app, Session& session) {
-  CLI::App* command = AddVerb(app, "completion", "Print what a shell needs to complete commands",
-                              "eval \"$(berth completion bash)\"\n"
-                              "berth completion fish > ~/.config/fish/completions/berth.fish");
-  command->group("Look after");
+  CLI::App* command =
+      AddVerb(app, "completion", "Print a script that lets a shell complete berth commands",
+              "eval \"$(berth completion bash)\"\n"
+              "berth completion fish > ~/.config/fish/completions/berth.fish");
+  command->group("Operate");
   auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "bash, zsh or fish")
+  command->add_option("shell", *shell, "The shell: bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([&app, &session, shell] {

@@ -30,7 +30,8 @@ absl::Status ListConsumers(Session& session, const ListConsumersArguments& argum
   const absl::Status listed = CallPaged(session, *request, arguments.limit, count, &answer);
   if (!listed.ok()) return listed;
   if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+    session.Say(absl::StrCat("only the first ", arguments.limit,
+                             " are shown; a larger --limit shows more"));
   }
   std::set<std::string> providers;
   std::vector<std::string> consumers;
@@ -40,7 +41,7 @@ absl::Status ListConsumers(Session& session, const ListConsumersArguments& argum
     }
     consumers.push_back(consumer.uuid());
   }
-  // Names are for people only: nothing is asked for programs.
+  // Names are shown to people only. For output formats for programs they are not looked up.
   NamesByUuid names;
   if (session.settings.format == Format::kTable) {
     auto found = ProviderNames(session, providers);
@@ -68,18 +69,20 @@ absl::Status Types(Session& session, const TypesArguments&) {
 }  // namespace
 
 void AddConsumerCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "consumer", "Consumers: who holds what");
-  noun->group("Look after");
+  CLI::App* noun =
+      AddNoun(app, "consumer", "Consumers: instances and others that hold allocations");
+  noun->group("Operate");
 
-  CLI::App* list = AddVerb(*noun, "list", "List the consumers that pass all filters",
+  CLI::App* list = AddVerb(*noun, "list", "List the consumers that pass all given filters",
                            "berth consumer list --project team-a --idle 720h\n"
                            "berth consumer list --tree dc1-h07 -o name");
   ListConsumersArguments& arguments = Does(list, session, ListConsumers);
   AddConsumerFilter(list, &arguments.filter);
-  list->add_option("--limit", arguments.limit, "How many at most")->check(CLI::PositiveNumber);
+  list->add_option("--limit", arguments.limit, "List at most this many consumers")
+      ->check(CLI::PositiveNumber);
 
   CLI::App* types =
-      AddVerb(*noun, "types", "List the consumer types that occur", "berth consumer types");
+      AddVerb(*noun, "types", "List the types of the existing consumers", "berth consumer types");
   Does(types, session, Types);
 }
 

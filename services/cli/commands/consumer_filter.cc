@@ -18,14 +18,18 @@ bool ConsumerFilter::empty() const {
 }
 
 void AddConsumerFilter(CLI::App* command, ConsumerFilter* filter) {
-  command->add_option("--project", filter->project, "Paid for by this project");
-  command->add_option("--user", filter->user, "Asked for by this user");
-  command->add_option("--type", filter->type, "Of this type; `unknown`: without one");
+  command->add_option("--project", filter->project, "Only consumers that this project pays for");
+  command->add_option("--user", filter->user, "Only consumers that this user asked for");
+  command->add_option("--type", filter->type,
+                      "Only consumers of this type; `unknown`: without a type");
   command->add_option("--tree", filter->tree,
-                      "Holds something in the tree of this provider: name or uuid");
-  command->add_option("--idle", filter->idle, "Not written for so long, as 90s, 12h, 720h");
-  CLI::Option* const leased = command->add_flag("--leased", filter->leased, "Has a lease");
-  command->add_flag("--unleased", filter->unleased, "Has no lease")->excludes(leased);
+                      "Only consumers with allocations in the tree of this provider");
+  command->add_option("--idle", filter->idle,
+                      "Only consumers that have not changed for this time, such as 720h");
+  CLI::Option* const leased =
+      command->add_flag("--leased", filter->leased, "Only consumers with a lease");
+  command->add_flag("--unleased", filter->unleased, "Only consumers without a lease")
+      ->excludes(leased);
 }
 
 absl::StatusOr<pb::ListConsumersRequest> ListOf(Session& session, const ConsumerFilter& filter) {
@@ -38,7 +42,7 @@ absl::StatusOr<pb::ListConsumersRequest> ListOf(Session& session, const Consumer
     absl::Duration idle;
     if (!absl::ParseDuration(filter.idle, &idle) || idle < absl::ZeroDuration()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", filter.idle, "' is no duration: write 90s, 12h, 720h"));
+          absl::StrCat("'", filter.idle, "' is not a duration: write 90s, 12h or 720h"));
     }
     *request.mutable_updated_before() =
         TimeUtil::SecondsToTimestamp(absl::ToUnixSeconds(absl::Now() - idle));

@@ -1,4 +1,4 @@
-// Which consumers a command is about, from the options that such commands share.
+// The filter options that several commands on consumers have in common.
 #ifndef BERTH_SERVICES_CLI_COMMANDS_CONSUMER_FILTER_H_
 #define BERTH_SERVICES_CLI_COMMANDS_CONSUMER_FILTER_H_
 
@@ -15,15 +15,16 @@ struct ConsumerFilter {
   std::string project, user, type, tree, idle;
   bool leased = false, unleased = false;
 
-  // No option is given: every consumer passes.
+  // True if no option is given, so that every consumer passes.
   bool empty() const;
 };
 
-// Adds the options to `command`; what they say goes to `filter`, which must live as long.
+// Adds the options to `command`. Their values are stored in `filter`, which must live as long as
+// `command`.
 void AddConsumerFilter(CLI::App* command, ConsumerFilter* filter);
 
-// The list that has them. kInvalidArgument for a time that does not read; kNotFound for an unknown
-// --tree; errors of the call that looks that up.
+// The list request with these filters. kInvalidArgument for an invalid duration; kNotFound for an
+// unknown --tree; or fails like the call that looks up the tree.
 absl::StatusOr<placement::v1::ListConsumersRequest> ListOf(Session& session,
                                                            const ConsumerFilter& filter);
 

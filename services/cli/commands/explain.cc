@@ -58,20 +58,22 @@ absl::Status Capacity(Session& session, const CapacityArguments& arguments) {
 
 void AddExplainCommands(CLI::App& app, Session& session) {
   CLI::App* explain =
-      AddVerb(app, "explain", "Say why a request fits where it does, or nowhere",
+      AddVerb(app, "explain", "Explain why a request fits on some hosts only, or on none",
               "berth explain --resources VCPU=16,MEMORY_MB=64Gi --required CUSTOM_A100");
   explain->group("Find and claim");
   ExplainArguments& why = Does(explain, session, Explain);
   AddQueryOptions(explain, &why.query);
-  explain->add_option("--near", why.near, "How many near misses at most")
+  explain->add_option("--near", why.near, "List at most this many hosts on which it nearly fits")
       ->check(CLI::Range(1, 100));
 
-  CLI::App* capacity = AddVerb(app, "capacity", "Count how many more times a request fits",
-                               "berth capacity --resources VCPU=4,MEMORY_MB=8Gi");
+  CLI::App* capacity = AddVerb(
+      app, "capacity", "Count how many more times a request fits, on each host and in total",
+      "berth capacity --resources VCPU=4,MEMORY_MB=8Gi");
   capacity->group("Find and claim");
   CapacityArguments& room = Does(capacity, session, Capacity);
   AddQueryOptions(capacity, &room.query);
-  capacity->add_option("--limit", room.limit, "How many roots at most")->check(CLI::Range(1, 1000));
+  capacity->add_option("--limit", room.limit, "List at most this many roots")
+      ->check(CLI::Range(1, 1000));
 }
 
 }  // namespace berth::cli

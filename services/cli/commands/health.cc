@@ -22,7 +22,7 @@ absl::Status Health(Session& session, const HealthArguments& arguments) {
   if (called.code() == absl::StatusCode::kNotFound) {
     return Refused(absl::StatusCode::kNotFound, "SERVICE_UNKNOWN",
                    absl::StrCat("the server at ", session.settings.endpoint, " has no service '",
-                                arguments.service, "'; `berth list` shows what it has"),
+                                arguments.service, "'; `berth list` shows its services"),
                    {{{"service", arguments.service}}});
   }
   if (!called.ok()) return called;
@@ -32,17 +32,18 @@ absl::Status Health(Session& session, const HealthArguments& arguments) {
       answer, absl::StrCat(what, " at ", session.settings.endpoint, ": ", status, "\n"), {status});
   if (!printed.ok() || answer.status() == health::HealthCheckResponse::SERVING) return printed;
   return Refused(absl::StatusCode::kFailedPrecondition, kProblemsFound,
-                 absl::StrCat("the ", what, " does not serve: ", status));
+                 absl::StrCat("the ", what, " does not accept calls: ", status));
 }
 
 }  // namespace
 
 void AddHealthCommand(CLI::App& app, Session& session) {
-  CLI::App* command = AddVerb(app, "health", "Ask a server whether it serves",
+  CLI::App* command = AddVerb(app, "health", "Ask a server whether it accepts calls",
                               "berth health --service berth.placement.v1.ProviderService");
-  command->group("Look after");
+  command->group("Operate");
   HealthArguments& arguments = Does(command, session, Health);
-  command->add_option("--service", arguments.service, "Ask about this service; none: all of it");
+  command->add_option("--service", arguments.service,
+                      "Ask about this gRPC service; left out: the whole server");
 }
 
 }  // namespace berth::cli

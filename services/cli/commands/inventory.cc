@@ -53,7 +53,7 @@ absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
                        ClassNames(answer.inventories()));
 }
 
-// What was said goes over what is stored; what was not said stays.
+// Values that the user gave replace stored ones; the other stored values stay.
 absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
   if (words.total) inventory->set_total(*words.total);
   if (words.reserved) inventory->set_reserved(*words.reserved);
@@ -62,8 +62,8 @@ absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
   if (words.step_size) inventory->set_step_size(*words.step_size);
   if (words.allocation_ratio) inventory->set_allocation_ratio(*words.allocation_ratio);
   if (inventory->total() != 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("how much ", words.resource_class,
-                                                 " there is has to be said: ", words.resource_class,
+  return absl::InvalidArgumentError(absl::StrCat("the total of ", words.resource_class,
+                                                 " is missing: write ", words.resource_class,
                                                  "=TOTAL"));
 }
 
@@ -101,11 +101,12 @@ absl::Status SetInventory(Session& session, const SetInventoryArguments& argumen
   if (!set.ok()) return set;
   for (const pb::OvercommittedClass& over : answer.overcommitted()) {
     session.Say(absl::StrCat("note: ", over.used(), " ", over.resource_class(),
-                             " are given away and only ", over.capacity(),
-                             " are there: nothing more is given away until that falls"));
+                             " are allocated, but the capacity is only ", over.capacity(),
+                             ": nothing more is allocated until the use falls below it"));
   }
   for (const std::string& name : answer.unallocatable_classes()) {
-    session.Say(absl::StrCat("note: nothing of ", name, " can be given away as it is now"));
+    session.Say(absl::StrCat("note: no amount of ", name,
+                             " can be allocated, because min or step exceeds max"));
   }
   return session.Print(answer, InventoryTable(answer.inventories()),
                        ClassNames(answer.inventories()));
@@ -120,7 +121,7 @@ absl::Status DeleteAll(Session& session, const std::string& uuid) {
   return session.Print(answer, "deleted all inventories\n", {uuid});
 }
 
-// All of them in one write, or none.
+// Deletes all of the classes in one write, or none.
 absl::Status DeleteOnce(Session& session, const std::string& uuid,
                         const std::vector<std::string>& classes,
                         pb::SetInventoriesResponse* answer) {
@@ -145,7 +146,7 @@ absl::Status DeleteOnce(Session& session, const std::string& uuid,
 absl::Status DeleteInventory(Session& session, const DeleteInventoryArguments& arguments) {
   const std::vector<std::string> classes = Listed(arguments.classes);
   if (arguments.all != classes.empty()) {
-    return absl::InvalidArgumentError("name the classes to delete, or give --all and none");
+    return absl::InvalidArgumentError("name either the classes to delete or --all");
   }
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
@@ -161,31 +162,35 @@ absl::Status DeleteInventory(Session& session, const DeleteInventoryArguments& a
 }  // namespace
 
 void AddInventoryCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "inventory", "How much a provider has of each class");
-  noun->group("See and change");
+  CLI::App* noun =
+      AddNoun(app, "inventory", "Inventories: how much a provider has of each resource class");
+  noun->group("Show and change");
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show the inventories of a provider", "berth inventory show dc1-h07");
-  show->add_option("provider", Does(show, session, ShowInventory).provider, "Name or uuid")
+  show->add_option("provider", Does(show, session, ShowInventory).provider,
+                   "Name or uuid of the provider")
       ->required();
 
-  CLI::App* set = AddVerb(*noun, "set", "Set inventories; what is not named stays as it is",
+  CLI::App* set = AddVerb(*noun, "set",
+                          "Set inventories; classes and values that are not named stay as they are",
                           "berth inventory set dc1-h07 VCPU=32:ratio=4:reserved=2 MEMORY_MB=256Gi\n"
                           "berth inventory set dc1-h07 VCPU:ratio=8");
   SetInventoryArguments& setting = Does(set, session, SetInventory);
-  set->add_option("provider", setting.provider, "Name or uuid")->required();
+  set->add_option("provider", setting.provider, "Name or uuid of the provider")->required();
   set->add_option("inventories", setting.inventories,
-                  "CLASS[=TOTAL][:KEY=VALUE]..., KEY one of reserved, ratio, min, max, step")
+                  "CLASS[=TOTAL][:KEY=VALUE]...; KEY is reserved, ratio, min, max or step")
       ->required();
   set->add_flag("--replace", setting.replace, "Delete the classes that are not named");
-  set->add_option("--generation", setting.generation, "Only if it is still at this generation");
+  set->add_option("--generation", setting.generation,
+                  "Fail if the provider is no longer at this generation");
 
-  CLI::App* remove = AddVerb(*noun, "delete", "Delete inventories that nobody uses",
+  CLI::App* remove = AddVerb(*noun, "delete", "Delete inventories of which nothing is allocated",
                              "berth inventory delete dc1-h07 DISK_GB");
   DeleteInventoryArguments& deleting = Does(remove, session, DeleteInventory);
-  remove->add_option("provider", deleting.provider, "Name or uuid")->required();
-  remove->add_option("classes", deleting.classes, "The classes");
-  remove->add_flag("--all", deleting.all, "All classes");
+  remove->add_option("provider", deleting.provider, "Name or uuid of the provider")->required();
+  remove->add_option("classes", deleting.classes, "The resource classes");
+  remove->add_flag("--all", deleting.all, "Delete the inventories of all classes");
 }
 
 }  // namespace berth::cli

@@ -33,7 +33,7 @@ struct AdjustArguments {
 
 absl::Status Lease(Session& session, const LeaseArguments& arguments) {
   if (arguments.confirm != arguments.duration.empty()) {
-    return absl::InvalidArgumentError("say how long, such as 5m, or --confirm, and not both");
+    return absl::InvalidArgumentError("give either a duration such as 5m or --confirm");
   }
   pb::SetLeaseRequest request;
   request.set_consumer_uuid(arguments.consumer);
@@ -44,7 +44,7 @@ absl::Status Lease(Session& session, const LeaseArguments& arguments) {
     absl::Duration lease;
     if (!absl::ParseDuration(arguments.duration, &lease)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", arguments.duration, "' is no time such as 90s, 5m or 2h"));
+          absl::StrCat("'", arguments.duration, "' is not a duration: write 90s, 5m or 2h"));
     }
     request.mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
   }
@@ -53,8 +53,10 @@ absl::Status Lease(Session& session, const LeaseArguments& arguments) {
   if (!called.ok()) return called;
   const std::string text =
       answer.has_lease_expires_at()
-          ? absl::StrCat(arguments.consumer, " holds until ", TimeText(answer.lease_expires_at()))
-          : absl::StrCat(arguments.consumer, " holds until it is released");
+          ? absl::StrCat(arguments.consumer, " will be released at ",
+                         TimeText(answer.lease_expires_at()))
+          : absl::StrCat(arguments.consumer,
+                         " has no lease any more and holds until it is released");
   return session.Print(answer, absl::StrCat(text, "\n"), {arguments.consumer});
 }
 
@@ -67,7 +69,7 @@ absl::StatusOr<Amounts> ParseChanges(const std::vector<std::string>& texts) {
     if (!one.ok()) return one.status();
     for (const auto& [name, amount] : *one) {
       if (!changes.emplace(name, takes ? -amount : amount).second) {
-        return absl::InvalidArgumentError(absl::StrCat(name, " is named twice"));
+        return absl::InvalidArgumentError(absl::StrCat(name, " is given twice"));
       }
     }
   }
@@ -99,27 +101,30 @@ absl::Status Adjust(Session& session, const AdjustArguments& arguments) {
 }  // namespace
 
 void AddLeaseCommands(CLI::App& app, Session& session) {
-  CLI::App* adjust =
-      AddVerb(app, "adjust", "Add to what a consumer holds of a provider, or take from it",
-              "berth adjust 5e08ea53-c4c6-448e-9334-ac4953de3cfa dc1-h07 VCPU=2 MEMORY_MB=-1Gi");
+  CLI::App* adjust = AddVerb(
+      app, "adjust", "Add amounts to what a consumer holds on a provider, or take amounts away",
+      "berth adjust 5e08ea53-c4c6-448e-9334-ac4953de3cfa dc1-h07 VCPU=2 MEMORY_MB=-1Gi");
   adjust->group("Find and claim");
   AdjustArguments& adjusting = Does(adjust, session, Adjust);
-  adjust->add_option("consumer", adjusting.consumer, "The consumer's uuid")->required();
-  adjust->add_option("provider", adjusting.provider, "Name or uuid")->required();
-  adjust->add_option("amounts", adjusting.amounts, "CLASS=AMOUNT to add, CLASS=-AMOUNT to take")
+  adjust->add_option("consumer", adjusting.consumer, "The uuid of the consumer")->required();
+  adjust->add_option("provider", adjusting.provider, "Name or uuid of the provider")->required();
+  adjust->add_option("amounts", adjusting.amounts, "CLASS=AMOUNT adds, CLASS=-AMOUNT takes away")
       ->required();
   adjust->add_option("--generation", adjusting.generation,
-                     "Only if it is still at this generation");
+                     "Fail if the consumer is no longer at this generation");
 
-  CLI::App* lease = AddVerb(app, "lease", "Let a consumer be released by itself after a time",
-                            "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa 5m\n"
-                            "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa --confirm");
+  CLI::App* lease = AddVerb(
+      app, "lease", "Set or end a lease: the time after which a consumer is released automatically",
+      "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa 5m\n"
+      "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa --confirm");
   lease->group("Find and claim");
   LeaseArguments& leasing = Does(lease, session, Lease);
-  lease->add_option("consumer", leasing.consumer, "The consumer's uuid")->required();
-  lease->add_option("duration", leasing.duration, "From now, such as 90s, 5m or 2h");
-  lease->add_flag("--confirm", leasing.confirm, "It holds until it is released");
-  lease->add_option("--generation", leasing.generation, "Only if it is still at this generation");
+  lease->add_option("consumer", leasing.consumer, "The uuid of the consumer")->required();
+  lease->add_option("duration", leasing.duration, "The time from now, such as 90s, 5m or 2h");
+  lease->add_flag("--confirm", leasing.confirm,
+                  "End the lease: the consumer holds until somebody releases it");
+  lease->add_option("--generation", leasing.generation,
+                    "Fail if the consumer is no longer at this generation");
 }
 
 }  // namespace berth::cli

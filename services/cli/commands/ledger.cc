@@ -53,12 +53,12 @@ absl::Status Revision(Session& session, const NoArguments&) {
   if (!answer.reason().empty()) absl::StrAppend(&text, "reason      ", answer.reason(), "\n");
   absl::StrAppend(&text, "time        ", TimeText(answer.ledger_time()), "\nstaleness   ",
                   TimeUtil::ToString(answer.staleness()), "\nformat      ", answer.format(), ", ",
-                  answer.highest_known_format(), " at most\n");
+                  answer.highest_known_format(), " is the highest known\n");
   const absl::Status printed =
       session.Print(answer, text, {absl::StrCat(answer.revision().number())});
   if (!printed.ok() || answer.state() == pb::LEDGER_STATE_READY) return printed;
   return Refused(absl::StatusCode::kFailedPrecondition, kProblemsFound,
-                 absl::StrCat("the ledger cannot be written: ", answer.reason()));
+                 absl::StrCat("the ledger does not accept writes: ", answer.reason()));
 }
 
 absl::Status Check(Session& session, const CheckArguments& arguments) {
@@ -75,15 +75,14 @@ absl::Status Check(Session& session, const CheckArguments& arguments) {
     keys.push_back(key);
   }
   if (answer.clean()) {
-    text =
-        absl::StrCat("clean at revision ", RevisionText(answer.revision()), ": ",
-                     answer.row_count(), " rows in ", TimeUtil::ToString(answer.elapsed()), "\n");
+    text = absl::StrCat("no differences at revision ", RevisionText(answer.revision()), ": ",
+                        answer.row_count(), " rows read in ", TimeUtil::ToString(answer.elapsed()),
+                        "\n");
   }
   const absl::Status printed = session.Print(answer, text, keys);
   if (!printed.ok() || answer.clean()) return printed;
-  return Refused(
-      absl::StatusCode::kFailedPrecondition, kProblemsFound,
-      absl::StrCat("the ledger disagrees with itself in ", answer.difference_count(), " places"));
+  return Refused(absl::StatusCode::kFailedPrecondition, kProblemsFound,
+                 absl::StrCat("the self-check found ", answer.difference_count(), " differences"));
 }
 
 absl::Status Lost(Session& session, const LostArguments& arguments) {
@@ -92,10 +91,12 @@ absl::Status Lost(Session& session, const LostArguments& arguments) {
   const absl::Status listed =
       CallPaged(session, pb::ListLostChangesRequest(), arguments.limit, count, &answer);
   if (!listed.ok()) return listed;
-  session.Say(absl::StrCat("last good revision ", RevisionText(answer.revision()),
-                           ", the database stands at ", RevisionText(answer.database_revision())));
+  session.Say(absl::StrCat("the last good revision is ", RevisionText(answer.revision()),
+                           "; the newest revision in the database is ",
+                           RevisionText(answer.database_revision())));
   if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+    session.Say(absl::StrCat("only the first ", arguments.limit,
+                             " are shown; a larger --limit shows more"));
   }
   Table table({{"KIND", Column::Kind::kText},
                {"KEY", Column::Kind::kExact},
@@ -150,9 +151,9 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
     text = absl::StrCat("applied: ", answer.method(), " at revision ",
                         RevisionText(answer.applied_revision()), "\n");
   } else if (answer.outcome() == pb::REQUEST_OUTCOME_ABSENT) {
-    text = "absent: it was not done; --cancel sees to it that it never is\n";
+    text = "absent: the write has not been done; with --cancel it never will be\n";
   } else if (answer.outcome() == pb::REQUEST_OUTCOME_CANCELLED) {
-    text = "cancelled: it was not done, as far back as ids are kept, and will not be\n";
+    text = "cancelled: the write has not been done and will not be\n";
   }
   return session.Print(answer, text, {outcome});
 }
@@ -160,46 +161,52 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
 }  // namespace
 
 void AddLedgerCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "ledger", "The ledger as a whole");
-  noun->group("Look after");
+  CLI::App* noun =
+      AddNoun(app, "ledger", "The ledger as a whole: its state, its checks, its recovery");
+  noun->group("Operate");
 
-  CLI::App* check = AddVerb(*noun, "check", "Compare log, tables and memory; 9: they differ",
-                            "berth ledger check");
-  check->add_option("--limit", Does(check, session, Check).limit, "How many differences to tell")
+  CLI::App* check =
+      AddVerb(*noun, "check", "Check that log, tables and memory agree; exit code 9: they do not",
+              "berth ledger check");
+  check
+      ->add_option("--limit", Does(check, session, Check).limit,
+                   "List at most this many differences")
       ->check(CLI::PositiveNumber);
 
   CLI::App* revision =
-      AddVerb(*noun, "revision", "Show where the ledger stands", "berth ledger revision");
+      AddVerb(*noun, "revision", "Show the newest revision and the state of the ledger",
+              "berth ledger revision");
   Does(revision, session, Revision);
 
-  CLI::App* lost = AddVerb(*noun, "lost",
-                           "List what a database that went back in time has lost, or has otherwise",
+  CLI::App* lost = AddVerb(*noun, "lost", "List what differs in a database that went back in time",
                            "berth ledger lost");
-  lost->add_option("--limit", Does(lost, session, Lost).limit, "How many at most")
+  lost->add_option("--limit", Does(lost, session, Lost).limit, "List at most this many differences")
       ->check(CLI::PositiveNumber);
 
   CLI::App* epoch = AddVerb(
-      *noun, "start-epoch", "Take a database that went back in time as the truth from now on",
+      *noun, "start-epoch", "Accept a database that went back in time, and allow writes again",
       "berth ledger start-epoch 1:48231 --reason 'restored from the backup of Monday'");
   StartEpochArguments& starting = Does(epoch, session, StartEpoch);
   epoch
       ->add_option("revision", starting.expected,
-                   "Where the database stands, as `berth ledger lost` says: [EPOCH:]NUMBER")
+                   "The revision in the database, from `berth ledger lost`: [EPOCH:]NUMBER")
       ->required();
-  epoch->add_option("--reason", starting.reason, "Why, for the log")->required();
+  epoch->add_option("--reason", starting.reason, "The reason, for the log")->required();
 
   CLI::App* format = AddVerb(*noun, "format",
-                             "Raise the format of the log, once every process runs the new release",
+                             "Raise the format of the log, once all processes run the new release",
                              "berth ledger format 1");
-  format->add_option("format", Does(format, session, SetFormat).format, "The wanted format")
+  format->add_option("format", Does(format, session, SetFormat).format, "The wanted format number")
       ->required();
 
-  CLI::App* request = AddVerb(app, "request", "Tell what became of a write whose answer was lost",
-                              "berth request 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
-  request->group("Look after");
+  CLI::App* request =
+      AddVerb(app, "request", "Show whether a write was done, if its answer was lost",
+              "berth request 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
+  request->group("Operate");
   RequestArguments& asking = Does(request, session, Request);
-  request->add_option("id", asking.id, "The request id")->required();
-  request->add_flag("--cancel", asking.cancel, "Where it was not done, see to it that it never is");
+  request->add_option("id", asking.id, "The request id of the write")->required();
+  request->add_flag("--cancel", asking.cancel,
+                    "If the write was not done, prevent it from being done later");
 }
 
 }  // namespace berth::cli

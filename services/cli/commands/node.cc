@@ -48,12 +48,13 @@ absl::Status ListNodes(Session& session, const ListNodesArguments& arguments) {
   std::vector<std::string> uuids;
   for (const pb::Node& node : answer.nodes()) uuids.push_back(node.uuid());
   if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+    session.Say(absl::StrCat("only the first ", arguments.limit,
+                             " are shown; a larger --limit shows more"));
   }
   return session.Print(answer, NodeTable(answer.nodes()), uuids);
 }
 
-// The uuid of the only node that is called `text`, or `text` where it is a uuid.
+// The uuid of the only node named `text`, or `text` itself if it is a uuid.
 absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) {
   if (IsUuid(text)) return text;
   pb::ListNodesRequest request;
@@ -68,7 +69,7 @@ absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) 
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(found.size(), " nodes are named '", text, "': give a uuid"));
+        absl::StrCat(found.size(), " nodes have the name '", text, "': give the uuid of one"));
   }
   return Refused(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
                  absl::StrCat("there is no node named '", text, "'"), {{{"name", text}}});
@@ -94,12 +95,12 @@ absl::Status AuditFailed(const pb::AuditSummary& audit) {
                  absl::StrCat("the audit failed: ", audit.message()));
 }
 
-// Asks the tracker itself.
+// Audits by a call to the tracker instead of placement.
 absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
   session.settings.endpoint = arguments.tracker;
   tracker::AuditNowRequest request;
   if (!arguments.node.empty() && !IsUuid(arguments.node)) {
-    return absl::InvalidArgumentError("with --tracker a node is given by its uuid");
+    return absl::InvalidArgumentError("with --tracker, give the uuid of the node");
   }
   request.set_node_uuid(arguments.node);
   tracker::AuditNowResponse answer;
@@ -124,7 +125,8 @@ absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
 absl::Status Audit(Session& session, const AuditArguments& arguments) {
   if (!arguments.tracker.empty()) return AuditAt(session, arguments);
   if (arguments.node.empty()) {
-    return absl::InvalidArgumentError("name a node, or --tracker HOST:PORT for all of its host");
+    return absl::InvalidArgumentError(
+        "name a node, or give --tracker HOST:PORT for all nodes of a host");
   }
   const auto uuid = NodeUuid(session, arguments.node);
   if (!uuid.ok()) return uuid.status();
@@ -148,7 +150,7 @@ absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) 
   if (!called.ok()) return called;
   std::string text = absl::StrCat("deleted ", *uuid, "\n");
   for (const std::string& consumer : answer.affected_consumer_uuids()) {
-    absl::StrAppend(&text, "lost allocations: ", consumer, "\n");
+    absl::StrAppend(&text, "released what this consumer held there: ", consumer, "\n");
   }
   return session.Print(answer, text, {*uuid});
 }
@@ -156,32 +158,37 @@ absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) 
 }  // namespace
 
 void AddNodeCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "node", "Hypervisors: what they are, what runs there, what is odd");
-  noun->group("Look after");
+  CLI::App* noun = AddNoun(app, "node", "Nodes: hypervisors with their facts, accounts and audits");
+  noun->group("Operate");
 
-  CLI::App* list = AddVerb(*noun, "list", "List nodes", "berth node list --host dc1-h07");
+  CLI::App* list = AddVerb(*noun, "list", "List the nodes that pass all given filters",
+                           "berth node list --host dc1-h07");
   ListNodesArguments& listing = Does(list, session, ListNodes);
-  list->add_option("--host", listing.host, "Of this host");
-  list->add_option("--name", listing.name, "Has this in its name");
-  list->add_flag("--retired", listing.retired, "Is retired");
-  list->add_option("--limit", listing.limit, "How many at most")->check(CLI::PositiveNumber);
+  list->add_option("--host", listing.host, "Only nodes of this host");
+  list->add_option("--name", listing.name, "Only nodes whose name contains this text");
+  list->add_flag("--retired", listing.retired, "Only retired nodes");
+  list->add_option("--limit", listing.limit, "List at most this many nodes")
+      ->check(CLI::PositiveNumber);
 
-  CLI::App* show =
-      AddVerb(*noun, "show", "Show a node: facts, what is accounted for, orphans, findings",
-              "berth node show dc1-h07");
-  show->add_option("node", Does(show, session, ShowNode).node, "Name or uuid")->required();
+  CLI::App* show = AddVerb(*noun, "show", "Show a node: its facts, account, orphans and findings",
+                           "berth node show dc1-h07");
+  show->add_option("node", Does(show, session, ShowNode).node, "Name or uuid of the node")
+      ->required();
 
-  CLI::App* audit = AddVerb(*noun, "audit", "Have a node audited now, and wait for the outcome",
-                            "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312");
+  CLI::App* audit =
+      AddVerb(*noun, "audit", "Let the tracker audit a node now, and wait for the result",
+              "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312");
   AuditArguments& auditing = Does(audit, session, Audit);
-  audit->add_option("node", auditing.node, "Name or uuid");
-  audit->add_option("--tracker", auditing.tracker, "Ask the tracker at this address itself");
+  audit->add_option("node", auditing.node, "Name or uuid of the node");
+  audit->add_option("--tracker", auditing.tracker,
+                    "Ask the tracker at this address directly: HOST:PORT");
 
-  CLI::App* remove = AddVerb(*noun, "delete", "Delete the record of a node and its providers",
+  CLI::App* remove = AddVerb(*noun, "delete", "Delete the record of a node and its provider tree",
                              "berth node delete dc1-h07 --cascade");
   DeleteNodeArguments& deleting = Does(remove, session, DeleteNode);
-  remove->add_option("node", deleting.node, "Name or uuid")->required();
-  remove->add_flag("--cascade", deleting.cascade, "Release what is allocated there as well");
+  remove->add_option("node", deleting.node, "Name or uuid of the node")->required();
+  remove->add_flag("--cascade", deleting.cascade,
+                   "Also release everything that is allocated there");
 }
 
 }  // namespace berth::cli

@@ -78,7 +78,8 @@ absl::Status ListProviders(Session& session, const ListProvidersArguments& argum
   const absl::Status listed = CallPaged(session, request, arguments.limit, CountProviders, &answer);
   if (!listed.ok()) return listed;
   if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+    session.Say(absl::StrCat("only the first ", arguments.limit,
+                             " are shown; a larger --limit shows more"));
   }
   return session.Print(answer, ProviderTable(answer.providers()), Names(answer.providers()));
 }
@@ -95,7 +96,7 @@ absl::Status AddTree(Session& session, const std::string& uuid, pb::ListProvider
   return absl::OkStatus();
 }
 
-// The trees of the first roots by uuid, `limit` at most.
+// The trees of the first `limit` roots, by uuid.
 absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* all) {
   pb::ListProvidersRequest everything;
   everything.set_view(pb::PROVIDER_VIEW_FULL);
@@ -116,12 +117,13 @@ absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* al
     if (!added.ok()) return added;
   }
   if (!roots.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", limit, " trees; name one, or --limit shows more"));
+    session.Say(absl::StrCat("only the first ", limit,
+                             " trees are shown; name a provider, or use a larger --limit"));
   }
   return absl::OkStatus();
 }
 
-// The providers that share with members of these trees.
+// The providers that share with members of these trees through an aggregate.
 absl::Status FindSharing(Session& session, const Providers& members,
                          pb::ListProvidersResponse* sharing) {
   std::set<std::string> aggregates;
@@ -221,60 +223,73 @@ absl::Status DeleteProvider(Session& session, const OneProviderArguments& argume
 }
 
 void AddReading(CLI::App* noun, Session& session) {
-  CLI::App* list = AddVerb(*noun, "list", "List providers, all or those that pass the filters",
+  CLI::App* list = AddVerb(*noun, "list", "List the providers that pass all given filters",
                            "berth provider list --required CUSTOM_A100 --resources VCPU=4");
   ListProvidersArguments& listing = Does(list, session, ListProviders);
-  list->add_option("--name", listing.name, "Has exactly this name");
-  list->add_option("--in-tree", listing.in_tree, "Is in the tree of this provider");
-  list->add_flag("--roots", listing.roots, "Is a root");
-  AddList(list, "--resources", &listing.resources, "Has this much free: VCPU=4,MEMORY_MB=8Gi");
-  AddList(list, "--required", &listing.required, "Has these traits; in:A,B for one of them");
-  AddList(list, "--forbidden", &listing.forbidden, "Has none of these traits");
+  list->add_option("--name", listing.name, "Only the provider with exactly this name");
+  list->add_option("--in-tree", listing.in_tree,
+                   "Only providers in the tree of this provider (name or uuid)");
+  list->add_flag("--roots", listing.roots, "Only roots");
+  AddList(list, "--resources", &listing.resources,
+          "Only providers with this much free: VCPU=4,MEMORY_MB=8Gi");
+  AddList(list, "--required", &listing.required,
+          "Only providers with all these traits; in:A,B means A or B");
+  AddList(list, "--forbidden", &listing.forbidden, "Only providers with none of these traits");
   AddList(list, "--member-of", &listing.member_of,
-          "Is in these aggregates; in:A,B for one of them");
+          "Only providers in all these aggregates; in:A,B means A or B");
   AddList(list, "--forbidden-aggregate", &listing.forbidden_aggregates,
-          "Is in none of these aggregates");
-  list->add_option("--limit", listing.limit, "How many at most")->check(CLI::PositiveNumber);
+          "Only providers in none of these aggregates");
+  list->add_option("--limit", listing.limit, "List at most this many providers")
+      ->check(CLI::PositiveNumber);
 
-  CLI::App* tree = AddVerb(*noun, "tree", "Draw provider trees with what is used of them",
+  CLI::App* tree = AddVerb(*noun, "tree", "Draw provider trees and how full they are",
                            "berth provider tree\nberth provider tree dc1-h07 --all-traits");
   TreeArguments& drawing = Does(tree, session, Tree);
-  tree->add_option("provider", drawing.provider, "Name or uuid of a member; none: all trees");
-  tree->add_flag("--all-traits", drawing.all_traits, "Show every trait");
-  tree->add_option("--limit", drawing.limit, "How many trees at most")->check(CLI::PositiveNumber);
+  tree->add_option("provider", drawing.provider,
+                   "Name or uuid of any provider of the tree; left out: all trees");
+  tree->add_flag("--all-traits", drawing.all_traits, "Show all traits of each provider");
+  tree->add_option("--limit", drawing.limit, "Draw at most this many trees")
+      ->check(CLI::PositiveNumber);
 
   CLI::App* show =
-      AddVerb(*noun, "show", "Show all about one provider", "berth provider show dc1-h07");
-  show->add_option("provider", Does(show, session, ShowProvider).provider, "Name or uuid")
+      AddVerb(*noun, "show", "Show everything about one provider", "berth provider show dc1-h07");
+  show->add_option("provider", Does(show, session, ShowProvider).provider,
+                   "Name or uuid of the provider")
       ->required();
 }
 
 }  // namespace
 
 void AddProviderCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "provider", "Whatever has resources to give, in trees");
-  noun->group("See and change");
+  CLI::App* noun =
+      AddNoun(app, "provider", "Providers: anything that has resources to give, in trees");
+  noun->group("Show and change");
   AddReading(noun, session);
 
   CLI::App* create = AddVerb(*noun, "create", "Create a provider, as a root or as a child",
                              "berth provider create dc1-h07_numa0 --parent dc1-h07");
   CreateProviderArguments& creating = Does(create, session, CreateProvider);
-  create->add_option("name", creating.name, "Its name")->required();
-  create->add_option("--uuid", creating.uuid, "Its uuid; none: the server chooses");
-  create->add_option("--parent", creating.parent, "Name or uuid of its parent");
+  create->add_option("name", creating.name, "The name of the new provider")->required();
+  create->add_option("--uuid", creating.uuid,
+                     "The uuid of the new provider; left out: a random one");
+  create->add_option("--parent", creating.parent, "Name or uuid of the parent; left out: a root");
 
   CLI::App* set = AddVerb(*noun, "set", "Rename or move a provider with its subtree",
                           "berth provider set dc1-h07 --name dc1-h08");
   SetProviderArguments& setting = Does(set, session, SetProvider);
-  set->add_option("provider", setting.provider, "Name or uuid")->required();
+  set->add_option("provider", setting.provider, "Name or uuid of the provider")->required();
   set->add_option("--name", setting.name, "The new name");
   auto* parent = set->add_option("--parent", setting.parent, "Name or uuid of the new parent");
-  set->add_flag("--no-parent", setting.no_parent, "Make it a root")->excludes(parent);
-  set->add_option("--generation", setting.generation, "Only if it is still at this generation");
+  set->add_flag("--no-parent", setting.no_parent, "Make the provider a root")->excludes(parent);
+  set->add_option("--generation", setting.generation,
+                  "Fail if the provider is no longer at this generation");
 
-  CLI::App* remove = AddVerb(*noun, "delete", "Delete a provider that has no children and no use",
-                             "berth provider delete dc1-h07_numa0");
-  remove->add_option("provider", Does(remove, session, DeleteProvider).provider, "Name or uuid")
+  CLI::App* remove =
+      AddVerb(*noun, "delete", "Delete a provider that has no children and no allocations",
+              "berth provider delete dc1-h07_numa0");
+  remove
+      ->add_option("provider", Does(remove, session, DeleteProvider).provider,
+                   "Name or uuid of the provider")
       ->required();
 }
 

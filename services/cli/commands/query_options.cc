@@ -16,7 +16,7 @@ namespace pb = ::berth::placement::v1;
 
 constexpr char kDisabled[] = "COMPUTE_STATUS_DISABLED";
 constexpr char kGroupForm[] =
-    "a group looks like _NET:VCPU=1,MEMORY_MB=1Gi:required=CUSTOM_A:forbidden=CUSTOM_B"
+    "write a group as _NET:VCPU=1,MEMORY_MB=1Gi:required=CUSTOM_A:forbidden=CUSTOM_B"
     ":member-of=UUID:in-tree=UUID";
 
 absl::Status Wrong(const std::string& text) {
@@ -30,7 +30,7 @@ absl::Status ReadWeights(const std::vector<std::string>& texts,
     double weight = 0;
     if (pair.size() != 2 || !absl::SimpleAtod(pair[1], &weight)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", text, "' is wrong: a weight looks like VCPU=0.5"));
+          absl::StrCat("'", text, "' is wrong: write a weight as VCPU=0.5"));
     }
     (*weights)[pair[0]] = weight;
   }
@@ -77,7 +77,7 @@ absl::Status ReadUnsuffixed(Session& session, const QueryOptions& options,
   return absl::OkStatus();
 }
 
-// One set of suffixes for each text.
+// Makes one set of suffixes from each text.
 void AddSets(const std::vector<std::string>& texts,
              google::protobuf::RepeatedPtrField<pb::SuffixSet>* sets) {
   for (const std::string& text : texts) {
@@ -89,49 +89,57 @@ void AddSets(const std::vector<std::string>& texts,
 }  // namespace
 
 void AddQueryOptions(CLI::App* command, QueryOptions* options) {
-  AddList(command, "-r,--resources", &options->resources, "What shall fit: VCPU=4,MEMORY_MB=8Gi");
-  AddList(command, "--required", &options->required, "With these traits; in:A,B for one of them");
-  AddList(command, "--forbidden", &options->forbidden, "With none of these traits");
+  AddList(command, "-r,--resources", &options->resources,
+          "The amounts that have to fit: VCPU=4,MEMORY_MB=8Gi");
+  AddList(command, "--required", &options->required,
+          "The providers have all these traits; in:A,B means A or B");
+  AddList(command, "--forbidden", &options->forbidden, "The providers have none of these traits");
   AddList(command, "--member-of", &options->member_of,
-          "In these aggregates; in:A,B for one of them");
+          "The providers are in all these aggregates; in:A,B means A or B");
   AddList(command, "--forbidden-aggregate", &options->forbidden_aggregates,
-          "In none of these aggregates");
-  command->add_option("--in-tree", options->in_tree, "In the tree of this provider: name or uuid");
-  AddList(command, "--root-required", &options->root_required, "The root has these traits");
-  AddList(command, "--root-forbidden", &options->root_forbidden, "The root has none of these");
-  AddList(command, "--root-member-of", &options->root_member_of, "The root is in these aggregates");
+          "The providers are in none of these aggregates");
+  command->add_option("--in-tree", options->in_tree,
+                      "Only in the tree of this provider (name or uuid)");
+  AddList(command, "--root-required", &options->root_required,
+          "The root has all these traits; in:A,B means A or B");
+  AddList(command, "--root-forbidden", &options->root_forbidden,
+          "The root has none of these traits");
+  AddList(command, "--root-member-of", &options->root_member_of,
+          "The root is in all these aggregates; in:A,B means A or B");
   AddList(command, "--root-forbidden-aggregate", &options->root_forbidden_aggregates,
-          "The root is in none of these");
+          "The root is in none of these aggregates");
   command->add_flag("--exclude-stale", options->exclude_stale,
-                    "Not on hosts that are not heard of");
+                    "Leave out hosts whose tracker is down or has reported nothing");
   command->add_flag("--ignore-unknown-forbidden", options->ignore_unknown_forbidden,
-                    "Take forbidden traits that do not exist as satisfied");
-  command->add_flag("--include-disabled", options->include_disabled,
-                    "Also on hosts that are disabled");
+                    "Ignore forbidden traits that do not exist");
+  command->add_flag("--include-disabled", options->include_disabled, "Include disabled hosts");
   AddList(command, "--group", &options->groups,
-          "A further group: SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
-  command->add_option("--group-policy", options->group_policy, "May groups share a provider")
+          "Another group: SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
+  command
+      ->add_option(
+          "--group-policy", options->group_policy,
+          "Whether several --group may be served by one provider: none (yes), isolate (no)")
       ->check(CLI::IsMember({"none", "isolate"}));
   AddList(command, "--same-subtree", &options->same_subtree,
-          "Suffixes, with commas, of groups to be served in one subtree");
+          "Serve these groups in one subtree: suffixes with commas");
   command->add_option("--isolate", options->isolate,
-                      "Suffixes, with commas, of groups to be served by different providers");
+                      "Serve these groups by different providers: suffixes with commas");
   command->add_option("--separate-subtrees", options->separate,
-                      "Suffixes, with commas, of groups none of which is served under another");
+                      "Serve these groups in separate subtrees: suffixes with commas");
   AddList(command, "--max-providers", &options->max_providers,
-          "Classes whose amount several providers may share: VCPU=2");
+          "Let this many providers divide the amount of a class: VCPU=2");
 }
 
 void AddOrderOptions(CLI::App* command, OrderOptions* options) {
   command
       ->add_option("--order", options->strategy,
-                   "Which hosts come first: by uuid, most free, least free, by chance")
+                   "Which hosts come first: lowest uuid, most free, least free, or at random")
       ->check(CLI::IsMember({"first", "spread", "pack", "random"}));
   AddList(command, "--class-weight", &options->class_weights,
-          "How much a class counts for spread and pack: VCPU=2,MEMORY_MB=1");
+          "The weight of a class in spread and pack: VCPU=2,MEMORY_MB=1");
   AddList(command, "--trait-weight", &options->trait_weights,
-          "How much a trait counts in favour, or against: CUSTOM_FAST=0.5,CUSTOM_OLD=-1");
-  command->add_option("--seed", options->seed, "Chance draws from this, to have an answer again");
+          "Prefer a trait, or avoid it if below 0: CUSTOM_FAST=0.5,CUSTOM_OLD=-1");
+  command->add_option("--seed", options->seed, "Repeat the random choices of an earlier answer");
 }
 
 absl::StatusOr<pb::CandidateOrder> OrderOf(const OrderOptions& options) {
@@ -180,7 +188,8 @@ absl::StatusOr<pb::CandidateQuery> QueryOf(Session& session, const QueryOptions&
     *query.add_groups() = *group;
   }
   if (query.groups().empty()) {
-    return absl::InvalidArgumentError("say what shall fit: --resources VCPU=4,MEMORY_MB=8Gi");
+    return absl::InvalidArgumentError(
+        "the amounts that have to fit are missing: --resources VCPU=4,MEMORY_MB=8Gi");
   }
   AddTerms(options.root_required, query.mutable_root_required_traits());
   for (const std::string& trait : Listed(options.root_forbidden)) {

@@ -1,4 +1,4 @@
-// The query and the order of candidates and claims, from the options that both commands have.
+// The options for the query and the order, which several commands have in common.
 #ifndef BERTH_SERVICES_CLI_COMMANDS_QUERY_OPTIONS_H_
 #define BERTH_SERVICES_CLI_COMMANDS_QUERY_OPTIONS_H_
 
@@ -20,12 +20,12 @@ struct QueryOptions {
   std::vector<std::string> root_forbidden_aggregates;
   std::vector<std::string> groups, same_subtree, isolate, separate, max_providers;
   std::string in_tree, group_policy;
-  bool include_disabled = false;  // hosts whose service an operator disabled
+  bool include_disabled = false;  // also hosts whose service is disabled
   bool exclude_stale = false;
   bool ignore_unknown_forbidden = false;
 };
 
-// Which places come first.
+// The options for the order of candidates.
 struct OrderOptions {
   std::string strategy;
   std::vector<std::string> class_weights, trait_weights;
@@ -34,18 +34,20 @@ struct OrderOptions {
 
 void AddOrderOptions(CLI::App* command, OrderOptions* options);
 
-// The order; empty where no option says one. kInvalidArgument for weights that do not read.
+// The order; empty if no option is given. kInvalidArgument for invalid weights.
 absl::StatusOr<placement::v1::CandidateOrder> OrderOf(const OrderOptions& options);
 
-// Adds the options to `command`; what they say goes to `options`, which must live as long.
+// Adds the options to `command`. Their values are stored in `options`, which must live as long as
+// `command`.
 void AddQueryOptions(CLI::App* command, QueryOptions* options);
 
-// The query. kInvalidArgument for what does not read; kNotFound for an unknown --in-tree; errors of
-// the call that looks that up.
+// The query. kInvalidArgument for an invalid value; kNotFound for an unknown --in-tree; or fails
+// like the call that looks up the tree.
 absl::StatusOr<placement::v1::CandidateQuery> QueryOf(Session& session,
                                                       const QueryOptions& options);
 
-// `SUFFIX:CLASS=AMOUNT[,...][:KEY=A,B]...`, KEY one of required, forbidden, member-of, in-tree.
+// Parses `SUFFIX:CLASS=AMOUNT[,...][:KEY=A,B]...`. KEY is required, forbidden, member-of or
+// in-tree.
 absl::StatusOr<placement::v1::RequestGroup> ParseGroup(const std::string& text);
 
 }  // namespace berth::cli

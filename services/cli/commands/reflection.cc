@@ -41,7 +41,7 @@ std::string NameLines(const std::vector<std::string>& names) {
   return names.empty() ? "" : absl::StrJoin(names, "\n") + "\n";
 }
 
-// The full name of the service that is called `name`, which may be the last part of it alone.
+// The full name of the service `name`, which may be given without its package.
 absl::StatusOr<std::string> ServiceName(Reflection& reflection, const std::string& name) {
   const auto services = reflection.Services();
   if (!services.ok()) return services.status();
@@ -52,12 +52,13 @@ absl::StatusOr<std::string> ServiceName(Reflection& reflection, const std::strin
   }
   if (found.size() == 1) return found.front();
   if (found.empty()) {
-    return Refused(absl::StatusCode::kNotFound, "SERVICE_UNKNOWN",
-                   absl::StrCat("the server has no service '", name, "'; `berth list` shows them"),
-                   {{{"service", name}}});
+    return Refused(
+        absl::StatusCode::kNotFound, "SERVICE_UNKNOWN",
+        absl::StrCat("the server has no service '", name, "'; `berth list` shows its services"),
+        {{{"service", name}}});
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' may be ", absl::StrJoin(found, " or ")));
+      absl::StrCat("'", name, "' may mean ", absl::StrJoin(found, " or ")));
 }
 
 absl::StatusOr<const google::protobuf::ServiceDescriptor*> LoadService(Reflection& reflection,
@@ -67,7 +68,7 @@ absl::StatusOr<const google::protobuf::ServiceDescriptor*> LoadService(Reflectio
   const absl::Status loaded = reflection.Load(*full);
   if (!loaded.ok()) return loaded;
   const google::protobuf::ServiceDescriptor* service = reflection.Service(*full);
-  if (service == nullptr) return absl::InternalError(absl::StrCat(*full, " is no service"));
+  if (service == nullptr) return absl::InternalError(absl::StrCat(*full, " is not a service"));
   return service;
 }
 
@@ -91,7 +92,7 @@ absl::Status ListServicesOrMethods(Session& session, const ListArguments& argume
   return session.PrintJson(JsonList(*services), NameLines(*services), *services);
 }
 
-// `symbol` as the server calls it: short names of services, and `Service/Method`, are made whole.
+// `symbol` as the server names it: short service names and `Service/Method` are completed.
 std::string FullSymbol(Reflection& reflection, const std::string& symbol) {
   const std::vector<std::string> parts = absl::StrSplit(symbol, absl::MaxSplits('/', 1));
   const auto service = ServiceName(reflection, parts[0]);
@@ -115,7 +116,8 @@ absl::Status Describe(Session& session, const DescribeArguments& arguments) {
     text = absl::StrCat(method->DebugString(), method->input_type()->DebugString(),
                         method->output_type()->DebugString());
   } else {
-    return absl::NotFoundError(absl::StrCat("'", symbol, "' cannot be described"));
+    return absl::NotFoundError(
+        absl::StrCat("'", symbol, "' is not a service, method, message or enum"));
   }
   const nlohmann::ordered_json json = {{"symbol", symbol}, {"text", text}};
   return session.PrintJson(json.dump(2) + "\n", text, {symbol});
@@ -127,7 +129,7 @@ absl::StatusOr<std::string> ReadBody(const std::string& body) {
   return absl::ConsumePrefix(&path, "@") ? ReadText(std::string(path)) : body;
 }
 
-// The JSON values that stand one after another in `text`.
+// The JSON values that follow each other in `text`.
 absl::StatusOr<std::vector<std::string>> JsonValues(const std::string& text) {
   std::vector<std::string> values;
   std::istringstream stream(text);
@@ -137,7 +139,7 @@ absl::StatusOr<std::vector<std::string>> JsonValues(const std::string& text) {
       stream >> value;
       values.push_back(value.dump());
     } catch (const nlohmann::json::exception& error) {
-      return absl::InvalidArgumentError(absl::StrCat("-d is no JSON: ", error.what()));
+      return absl::InvalidArgumentError(absl::StrCat("-d is not valid JSON: ", error.what()));
     }
   }
   return values;
@@ -150,8 +152,8 @@ absl::StatusOr<std::vector<std::string>> Requests(const google::protobuf::Method
   if (!method.client_streaming()) {
     if (values->empty()) values->push_back("{}");
     if (values->size() > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(method.name()), " takes one message, -d has ", values->size()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          std::string(method.name()), " takes one message, but -d holds ", values->size()));
     }
   }
   google::protobuf::DynamicMessageFactory factory;
@@ -180,7 +182,7 @@ absl::Status CallMethod(Session& session, Reflection& reflection, const std::str
   if (method == nullptr) {
     return Refused(absl::StatusCode::kNotFound, "METHOD_UNKNOWN",
                    absl::StrCat("there is no method ", full, "; `berth call ", service_name,
-                                "` lists those that are there"),
+                                "` lists its methods"),
                    {{{"method", full}}});
   }
   const auto requests = Requests(*method, body, session);
@@ -190,7 +192,9 @@ absl::Status CallMethod(Session& session, Reflection& reflection, const std::str
   const auto show = [&](const std::string& bytes) {
     const std::unique_ptr<google::protobuf::Message> answer(
         factory.GetPrototype(method->output_type())->New());
-    if (!answer->ParseFromString(bytes)) return absl::InternalError("the answer is no message");
+    if (!answer->ParseFromString(bytes)) {
+      return absl::InternalError("the server's answer cannot be read");
+    }
     session.data() << ToJson(*answer, streams ? JsonForm::kLine : JsonForm::kIndented);
     session.data().flush();
     return absl::OkStatus();
@@ -215,28 +219,32 @@ absl::Status Call(Session& session, const CallArguments& arguments) {
 
 void AddReflectionCommands(CLI::App& app, Session& session) {
   CLI::App* call =
-      AddVerb(app, "call", "Call any method of any gRPC server that describes itself",
+      AddVerb(app, "call", "Call any method of a gRPC server that offers reflection",
               "berth call ProviderService/ListProviders -d '{\"rootsOnly\": true}'\n"
               "berth call LedgerService\n"
               "echo '{\"name\": \"CUSTOM_A100\"}' | berth call CatalogService/EnsureTrait -d -");
   call->group("Raw gRPC");
   CallArguments& calling = Does(call, session, Call);
-  call->add_option("method", calling.method, "SERVICE/METHOD; a SERVICE alone lists its methods")
+  call->add_option("method", calling.method, "SERVICE/METHOD; SERVICE alone lists its methods")
       ->required();
   call->add_option("-d,--data", calling.body,
-                   "The request as JSON, @FILE, or - for standard input; none: {}");
+                   "The request as JSON, @FILE, or - for standard input; left out: {}");
 
   CLI::App* list = AddVerb(app, "list", "List the services of a server, or the methods of one",
                            "berth list\nberth list ProviderService");
   list->group("Raw gRPC");
-  list->add_option("service", Does(list, session, ListServicesOrMethods).service, "The service");
+  list->add_option("service", Does(list, session, ListServicesOrMethods).service,
+                   "The service; left out: list all services");
 
   CLI::App* describe =
       AddVerb(app, "describe", "Describe a service, method, message or enum of a server",
               "berth describe ProviderService/CreateProvider\n"
               "berth describe berth.placement.v1.Inventory");
   describe->group("Raw gRPC");
-  describe->add_option("symbol", Does(describe, session, Describe).symbol, "Its name")->required();
+  describe
+      ->add_option("symbol", Does(describe, session, Describe).symbol,
+                   "The name of the service, method, message or enum")
+      ->required();
 }
 
 }  // namespace berth::cli

@@ -18,7 +18,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-constexpr int kReleasedAtOnce = 1000;  // by one call
+constexpr int kReleasedAtOnce = 1000;  // consumers in one call
 
 struct ReleaseArguments {
   std::vector<std::string> consumers;
@@ -38,7 +38,7 @@ absl::Status ReleaseOne(Session& session, const ReleaseArguments& arguments) {
                        {arguments.consumers.front()});
 }
 
-// Calls of which each releases all of its consumers or none.
+// Makes several calls, each of which releases all of its consumers or none.
 absl::Status ReleaseAll(Session& session, const std::vector<pb::ConsumerRelease>& consumers) {
   pb::ReleaseConsumersResponse all;
   std::vector<std::string> released;
@@ -52,7 +52,8 @@ absl::Status ReleaseAll(Session& session, const std::vector<pb::ConsumerRelease>
     const absl::Status called = session.Call(request, &answer);
     if (!called.ok()) {
       if (from > 0)
-        session.Say(absl::StrCat("before it, ", all.released_count(), " were released"));
+        session.Say(
+            absl::StrCat("before this error, ", all.released_count(), " consumers were released"));
       return called;
     }
     *all.mutable_revision() = answer.revision();
@@ -67,7 +68,7 @@ absl::Status ReleaseAll(Session& session, const std::vector<pb::ConsumerRelease>
   }
   std::string text = absl::StrCat("released ", all.released_count(), " consumers\n");
   if (!absent.empty()) {
-    absl::StrAppend(&text, "held nothing: ", absl::StrJoin(absent, ", "), "\n");
+    absl::StrAppend(&text, "these held nothing: ", absl::StrJoin(absent, ", "), "\n");
   }
   return session.Print(all, text, released);
 }
@@ -80,7 +81,8 @@ absl::Status ReleaseNamed(Session& session, const ReleaseArguments& arguments) {
   return ReleaseAll(session, consumers);
 }
 
-// Those that pass, as they were when they were listed: one that is written meanwhile stops it.
+// Releases the consumers that pass the filter, with the generations at which they were listed. If
+// one has changed meanwhile, the command stops there.
 absl::Status ReleaseFiltered(Session& session, const ReleaseArguments& arguments) {
   const auto request = ListOf(session, arguments.filter);
   if (!request.ok()) return request.status();
@@ -98,20 +100,20 @@ absl::Status ReleaseFiltered(Session& session, const ReleaseArguments& arguments
     uuids.push_back(consumer.uuid());
   }
   if (!arguments.dry_run) return ReleaseAll(session, consumers);
-  session.Say(absl::StrCat("dry run, nothing was changed: ", uuids.size(), " consumers"));
+  session.Say(
+      absl::StrCat("dry run, nothing was changed: ", uuids.size(), " consumers would be released"));
   return session.Print(found, ConsumerTable(found.consumers(), {}), uuids);
 }
 
 absl::Status Release(Session& session, const ReleaseArguments& arguments) {
   if (arguments.consumers.empty() == arguments.filter.empty()) {
-    return absl::InvalidArgumentError(
-        "name the consumers, or say which by --project and the like, and not both");
+    return absl::InvalidArgumentError("name either consumers or filters such as --project");
   }
   if (arguments.generation && arguments.consumers.size() != 1) {
-    return absl::InvalidArgumentError("--generation goes with one consumer");
+    return absl::InvalidArgumentError("--generation needs exactly one consumer");
   }
   if (arguments.dry_run && !arguments.consumers.empty()) {
-    return absl::InvalidArgumentError("--dry-run goes with --project and the like");
+    return absl::InvalidArgumentError("--dry-run needs a filter such as --project");
   }
   if (arguments.consumers.size() == 1) return ReleaseOne(session, arguments);
   return arguments.consumers.empty() ? ReleaseFiltered(session, arguments)
@@ -121,16 +123,17 @@ absl::Status Release(Session& session, const ReleaseArguments& arguments) {
 }  // namespace
 
 void AddReleaseCommand(CLI::App& app, Session& session) {
-  CLI::App* release = AddVerb(app, "release", "Release all that consumers hold",
+  CLI::App* release = AddVerb(app, "release", "Release everything that consumers hold",
                               "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
                               "berth release --project team-a --idle 720h --dry-run");
   release->group("Find and claim");
   ReleaseArguments& arguments = Does(release, session, Release);
-  release->add_option("consumers", arguments.consumers, "The consumers' uuids");
+  release->add_option("consumers", arguments.consumers, "The uuids of the consumers");
   AddConsumerFilter(release, &arguments.filter);
   release->add_option("--generation", arguments.generation,
-                      "Only if it is still at this generation");
-  release->add_flag("--dry-run", arguments.dry_run, "Show which it would be, and release nothing");
+                      "Fail if the consumer is no longer at this generation");
+  release->add_flag("--dry-run", arguments.dry_run,
+                    "List the consumers that would be released, and release nothing");
 }
 
 }  // namespace berth::cli

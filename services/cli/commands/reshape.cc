@@ -19,7 +19,7 @@ struct FileArguments {
   bool dry_run = false;
 };
 
-// The request that stands in a file. It may ask for a dry run by itself.
+// Reads the request from a file. The request in the file may itself ask for a dry run.
 template <typename Request>
 absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
   const auto text = ReadText(arguments.file);
@@ -32,11 +32,11 @@ absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
   return absl::OkStatus();
 }
 
-// The call, saying that it takes its time where it does.
+// Makes the call, and shows progress if it takes long.
 template <typename Request, typename Response>
 absl::Status CallPatiently(Session& session, Request& request, Response* answer) {
   Progress progress(&session.talk(), session.screen);
-  session.Server().WhileWaiting([&progress] { progress.Wait("the ledger decides"); });
+  session.Server().WhileWaiting([&progress] { progress.Wait("waiting for the ledger"); });
   const absl::Status called = session.Call(request, answer);
   session.Server().WhileWaiting(nullptr);
   return called;
@@ -45,8 +45,8 @@ absl::Status CallPatiently(Session& session, Request& request, Response* answer)
 template <typename Response>
 absl::Status ShowOutcome(Session& session, const Response& answer, bool dry_run, int removed) {
   const std::string counts =
-      absl::StrCat(answer.providers_size(), " providers, ", removed, " removed, ",
-                   answer.consumer_generations().size(), " consumers");
+      absl::StrCat(answer.providers_size(), " providers changed, ", removed, " deleted, ",
+                   answer.consumer_generations().size(), " consumers changed");
   session.Say(dry_run
                   ? absl::StrCat("dry run, nothing was changed: ", counts)
                   : absl::StrCat("done at revision ", answer.revision().number(), ": ", counts));
@@ -81,27 +81,29 @@ absl::Status ApplyTopology(Session& session, const FileArguments& arguments) {
 
 void AddFile(CLI::App* command, FileArguments& arguments, const std::string& message) {
   command
-      ->add_option("file", arguments.file,
-                   absl::StrCat("A ", message, " as JSON, or - for standard input"))
+      ->add_option(
+          "file", arguments.file,
+          absl::StrCat("A file with the JSON of message ", message, ", or - for standard input"))
       ->required();
-  command->add_flag("--dry-run", arguments.dry_run, "Check everything and change nothing");
+  command->add_flag("--dry-run", arguments.dry_run, "Check everything, but change nothing");
 }
 
 }  // namespace
 
 void AddReshapeCommands(CLI::App& app, Session& session) {
-  CLI::App* reshape =
-      AddVerb(app, "reshape", "Move inventories and the allocations on them in one step",
-              "berth reshape split-numa.json --dry-run\n"
-              "berth reshape split-numa.json");
-  reshape->group("See and change");
+  CLI::App* reshape = AddVerb(
+      app, "reshape", "Move inventories and their allocations to other providers in one step",
+      "berth reshape split-numa.json --dry-run\n"
+      "berth reshape split-numa.json");
+  reshape->group("Show and change");
   AddFile(reshape, Does(reshape, session, Reshape), "ReshapeRequest");
 
-  CLI::App* topology = AddNoun(app, "topology", "Whole trees of providers at once");
-  topology->group("See and change");
-  CLI::App* apply = AddVerb(
-      *topology, "apply", "Bring providers, inventories, traits and allocations to a wanted state",
-      "berth topology apply dc1-h07.json --dry-run");
+  CLI::App* topology = AddNoun(app, "topology", "Whole trees of providers in one step");
+  topology->group("Show and change");
+  CLI::App* apply =
+      AddVerb(*topology, "apply",
+              "Create, change and delete providers and allocations to reach a wanted state",
+              "berth topology apply dc1-h07.json --dry-run");
   AddFile(apply, Does(apply, session, ApplyTopology), "ApplyTopologyRequest");
 }
 

@@ -40,12 +40,13 @@ absl::Status ListServices(Session& session, const ListServicesArguments& argumen
   std::vector<std::string> uuids;
   for (const pb::Service& service : answer.services()) uuids.push_back(service.uuid());
   if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", arguments.limit, "; --limit shows more"));
+    session.Say(absl::StrCat("only the first ", arguments.limit,
+                             " are shown; a larger --limit shows more"));
   }
   return session.Print(answer, ServiceTable(answer.services()), uuids);
 }
 
-// The uuid of the tracker's service on the host `text`, or `text` where it is a uuid.
+// The uuid of the tracker's service on the host `text`, or `text` itself if it is a uuid.
 absl::StatusOr<std::string> ServiceUuid(Session& session, const std::string& text) {
   if (IsUuid(text)) return text;
   pb::ListServicesRequest request;
@@ -56,7 +57,7 @@ absl::StatusOr<std::string> ServiceUuid(Session& session, const std::string& tex
   if (!called.ok()) return called;
   if (!answer.services().empty()) return answer.services(0).uuid();
   return Refused(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
-                 absl::StrCat("there is no ", kTracker, " on a host named '", text, "'"),
+                 absl::StrCat("there is no service ", kTracker, " on a host named '", text, "'"),
                  {{{"host", text}}});
 }
 
@@ -91,23 +92,30 @@ absl::Status Disable(Session& session, const DisableArguments& arguments) {
 }  // namespace
 
 void AddServiceCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "service", "Trackers: whether they live and may be given work");
-  noun->group("Look after");
+  CLI::App* noun =
+      AddNoun(app, "service", "Services: the trackers of hosts, up or down, enabled or disabled");
+  noun->group("Operate");
 
-  CLI::App* list = AddVerb(*noun, "list", "List services", "berth service list");
+  CLI::App* list =
+      AddVerb(*noun, "list", "List the services that pass all given filters", "berth service list");
   ListServicesArguments& listing = Does(list, session, ListServices);
-  list->add_option("--host", listing.host, "On this host");
-  list->add_option("--limit", listing.limit, "How many at most")->check(CLI::PositiveNumber);
+  list->add_option("--host", listing.host, "Only services on this host");
+  list->add_option("--limit", listing.limit, "List at most this many services")
+      ->check(CLI::PositiveNumber);
 
-  CLI::App* enable =
-      AddVerb(*noun, "enable", "Let a host be chosen again", "berth service enable dc1-h07");
-  enable->add_option("service", Does(enable, session, Enable).service, "Host or uuid")->required();
+  CLI::App* enable = AddVerb(*noun, "enable", "Enable a host: it gets new work again",
+                             "berth service enable dc1-h07");
+  enable
+      ->add_option("service", Does(enable, session, Enable).service,
+                   "Host name, or uuid of the service")
+      ->required();
 
-  CLI::App* disable = AddVerb(*noun, "disable", "Keep new work away from a host",
+  CLI::App* disable = AddVerb(*noun, "disable", "Disable a host: it gets no new work",
                               "berth service disable dc1-h07 --reason 'new memory on Friday'");
   DisableArguments& disabling = Does(disable, session, Disable);
-  disable->add_option("service", disabling.service, "Host or uuid")->required();
-  disable->add_option("--reason", disabling.reason, "Why");
+  disable->add_option("service", disabling.service, "Host name, or uuid of the service")
+      ->required();
+  disable->add_option("--reason", disabling.reason, "The reason");
 }
 
 }  // namespace berth::cli

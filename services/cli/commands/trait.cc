@@ -68,7 +68,7 @@ absl::Status CreateTrait(Session& session, const NameArguments& arguments) {
   pb::EnsureTraitResponse answer;
   const absl::Status called = Ensure(session, arguments.name, &answer);
   if (!called.ok()) return called;
-  const std::string words = answer.created() ? "created " : "already there: ";
+  const std::string words = answer.created() ? "created " : "exists already: ";
   return session.Print(answer, absl::StrCat(words, arguments.name, "\n"), {arguments.name});
 }
 
@@ -137,7 +137,8 @@ absl::Status ChangeTraits(Session& session, TraitChange change,
 absl::Status AddTraits(Session& session, const ChangeTraitsArguments& arguments) {
   for (const std::string& trait : Listed(arguments.traits)) {
     if (!arguments.create || !absl::StartsWith(trait, "CUSTOM_")) continue;
-    // A write of its own, harmless to repeat: the request id that was asked for is for the other.
+    // This is a separate write that may safely be repeated. The given request id belongs to the
+    // other write.
     pb::EnsureTraitRequest request;
     request.set_request_id(RandomUuid());
     request.set_name(trait);
@@ -153,46 +154,53 @@ absl::Status RemoveTraits(Session& session, const ChangeTraitsArguments& argumen
 }
 
 void AddCatalog(CLI::App* noun, Session& session) {
-  CLI::App* list = AddVerb(*noun, "list", "List the traits that there are",
+  CLI::App* list = AddVerb(*noun, "list", "List all traits, or those that pass the filters",
                            "berth trait list --prefix HW_CPU_X86_ --used");
   ListTraitsArguments& listing = Does(list, session, ListTraits);
-  list->add_option("--prefix", listing.prefix, "Starts with this");
-  auto* used = list->add_flag("--used", listing.used, "Some provider has it");
-  list->add_flag("--unused", listing.unused, "No provider has it")->excludes(used);
+  list->add_option("--prefix", listing.prefix, "Only traits whose name begins with this text");
+  auto* used = list->add_flag("--used", listing.used, "Only traits that at least one provider has");
+  list->add_flag("--unused", listing.unused, "Only traits that no provider has")->excludes(used);
 
   CLI::App* create =
       AddVerb(*noun, "create", "Create a custom trait", "berth trait create CUSTOM_A100");
-  create->add_option("name", Does(create, session, CreateTrait).name, "CUSTOM_...")->required();
+  create
+      ->add_option("name", Does(create, session, CreateTrait).name,
+                   "The name of the trait: CUSTOM_...")
+      ->required();
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete a custom trait that no provider has",
                              "berth trait delete CUSTOM_A100");
-  remove->add_option("name", Does(remove, session, DeleteTrait).name, "CUSTOM_...")->required();
+  remove
+      ->add_option("name", Does(remove, session, DeleteTrait).name,
+                   "The name of the trait: CUSTOM_...")
+      ->required();
 }
 
 }  // namespace
 
 void AddTraitCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "trait", "Qualities that a provider has or has not");
-  noun->group("See and change");
+  CLI::App* noun = AddNoun(app, "trait", "Traits: properties that a provider has or does not have");
+  noun->group("Show and change");
   AddCatalog(noun, session);
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show the traits of a provider", "berth trait show dc1-h07");
-  show->add_option("provider", Does(show, session, ShowTraits).provider, "Name or uuid")
+  show->add_option("provider", Does(show, session, ShowTraits).provider,
+                   "Name or uuid of the provider")
       ->required();
 
-  CLI::App* add = AddVerb(*noun, "add", "Give traits to a provider",
+  CLI::App* add = AddVerb(*noun, "add", "Add traits to a provider",
                           "berth trait add dc1-h07 CUSTOM_A100 --create");
   ChangeTraitsArguments& adding = Does(add, session, AddTraits);
-  add->add_option("provider", adding.provider, "Name or uuid")->required();
-  add->add_option("traits", adding.traits, "The traits")->required();
-  add->add_flag("--create", adding.create, "Create those CUSTOM_ traits that are not there yet");
+  add->add_option("provider", adding.provider, "Name or uuid of the provider")->required();
+  add->add_option("traits", adding.traits, "The names of the traits")->required();
+  add->add_flag("--create", adding.create, "Create CUSTOM_ traits that do not exist yet");
 
-  CLI::App* remove = AddVerb(*noun, "remove", "Take traits from a provider",
+  CLI::App* remove = AddVerb(*noun, "remove", "Remove traits from a provider",
                              "berth trait remove dc1-h07 CUSTOM_A100");
   ChangeTraitsArguments& removing = Does(remove, session, RemoveTraits);
-  remove->add_option("provider", removing.provider, "Name or uuid")->required();
-  remove->add_option("traits", removing.traits, "The traits")->required();
+  remove->add_option("provider", removing.provider, "Name or uuid of the provider")->required();
+  remove->add_option("traits", removing.traits, "The names of the traits")->required();
 }
 
 }  // namespace berth::cli

@@ -31,14 +31,16 @@ struct ImportArguments {
   bool require_empty = false;
 };
 
-// Lines on their way to where they shall stand, and how many there are to be.
+// Writes the lines of an export, and counts them against the announced number.
 class ExportLines {
  public:
   ExportLines(std::ostream* to, Progress* progress) : to_(to), progress_(progress) {}
 
   absl::Status Take(const std::string& bytes) {
     pb::ExportLedgerResponse message;
-    if (!message.ParseFromString(bytes)) return absl::InternalError("the server tells no message");
+    if (!message.ParseFromString(bytes)) {
+      return absl::InternalError("the server's answer cannot be read");
+    }
     if (!begun_) *to_ << TransferHeader(message);
     begun_ = true;
     for (const pb::Entity& entity : message.entities()) *to_ << ToJson(entity, JsonForm::kLine);
@@ -46,10 +48,10 @@ class ExportLines {
     progress_->Tell("exporting", count_, message.total_count());
     message.clear_entities();
     last_ = std::move(message);
-    return to_->good() ? absl::OkStatus() : absl::DataLossError("the export cannot be written");
+    return to_->good() ? absl::OkStatus() : absl::DataLossError("the output cannot be written");
   }
 
-  // Revision and number of entities.
+  // The revision and the number of entities.
   const pb::ExportLedgerResponse& whole() const { return last_; }
   bool complete() const { return begun_ && count_ == last_.total_count(); }
 
@@ -68,9 +70,11 @@ absl::Status ExportTo(Session& session, std::ostream* to, pb::ExportLedgerRespon
       kExport, {pb::ExportLedgerRequest().SerializeAsString()}, session.settings.timeout,
       [&lines](const std::string& bytes) { return lines.Take(bytes); });
   if (!streamed.ok()) return streamed;
-  if (!lines.complete()) return absl::DataLossError("the server did not tell everything");
+  if (!lines.complete()) {
+    return absl::DataLossError("the server sent fewer entities than it announced");
+  }
   to->flush();
-  if (!to->good()) return absl::DataLossError("the export cannot be written");
+  if (!to->good()) return absl::DataLossError("the output cannot be written");
   *whole = lines.whole();
   return absl::OkStatus();
 }
@@ -80,7 +84,7 @@ std::string Summary(const pb::ExportLedgerResponse& whole) {
                       " of epoch ", whole.revision().epoch());
 }
 
-// A file appears whole or not at all.
+// Writes to a temporary file first, so that the file appears complete or not at all.
 absl::Status ExportToFile(Session& session, const std::string& path) {
   const std::string part = path + ".part";
   pb::ExportLedgerResponse whole;
@@ -152,23 +156,25 @@ absl::Status Import(Session& session, const ImportArguments& arguments) {
 }  // namespace
 
 void AddTransferCommands(CLI::App& app, Session& session) {
-  CLI::App* take = AddVerb(app, "export", "Write the whole ledger to a file, as of one revision",
+  CLI::App* take = AddVerb(app, "export", "Write the whole ledger at one revision to a file",
                            "berth export ledger.jsonl\n"
                            "berth export | gzip > ledger.jsonl.gz");
-  take->group("Look after");
+  take->group("Operate");
   take->add_option("file", Does(take, session, Export).file,
-                   "Where to: a line of JSON for each entity; none: standard output");
+                   "The file, one line of JSON for each entity; left out: standard output");
 
-  CLI::App* bring = AddVerb(app, "import", "Bring an exported ledger, all of it or nothing",
+  CLI::App* bring = AddVerb(app, "import", "Import an exported ledger, all of it or nothing",
                             "berth import ledger.jsonl --dry-run\n"
                             "berth import ledger.jsonl --require-empty");
-  bring->group("Look after");
+  bring->group("Operate");
   ImportArguments& importing = Does(bring, session, Import);
-  bring->add_option("file", importing.file, "What `berth export` wrote, or - for standard input")
+  bring
+      ->add_option("file", importing.file,
+                   "The file that `berth export` wrote, or - for standard input")
       ->required();
-  bring->add_flag("--dry-run", importing.dry_run, "Check everything and change nothing");
+  bring->add_flag("--dry-run", importing.dry_run, "Check everything, but change nothing");
   bring->add_flag("--require-empty", importing.require_empty,
-                  "Only into a ledger that has nothing but standard names");
+                  "Fail unless the ledger is empty (standard names may exist)");
 }
 
 }  // namespace berth::cli

@@ -55,7 +55,7 @@ pb::UsageGrouping GroupingOf(const std::string& by) {
   return by == "type" ? pb::USAGE_GROUPING_CONSUMER_TYPE : pb::USAGE_GROUPING_ROOT;
 }
 
-// The same by root for servers that do not sum up: from all providers, a page at a time.
+// The sums by root for servers without ReportUsages: computed from all providers, page by page.
 absl::Status SumByRoot(Session& session, const std::vector<std::string>& classes,
                        pb::ReportUsagesResponse* sums) {
   pb::ListProvidersRequest request;
@@ -85,7 +85,7 @@ absl::Status SumByRoot(Session& session, const std::vector<std::string>& classes
   *sums->mutable_revision() = all.revision();
   for (auto& [uuid, row] : rows) *sums->add_rows() = std::move(row);
   if (!all.next_page_token().empty()) {
-    session.Say(absl::StrCat("of the first ", kProvidersMax, " providers"));
+    session.Say(absl::StrCat("the sums are over the first ", kProvidersMax, " providers only"));
   }
   return absl::OkStatus();
 }
@@ -104,9 +104,9 @@ absl::Status OfAll(Session& session, const UsageArguments& arguments) {
   }
   if (!listed.ok()) return listed;
   if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("the first ", kRowsMax,
-                             "; `berth call UsageService/ReportUsages` has "
-                             "the rest"));
+    session.Say(absl::StrCat("only the first ", kRowsMax,
+                             " rows are shown; `berth call UsageService/ReportUsages` "
+                             "shows the rest"));
   }
   std::vector<std::string> keys;
   for (const pb::UsageRow& row : answer.rows()) keys.push_back(row.key());
@@ -115,7 +115,7 @@ absl::Status OfAll(Session& session, const UsageArguments& arguments) {
 
 absl::Status Usage(Session& session, const UsageArguments& arguments) {
   if (!arguments.provider.empty() && !arguments.project.empty()) {
-    return absl::InvalidArgumentError("name a provider, or --project NAME, and not both");
+    return absl::InvalidArgumentError("name either a provider or --project NAME");
   }
   if (!arguments.provider.empty()) return OfProvider(session, arguments);
   return arguments.project.empty() ? OfAll(session, arguments) : OfProject(session, arguments);
@@ -124,18 +124,20 @@ absl::Status Usage(Session& session, const UsageArguments& arguments) {
 }  // namespace
 
 void AddUsageCommand(CLI::App& app, Session& session) {
-  CLI::App* command = AddVerb(app, "usage", "Show how full a provider, or everything, is",
+  CLI::App* command = AddVerb(app, "usage", "Show how full a provider is, or all hosts",
                               "berth usage dc1-h07\nberth usage --project team-a\n"
                               "berth usage --by aggregate --class VCPU --sort -used");
   command->group("Find and claim");
   UsageArguments& arguments = Does(command, session, Usage);
-  command->add_option("provider", arguments.provider, "Name or uuid; none: all hosts");
-  command->add_option("--project", arguments.project, "What this project holds");
-  command->add_option("--user", arguments.user, "Of the project: what this user holds");
-  command->add_option("--type", arguments.type, "Of the project: consumers of this type");
-  command->add_option("--by", arguments.by, "Sum up by root, aggregate, trait, project or type")
+  command->add_option("provider", arguments.provider,
+                      "Name or uuid of the provider; left out: all hosts");
+  command->add_option("--project", arguments.project, "Show what this project holds");
+  command->add_option("--user", arguments.user, "With --project: only what this user holds");
+  command->add_option("--type", arguments.type, "With --project: only consumers of this type");
+  command
+      ->add_option("--by", arguments.by, "One row for each root, aggregate, trait, project or type")
       ->check(CLI::IsMember({"root", "aggregate", "trait", "project", "type"}));
-  AddList(command, "--class", &arguments.classes, "Only these classes");
+  AddList(command, "--class", &arguments.classes, "Only these resource classes");
 }
 
 }  // namespace berth::cli

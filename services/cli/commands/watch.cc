@@ -21,7 +21,7 @@ namespace pb = ::berth::placement::v1;
 
 constexpr char kMethod[] = "/berth.placement.v1.WatchService/Watch";
 constexpr absl::Duration kResumeAfter = absl::Seconds(1);
-// Streams that end without having told anything, one after the other.
+// The number of consecutive streams without any message after which the command gives up.
 constexpr int kAttemptsMax = 5;
 
 struct WatchArguments {
@@ -39,12 +39,12 @@ absl::StatusOr<pb::EntityKind> ParseKind(const std::string& text) {
   if (pb::EntityKind_Parse("ENTITY_KIND_" + name, &kind)) return kind;
   return absl::InvalidArgumentError(
       absl::StrCat("'", text,
-                   "' is no kind: write provider, usage, consumer, class, trait, "
+                   "' is not a kind: write provider, usage, consumer, class, trait, "
                    "service, node, instance or migration"));
 }
 
-// The root of the tree that `name` stands in: only by that can a watch go on. A uuid that nobody has
-// stands for itself.
+// The uuid of the root of the tree that `name` is in, because a watch after a revision accepts only
+// roots. A uuid of no provider is returned as it is.
 absl::StatusOr<std::string> RootUuid(Session& session, const std::string& name) {
   const auto uuid = ProviderUuid(session, name);
   if (!uuid.ok()) return uuid.status();
@@ -78,7 +78,7 @@ absl::StatusOr<pb::WatchRequest> RequestOf(Session& session, const WatchArgument
   return request;
 }
 
-// What has been shown, and from where to go on.
+// What has been shown, and the revision after which to continue.
 class ShowWatched {
  public:
   ShowWatched(Session& session, int64_t revisions_max) : session_(session), max_(revisions_max) {
@@ -87,7 +87,9 @@ class ShowWatched {
 
   absl::Status Take(const std::string& bytes) {
     pb::WatchResponse response;
-    if (!response.ParseFromString(bytes)) return absl::InternalError("the server tells no message");
+    if (!response.ParseFromString(bytes)) {
+      return absl::InternalError("the server's answer cannot be read");
+    }
     if (session_.settings.format == Format::kTable) {
       session_.data() << WatchLines(response);
     } else {
@@ -96,7 +98,7 @@ class ShowWatched {
     session_.data().flush();
     told_ = true;
     if (response.complete()) complete_ = response.revision();
-    // An empty message only says that nothing changed.
+    // An empty message only tells that nothing has changed.
     if (response.complete() && response.has_committed_at() && ++count_ == max_) {
       return absl::CancelledError("enough");
     }
@@ -105,7 +107,7 @@ class ShowWatched {
 
   bool enough() const { return max_ > 0 && count_ >= max_; }
   const std::optional<pb::Revision>& complete() const { return complete_; }
-  // Whether anything came since the last time it was asked.
+  // Whether any message has arrived since the last call of this function.
   bool TakeTold() { return std::exchange(told_, false); }
 
  private:
@@ -116,29 +118,30 @@ class ShowWatched {
   std::optional<pb::Revision> complete_;
 };
 
-// Whether to go on with another stream.
+// Whether to open another stream.
 bool MayResume(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnavailable || ReasonOf(status) == "WATCHER_TOO_SLOW";
 }
 
 absl::Status Watch(Session& session, const WatchArguments& arguments) {
   if (arguments.snapshot && !arguments.after.empty()) {
-    return absl::InvalidArgumentError("begin with --snapshot or --after REVISION, not with both");
+    return absl::InvalidArgumentError("give either --snapshot or --after REVISION");
   }
   auto request = RequestOf(session, arguments);
   if (!request.ok()) return request.status();
   ShowWatched show(session, arguments.revisions_max);
   int attempts = 0;
-  while (true) {  // ends: with an error, when interrupted, or when enough has been told
+  while (true) {  // ends with an error, an interrupt, or enough revisions
     absl::Status status =
         session.Server().Stream(kMethod, {request->SerializeAsString()}, session.settings.timeout,
                                 [&show](const std::string& bytes) { return show.Take(bytes); });
     if (show.enough() || ReasonOf(status) == kInterrupted) return absl::OkStatus();
     attempts = show.TakeTold() ? 0 : attempts + 1;
-    // Without a complete message there is nothing to go on from: a snapshot would begin anew.
+    // Without a complete revision the command cannot continue: another stream would begin a
+    // snapshot anew.
     if (!MayResume(status) || !show.complete() || attempts == kAttemptsMax) return status;
     *request->mutable_after_revision() = *show.complete();
-    session.Say(absl::StrCat("resuming after revision ", show.complete()->number()));
+    session.Say(absl::StrCat("continuing after revision ", show.complete()->number()));
     absl::SleepFor(kResumeAfter);
   }
 }
@@ -146,20 +149,23 @@ absl::Status Watch(Session& session, const WatchArguments& arguments) {
 }  // namespace
 
 void AddWatchCommand(CLI::App& app, Session& session) {
-  CLI::App* command = AddVerb(app, "watch", "Tell every change as it is committed",
+  CLI::App* command = AddVerb(app, "watch", "Print every change as it is committed",
                               "berth watch --kind consumer --tree dc1-h07\n"
                               "berth watch --snapshot --output json\n"
                               "berth watch --after 48231");
-  command->group("Look after");
+  command->group("Operate");
   WatchArguments& arguments = Does(command, session, Watch);
-  command->add_flag("--snapshot", arguments.snapshot, "Begin with everything there is");
-  command->add_option("--after", arguments.after, "Begin after this revision: [EPOCH:]NUMBER");
+  command->add_flag("--snapshot", arguments.snapshot,
+                    "Begin with everything that the ledger holds");
+  command->add_option("--after", arguments.after,
+                      "Begin with the changes after this revision: [EPOCH:]NUMBER");
   AddList(command, "--kind", &arguments.kinds,
-          "Only these: provider, usage, consumer, class, trait, service, node");
-  AddList(command, "--tree", &arguments.trees, "Only in these trees: name or uuid of any member");
+          "Only these kinds: provider, usage, consumer, class, trait, service, node");
+  AddList(command, "--tree", &arguments.trees,
+          "Only in these trees (name or uuid of any provider of the tree)");
   AddList(command, "--aggregate", &arguments.aggregates,
           "Only in trees with a member in one of these aggregates");
-  command->add_option("--revisions", arguments.revisions_max, "End after so many revisions")
+  command->add_option("--revisions", arguments.revisions_max, "End after this many revisions")
       ->check(CLI::PositiveNumber);
 }
 

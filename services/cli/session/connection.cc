@@ -18,7 +18,8 @@ namespace berth::cli {
 namespace {
 
 constexpr int kMessageBytesMax = 64 << 20;
-constexpr absl::Duration kLook = absl::Milliseconds(50);  // between looks for an interrupt
+constexpr absl::Duration kLook =
+    absl::Milliseconds(50);  // time between two checks for an interrupt
 
 std::atomic<int> interrupts{0};
 
@@ -80,8 +81,8 @@ class Connection::Impl {
     }
   }
 
-  // Waits for the operation that was begun, with a `tick` at times; on an interrupt cancels the
-  // call first. Whether it succeeded.
+  // Waits for the operation in progress, and calls the tick function meanwhile. On an interrupt,
+  // cancels the call first. Returns whether the operation succeeded.
   bool Wait(grpc::ClientContext* context, const std::function<void()>& tick) {
     void* tag = nullptr;
     bool ok = false;
@@ -113,7 +114,7 @@ absl::Status Connection::Connect(absl::Duration timeout) {
     if (interrupts > 0) return Interrupted();
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || absl::Now() >= deadline) {
       return Refused(absl::StatusCode::kUnavailable, kUnreachable,
-                     absl::StrCat("nobody answers at ", endpoint_), {{{"endpoint", endpoint_}}});
+                     absl::StrCat("no server answers at ", endpoint_), {{{"endpoint", endpoint_}}});
     }
     impl_->channel->WaitForStateChange(state,
                                        absl::ToChronoTime(std::min(deadline, absl::Now() + kLook)));

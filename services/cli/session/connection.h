@@ -1,7 +1,7 @@
-// Connection: one channel to one server, over which any call is made as bytes.
+// Connection: one channel to one server, for calls with serialized messages.
 //
-// The only part of the command line that includes gRPC. Owns the channel. Calls block; they end by
-// their deadline, or at once when the process is interrupted (SIGINT, SIGTERM). One thread.
+// No other part of the command line includes gRPC. Owns the channel. Calls block until they are
+// answered, their deadline passes, or the process is interrupted (SIGINT, SIGTERM). For one thread.
 #ifndef BERTH_SERVICES_CLI_SESSION_CONNECTION_H_
 #define BERTH_SERVICES_CLI_SESSION_CONNECTION_H_
 
@@ -18,8 +18,8 @@
 
 namespace berth::cli {
 
-// From now on SIGINT and SIGTERM end the call that is running instead of the process; the second one
-// ends the process.
+// From now on SIGINT and SIGTERM cancel the running call instead of ending the process. The second
+// signal ends the process.
 void CatchInterrupts();
 
 class Connection {
@@ -28,23 +28,26 @@ class Connection {
   explicit Connection(const std::string& endpoint);
   ~Connection();
 
-  // Connects, unless it is. kUnavailable / UNREACHABLE naming the endpoint: nothing was sent.
+  // Connects, if not connected yet. kUnavailable / UNREACHABLE, which names the endpoint; then
+  // nothing was sent.
   absl::Status Connect(absl::Duration timeout);
 
-  // One request, one answer. `method`: "/package.Service/Method". The server's own error with its
-  // details, kUnavailable like Connect, or kCancelled / INTERRUPTED.
+  // Sends one request and returns the answer. `method`: "/package.Service/Method". Fails with the
+  // server's error and its details, with kUnavailable like Connect, or with kCancelled /
+  // INTERRUPTED.
   absl::StatusOr<std::string> Call(const std::string& method, const std::string& request,
                                    absl::Duration timeout);
 
-  // Any number of requests, all sent before the first answer is read; each answer goes to
-  // `receive`, whose error ends the call and is returned. `sent` (may be empty) hears how many
-  // requests are sent. No timeout: as long as it takes. Fails like Call.
+  // Sends any number of requests, all before the first answer is read. Each answer is passed to
+  // `receive`; an error of `receive` ends the call and is returned. `sent`, which may be empty, is
+  // called with the number of requests sent so far. Without a timeout there is no deadline. Fails
+  // like Call.
   absl::Status Stream(const std::string& method, const std::vector<std::string>& requests,
                       std::optional<absl::Duration> timeout,
                       const std::function<absl::Status(const std::string&)>& receive,
                       const std::function<void(size_t)>& sent = nullptr);
 
-  // From now on called several times a second while a call waits; empty: nobody is.
+  // `tick` is called several times a second while a call waits. Empty: nothing is called.
   void WhileWaiting(std::function<void()> tick) { tick_ = std::move(tick); }
 
   const std::string& endpoint() const { return endpoint_; }

@@ -27,46 +27,55 @@ struct Rule {
   const char* advice;
 };
 
-// What is particular about a reason; the rest follows from the canonical code.
+// The exit code and advice of particular reasons. For other reasons they follow from the canonical
+// code.
 constexpr Rule kRules[] = {
-    {"PROVIDER_NOT_FOUND", kExitNotFound, "`berth provider list` shows those that are there"},
+    {"PROVIDER_NOT_FOUND", kExitNotFound, "`berth provider list` shows all providers"},
     {"RESOURCE_CLASS_NOT_FOUND", kExitNotFound,
-     "`berth class list` shows them; `berth class create NAME` makes a CUSTOM_ one"},
+     "`berth class list` shows all classes; `berth class create NAME` creates a CUSTOM_ class"},
     {"TRAIT_NOT_FOUND", kExitNotFound,
-     "`berth trait list` shows them; `berth trait create NAME` makes a CUSTOM_ one"},
-    {"INVENTORY_NOT_FOUND", kExitNotFound, "`berth inventory show PROVIDER` shows what it has"},
-    {"CONSUMER_NOT_FOUND", kExitNotFound, "there is nothing to release"},
-    {"NODE_NOT_FOUND", kExitNotFound, "`berth node list` shows those that are there"},
-    {"SERVICE_NOT_FOUND", kExitNotFound, "`berth service list` shows those that are there"},
+     "`berth trait list` shows all traits; `berth trait create NAME` creates a CUSTOM_ trait"},
+    {"INVENTORY_NOT_FOUND", kExitNotFound, "`berth inventory show PROVIDER` shows its inventories"},
+    {"CONSUMER_NOT_FOUND", kExitNotFound, "a consumer that holds nothing does not exist"},
+    {"NODE_NOT_FOUND", kExitNotFound, "`berth node list` shows all nodes"},
+    {"SERVICE_NOT_FOUND", kExitNotFound, "`berth service list` shows all services"},
     {"CAPACITY_EXCEEDED", kExitDoesNotFit,
-     "ask for less, or let `berth candidates` find where it fits"},
-    {"NEGATIVE_ALLOCATION", kExitConflict, "`berth allocations CONSUMER` shows what it holds now"},
-    {"NO_CANDIDATE", kExitDoesNotFit, "ask for less, or drop a constraint"},
-    {kNothingFits, kExitDoesNotFit, "ask for less, or drop a constraint"},
-    {"NO_INVENTORY", kExitDoesNotFit, "`berth inventory show PROVIDER` shows what it has"},
+     "ask for less, or let `berth candidates` find a provider with enough free"},
+    {"NEGATIVE_ALLOCATION", kExitConflict,
+     "`berth allocations CONSUMER` shows what the consumer holds"},
+    {"NO_CANDIDATE", kExitDoesNotFit,
+     "ask for less or leave out a constraint; `berth explain` shows which one would help"},
+    {kNothingFits, kExitDoesNotFit,
+     "ask for less or leave out a constraint; `berth explain` shows which one would help"},
+    {"NO_INVENTORY", kExitDoesNotFit, "`berth inventory show PROVIDER` shows its inventories"},
     {"UNIT_CONSTRAINT_VIOLATED", kExitDoesNotFit,
-     "`berth inventory show PROVIDER` shows the portions that may be taken"},
-    {"PROVIDER_IN_USE", kExitConflict, "`berth allocations --provider PROVIDER` shows by whom"},
-    {"INVENTORY_IN_USE", kExitConflict, "`berth allocations --provider PROVIDER` shows by whom"},
-    {"PROVIDER_HAS_CHILDREN", kExitConflict, "`berth provider tree PROVIDER` shows them"},
-    {"RESOURCE_CLASS_IN_USE", kExitConflict, "delete the inventories of this class first"},
-    {"TRAIT_IN_USE", kExitConflict, "take the trait from the providers that have it first"},
+     "`berth inventory show PROVIDER` shows the smallest and largest amount and the step"},
+    {"PROVIDER_IN_USE", kExitConflict,
+     "`berth allocations --provider PROVIDER` shows the consumers"},
+    {"INVENTORY_IN_USE", kExitConflict,
+     "`berth allocations --provider PROVIDER` shows the consumers"},
+    {"PROVIDER_HAS_CHILDREN", kExitConflict, "`berth provider tree PROVIDER` shows the children"},
+    {"RESOURCE_CLASS_IN_USE", kExitConflict, "delete the inventories of the class first"},
+    {"TRAIT_IN_USE", kExitConflict, "remove the trait from all providers first"},
     {"SERVICE_IN_USE", kExitConflict, ""},
-    {"PROVIDER_GENERATION_CONFLICT", kExitConflict, "read it again, decide again, try again"},
+    {"PROVIDER_GENERATION_CONFLICT", kExitConflict,
+     "read the provider again, decide again, try again"},
     {"CONSUMER_GENERATION_CONFLICT", kExitConflict,
-     "`berth allocations CONSUMER` shows what it holds now"},
+     "`berth allocations CONSUMER` shows what the consumer holds now"},
     {"REQUEST_CANCELLED", kExitConflict,
-     "somebody made sure that it is not done; to do it all the same, take another --request-id"},
+     "the request id was cancelled; to send the write all the same, use another --request-id"},
     {"RECOVERY_REQUIRED", kExitError,
-     "an operator has to say what is true: `berth ledger lost`, then `berth ledger start-epoch`"},
+     "an operator has to look at `berth ledger lost`, then call `berth ledger start-epoch`"},
     {"WRONG_LEDGER_STATE", kExitConflict, ""},
-    {"SEARCH_BUDGET_EXCEEDED", kExitError, "ask a narrower question"},
-    {"REVISION_NOT_REACHED", kExitUnreachable, "try again, or another server"},
+    {"SEARCH_BUDGET_EXCEEDED", kExitError,
+     "use a longer --timeout, or narrow the query, for example with --in-tree"},
+    {"REVISION_NOT_REACHED", kExitUnreachable, "try again, or ask another server"},
     {"DEADLINE_BEFORE_START", kExitUnreachable, "nothing was changed: try again"},
     {"OUTCOME_UNKNOWN", kExitOutcomeUnknown, ""},
-    {"NOT_OFFERED", kExitError, "`berth list` shows what the server has"},
+    {"NOT_OFFERED", kExitError, "`berth list` shows what the server offers"},
     {kProblemsFound, kExitProblems, ""},
-    {kUnreachable, kExitUnreachable, "is it running there? --endpoint HOST:PORT names another"},
+    {kUnreachable, kExitUnreachable,
+     "check that the server runs; --endpoint HOST:PORT names another server"},
     {kInterrupted, kExitInterrupted, ""},
 };
 
@@ -96,13 +105,13 @@ ExitCode ExitCodeOf(absl::StatusCode code) {
 std::string AdviceFor(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kInvalidArgument:
-      return "`berth COMMAND --help` has an example";
+      return "`berth COMMAND --help` shows an example";
     case absl::StatusCode::kUnimplemented:
-      return "this server does not offer it; `berth version` and `berth list` show what it is";
+      return "the server does not offer this call; `berth list` shows what it offers";
     case absl::StatusCode::kUnavailable:
       return "nothing was changed: try again";
     case absl::StatusCode::kDeadlineExceeded:
-      return "try again, or with a longer --timeout";
+      return "try again, perhaps with a longer --timeout";
     default:
       return "";
   }
@@ -127,20 +136,21 @@ std::string Text(const Item& item, const std::string& key) {
   return found == item.end() ? "" : found->second;
 }
 
-// What an item says of itself, where it says more than the server's sentence; else empty.
+// A sentence made from an item, if it says more than the server's message; otherwise empty.
 std::string Sentence(const std::string& reason, const Item& item) {
   const auto used = Number(item, "used");
   const auto capacity = Number(item, "capacity");
   const auto requested = Number(item, "requested");
   if (reason == "CAPACITY_EXCEEDED" && used && capacity && requested) {
-    return absl::StrCat("provider ", Text(item, "provider"), " has no room for ", *requested, " ",
-                        Text(item, "resource_class"), ": ", *used, " of ", *capacity, " are used, ",
-                        std::max<int64_t>(0, *capacity - *used), " are free");
+    return absl::StrCat("provider ", Text(item, "provider"), " has too little free for ",
+                        *requested, " ", Text(item, "resource_class"), ": ", *used, " of ",
+                        *capacity, " are used and ", std::max<int64_t>(0, *capacity - *used),
+                        " are free");
   }
   if (reason == "PROVIDER_GENERATION_CONFLICT" && item.contains("actual_generation")) {
-    return absl::StrCat("provider ", Text(item, "provider"), " has changed: generation ",
-                        Text(item, "expected_generation"), " was expected, it is at ",
-                        Text(item, "actual_generation"));
+    return absl::StrCat(
+        "provider ", Text(item, "provider"), " has changed: the command expected generation ",
+        Text(item, "expected_generation"), ", but it is at ", Text(item, "actual_generation"));
   }
   if (reason == "CONSUMER_GENERATION_CONFLICT" && Text(item, "expected_generation") == "new") {
     return absl::StrCat("consumer ", Text(item, "consumer"), " holds something already");
@@ -209,8 +219,8 @@ Failure FailureOf(const absl::Status& status) {
   if (status.GetPayload(kOpenUrl) || failure.exit_code == kExitOutcomeUnknown) {
     if (failure.exit_code != kExitInterrupted) failure.exit_code = kExitOutcomeUnknown;
     failure.advice = absl::StrCat(
-        "whether it was done is not known: `berth request ", failure.request_id,
-        "` tells; the same command with --request-id ", failure.request_id, " is safe to repeat");
+        "it is not known whether the write was done: `berth request ", failure.request_id,
+        "` tells; repeating the same command with --request-id ", failure.request_id, " is safe");
   }
   return failure;
 }

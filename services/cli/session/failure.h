@@ -1,7 +1,7 @@
-// Failure: what a command that did not succeed tells people and programs, and its exit code.
+// Failure: how a failed command is reported to people and to programs, and its exit code.
 //
-// A server's error travels through the command line as an absl::Status with the google.rpc.Status of
-// the wire as payload; errors made here are built the same way. Pure functions over statuses.
+// The error of a server is passed on as an absl::Status whose payload is the google.rpc.Status that
+// the server sent. Errors of the command line itself are built in the same way. Pure functions.
 #ifndef BERTH_SERVICES_CLI_SESSION_FAILURE_H_
 #define BERTH_SERVICES_CLI_SESSION_FAILURE_H_
 
@@ -14,14 +14,14 @@
 
 namespace berth::cli {
 
-// Stable: scripts rely on them.
+// The exit codes. They never change, because scripts rely on them.
 enum ExitCode {
   kExitOk = 0,
   kExitError = 1,           // anything else
   kExitUsage = 2,           // the command line, or a value in it, is wrong
-  kExitNotFound = 3,        // what the command names is not there
-  kExitConflict = 4,        // changed meanwhile, exists already, or is in use
-  kExitDoesNotFit = 5,      // no room
+  kExitNotFound = 3,        // something that the command names does not exist
+  kExitConflict = 4,        // the entity has changed, exists already, or is in use
+  kExitDoesNotFit = 5,      // the request does not fit
   kExitPermission = 6,      // not allowed
   kExitUnreachable = 7,     // no answer; nothing was changed
   kExitOutcomeUnknown = 8,  // a write may or may not have been done
@@ -33,38 +33,40 @@ using Item = std::map<std::string, std::string>;
 
 struct Failure {
   ExitCode exit_code = kExitError;
-  std::string status;   // the canonical code, as NOT_FOUND
-  std::string reason;   // as PROVIDER_NOT_FOUND; empty: the server gave none
+  std::string status;   // the canonical code, such as NOT_FOUND
+  std::string reason;   // such as PROVIDER_NOT_FOUND; empty: none was sent
   std::string message;  // one sentence that names what is at fault
-  std::string advice;   // what to do; empty: nothing in particular
+  std::string advice;   // what the user can do; may be empty
   std::vector<Item> items;
-  std::string request_id;  // of the write that failed; empty: it was none
+  std::string request_id;  // of the write that failed; empty: the call was no write
 };
 
-// Reasons that are made here; those of servers stand in their error.proto.
+// Reasons of the command line's own errors. The reasons of servers are listed in their error.proto.
 inline constexpr char kNothingFits[] = "NOTHING_FITS";
 inline constexpr char kProblemsFound[] = "PROBLEMS_FOUND";
 inline constexpr char kUnreachable[] = "UNREACHABLE";
 inline constexpr char kInterrupted[] = "INTERRUPTED";
 
-// An error that is made here.
+// An error of the command line itself.
 absl::Status Refused(absl::StatusCode code, absl::string_view reason, absl::string_view message,
                      const std::vector<Item>& items = {});
 
-// `status` with what the wire said in its details: a serialized google.rpc.Status.
+// `status` with the details that the server sent, a serialized google.rpc.Status, as its payload.
 absl::Status WithDetails(absl::Status status, absl::string_view details);
-// `status` marked as that of the write `request_id`, whose outcome is open if `open`.
+// `status`, marked as the error of the write `request_id`. `open`: it is unknown whether the write
+// was done.
 absl::Status OfRequest(absl::Status status, absl::string_view request_id, bool open);
 
-// The reason that `status` carries; empty: none.
+// The reason in `status`. Empty: it has none.
 std::string ReasonOf(const absl::Status& status);
 
 // REQUIRES: `status` is not OK.
 Failure FailureOf(const absl::Status& status);
 
-// For people: the sentence, the items where there are several, then what to do.
+// The failure as text for people: the message, the items if there are several, then the advice.
 std::string InWords(const Failure& failure);
-// For programs: an object with status, reason, message, items, advice, requestId, exitCode.
+// The failure as JSON for programs: an object with status, reason, message, items, advice,
+// requestId and exitCode.
 std::string InJson(const Failure& failure);
 
 }  // namespace berth::cli

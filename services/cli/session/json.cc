@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kUrlPrefix[] = "type.googleapis.com";
 
-// Bytes in which map entries have an order.
+// Serializes with sorted map entries.
 std::string Deterministic(const google::protobuf::Message& message) {
   std::string bytes;
   {
@@ -40,7 +40,7 @@ std::string ToJson(const google::protobuf::Message& message, JsonForm form) {
   const auto status = google::protobuf::util::BinaryToJsonString(
       resolver.get(), absl::StrCat(kUrlPrefix, "/", std::string(type->full_name())),
       Deterministic(message), &json, options);
-  // An Any of an unknown type is all that JSON cannot say.
+  // The only message without a JSON form is an Any of an unknown type.
   if (!status.ok()) return absl::StrCat("{\"error\":\"this message has no JSON form\"}\n");
   if (json.empty() || json.back() != '\n') json += '\n';
   return json;
@@ -55,11 +55,12 @@ absl::Status FromJson(absl::string_view json, google::protobuf::Message* message
       resolver.get(), absl::StrCat(kUrlPrefix, "/", std::string(type->full_name())),
       std::string(json), &bytes);
   if (!status.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("this is no ", std::string(type->full_name()),
+    return absl::InvalidArgumentError(absl::StrCat("this is not a valid ",
+                                                   std::string(type->full_name()),
                                                    " in JSON: ", std::string(status.message())));
   }
   if (!message->ParseFromString(bytes)) {
-    return absl::InvalidArgumentError("the JSON does not make a message");
+    return absl::InvalidArgumentError("the JSON is not a valid message");
   }
   return absl::OkStatus();
 }

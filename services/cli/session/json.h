@@ -1,4 +1,4 @@
-// Messages as JSON, by the names and rules of proto3's JSON mapping. Pure.
+// Converts messages to JSON and back, by the names and rules of proto3's JSON mapping. Pure.
 #ifndef BERTH_SERVICES_CLI_SESSION_JSON_H_
 #define BERTH_SERVICES_CLI_SESSION_JSON_H_
 
@@ -11,15 +11,16 @@
 namespace berth::cli {
 
 enum class JsonForm {
-  kIndented,  // over several lines
-  kLine       // one line, to stream
+  kIndented,  // on several lines
+  kLine       // on one line, for streams
 };
 
-// Every field that has a value or a default; maps by ascending key, so that equal messages read
-// equal. Ends with a line feed.
+// `message` as JSON with every field that has a value or a default. Maps are sorted by key, so that
+// equal messages give equal texts. Ends with a line feed.
 std::string ToJson(const google::protobuf::Message& message, JsonForm form);
 
-// Fills `message`; kInvalidArgument, in words, for what does not fit its type.
+// Fills `message` from JSON. kInvalidArgument, with an explanation, for JSON that does not match
+// its type.
 absl::Status FromJson(absl::string_view json, google::protobuf::Message* message);
 
 }  // namespace berth::cli

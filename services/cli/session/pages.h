@@ -1,4 +1,4 @@
-// Lists that come in pages, put together into one answer.
+// Reads lists page by page and joins the pages into one answer.
 #ifndef BERTH_SERVICES_CLI_SESSION_PAGES_H_
 #define BERTH_SERVICES_CLI_SESSION_PAGES_H_
 
@@ -9,18 +9,18 @@
 
 namespace berth::cli {
 
-// What a list shows at most unless it is told a limit; lists of names, which are short, show more.
+// The default limits of lists. Lists of names have short entries and show more.
 inline constexpr int kListed = 1'000;
 inline constexpr int kListedNames = 10'000;
 
 inline constexpr int kPageSizeMax = 1000;
 
-// Fills `answer` with the pages that `request` has, until `limit` things are there; `count` counts
-// them. Keeps the first page's revision and the last one's token: not empty, there is more. Fails
-// like Session::Call.
+// Fills `answer` with the pages of `request` until it holds `limit` entries, as counted by `count`.
+// Keeps the revision of the first page and the token of the last one; if the token is not empty,
+// there are more entries. Fails like Session::Call.
 template <typename Request, typename Answer, typename Count>
 absl::Status CallPaged(Session& session, Request request, int limit, Count count, Answer* answer) {
-  while (true) {  // ends: each page brings something, or is the last
+  while (true) {  // ends: each page has at least one entry or is the last
     request.set_page_size(std::min(kPageSizeMax, limit - static_cast<int>(count(*answer))));
     Answer page;
     const absl::Status called = session.Call(request, &page);

@@ -1,4 +1,4 @@
-// Providers as people name them: by name or by uuid; and back, from uuids to names.
+// Finds providers by name or uuid, and the names of providers by uuid.
 #ifndef BERTH_SERVICES_CLI_SESSION_PROVIDER_NAMES_H_
 #define BERTH_SERVICES_CLI_SESSION_PROVIDER_NAMES_H_
 
@@ -15,12 +15,12 @@ namespace berth::cli {
 // Whether `text` has the form of a uuid, with or without hyphens.
 bool IsUuid(absl::string_view text);
 
-// The uuid of the provider that is called `text`, or `text` itself where it is a uuid.
-// kNotFound / PROVIDER_NOT_FOUND; errors of the call.
+// The uuid of the provider named `text`, or `text` itself if it is a uuid. Fails with kNotFound /
+// PROVIDER_NOT_FOUND, or like the call.
 absl::StatusOr<std::string> ProviderUuid(Session& session, const std::string& text);
 
-// The names of some providers by uuid. Those that are gone, and those past the first hundred, are
-// called by their uuid. Errors of the call.
+// The names of providers by uuid. Providers that do not exist, and those after the first hundred,
+// have no entry. Fails like the call.
 absl::StatusOr<std::map<std::string, std::string>> ProviderNames(
     Session& session, const std::set<std::string>& uuids);
 

@@ -27,15 +27,15 @@ class Reflection::Impl {
 
   absl::StatusOr<wire::ServerReflectionResponse> Ask(const wire::ServerReflectionRequest& request) {
     wire::ServerReflectionResponse answer;
-    const absl::Status asked =
-        session.Server().Stream(kMethod, {request.SerializeAsString()}, session.Timeout(),
-                                [&answer](const std::string& bytes) {
-                                  if (answer.ParseFromString(bytes)) return absl::OkStatus();
-                                  return absl::InternalError("reflection answers no message");
-                                });
+    const absl::Status asked = session.Server().Stream(
+        kMethod, {request.SerializeAsString()}, session.Timeout(),
+        [&answer](const std::string& bytes) {
+          if (answer.ParseFromString(bytes)) return absl::OkStatus();
+          return absl::InternalError("the server's reflection answer cannot be read");
+        });
     if (asked.code() == absl::StatusCode::kUnimplemented) {
-      return absl::UnimplementedError(
-          absl::StrCat(session.settings.endpoint, " does not tell what it offers (no reflection)"));
+      return absl::UnimplementedError(absl::StrCat(
+          session.settings.endpoint, " does not offer reflection, so its calls are not known"));
     }
     if (!asked.ok()) return asked;
     if (answer.has_error_response()) {
@@ -45,12 +45,16 @@ class Reflection::Impl {
     return answer;
   }
 
-  // Takes the files of an answer; says which imports are still missing.
+  // Stores the files of an answer, and returns the imports that are still missing.
   absl::Status Take(const wire::FileDescriptorResponse& answer) {
     for (const std::string& bytes : answer.file_descriptor_proto()) {
       google::protobuf::FileDescriptorProto file;
-      if (!file.ParseFromString(bytes)) return absl::InternalError("reflection sent no file");
-      if (files.size() >= kFilesMax) return absl::InternalError("the server has too many files");
+      if (!file.ParseFromString(bytes)) {
+        return absl::InternalError("the server's reflection answer holds an unreadable file");
+      }
+      if (files.size() >= kFilesMax) {
+        return absl::InternalError("the server describes more files than berth accepts");
+      }
       const std::string name = file.name();
       files.emplace(name, std::move(file));
     }
@@ -64,15 +68,17 @@ class Reflection::Impl {
     if (!answer.ok()) return answer.status();
     const absl::Status taken = Take(answer->file_descriptor_response());
     if (taken.ok() && !files.contains(name)) {
-      return absl::NotFoundError(absl::StrCat("the server does not have its file ", name));
+      return absl::NotFoundError(absl::StrCat("the server does not have the proto file ", name));
     }
     return taken;
   }
 
-  // Builds `name` with what it imports, imports first.
+  // Adds the file `name` to the pool, after the files that it imports.
   absl::Status Build(const std::string& name, std::set<std::string>* under_way) {
     if (pool.FindFileByName(name) != nullptr) return absl::OkStatus();
-    if (!under_way->insert(name).second) return absl::InternalError("files import each other");
+    if (!under_way->insert(name).second) {
+      return absl::InternalError("the server's proto files import each other in a circle");
+    }
     if (!files.contains(name)) {
       const absl::Status fetched = FetchFile(name);
       if (!fetched.ok()) return fetched;
@@ -83,7 +89,7 @@ class Reflection::Impl {
       if (!built.ok()) return built;
     }
     if (pool.BuildFile(file) == nullptr) {
-      return absl::InternalError(absl::StrCat("the server's file ", name, " is not sound"));
+      return absl::InternalError(absl::StrCat("the server's proto file ", name, " is not valid"));
     }
     return absl::OkStatus();
   }
@@ -116,7 +122,7 @@ absl::Status Reflection::Load(const std::string& symbol) {
   if (answer.status().code() == absl::StatusCode::kNotFound) {
     return Refused(
         absl::StatusCode::kNotFound, "SYMBOL_NOT_FOUND",
-        absl::StrCat("the server knows no '", symbol, "'; `berth list` shows what it has"),
+        absl::StrCat("the server has no '", symbol, "'; `berth list` shows its services"),
         {{{"symbol", symbol}}});
   }
   if (!answer.ok()) return answer.status();

@@ -1,6 +1,7 @@
-// Reflection: what a server offers, learnt from itself by grpc.reflection.v1alpha.
+// Reflection: the services and messages of a server, as the server describes them by
+// grpc.reflection.v1alpha.
 //
-// Owns the pool of descriptors that it was told. Each file is asked for when it is first needed. One
+// Owns a pool with the received descriptors. Asks for each file when it is first needed. For one
 // thread.
 #ifndef BERTH_SERVICES_CLI_SESSION_REFLECTION_H_
 #define BERTH_SERVICES_CLI_SESSION_REFLECTION_H_
@@ -21,15 +22,15 @@ class Reflection {
   explicit Reflection(Session& session);
   ~Reflection();
 
-  // The full names of all services, sorted. Errors of the call; kUnimplemented where the server
-  // tells nothing about itself.
+  // The full names of all services, sorted. Fails like the call; kUnimplemented if the server does
+  // not offer reflection.
   absl::StatusOr<std::vector<std::string>> Services();
 
-  // Loads the files that define `symbol` (a full name). kNotFound where the server does not know it;
-  // errors like Services.
+  // Loads the files that define `symbol`, a full name. kNotFound if the server does not know it;
+  // otherwise fails like Services.
   absl::Status Load(const std::string& symbol);
 
-  // Null where the symbol is none, or was not loaded.
+  // Null if the symbol is of another kind, or was not loaded.
   const google::protobuf::ServiceDescriptor* Service(const std::string& name) const;
   const google::protobuf::Descriptor* Message(const std::string& name) const;
   const google::protobuf::EnumDescriptor* Enum(const std::string& name) const;

@@ -1,4 +1,4 @@
-// Read, change, write: again where somebody else wrote in between.
+// Repeats commands that read, change and write, if somebody else has written in between.
 #ifndef BERTH_SERVICES_CLI_SESSION_RETRY_H_
 #define BERTH_SERVICES_CLI_SESSION_RETRY_H_
 
@@ -13,8 +13,9 @@ namespace berth::cli {
 
 inline constexpr int kAttemptsMax = 5;
 
-// Does `once`, which reads and then writes with the generation it read, until it is not refused for
-// that generation, kAttemptsMax times at most. A refused write has changed nothing.
+// Calls `once`, which reads and then writes with the generation that it read. Calls it again,
+// kAttemptsMax times at most, while the write is refused because of that generation. A refused
+// write has changed nothing.
 template <typename Once>
 absl::Status OnFreshGeneration(Once once) {
   absl::Status status;
@@ -25,12 +26,12 @@ absl::Status OnFreshGeneration(Once once) {
   return status;
 }
 
-// How long to wait after `status`, that of an attempt counted from 0: as long as the server says,
-// else longer each time; 2 s at the most.
+// How long to wait after attempt number `attempt` (from 0) failed with `status`: as long as the
+// server asks for, otherwise longer after each attempt, 2 s at most.
 absl::Duration PauseAfter(const absl::Status& status, int attempt);
 
-// Makes a write, which keeps its request id, until it is settled, kAttemptsMax times at most:
-// repeated under one id it takes effect once. `pause` waits between attempts.
+// Sends a write, always with the same request id, until its outcome is known, kAttemptsMax times at
+// most. Under one request id it takes effect only once. `pause` waits between attempts.
 template <typename Write, typename Pause = void (*)(absl::Duration)>
 absl::Status WhileOpen(Write write, Pause pause = absl::SleepFor) {
   absl::Status status;

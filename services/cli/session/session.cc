@@ -17,7 +17,8 @@ namespace {
 constexpr absl::Duration kTimeout = absl::Seconds(10);
 constexpr absl::Duration kStreamTimeout = absl::Minutes(10);
 
-// The call that takes requests of this type. In our protos each has its own, in the same file.
+// The call that takes requests of this type. In our protos each call has its own request type, in
+// the same file.
 const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Message& request) {
   const google::protobuf::Descriptor* type = request.GetDescriptor();
   for (int i = 0; i < type->file()->service_count(); ++i) {
@@ -29,7 +30,7 @@ const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Messa
   return nullptr;
 }
 
-// Whether an error without a reason leaves open what became of a write that was sent.
+// Whether it is unknown, after an error without a reason, if a write that was sent has been done.
 bool LeavesOpen(const absl::Status& status) {
   const std::string reason = ReasonOf(status);
   if (!reason.empty()) return reason == kInterrupted || reason == "OUTCOME_UNKNOWN";
@@ -71,7 +72,7 @@ std::string Session::Stamp(google::protobuf::Message* request) const {
 absl::Status Session::Call(google::protobuf::Message& request, google::protobuf::Message* answer) {
   const google::protobuf::MethodDescriptor* method = MethodOf(request);
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
-  // Without a connection nothing has been sent: no write can be open.
+  // Without a connection nothing has been sent, so the outcome of a write is not in doubt.
   const absl::Status connected = Server().Connect(Timeout());
   if (!connected.ok()) return connected;
   const std::string id = Stamp(&request);
@@ -82,7 +83,7 @@ absl::Status Session::Call(google::protobuf::Message& request, google::protobuf:
     return id.empty() ? bytes.status() : OfRequest(bytes.status(), id, LeavesOpen(bytes.status()));
   }
   if (!answer->ParseFromString(*bytes)) {
-    return absl::InternalError("the server's answer is no message of ours");
+    return absl::InternalError("the server's answer cannot be read");
   }
   return absl::OkStatus();
 }
@@ -97,7 +98,7 @@ absl::Status Session::SendBytes(const google::protobuf::Message& type,
   const auto sent = [&](size_t count) {
     progress->Tell("sending", static_cast<int64_t>(count), static_cast<int64_t>(requests.size()));
     if (count == requests.size()) {
-      Server().WhileWaiting([progress] { progress->Wait("the ledger decides"); });
+      Server().WhileWaiting([progress] { progress->Wait("waiting for the ledger"); });
     }
   };
   const absl::Status streamed = Server().Stream(
@@ -107,7 +108,7 @@ absl::Status Session::SendBytes(const google::protobuf::Message& type,
       [answer](const std::string& bytes) {
         return answer->ParseFromString(bytes)
                    ? absl::OkStatus()
-                   : absl::InternalError("the server's answer is no message of ours");
+                   : absl::InternalError("the server's answer cannot be read");
       },
       sent);
   Server().WhileWaiting(nullptr);

@@ -1,7 +1,7 @@
-// Session: one run of the command line: its settings, its server, and where its output goes.
+// Session: one run of the command line, with its settings, its server connection and its output.
 //
-// Commands are chosen while the arguments are read and run afterwards, once the settings are known.
-// Owns the connection, which is made when it is first needed. One thread.
+// A command is chosen while the arguments are parsed, and run afterwards, when the settings are
+// known. Owns the connection, which is opened when it is first needed. For one thread.
 #ifndef BERTH_SERVICES_CLI_SESSION_SESSION_H_
 #define BERTH_SERVICES_CLI_SESSION_SESSION_H_
 
@@ -24,13 +24,13 @@ namespace berth::cli {
 
 class Session {
  public:
-  // Data goes to `data`, everything else to `talk`; both must outlive the session.
+  // The command's output goes to `data`, everything else to `talk`. Both must outlive the session.
   Session(std::ostream* data, std::ostream* talk) : data_(data), talk_(talk) {}
 
   Settings settings;
   Screen screen;
 
-  // What Run does; the last one chosen counts.
+  // Chooses the command that Run runs. The last chosen one counts.
   void Choose(std::function<absl::Status()> action) { action_ = std::move(action); }
   bool chosen() const { return action_ != nullptr; }
   absl::Status Run() { return action_(); }
@@ -38,14 +38,14 @@ class Session {
   Connection& Server();
   absl::Duration Timeout() const;
 
-  // Makes the call whose request this is; request and answer types name it. A write gets the
-  // session's request id, or a random one, unless it has one. Errors of a write carry its id; where
-  // the outcome is open they say so. Fails like Connection::Call.
+  // Makes the call that takes this type of request. A write without a request id gets the session's
+  // request id or a random one. The error of a write holds its request id, and whether it is
+  // unknown if the write was done. Fails like Connection::Call.
   absl::Status Call(google::protobuf::Message& request, google::protobuf::Message* answer);
 
-  // The same for a call that takes many requests and answers once: the first one, a write, gets the
-  // request id. `progress` shows how many are sent, then that the server takes its time. Without a
-  // timeout of its own a call has ten minutes.
+  // The same for a call that takes many requests and answers once. The first request, a write, gets
+  // the request id. `progress` shows how many requests are sent, then how long the server takes.
+  // Without a timeout setting the call has ten minutes.
   template <typename Request>
   absl::Status Send(std::vector<Request>& requests, Progress* progress,
                     google::protobuf::Message* answer) {
@@ -53,30 +53,33 @@ class Session {
     std::vector<std::string> bytes;
     for (Request& request : requests) {
       bytes.push_back(request.SerializeAsString());
-      request.Clear();  // both would be much to hold
+      request.Clear();  // saves memory: the request is serialized already
     }
     return SendBytes(requests.front(), bytes, id, progress, answer);
   }
 
-  // One answer in the format that was asked for: `answer` as JSON, `table` or `text` for people,
-  // `names` one a line. kInvalidArgument where --columns or --sort name what the table has not.
+  // Prints one answer in the wanted format: `answer` as JSON, `table` or `text` for people, or
+  // `names`, one on each line. kInvalidArgument if --columns or --sort name a column that the table
+  // does not have.
   absl::Status Print(const google::protobuf::Message& answer, Table table,
                      const std::vector<std::string>& names);
   absl::Status Print(const google::protobuf::Message& answer, absl::string_view text,
                      const std::vector<std::string>& names);
 
-  // The same where there is no message: `json` is the whole text.
+  // The same for output that is no message: `json` is the whole JSON text.
   absl::Status PrintJson(absl::string_view json, absl::string_view text,
                          const std::vector<std::string>& names);
 
-  // One line to the person in front of it, not part of the data. Silent unless tables are asked for.
+  // Prints one line for people that is not part of the output. Does nothing unless the output
+  // format is table.
   void Say(absl::string_view line);
 
   std::ostream& data() { return *data_; }
   std::ostream& talk() { return *talk_; }
 
  private:
-  // The id of the write that `request` is, given one if it has none; empty: it is no write.
+  // The request id of `request`, which gets one if it is a write without one. Empty: `request` is
+  // no write.
   std::string Stamp(google::protobuf::Message* request) const;
   absl::Status SendBytes(const google::protobuf::Message& type,
                          const std::vector<std::string>& requests, const std::string& id,

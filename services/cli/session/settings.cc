@@ -26,7 +26,7 @@ absl::Status Wrong(const std::string& name, const std::string& value, const std:
 
 absl::Status ReadFlag(const std::string& name, const std::string& value, bool* target) {
   if (absl::SimpleAtob(value, target)) return absl::OkStatus();
-  return Wrong(name, value, "it has to be true or false");
+  return Wrong(name, value, "it must be true or false");
 }
 
 absl::Status ReadFormat(const std::string& value, Format* format) {
@@ -37,7 +37,7 @@ absl::Status ReadFormat(const std::string& value, Format* format) {
   } else if (value == "name") {
     *format = Format::kName;
   } else {
-    return Wrong("output", value, "it has to be table, json or name");
+    return Wrong("output", value, "it must be table, json or name");
   }
   return absl::OkStatus();
 }
@@ -48,16 +48,16 @@ absl::Status ReadTimeout(const std::string& value, std::optional<absl::Duration>
   if (absl::SimpleAtod(value, &seconds)) {
     duration = absl::Seconds(seconds);
   } else if (!absl::ParseDuration(value, &duration)) {
-    return Wrong("timeout", value, "it has to be a time such as 5s or 100ms");
+    return Wrong("timeout", value, "it must be a duration such as 5s or 100ms");
   }
-  if (duration <= absl::ZeroDuration()) return Wrong("timeout", value, "it has to be above zero");
+  if (duration <= absl::ZeroDuration()) return Wrong("timeout", value, "it must be above zero");
   *timeout = duration;
   return absl::OkStatus();
 }
 
 absl::Status Read(const std::string& name, const std::string& value, Settings* settings) {
   if (name == "endpoint") {
-    if (value.empty()) return Wrong(name, value, "it has to be HOST:PORT or unix:PATH");
+    if (value.empty()) return Wrong(name, value, "it must be HOST:PORT or unix:PATH");
     settings->endpoint = value;
   } else if (name == "output") {
     return ReadFormat(value, &settings->format);
@@ -119,7 +119,7 @@ absl::StatusOr<Said> SaidByFile(const std::string& path) {
         said[name] = absl::StrCat(value.as_integer());
       } else {
         return absl::InvalidArgumentError(
-            absl::StrCat(path, ": '", key, "' has a value of a kind that no setting has"));
+            absl::StrCat(path, ": '", key, "' must be a text, a number, true or false"));
       }
     }
   } catch (const std::exception& error) {

@@ -12,7 +12,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   using Bytes = std::istreambuf_iterator<char>;
   if (path == "-") return std::string(Bytes(std::cin), Bytes());
   std::ifstream file(path);
-  if (!file) return absl::NotFoundError(absl::StrCat("there is no file '", path, "' to read"));
+  if (!file) return absl::NotFoundError(absl::StrCat("the file '", path, "' cannot be read"));
   return std::string(Bytes(file), Bytes());
 }
 

@@ -1,4 +1,4 @@
-// Text that a command reads: a file, or standard input.
+// Reads the text that a command takes from a file or from standard input.
 #ifndef BERTH_SERVICES_CLI_SESSION_TEXT_FILE_H_
 #define BERTH_SERVICES_CLI_SESSION_TEXT_FILE_H_
 
@@ -8,7 +8,7 @@
 
 namespace berth::cli {
 
-// All of the file `path`, or of standard input where it is `-`. kNotFound where it cannot be read.
+// The whole file `path`, or all of standard input if `path` is `-`. kNotFound if it cannot be read.
 absl::StatusOr<std::string> ReadText(const std::string& path);
 
 }  // namespace berth::cli

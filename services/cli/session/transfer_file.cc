@@ -24,7 +24,7 @@ absl::Status Unreadable(absl::string_view name, int64_t line, absl::string_view 
   return absl::InvalidArgumentError(absl::StrCat(Place(name, line), ": ", why));
 }
 
-// Puts records into messages that are not too large.
+// Distributes records over messages of a limited size.
 class Packer {
  public:
   explicit Packer(Transfer* to) : to_(to) { to_->messages.emplace_back(); }
@@ -42,7 +42,7 @@ class Packer {
 
  private:
   Transfer* const to_;
-  size_t bytes_ = 0;  // in the last message
+  size_t bytes_ = 0;  // of the last message
 };
 
 }  // namespace
@@ -51,7 +51,7 @@ std::string TransferHeader(const pb::ExportLedgerResponse& answer) {
   pb::ExportLedgerResponse header = answer;
   header.clear_entities();
   std::string line = ToJson(header, JsonForm::kLine);
-  // An empty list says nothing here.
+  // The default is an empty list, which is not written.
   const size_t list = line.find(",\"entities\":[]");
   if (list != std::string::npos) line.erase(list, sizeof(",\"entities\":[]") - 1);
   return line;
@@ -82,9 +82,10 @@ absl::StatusOr<Transfer> ReadTransfer(absl::string_view name, absl::string_view 
   }
   const auto count = static_cast<int64_t>(transfer.lines.size());
   if (promised && *promised != count) {
-    return Unreadable(name, line,
-                      absl::StrCat("the first line says ", *promised, " entities, here are ", count,
-                                   ": the file is not whole"));
+    return Unreadable(
+        name, line,
+        absl::StrCat("the first line announces ", *promised, " entities, but the file holds ",
+                     count, ": the file is incomplete"));
   }
   transfer.messages.front().set_total_count(count);
   return transfer;

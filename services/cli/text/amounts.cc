@@ -20,11 +20,11 @@ constexpr const char* kOrder[] = {"VCPU", "PCPU", "MEMORY_MB", "DISK_GB"};
 
 struct Unit {
   const char* suffix;
-  int power;  // of 1024, from bytes
+  int power;  // of 1024, counted from bytes
 };
 constexpr Unit kUnits[] = {{"Ki", 1}, {"Mi", 2}, {"Gi", 3}, {"Ti", 4}, {"Pi", 5}};
 
-// The power of 1024 that the class counts in; 0: it counts no bytes.
+// The power of 1024 in which the class counts bytes. 0: the class does not count bytes.
 int PowerOf(absl::string_view resource_class) {
   if (absl::EndsWith(resource_class, "_MB")) return 2;
   return absl::EndsWith(resource_class, "_GB") ? 3 : 0;
@@ -46,13 +46,13 @@ size_t RankOf(const std::string& name) {
 }
 
 absl::Status ReadProperty(absl::string_view text, InventoryWords* words) {
-  const auto pair = SplitPair(text, "a property looks like ratio=4 or reserved=2");
+  const auto pair = SplitPair(text, "write a property as ratio=4 or reserved=2");
   if (!pair.ok()) return pair.status();
   const auto& [key, value] = *pair;
   if (key == "ratio") {
     double ratio = 0;
     if (!absl::SimpleAtod(value, &ratio) || !std::isfinite(ratio)) {
-      return Wrong(text, "the ratio has to be a number such as 1.5");
+      return Wrong(text, "the ratio must be a number such as 1.5");
     }
     words->allocation_ratio = ratio;
     return absl::OkStatus();
@@ -86,29 +86,30 @@ absl::StatusOr<int64_t> ParseAmount(absl::string_view resource_class, absl::stri
     double size = 0;
     if (!absl::SimpleAtod(digits, &size)) break;
     if (power == 0) {
-      return Wrong(text, absl::StrCat(resource_class, " counts no bytes: give a plain number"));
+      return Wrong(text,
+                   absl::StrCat(resource_class, " is not counted in bytes: write a plain number"));
     }
     const double counted = size * std::pow(1024.0, unit.power - power);
     if (counted != std::floor(counted) || std::abs(counted) > static_cast<double>(kAmountMax)) {
-      return Wrong(text, absl::StrCat(resource_class, " counts whole ", power == 2 ? "MiB" : "GiB",
-                                      ", ", kAmountMax, " at most"));
+      return Wrong(text, absl::StrCat(resource_class, " is counted in whole ",
+                                      power == 2 ? "MiB" : "GiB", ", ", kAmountMax, " at most"));
     }
     return static_cast<int64_t>(counted);
   }
-  return Wrong(text, power == 0 ? "it has to be a whole number"
-                                : "it has to be a whole number, or a size such as 512Mi or 8Gi");
+  return Wrong(text, power == 0 ? "it must be a whole number"
+                                : "it must be a whole number or a size such as 512Mi or 8Gi");
 }
 
 absl::StatusOr<Amounts> ParseAmounts(const std::vector<std::string>& texts) {
   Amounts amounts;
   for (const std::string& text : texts) {
     for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-      const auto pair = SplitPair(part, "resources look like VCPU=4,MEMORY_MB=8Gi");
+      const auto pair = SplitPair(part, "write resources as VCPU=4,MEMORY_MB=8Gi");
       if (!pair.ok()) return pair.status();
       const auto amount = ParseAmount(pair->first, pair->second);
       if (!amount.ok()) return amount.status();
       if (!amounts.emplace(pair->first, *amount).second) {
-        return Wrong(part, absl::StrCat(pair->first, " was given already"));
+        return Wrong(part, absl::StrCat(pair->first, " is given twice"));
       }
     }
   }
@@ -120,7 +121,7 @@ absl::StatusOr<InventoryWords> ParseInventory(absl::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(text, ':');
   const std::vector<std::string> head = absl::StrSplit(parts[0], absl::MaxSplits('=', 1));
   words.resource_class = head[0];
-  if (head[0].empty()) return Wrong(text, "an inventory looks like VCPU=32:ratio=4:reserved=2");
+  if (head[0].empty()) return Wrong(text, "write an inventory as VCPU=32:ratio=4:reserved=2");
   if (head.size() == 2) {
     const auto total = ParseAmount(head[0], head[1]);
     if (!total.ok()) return total.status();

@@ -1,6 +1,6 @@
-// Amounts as people type and read them: `VCPU=4,MEMORY_MB=8Gi`, `VCPU=32:ratio=4:reserved=2`.
+// Parses and formats amounts, for example `VCPU=4,MEMORY_MB=8Gi` or `VCPU=32:ratio=4:reserved=2`.
 //
-// Pure. Errors are kInvalidArgument and name the text that is wrong and what would be right.
+// Pure. Errors are kInvalidArgument. They quote the wrong text and say what would be right.
 #ifndef BERTH_SERVICES_CLI_TEXT_AMOUNTS_H_
 #define BERTH_SERVICES_CLI_TEXT_AMOUNTS_H_
 
@@ -17,14 +17,14 @@ namespace berth::cli {
 
 using Amounts = std::map<std::string, int64_t>;
 
-// A whole number, or for classes that count MiB (`..._MB`) or GiB (`..._GB`) a size with Mi, Gi, Ti
-// or Pi that is a whole number of them.
+// Parses a whole number. For classes that count MiB (`..._MB`) or GiB (`..._GB`) it may be a size
+// in Mi, Gi, Ti or Pi, which must be a whole number of the class's unit.
 absl::StatusOr<int64_t> ParseAmount(absl::string_view resource_class, absl::string_view text);
 
-// `CLASS=AMOUNT`, several with commas; each class once in all texts.
+// Parses `CLASS=AMOUNT`, several separated by commas. Each class may occur only once in all texts.
 absl::StatusOr<Amounts> ParseAmounts(const std::vector<std::string>& texts);
 
-// What was said of one inventory; the rest is not said.
+// The values of one inventory that the user gave. Absent values were not given.
 struct InventoryWords {
   std::string resource_class;
   std::optional<int64_t> total;
@@ -35,17 +35,18 @@ struct InventoryWords {
   std::optional<double> allocation_ratio;
 };
 
-// `CLASS[=TOTAL][:KEY=VALUE]...`, KEY one of ratio, reserved, min, max, step.
+// Parses `CLASS[=TOTAL][:KEY=VALUE]...`. KEY is ratio, reserved, min, max or step.
 absl::StatusOr<InventoryWords> ParseInventory(absl::string_view text);
 
-// The size that `amount` of a class stands for, with its unit ("8 GiB"); empty where the class counts
-// no bytes.
+// The size that `amount` of a class means, with its unit ("8 GiB"). Empty if the class does not
+// count bytes.
 std::string SizeOf(absl::string_view resource_class, int64_t amount);
 
 // "VCPU 4, MEMORY_MB 8192", the well-known classes first.
 std::string InWords(const Amounts& amounts);
 
-// The classes in the order in which people look for them: VCPU, PCPU, MEMORY_MB, DISK_GB, the rest.
+// The classes in the order in which they are shown: VCPU, PCPU, MEMORY_MB, DISK_GB, then the
+// others.
 bool ClassBefore(const std::string& left, const std::string& right);
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// Bar: how full something is, as a row of blocks. Pure.
+// Bar: shows how full something is as a row of blocks. Pure.
 #ifndef BERTH_SERVICES_CLI_TEXT_BAR_H_
 #define BERTH_SERVICES_CLI_TEXT_BAR_H_
 
@@ -9,9 +9,9 @@
 
 namespace berth::cli {
 
-// `width` blocks, as many of them full as `used` is of `capacity`. Something used shows at least one
-// full block, something free at least one empty one. Red when full, yellow from 80 % on, else green,
-// on a screen with colours.
+// `width` blocks, of which the share `used` of `capacity` is full. If anything is used, at least
+// one block is full; if anything is free, at least one is empty. On a screen with colours the bar
+// is red if full, yellow from 80 %, otherwise green.
 std::string Bar(int64_t used, int64_t capacity, int width, const Screen& screen);
 
 }  // namespace berth::cli

@@ -57,8 +57,8 @@ NamesByUuid NamesOf(const google::protobuf::RepeatedPtrField<pb::ProviderSummary
 Table CandidateTable(const pb::FindCandidatesResponse& answer) {
   Table table({{"NUMBER", Column::Kind::kNumber},
                {"PROVIDER", Column::Kind::kText},
-               {"GIVES", Column::Kind::kText},
-               {"WOULD BE USED", Column::Kind::kText},
+               {"ALLOCATES", Column::Kind::kText},
+               {"USED AFTERWARDS", Column::Kind::kText},
                {"UUID", Column::Kind::kSpare}});
   std::map<std::string, const pb::ProviderSummary*> summaries;
   for (const pb::ProviderSummary& summary : answer.summaries()) {

@@ -1,4 +1,4 @@
-// Candidates and allocations as people read them. Pure: messages in, text out.
+// Formats candidates and allocations as text for people. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_CANDIDATE_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_CANDIDATE_VIEW_H_
 
@@ -12,22 +12,23 @@
 
 namespace berth::cli {
 
-// Names of providers by uuid; those that are not there are called by their uuid.
+// Names of providers by uuid. A provider without an entry is shown by its uuid.
 using NamesByUuid = std::map<std::string, std::string>;
 
 NamesByUuid NamesOf(const google::protobuf::RepeatedPtrField<placement::v1::ProviderSummary>&);
 
-// One line for each provider of each candidate: what it would give, and how full it would be then.
+// One line for each provider of each candidate: what would be allocated there, and how full the
+// provider would be then.
 Table CandidateTable(const placement::v1::FindCandidatesResponse& answer);
 
-// One line for each provider and class that a consumer holds something of.
+// One line for each provider and class on which a consumer holds something.
 Table AllocationTable(const placement::v1::Consumer& consumer, const NamesByUuid& names);
 
 // One line for each consumer and provider.
 Table ConsumerTable(const google::protobuf::RepeatedPtrField<placement::v1::Consumer>& consumers,
                     const NamesByUuid& names);
 
-// What was claimed, in a few lines.
+// A few lines that say what was claimed.
 std::string ClaimPage(const placement::v1::Consumer& consumer, const NamesByUuid& names,
                       const Screen& screen);
 

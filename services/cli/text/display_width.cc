@@ -35,7 +35,8 @@ bool In(const Range (&ranges)[kCount], uint32_t value) {
   });
 }
 
-// The code point at the front of `text`, which is not empty. An ill-formed byte stands for itself.
+// The first code point of `text`, which is not empty. A byte that is not valid UTF-8 counts as a
+// code point.
 CodePoint Front(absl::string_view text) {
   const auto byte = [text](size_t at) { return static_cast<uint8_t>(text[at]); };
   const uint8_t lead = byte(0);
@@ -58,7 +59,7 @@ int WidthOf(uint32_t value) {
   return In(kWide, value) ? 2 : 1;
 }
 
-// The bytes of the colour sequence at the front of `text`; 0: there is none.
+// The length in bytes of the colour sequence at the beginning of `text`. 0: there is none.
 size_t ColourBytes(absl::string_view text) {
   if (text.size() < 2 || text[0] != '\x1b' || text[1] != '[') return 0;
   const size_t end = text.find('m');
@@ -103,7 +104,7 @@ std::string Printable(absl::string_view text) {
 std::string Fitted(absl::string_view text, int width) {
   if (DisplayWidth(text) <= width) return std::string(text);
   std::string fitted;
-  int taken = 1;  // the ellipsis
+  int taken = 1;  // the column of the ellipsis
   while (!text.empty() && width > 0) {
     const CodePoint front = Front(text);
     taken += WidthOf(front.value);

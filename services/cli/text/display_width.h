@@ -1,6 +1,6 @@
-// Text as a terminal shows it: how many columns it takes, cut and padded to columns.
+// Computes how many columns a text takes on a terminal; cuts and pads texts to a number of columns.
 //
-// Pure. Texts are UTF-8; colour sequences (ESC [ ... m) take no column; wide characters take two.
+// Pure. Texts are UTF-8. Colour sequences (ESC [ ... m) take no column; wide characters take two.
 #ifndef BERTH_SERVICES_CLI_TEXT_DISPLAY_WIDTH_H_
 #define BERTH_SERVICES_CLI_TEXT_DISPLAY_WIDTH_H_
 
@@ -10,16 +10,18 @@
 
 namespace berth::cli {
 
-// The columns that `text` takes.
+// The number of columns that `text` takes.
 int DisplayWidth(absl::string_view text);
 
-// `text` without what would steer a terminal: a name from a server is data, whatever is in it.
+// `text` with a `?` for each control character, each character that changes the text direction, and
+// each invalid byte. A name that comes from a server must not control the terminal.
 std::string Printable(absl::string_view text);
 
-// `text` cut to `width` columns, with an ellipsis where something was cut. Takes no colours.
+// `text` cut to `width` columns, with an ellipsis if something was cut. `text` must have no
+// colours.
 std::string Fitted(absl::string_view text, int width);
 
-// `text` with spaces after (or before) it up to `width` columns.
+// `text` with spaces after it (or before it), so that it takes `width` columns.
 std::string PaddedRight(absl::string_view text, int width);
 std::string PaddedLeft(absl::string_view text, int width);
 

@@ -24,7 +24,7 @@ std::string RootWords(const pb::Constraint& constraint, const char* with, const 
   return absl::StrCat("root ", with, " ", absl::StrJoin(constraint.names(), " or "));
 }
 
-// What a root that passes is, has or does, without the group.
+// What a root that passes the constraint is, has or does; without the group's suffix.
 std::string PlainWords(const pb::Constraint& constraint) {
   const std::string any = absl::StrJoin(constraint.names(), " or ");
   const std::string all = absl::StrJoin(constraint.names(), ", ");
@@ -37,7 +37,7 @@ std::string PlainWords(const pb::Constraint& constraint) {
     case pb::CONSTRAINT_KIND_IN_TREE:
       return absl::StrCat("in the tree of ", name);
     case pb::CONSTRAINT_KIND_STALENESS:
-      return "in service";
+      return "not retired (nor stale, if excluded)";
     case pb::CONSTRAINT_KIND_INVENTORY:
       return absl::StrCat("offers ", AmountOf(name, constraint.amount()));
     case pb::CONSTRAINT_KIND_FREE:
@@ -57,9 +57,9 @@ std::string PlainWords(const pb::Constraint& constraint) {
     case pb::CONSTRAINT_KIND_SEPARATE_SUBTREES:
       return absl::StrCat(all, " in separate subtrees");
     case pb::CONSTRAINT_KIND_COMBINATION:
-      return "all of it together";
+      return "all groups together";
     default:
-      return "something this client does not know";
+      return "a constraint that this client does not know";
   }
 }
 
@@ -68,7 +68,7 @@ std::string InWords(const pb::Constraint& constraint) {
   return constraint.suffix().empty() ? words : absl::StrCat(constraint.suffix(), ": ", words);
 }
 
-// "16 VCPU free (has 12)".
+// For example "16 VCPU free, has 12".
 std::string LackOf(const pb::Shortfall& shortfall) {
   const std::string words = InWords(shortfall.constraint());
   if (shortfall.constraint().amount() == 0) return words;
@@ -89,16 +89,16 @@ std::string Roots(int64_t count) { return absl::StrCat(count, count == 1 ? " roo
 }  // namespace
 
 std::string ExplanationPage(const pb::Explanation& explanation, const Screen& screen) {
-  Table steps({{"ROOTS", Column::Kind::kNumber}, {"LEFT BY", Column::Kind::kText}});
-  steps.Add({absl::StrCat(explanation.root_count()), "all there are"});
+  Table steps({{"ROOTS", Column::Kind::kNumber}, {"LEFT AFTER", Column::Kind::kText}});
+  steps.Add({absl::StrCat(explanation.root_count()), "all roots"});
   for (const pb::FilterStep& step : explanation.steps()) {
     steps.Add({absl::StrCat(step.roots_after()), InWords(step.constraint())});
   }
   std::string page = absl::StrCat(
       "fits under ", explanation.fitting_root_count(), " of ", Roots(explanation.root_count()),
-      explanation.truncated() ? ", as far as was looked" : "", "\n\n", steps.Render(screen));
+      explanation.truncated() ? " (not all were tried)" : "", "\n\n", steps.Render(screen));
   if (!explanation.near_misses().empty()) {
-    Table nearest({{"NEAREST", Column::Kind::kText},
+    Table nearest({{"NEARLY FITS", Column::Kind::kText},
                    {"LACKS", Column::Kind::kText},
                    {"UUID", Column::Kind::kSpare}});
     for (const pb::NearMiss& miss : explanation.near_misses()) {
@@ -109,7 +109,8 @@ std::string ExplanationPage(const pb::Explanation& explanation, const Screen& sc
     absl::StrAppend(&page, "\n", nearest.Render(screen));
   }
   if (!explanation.relaxations().empty()) {
-    Table changes({{"ROOTS", Column::Kind::kNumber}, {"IT WOULD HELP", Column::Kind::kText}});
+    Table changes(
+        {{"ROOTS", Column::Kind::kNumber}, {"CHANGE THAT WOULD HELP", Column::Kind::kText}});
     for (const pb::Relaxation& relaxation : explanation.relaxations()) {
       changes.Add({absl::StrCat(relaxation.root_count()), ChangeOf(relaxation)});
     }

@@ -1,4 +1,5 @@
-// Explanations and counts of room as people read them. Pure: messages in, text out.
+// Formats the results of Explain and GetCapacity as text for people. Pure: takes messages, returns
+// text.
 #ifndef BERTH_SERVICES_CLI_TEXT_EXPLAIN_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_EXPLAIN_VIEW_H_
 
@@ -10,10 +11,11 @@
 
 namespace berth::cli {
 
-// How many roots each constraint leaves, which come nearest and what they lack, what would help.
+// How many roots pass each constraint, what the nearly fitting roots lack, and which changes of the
+// request would help.
 std::string ExplanationPage(const placement::v1::Explanation& explanation, const Screen& screen);
 
-// How often it fits, in all and under each root.
+// How many more times the request fits, in total and under each root.
 std::string CapacityPage(const placement::v1::GetCapacityResponse& answer, const Screen& screen);
 
 }  // namespace berth::cli

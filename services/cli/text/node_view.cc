@@ -58,12 +58,12 @@ void AddFacts(const pb::NodeFacts& facts, Lines* lines) {
 
 Table AccountTable(const pb::NodeAccount& account) {
   Table table({{"ACCOUNT", Column::Kind::kText},
-               {"VCPUS", Column::Kind::kNumber},
-               {"DEDICATED", Column::Kind::kNumber},
+               {"SHARED CPUS", Column::Kind::kNumber},
+               {"DEDICATED CPUS", Column::Kind::kNumber},
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber}});
   const std::pair<const char*, const pb::Amounts*> rows[] = {
-      {"used in all", &account.used()},        {"kept for the host", &account.reserve()},
+      {"used in total", &account.used()},      {"reserved for the host", &account.reserve()},
       {"instances", &account.instances()},     {"migrations", &account.migrations()},
       {"orphans", &account.orphans()},         {"claims", &account.claims()},
       {"allocations", &account.allocations()},
@@ -92,7 +92,7 @@ Table OrphanTable(const google::protobuf::RepeatedPtrField<pb::Orphan>& orphans)
   return table;
 }
 
-// In lines of their own: what was found is a sentence.
+// Each finding takes two lines, because its message is a sentence.
 std::string FindingLines(const google::protobuf::RepeatedPtrField<pb::Finding>& findings) {
   std::string lines;
   for (const pb::Finding& finding : findings) {
@@ -111,7 +111,7 @@ Lines HeadLines(const pb::Node& node) {
                  {"uuid", node.uuid()},
                  {"host", node.host()},
                  {"state", StateWords(node.state(), node.disabled(), node.disabled_reason())}};
-  if (node.retired()) lines.emplace_back("retired", "yes: it goes with its last allocation");
+  if (node.retired()) lines.emplace_back("retired", "yes: it is deleted with its last allocation");
   std::string audit = AuditWords(node.audit());
   if (node.audit().has_ended_at()) {
     absl::StrAppend(&audit, ", ", TimeText(node.audit().ended_at()));
@@ -127,9 +127,9 @@ std::string ShortName(const std::string& value, const std::string& prefix) {
 }
 
 std::string AuditWords(const pb::AuditSummary& audit) {
-  if (audit.result() == pb::AUDIT_RESULT_UNSPECIFIED) return "none yet";
+  if (audit.result() == pb::AUDIT_RESULT_UNSPECIFIED) return "none has ended yet";
   std::string words = ShortName(pb::AuditResult_Name(audit.result()), "AUDIT_RESULT_");
-  absl::StrAppend(&words, audit.changed() ? ", found changes" : ", nothing changed");
+  absl::StrAppend(&words, audit.changed() ? ", reported changes" : ", nothing changed");
   if (!audit.message().empty()) absl::StrAppend(&words, ": ", audit.message());
   return words;
 }
@@ -138,7 +138,7 @@ Table NodeTable(const google::protobuf::RepeatedPtrField<pb::Node>& nodes) {
   Table table({{"NAME", Column::Kind::kText},
                {"HOST", Column::Kind::kText},
                {"STATE", Column::Kind::kText},
-               {"VCPUS", Column::Kind::kNumber},
+               {"CPUS", Column::Kind::kNumber},
                {"USED", Column::Kind::kNumber},
                {"MEMORY", Column::Kind::kNumber},
                {"MEMORY USED", Column::Kind::kNumber},
@@ -149,8 +149,8 @@ Table NodeTable(const google::protobuf::RepeatedPtrField<pb::Node>& nodes) {
         node.retired() ? "retired" : StateWords(node.state(), node.disabled(), "");
     table.Add(
         {node.name(), node.host(), state, absl::StrCat(node.facts().vcpus() + node.facts().pcpus()),
-         absl::StrCat(node.account().used().vcpus()), MemorySize(node.facts().memory_mib()),
-         MemorySize(node.account().used().memory_mib()),
+         absl::StrCat(node.account().used().vcpus() + node.account().used().pcpus()),
+         MemorySize(node.facts().memory_mib()), MemorySize(node.account().used().memory_mib()),
          ShortName(pb::AuditResult_Name(node.audit().result()), "AUDIT_RESULT_"), node.uuid()});
   }
   return table;

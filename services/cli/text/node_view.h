@@ -1,4 +1,4 @@
-// Nodes and services as people read them. Pure: messages in, text out.
+// Formats nodes and services as text for people. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_NODE_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_NODE_VIEW_H_
 
@@ -17,13 +17,13 @@ Table NodeTable(const google::protobuf::RepeatedPtrField<placement::v1::Node>& n
 // One line for each service.
 Table ServiceTable(const google::protobuf::RepeatedPtrField<placement::v1::Service>& services);
 
-// Everything about one node, in the full view: facts, what is accounted for, orphans, findings.
+// Everything about one node in the full view: facts, account, orphans and findings.
 std::string NodePage(const placement::v1::Node& node, const Screen& screen);
 
-// How an audit went, in a line without a line feed: "complete, nothing changed".
+// The result of an audit in one line without a line feed, for example "complete, nothing changed".
 std::string AuditWords(const placement::v1::AuditSummary& audit);
 
-// "ACTIVE" of "GUEST_STATE_ACTIVE", in small letters.
+// The name of an enum value without its prefix, in lower case: "active" for "GUEST_STATE_ACTIVE".
 std::string ShortName(const std::string& value, const std::string& prefix);
 
 }  // namespace berth::cli

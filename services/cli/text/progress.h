@@ -1,6 +1,8 @@
-// Progress: a line on the terminal that says how far a long command is, and nothing elsewhere.
+// Progress: a line on the terminal that shows how far a long command has come. If the output is no
+// terminal, it shows nothing.
 //
-// Goes to the person, never into the data; gone when it ends. One thread.
+// The line is not part of the command's output, and is removed when the command ends. For one
+// thread.
 #ifndef BERTH_SERVICES_CLI_TEXT_PROGRESS_H_
 #define BERTH_SERVICES_CLI_TEXT_PROGRESS_H_
 
@@ -16,7 +18,7 @@ namespace berth::cli {
 
 // "sending  ██████░░░░  60 %  600 of 1000". Pure.
 std::string ProgressLine(absl::string_view what, int64_t done, int64_t total);
-// "the ledger decides  12 s". Pure.
+// "waiting for the ledger  12 s". Pure.
 std::string WaitingLine(absl::string_view what, absl::Duration since);
 
 class Progress {
@@ -27,11 +29,12 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress() { Clear(); }
 
-  // `what` is `done` of `total`; 0: nobody knows of how many. Seldom enough not to flicker.
+  // Shows that `done` of `total` are done. `total` 0: the total is unknown. Updates are limited, so
+  // that the line does not flicker.
   void Tell(absl::string_view what, int64_t done, int64_t total);
-  // Nothing is known but that it takes time: told from the first second on.
+  // Shows how long the command has been waiting, from the first second on.
   void Wait(absl::string_view what);
-  // Takes the line away.
+  // Removes the line.
   void Clear();
 
  private:

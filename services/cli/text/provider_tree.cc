@@ -27,7 +27,7 @@ constexpr const char* kTraitsOfInterest[] = {
     kSharingTrait,           "COMPUTE_STATUS_DISABLED", "HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F",
     "HW_CPU_X86_AMD_SEV_ES", "HW_CPU_X86_AMD_SEV",      "HW_CPU_X86_SGX",  "HW_NIC_SRIOV"};
 
-// One resource of a line.
+// One resource in a line of the tree.
 struct Cell {
   std::string resource_class;
   int64_t used = 0;
@@ -35,14 +35,14 @@ struct Cell {
 };
 
 struct Line {
-  std::string head;  // tree lines and name
+  std::string head;  // the lines of the tree and the provider's name
   std::vector<Cell> cells;
-  std::vector<std::string> words;  // after the cells: age, traits
-  bool aged = false;               // the first word is no trait
-  int more_traits = 0;             // that are not among the words
+  std::vector<std::string> words;  // shown after the cells: the age of the report, traits
+  bool aged = false;               // the first word is the age of the report
+  int more_traits = 0;             // the number of traits that are not among the words
 };
 
-// Widths that all lines share, cell by cell.
+// The widths of the cells, the same in all lines.
 struct Layout {
   int head = 0;
   std::vector<int> classes;
@@ -146,7 +146,7 @@ class TreeLines {
     }
   }
 
-  // Providers of other trees with an aggregate that a member of this tree is in.
+  // Providers of other trees that are in an aggregate of a member of this tree.
   std::vector<const pb::Provider*> SharedWith(const std::string& root_uuid) const {
     std::set<std::string> aggregates;
     for (const pb::Provider& member : members_) {
@@ -207,7 +207,8 @@ std::string More(size_t hidden) {
   return hidden == 0 ? "" : absl::StrCat("+", hidden, hidden == 1 ? " trait" : " traits");
 }
 
-// As many words as there is room for, and how many traits are not said. -1: there is no end.
+// As many words as fit into the remaining columns, then the number of traits that are not shown.
+// -1: the columns are unlimited.
 std::string Words(const Line& line, int room) {
   std::string text;
   std::string best;

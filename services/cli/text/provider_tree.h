@@ -1,5 +1,5 @@
-// The provider tree: each provider on a line, with its resources as bars and the traits that tell
-// providers apart. Pure: messages in, text out.
+// Draws provider trees as text: one line for each provider, with its resources as bars and its most
+// important traits. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_PROVIDER_TREE_H_
 #define BERTH_SERVICES_CLI_TEXT_PROVIDER_TREE_H_
 
@@ -14,17 +14,18 @@
 namespace berth::cli {
 
 struct TreeOptions {
-  bool all_traits = false;  // else those that tell providers apart, and how many more there are
-  absl::Time now;           // ages are counted to here
+  bool all_traits = false;  // false: only the important traits, and the number of others
+  absl::Time now;           // the ages of reports are computed at this time
 };
 
-// Whole trees: `members` in the full view, in any order; roots and children are ordered by name.
-// `sharing`: providers of other trees that share with a tree through an aggregate, told with each
-// tree they share with. Members whose parent is missing stand as roots.
+// Draws the trees of `members`, which are in the full view and in any order. Roots and children are
+// sorted by name. `sharing` are providers of other trees that share with a tree through an
+// aggregate; they are shown below each tree they share with. A member whose parent is missing is
+// shown as a root.
 std::string ProviderTree(const Providers& members, const Providers& sharing,
                          const TreeOptions& options, const Screen& screen);
 
-// Whether a trait tells something that one wants to see at a glance.
+// Whether a trait is important enough to be shown without `all_traits`.
 bool IsTraitOfInterest(const std::string& trait);
 
 }  // namespace berth::cli

@@ -99,9 +99,9 @@ std::vector<std::string> OvercommitNotes(
   for (const pb::ProviderOvercommit& provider : overcommitted) {
     for (const pb::OvercommittedClass& one : provider.classes()) {
       notes.push_back(absl::StrCat("note: of provider ", provider.provider_uuid(), " ", one.used(),
-                                   " ", one.resource_class(), " are given away and only ",
-                                   one.capacity(),
-                                   " are there: nothing more is given away until that falls"));
+                                   " ", one.resource_class(),
+                                   " are allocated, but the capacity is only ", one.capacity(),
+                                   ": nothing more is allocated until the use falls below it"));
     }
   }
   return notes;

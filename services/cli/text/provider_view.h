@@ -1,4 +1,4 @@
-// Providers as people read them. Pure: messages in, text out.
+// Formats providers as text for people. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_PROVIDER_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_PROVIDER_VIEW_H_
 
@@ -27,7 +27,7 @@ Table InventoryTable(const Inventories& inventories);
 // Everything about one provider, in the full view.
 std::string ProviderPage(const placement::v1::Provider& provider, const Screen& screen);
 
-// A sentence for each inventory of which more is given away than there is.
+// A sentence for each inventory of which more is allocated than its capacity.
 std::vector<std::string> OvercommitNotes(
     const google::protobuf::RepeatedPtrField<placement::v1::ProviderOvercommit>& overcommitted);
 

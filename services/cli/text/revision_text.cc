@@ -18,7 +18,7 @@ absl::StatusOr<pb::Revision> ParseRevision(const std::string& text) {
                                              absl::SimpleAtoi(parts[1], &number);
   if (!reads || epoch < 0 || number < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is no revision: write NUMBER, or EPOCH:NUMBER"));
+        absl::StrCat("'", text, "' is not a revision: write NUMBER or EPOCH:NUMBER"));
   }
   pb::Revision revision;
   revision.set_epoch(epoch);

@@ -1,4 +1,4 @@
-// Revisions as people type them and read them. Pure.
+// Parses and formats revisions. Pure.
 #ifndef BERTH_SERVICES_CLI_TEXT_REVISION_TEXT_H_
 #define BERTH_SERVICES_CLI_TEXT_REVISION_TEXT_H_
 
@@ -9,9 +9,10 @@
 
 namespace berth::cli {
 
-// `NUMBER` of the first epoch, or `EPOCH:NUMBER`. kInvalidArgument for anything else.
+// Parses `NUMBER`, which is a revision of epoch 1, or `EPOCH:NUMBER`. kInvalidArgument for any
+// other text.
 absl::StatusOr<placement::v1::Revision> ParseRevision(const std::string& text);
-// "48231 of epoch 1".
+// A revision in words, for example "48231 of epoch 1".
 std::string RevisionText(const placement::v1::Revision& revision);
 
 }  // namespace berth::cli

@@ -1,16 +1,17 @@
-// Screen: what the output can show, decided once at start and handed to everything that renders.
+// Screen: the width and abilities of the output. Decided once at start and passed to everything
+// that formats text.
 //
-// Plain value. Rendering is pure: the same data and the same Screen give the same text.
+// A plain value. Formatting is pure: the same data and the same Screen give the same text.
 #ifndef BERTH_SERVICES_CLI_TEXT_SCREEN_H_
 #define BERTH_SERVICES_CLI_TEXT_SCREEN_H_
 
 namespace berth::cli {
 
 struct Screen {
-  int width = 0;  // columns; 0: as many as it takes
+  int width = 0;  // in columns; 0: unlimited
   bool colour = false;
   bool bars = false;
-  bool progress = false;  // the person in front of it sees lines that change
+  bool progress = false;  // a progress line may be shown and replaced
 };
 
 }  // namespace berth::cli

@@ -55,8 +55,8 @@ absl::Status Table::Unknown(const std::string& title) const {
   const auto name = [](std::string* out, const Column& column) {
     absl::StrAppend(out, absl::AsciiStrToLower(absl::StrReplaceAll(column.title, {{" ", "_"}})));
   };
-  return absl::InvalidArgumentError(absl::StrCat("there is no column '", title, "'; there are ",
-                                                 absl::StrJoin(columns_, ", ", name)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no column '", title, "'; the columns are ", absl::StrJoin(columns_, ", ", name)));
 }
 
 absl::Status Table::Select(const std::vector<std::string>& titles) {
@@ -113,7 +113,7 @@ std::vector<int> Table::Widths(const Screen& screen) const {
   if (screen.width == 0 || columns_.empty()) return widths;
   int over = std::accumulate(widths.begin(), widths.end(), 0) +
              kGap * static_cast<int>(widths.size() - 1) - screen.width;
-  while (over > 0) {  // ends: each turn takes a column from a text, or stops
+  while (over > 0) {  // ends: each round shortens a text column or stops
     int widest = -1;
     for (size_t i = 0; i < columns_.size(); ++i) {
       const int least = std::max(kTextWidthMin, DisplayWidth(columns_[i].title));

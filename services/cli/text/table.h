@@ -1,6 +1,6 @@
-// Table: rows under a header, without borders, columns two spaces apart.
+// Table: rows below a header, without borders, with two spaces between columns.
 //
-// Easy on eyes, grep and awk. Holds its cells; rendering is pure. Not for several threads at once.
+// Made to be read by people, grep and awk. Owns its cells. Rendering is pure. Not thread-safe.
 #ifndef BERTH_SERVICES_CLI_TEXT_TABLE_H_
 #define BERTH_SERVICES_CLI_TEXT_TABLE_H_
 
@@ -15,9 +15,9 @@ namespace berth::cli {
 struct Column {
   std::string title;  // in capitals
   enum class Kind {
-    kText,   // may be cut where the screen is narrow
-    kExact,  // never cut: somebody will copy it
-    kSpare,  // never cut, left out where the screen is narrow
+    kText,   // may be cut on a narrow screen
+    kExact,  // never cut, because users copy it
+    kSpare,  // never cut, but left out on a narrow screen
     kNumber  // aligned to the right, never cut
   } kind = Kind::kText;
 };
@@ -26,27 +26,28 @@ class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // One cell for each column; what is missing is empty. Cells are made printable.
+  // Adds a row with one cell for each column; missing cells are empty. Cells are made Printable.
   void Add(std::vector<std::string> cells);
 
-  // Keeps these columns, in this order; names in any case, `_` or `-` for blanks. Empty: all.
-  // kInvalidArgument for one that is not there, naming those that are.
+  // Keeps only these columns, in this order. Names may be in any case, with `_` or `-` for blanks.
+  // Empty: keeps all. kInvalidArgument, which lists all columns, for a name that is not a column.
   absl::Status Select(const std::vector<std::string>& titles);
-  // Orders the rows by a column, numbers as numbers, downwards with a `-` before it. Empty: stays.
-  // kInvalidArgument like Select.
+  // Sorts the rows by a column, numbers by value; in descending order if a `-` precedes the name.
+  // Empty: keeps the order. Fails like Select.
   absl::Status SortBy(const std::string& title);
 
-  // One line for the header, one for each row. To fit the screen, spare columns are left out, then
-  // text columns are cut, the widest first; where that is not enough lines are longer than it.
+  // One line for the header and one for each row. To fit the screen, kSpare columns are left out,
+  // then kText columns are cut, the widest first. If that is not enough, the lines are longer than
+  // the screen.
   std::string Render(const Screen& screen) const;
 
   bool empty() const { return rows_.empty(); }
 
  private:
-  // The place of the column `title`, or -1.
+  // The index of the column `title`, or -1.
   int Find(const std::string& title) const;
   absl::Status Unknown(const std::string& title) const;
-  // The table without its spare columns, unless the whole fits.
+  // The table without its kSpare columns, unless the whole table fits the screen.
   Table Fitting(const Screen& screen) const;
   std::string Lines(const Screen& screen) const;
   std::vector<int> Widths(const Screen& screen) const;

@@ -1,4 +1,5 @@
-// Terms of a filter as people type them: `A,B` asks for both, `in:A,B` or `A|B` for one of them. Pure.
+// Parses the terms of a filter: `A,B` asks for both A and B; `in:A,B` or `A|B` asks for A or B.
+// Pure.
 #ifndef BERTH_SERVICES_CLI_TEXT_TERMS_H_
 #define BERTH_SERVICES_CLI_TEXT_TERMS_H_
 
@@ -12,7 +13,8 @@
 
 namespace berth::cli {
 
-// Adds a TraitTerm or AggregateTerm for each name in `texts`, and one for each text with `in:`.
+// Adds a TraitTerm or AggregateTerm for each name in `texts`, and a single term for each text that
+// begins with `in:`.
 template <typename Term>
 void AddTerms(const std::vector<std::string>& texts,
               google::protobuf::RepeatedPtrField<Term>* terms) {

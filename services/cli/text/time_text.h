@@ -1,4 +1,4 @@
-// Times as people read them. Pure.
+// Formats times as text for people. Pure.
 #ifndef BERTH_SERVICES_CLI_TEXT_TIME_TEXT_H_
 #define BERTH_SERVICES_CLI_TEXT_TIME_TEXT_H_
 
@@ -8,7 +8,7 @@
 
 namespace berth::cli {
 
-// RFC 3339, to the second: more is of no use to people.
+// `time` as RFC 3339, to the second.
 std::string TimeText(google::protobuf::Timestamp time);
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// Usages as people read them. Pure: messages in, text out.
+// Formats usages as text for people. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_USAGE_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_USAGE_VIEW_H_
 
@@ -9,13 +9,13 @@
 
 namespace berth::cli {
 
-// One line for each class: how full it is, as a bar where the screen has bars.
+// One line for each resource class: how full it is, with a bar if the screen has bars.
 Table UsageTable(const Inventories& inventories, const Screen& screen);
 
 // One line for each consumer type and class.
 Table ProjectUsageTable(const placement::v1::GetUsagesResponse& answer);
 
-// One line for each row and class.
+// One line for each row of a usage report and each class of the row.
 Table UsageReportTable(const placement::v1::ReportUsagesResponse& answer, const Screen& screen);
 
 }  // namespace berth::cli

@@ -14,7 +14,7 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
-// Revision, time, what became of it, kind, key, the rest.
+// Columns: revision, time, what happened, kind, key, details.
 constexpr char kLine[] = "%10s  %-20s  %-7s  %-8s  %-36s  %s";
 
 std::string ProviderWords(const pb::Provider& provider) {
@@ -87,7 +87,7 @@ EntityText TextOf(const pb::Entity& entity) {
     case pb::Entity::ENTITY_NOT_SET:
       break;
   }
-  return {"other", "", "of a kind that this berth does not know"};
+  return {"other", "", "of a kind that this version of berth does not know"};
 }
 
 std::string WatchHeader() {

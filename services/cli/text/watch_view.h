@@ -1,4 +1,4 @@
-// Changes as people read them, one line each. Pure: messages in, text out.
+// Formats changes as text for people, one line for each. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_WATCH_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_WATCH_VIEW_H_
 
@@ -8,7 +8,7 @@
 
 namespace berth::cli {
 
-// An entity in words: what kind of thing, which one, and what it is like.
+// An entity in words: its kind, its key, and its most important values.
 struct EntityText {
   std::string kind;
   std::string key;
@@ -19,7 +19,7 @@ std::string KindWords(placement::v1::EntityKind kind);
 
 // The header of the lines that follow.
 std::string WatchHeader();
-// A line for each change of `response`; empty where it has none.
+// One line for each change of `response`. Empty if `response` has no changes.
 std::string WatchLines(const placement::v1::WatchResponse& response);
 
 }  // namespace berth::cli

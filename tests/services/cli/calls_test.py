@@ -133,7 +133,7 @@ class CommandLine(BerthCase):
         self.assertEqual(list(replaced), ["DISK_GB"])
         self.berth("inventory", "set", "keeps", "CUSTOM_ABSENT=1", code=3)
         self.berth("inventory", "set", "keeps", "VCPU=1", "--generation", "1", code=4)
-        self.assertIn("read it again", self.talk)
+        self.assertIn("read the provider again", self.talk)
 
     def test_traits_and_aggregates_are_added_and_removed(self):
         self.host("marked")
@@ -192,7 +192,7 @@ class CommandLine(BerthCase):
         taken = self.json("claim", "-r", "VCPU=4", "--provider", "claims", "--consumer", SECOND)["consumer"]
         self.assertEqual(taken["allocations"][0]["resources"], {"VCPU": "4"})
         self.berth("claim", "-r", "VCPU=1", "--provider", "claims", code=5)
-        self.assertIn("8 of 8 are used, 0 are free", self.talk)
+        self.assertIn("8 of 8 are used and 0 are free", self.talk)
         self.berth("claim", *wish, code=5)
         self.assertEqual(self.json("candidates", *wish, code=5)["candidates"], [])
         self.berth("candidates", *wish, code=5)
@@ -217,7 +217,7 @@ class CommandLine(BerthCase):
         self.berth("adjust", FIRST, "adjusts", "VCPU=-2", code=4)
         self.berth("adjust", FIRST, "adjusts", "VCPU=64", code=5)
         self.assertIn("leaseExpiresAt", self.json("lease", FIRST, "5m"))
-        self.assertIn("holds until it is released", self.berth("lease", FIRST, "--confirm"))
+        self.assertIn("has no lease any more and holds until it is released", self.berth("lease", FIRST, "--confirm"))
         self.berth("lease", FIRST, code=2)
         self.berth("lease", FIRST, "2d", code=2)
         self.assertIn("released", self.berth("adjust", FIRST, "adjusts", "VCPU=-1,MEMORY_MB=-2Gi"))

@@ -202,7 +202,8 @@ TEST(Table, SelectsAndSorts) {
   ASSERT_TRUE(table.SortBy("-count").ok());
   EXPECT_EQ(table.Render(Screen()),
             "COUNT  NAME\n   10  主机\n    9  a rather long name of a host\n");
-  EXPECT_EQ(table.SortBy("bogus").message(), "there is no column 'bogus'; there are count, name");
+  EXPECT_EQ(table.SortBy("bogus").message(),
+            "there is no column 'bogus'; the columns are count, name");
   EXPECT_FALSE(table.Select({"uuid"}).ok());
 }
 

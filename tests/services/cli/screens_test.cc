@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -59,9 +60,9 @@ pb::Node Node() {
       numa_cells { id: 1 memory_mib: 131072 shared_cpus: 2 shared_cpus: 3 }
     }
     account {
-      used { vcpus: 10 memory_mib: 20480 disk_gib: 100 }
+      used { vcpus: 10 pcpus: 3 memory_mib: 20480 disk_gib: 100 }
       reserve { memory_mib: 4096 }
-      instances { vcpus: 8 memory_mib: 16384 disk_gib: 80 }
+      instances { vcpus: 8 pcpus: 3 memory_mib: 16384 disk_gib: 80 }
       orphans { vcpus: 2 memory_mib: 4096 disk_gib: 20 }
     }
     orphans {
@@ -89,6 +90,14 @@ TEST(Screens, Node) {
     *nodes.Add() = Node();
     return NodeTable(nodes).Render(screen);
   });
+}
+
+// Dedicated CPUs are no part of Amounts.vcpus: a node's CPUs and those in use are both sums of the two.
+TEST(Screens, CpusInUseCountTheDedicatedOnes) {
+  google::protobuf::RepeatedPtrField<pb::Node> nodes;
+  *nodes.Add() = Node();
+  const std::string table = NodeTable(nodes).Render(Screen{.width = 120});
+  EXPECT_TRUE(std::regex_search(table, std::regex(R"(\b32 +13\b)"))) << table;
 }
 
 TEST(Screens, Services) {

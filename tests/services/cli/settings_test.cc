@@ -168,8 +168,8 @@ TEST(Failures, SayWhatIsAtFaultAndWhatToDo) {
                                       {"used", "28"},
                                       {"capacity", "32"}}});
   EXPECT_EQ(InWords(FailureOf(full)),
-            "berth: provider p1 has no room for 8 VCPU: 28 of 32 are used, 4 are free\n"
-            "  ask for less, or let `berth candidates` find where it fits\n");
+            "berth: provider p1 has too little free for 8 VCPU: 28 of 32 are used and 4 are free\n"
+            "  ask for less, or let `berth candidates` find a provider with enough free\n");
   const Failure open = FailureOf(OfRequest(absl::UnavailableError("gone"), "r1", true));
   EXPECT_EQ(open.exit_code, kExitOutcomeUnknown);
   EXPECT_TRUE(absl::StrContains(InWords(open), "`berth request r1`")) << InWords(open);

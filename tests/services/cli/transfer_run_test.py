@@ -77,7 +77,7 @@ class Transfer(BerthCase):
         self.berth(*here, code=2, text='{"trait":{"name":"CUSTOM_A"}}\n\n{"provider":{"name":"x"}}\n')
         self.assertIn("standard input:3: ", self.talk)
         self.berth(*here, code=2, text='{"revision":{"number":"4"},"totalCount":"2"}\n{"trait":{"name":"CUSTOM_A"}}\n')
-        self.assertIn("the file is not whole", self.talk)
+        self.assertIn("the file is incomplete", self.talk)
         self.berth("import", "/no/such/file", code=3)
         self.berth("export", "/no/such/directory/file", code=6)
         self.assertNotIn("CUSTOM_A\n", self.berth("trait", "list", "-o", "name"))

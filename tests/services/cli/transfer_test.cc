@@ -44,8 +44,9 @@ TEST(TransferFile, LinesAreRecordsAfterTheFirstOne) {
 TEST(TransferFile, SaysWhereItIsWrong) {
   EXPECT_EQ(MessageOf(absl::StrCat(kTrait, "\n{\"trait\":")).substr(0, 5), "f:2: ");
   EXPECT_EQ(MessageOf("{\"nonsense\":1}").substr(0, 5), "f:1: ");
-  EXPECT_EQ(MessageOf(absl::StrCat("{\"totalCount\":\"2\"}\n", kTrait)),
-            "f:2: the first line says 2 entities, here are 1: the file is not whole");
+  EXPECT_EQ(
+      MessageOf(absl::StrCat("{\"totalCount\":\"2\"}\n", kTrait)),
+      "f:2: the first line announces 2 entities, but the file holds 1: the file is incomplete");
 }
 
 TEST(TransferFile, ManyRecordsAreManyMessages) {
@@ -86,8 +87,8 @@ TEST(ProgressTest, Lines) {
             "sending  ██████████████░░░░░░░░░░  60 %  600 of 1000");
   EXPECT_EQ(ProgressLine("sending", 0, 10).substr(0, 12), "sending  ░");
   EXPECT_EQ(ProgressLine("reading", 7, 0), "reading  7");
-  EXPECT_EQ(WaitingLine("the ledger decides", absl::Milliseconds(12'900)),
-            "the ledger decides  12 s");
+  EXPECT_EQ(WaitingLine("waiting for the ledger", absl::Milliseconds(12'900)),
+            "waiting for the ledger  12 s");
 }
 
 TEST(RevisionText, Reads) {
