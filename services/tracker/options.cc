@@ -174,7 +174,7 @@ std::vector<NodeSetting> KindSettings() {
       {"images-volume-group", "Volume group, for images-type lvm", Text(&Node::volume_group)},
       {"images-rbd-pool", "Ceph pool, for images-type rbd; default rbd", Text(&Node::rbd_pool)},
       {"force-raw-images", "Images are converted to raw", Flag(&Node::force_raw_images)},
-      {"shared-disk-provider", "Another provider offers this node's disk",
+      {"shared-disk-provider", "Another provider offers the disk",
        Flag(&Node::shared_disk_provider)},
       {"image-type-exclude-list", "Image types that guests may not use",
        List(&Node::image_type_exclude_list)},
