@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -60,8 +59,9 @@ absl::StatusOr<std::optional<Position>> PositionFile::Read() const {
     return std::optional<Position>();
   }
   std::ifstream file(path_);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::optional<Position> position = PositionIn(text);
+  std::string line;
+  std::getline(file, line);
+  std::optional<Position> position = PositionIn(line);
   if (position) return position;
   return absl::DataLossError(absl::StrCat(path_, " is not a position of the ledger"));
 }

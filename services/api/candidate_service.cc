@@ -79,7 +79,7 @@ class CandidateService final : public Service {
     return edge_->Read(
         context, request, response, Cost::kHeavy,
         [this](const State& state, const pb::ExplainRequest& asked, pb::ExplainResponse* answer) {
-          return Explain(state, asked, answer);
+          return FillExplanation(state, asked, answer);
         });
   }
   Reactor* GetCapacity(Context* context, const pb::GetCapacityRequest* request,
@@ -87,7 +87,7 @@ class CandidateService final : public Service {
     return edge_->Read(
         context, request, response, Cost::kHeavy,
         [this](const State& state, const pb::GetCapacityRequest& asked,
-               pb::GetCapacityResponse* answer) { return Capacity(state, asked, answer); });
+               pb::GetCapacityResponse* answer) { return FillCapacity(state, asked, answer); });
   }
 
   Reactor* Claim(Context* context, const pb::ClaimRequest* request,
@@ -100,8 +100,8 @@ class CandidateService final : public Service {
   }
 
  private:
-  absl::Status Explain(const State& state, const pb::ExplainRequest& request,
-                       pb::ExplainResponse* response) const {
+  absl::Status FillExplanation(const State& state, const pb::ExplainRequest& request,
+                               pb::ExplainResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
     const auto limit =
         LimitOf("near_miss_limit", request.near_miss_limit(), kNearMisses, kNearMissesMax);
@@ -114,8 +114,8 @@ class CandidateService final : public Service {
     return absl::OkStatus();
   }
 
-  absl::Status Capacity(const State& state, const pb::GetCapacityRequest& request,
-                        pb::GetCapacityResponse* response) const {
+  absl::Status FillCapacity(const State& state, const pb::GetCapacityRequest& request,
+                            pb::GetCapacityResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
     const auto limit = LimitOf("root_limit", request.root_limit(), kRoots, kRootsMax);
     BERTH_RETURN_IF_ERROR(limit.status());
