@@ -30,9 +30,9 @@ absl::Status DoSteps(Database& database) {
   const absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
   if (*version > SchemaSteps().back().version) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the database has schema ", *version, ", this release knows ",
-                     SchemaSteps().back().version, " at the most: run the newer release"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the database has schema ", *version, ", but this release knows schemas only up to ",
+        SchemaSteps().back().version, ": run the newer release"));
   }
   if (*version == 0) {
     status = database.Run(
