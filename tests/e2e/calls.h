@@ -48,6 +48,22 @@ inline std::string ReasonOf(const grpc::Status& status) {
 
 inline std::string Random() { return placement::Uuid::Random().ToString(); }
 
+// A claim of `amount` by a new consumer.
+inline pb::SetAllocationsRequest ClaimOn(const std::string& provider, int64_t amount,
+                                         const char* resource_class = "VCPU") {
+  pb::SetAllocationsRequest request;
+  pb::ConsumerAllocations* consumer = request.add_consumers();
+  consumer->set_consumer_uuid(Random());
+  consumer->mutable_new_consumer();
+  consumer->set_project_id("p");
+  consumer->set_user_id("u");
+  consumer->set_consumer_type("INSTANCE");
+  pb::ProviderAllocation* allocation = consumer->add_allocations();
+  allocation->set_provider_uuid(provider);
+  (*allocation->mutable_resources())[resource_class] = amount;
+  return request;
+}
+
 inline grpc::Status InvokeOn(const std::shared_ptr<grpc::Channel>& channel,
                              const std::string& method, const Message& request, Message* response,
                              absl::Duration timeout = absl::Seconds(30)) {
@@ -112,20 +128,6 @@ class CallsTest : public ::testing::Test {
     pb::SetInventoriesResponse done;
     Do("InventoryService/SetInventories", set, &done);
     return {host.uuid(), done.generation()};
-  }
-
-  static pb::SetAllocationsRequest ClaimOf(const std::string& provider, int64_t amount) {
-    pb::SetAllocationsRequest request;
-    pb::ConsumerAllocations* consumer = request.add_consumers();
-    consumer->set_consumer_uuid(Random());
-    consumer->mutable_new_consumer();
-    consumer->set_project_id("p");
-    consumer->set_user_id("u");
-    consumer->set_consumer_type("INSTANCE");
-    pb::ProviderAllocation* allocation = consumer->add_allocations();
-    allocation->set_provider_uuid(provider);
-    (*allocation->mutable_resources())["VCPU"] = amount;
-    return request;
   }
 
   static inline placement::ScratchDirectory* scratch_ = nullptr;
