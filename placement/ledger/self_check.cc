@@ -355,7 +355,7 @@ absl::StatusOr<StatePtr> BeginSnapshot(Database& database, const Ledger& ledger)
       absl::SleepFor(kAttemptWait);
     }
   }
-  return absl::UnavailableError("no published state stands at the tables' revision");
+  return absl::UnavailableError("this process did not reach the revision of the tables in time");
 }
 
 }  // namespace

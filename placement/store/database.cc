@@ -298,7 +298,9 @@ absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& ur
   QueryRows rows;
   const absl::Status status = (*database)->Run("SELECT pg_is_in_recovery()", &rows);
   if (!status.ok()) return absl::UnavailableError(status.message());
-  if (rows.Bool(0, 0)) return absl::UnavailableError("the database is a standby");
+  if (rows.Bool(0, 0)) {
+    return absl::UnavailableError("the database is a standby, which accepts no writes");
+  }
   return database;
 }
 

@@ -30,9 +30,9 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
   const absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
   if (*version > steps.back().version) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the database has schema version ", *version, ", and this release knows only ",
-                     steps.back().version, ": run the newer release"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the database has schema ", *version, ", but this release knows schemas only up to ",
+        steps.back().version, ": run the newer release"));
   }
   if (*version == 0) {
     status = database.Run(

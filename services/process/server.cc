@@ -37,10 +37,11 @@ absl::Status CheckAddress(const std::string& address, bool insecure_listen) {
         absl::StrCat("listen address '", address, "' is not HOST:PORT, [IPV6]:PORT or unix:PATH"));
   }
   if (insecure_listen || IsLoopback(address)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "will not listen on ", address,
-      ": other machines reach it, and nothing says yet who they are. Listen on 127.0.0.1, or give "
-      "--insecure-listen where the network itself can be trusted"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("will not listen on ", address,
+                   ": other machines can reach this address, and callers are not identified. "
+                   "Listen on 127.0.0.1, "
+                   "or give --insecure-listen if the network can be trusted"));
 }
 
 void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {

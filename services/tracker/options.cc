@@ -31,7 +31,7 @@ struct NodeSetting {
 };
 
 absl::Status Bad(absl::string_view text, absl::string_view want) {
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is no ", want));
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not valid: it must be ", want));
 }
 
 std::function<absl::Status(const Texts&, NodeConfiguration*)> Set(
@@ -48,7 +48,7 @@ std::function<absl::Status(const Texts&, NodeConfiguration*)> Number(
     int64_t NodeConfiguration::*field) {
   return [field](const Texts& texts, NodeConfiguration* node) {
     const bool good = texts.size() == 1 && absl::SimpleAtoi(texts[0], &(node->*field));
-    return good ? absl::OkStatus() : Bad(absl::StrJoin(texts, ","), "whole number");
+    return good ? absl::OkStatus() : Bad(absl::StrJoin(texts, ","), "a whole number");
   };
 }
 
@@ -58,7 +58,7 @@ std::function<absl::Status(const Texts&, NodeConfiguration*)> Ratio(
   return [field](const Texts& texts, NodeConfiguration* node) {
     double value = 0;
     if (texts.size() != 1 || !absl::SimpleAtod(texts[0], &value)) {
-      return Bad(absl::StrJoin(texts, ","), "number");
+      return Bad(absl::StrJoin(texts, ","), "a number");
     }
     node->*field = value;
     return absl::OkStatus();
@@ -96,7 +96,7 @@ std::function<absl::Status(const Texts&, NodeConfiguration*)> OneOf(
     if (found == choices.end()) {
       return Bad(
           absl::StrJoin(texts, ","),
-          absl::StrCat("choice of ", absl::StrJoin(choices, ", ", [](std::string* out, auto& one) {
+          absl::StrCat("one of ", absl::StrJoin(choices, ", ", [](std::string* out, auto& one) {
                          out->append(one.first);
                        })));
     }

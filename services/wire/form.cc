@@ -63,7 +63,7 @@ absl::Status NotOffered(absl::string_view field) {
 absl::Status CheckText(const Message& message) {
   const std::optional<std::string> found = FindNul(message);
   if (!found) return absl::OkStatus();
-  return InvalidField(*found, "holds the character U+0000");
+  return InvalidField(*found, "must not contain the character U+0000");
 }
 
 absl::Status CheckRequestId(absl::string_view request_id) {

@@ -1,7 +1,7 @@
-// Calls: a placement over real sockets and a real PostgreSQL, one for all tests of a program, and
-// how a test calls it.
+// Calls: one placement process for all tests of a program, over real sockets and a real PostgreSQL,
+// and functions that call it.
 //
-// Methods are named as in "ProviderService/CreateProvider". Not thread-safe but for Invoke and Do.
+// A method is named like "ProviderService/CreateProvider". Only Invoke and Do are thread-safe.
 #ifndef BERTH_TESTS_E2E_CALLS_H_
 #define BERTH_TESTS_E2E_CALLS_H_
 
@@ -48,6 +48,22 @@ inline std::string ReasonOf(const grpc::Status& status) {
 
 inline std::string Random() { return placement::Uuid::Random().ToString(); }
 
+// A claim of `amount` by a new consumer.
+inline pb::SetAllocationsRequest ClaimOn(const std::string& provider, int64_t amount,
+                                         const char* resource_class = "VCPU") {
+  pb::SetAllocationsRequest request;
+  pb::ConsumerAllocations* consumer = request.add_consumers();
+  consumer->set_consumer_uuid(Random());
+  consumer->mutable_new_consumer();
+  consumer->set_project_id("p");
+  consumer->set_user_id("u");
+  consumer->set_consumer_type("INSTANCE");
+  pb::ProviderAllocation* allocation = consumer->add_allocations();
+  allocation->set_provider_uuid(provider);
+  (*allocation->mutable_resources())[resource_class] = amount;
+  return request;
+}
+
 inline grpc::Status InvokeOn(const std::shared_ptr<grpc::Channel>& channel,
                              const std::string& method, const Message& request, Message* response,
                              absl::Duration timeout = absl::Seconds(30)) {
@@ -77,13 +93,13 @@ class CallsTest : public ::testing::Test {
                              absl::Duration timeout = absl::Seconds(30)) {
     return InvokeOn(channel_, method, request, response, timeout);
   }
-  // The same for a call that has to succeed.
+  // The same; the test fails if the call fails.
   static void Do(const std::string& method, const Message& request, Message* response) {
     const grpc::Status status = Invoke(method, request, response);
     ASSERT_TRUE(status.ok()) << method << ": " << status.error_message();
   }
 
-  // A new provider that has nothing; without a parent it is a root.
+  // A new provider without inventories; without a parent it is a root.
   static pb::Provider NewProvider(const std::string& parent = "") {
     pb::CreateProviderRequest create;
     create.set_name("provider-" + Random());
@@ -92,7 +108,7 @@ class CallsTest : public ::testing::Test {
     Do("ProviderService/CreateProvider", create, &created);
     return created.provider();
   }
-  // All there is to say of a provider that is there.
+  // Everything about an existing provider.
   static pb::Provider Read(const std::string& uuid) {
     pb::GetProviderRequest get;
     get.set_provider_uuid(uuid);
@@ -102,7 +118,7 @@ class CallsTest : public ::testing::Test {
     return got.provider();
   }
 
-  // A new host with 8 VCPU; its uuid and generation.
+  // Creates a host with 8 VCPU. Returns its uuid and generation.
   static std::pair<std::string, int64_t> NewHost() {
     const pb::Provider host = NewProvider();
     pb::SetInventoriesRequest set;
@@ -112,20 +128,6 @@ class CallsTest : public ::testing::Test {
     pb::SetInventoriesResponse done;
     Do("InventoryService/SetInventories", set, &done);
     return {host.uuid(), done.generation()};
-  }
-
-  static pb::SetAllocationsRequest ClaimOf(const std::string& provider, int64_t amount) {
-    pb::SetAllocationsRequest request;
-    pb::ConsumerAllocations* consumer = request.add_consumers();
-    consumer->set_consumer_uuid(Random());
-    consumer->mutable_new_consumer();
-    consumer->set_project_id("p");
-    consumer->set_user_id("u");
-    consumer->set_consumer_type("INSTANCE");
-    pb::ProviderAllocation* allocation = consumer->add_allocations();
-    allocation->set_provider_uuid(provider);
-    (*allocation->mutable_resources())["VCPU"] = amount;
-    return request;
   }
 
   static inline placement::ScratchDirectory* scratch_ = nullptr;

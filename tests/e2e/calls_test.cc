@@ -123,20 +123,20 @@ TEST_F(CallsTest, RefusalsComeWithTheirReasons) {
     grpc::StatusCode code;
     const char* reason;
   };
-  pb::SetAllocationsRequest stale = ClaimOf(host, 1);
+  pb::SetAllocationsRequest stale = ClaimOn(host, 1);
   stale.mutable_consumers(0)->set_generation(7);
-  pb::SetAllocationsRequest unknown_class = ClaimOf(host, 1);
+  pb::SetAllocationsRequest unknown_class = ClaimOn(host, 1);
   (*unknown_class.mutable_consumers(0)->mutable_allocations(0)->mutable_resources())["CUSTOM_NO"] =
       1;
-  pb::SetAllocationsRequest none_of_class = ClaimOf(host, 1);
+  pb::SetAllocationsRequest none_of_class = ClaimOn(host, 1);
   (*none_of_class.mutable_consumers(0)->mutable_allocations(0)->mutable_resources())["DISK_GB"] = 1;
-  pb::SetAllocationsRequest malformed = ClaimOf("no uuid", 1);
-  pb::SetAllocationsRequest silent = ClaimOf(host, 1);
+  pb::SetAllocationsRequest malformed = ClaimOn("no uuid", 1);
+  pb::SetAllocationsRequest silent = ClaimOn(host, 1);
   silent.mutable_consumers(0)->clear_expected();
   const Case cases[] = {
-      {ClaimOf(host, 9), grpc::RESOURCE_EXHAUSTED, "CAPACITY_EXCEEDED"},
-      {ClaimOf(host, 0), grpc::INVALID_ARGUMENT, "INVALID_FIELD"},
-      {ClaimOf(Random(), 1), grpc::NOT_FOUND, "PROVIDER_NOT_FOUND"},
+      {ClaimOn(host, 9), grpc::RESOURCE_EXHAUSTED, "CAPACITY_EXCEEDED"},
+      {ClaimOn(host, 0), grpc::INVALID_ARGUMENT, "INVALID_FIELD"},
+      {ClaimOn(Random(), 1), grpc::NOT_FOUND, "PROVIDER_NOT_FOUND"},
       {stale, grpc::ABORTED, "CONSUMER_GENERATION_CONFLICT"},
       {unknown_class, grpc::NOT_FOUND, "RESOURCE_CLASS_NOT_FOUND"},
       {none_of_class, grpc::FAILED_PRECONDITION, "NO_INVENTORY"},
@@ -171,7 +171,7 @@ TEST_F(CallsTest, UnreadableRequestsAreRefusedInWords) {
 
 TEST_F(CallsTest, AClaimIsSeenByWhoeverAsksForItsRevision) {
   const auto [host, generation] = NewHost();
-  const pb::SetAllocationsRequest claim = ClaimOf(host, 5);
+  const pb::SetAllocationsRequest claim = ClaimOn(host, 5);
   pb::SetAllocationsResponse claimed;
   Do("AllocationService/SetAllocations", claim, &claimed);
   const std::string consumer = claim.consumers(0).consumer_uuid();
@@ -235,7 +235,7 @@ TEST_F(CallsTest, OfTwoWritesWithOneGenerationExactlyOneSucceeds) {
 
 TEST_F(CallsTest, TheSameRequestGivesTheSameAnswer) {
   const auto [host, generation] = NewHost();
-  pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 2);
   claim.set_request_id(Random());
   pb::SetAllocationsResponse first, second;
   Do("AllocationService/SetAllocations", claim, &first);
@@ -257,7 +257,7 @@ TEST_F(CallsTest, TheSameRequestGivesTheSameAnswer) {
 
 TEST_F(CallsTest, ACancelledRequestIsRefusedWhenItComes) {
   const auto [host, generation] = NewHost();
-  pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 2);
   claim.set_request_id(Random());
   pb::GetRequestRequest ask;
   ask.set_request_id(claim.request_id());
@@ -322,7 +322,7 @@ TEST_F(CallsTest, ListsArePaged) {
 TEST_F(CallsTest, TheSelfCheckIsClean) {
   const auto [host, generation] = NewHost();
   pb::SetAllocationsResponse claimed;
-  Do("AllocationService/SetAllocations", ClaimOf(host, 1), &claimed);
+  Do("AllocationService/SetAllocations", ClaimOn(host, 1), &claimed);
   pb::SelfCheckResponse checked;
   Do("LedgerService/SelfCheck", pb::SelfCheckRequest(), &checked);
   EXPECT_TRUE(checked.clean()) << checked.ShortDebugString();

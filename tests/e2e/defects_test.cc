@@ -129,7 +129,7 @@ TEST_F(Defects, D3_AServerThatDiesBetweenStatementsLeavesAllOrNothing) {
     SCOPED_TRACE(lost ? "lost" : "completed");
     const Place first(placement::NewDatabase());
     const std::string host = first.NewHost();
-    pb::SetAllocationsRequest claim = ClaimOf(host, 5);
+    pb::SetAllocationsRequest claim = ClaimOn(host, 5);
     ASSERT_NO_FATAL_FAILURE(KillInMidWrite(first, claim, lost));
 
     const Place second(first.url);
@@ -158,7 +158,7 @@ TEST_F(Defects, D7_UsagesAreAnsweredOverPostgres) {
   const auto [host, generation] = NewHost();
   const std::string project = Random();
   for (const char* type : {"INSTANCE", "INSTANCE", "MIGRATION"}) {
-    pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+    pb::SetAllocationsRequest claim = ClaimOn(host, 2);
     claim.mutable_consumers(0)->set_project_id(project);
     claim.mutable_consumers(0)->set_consumer_type(type);
     pb::SetAllocationsResponse claimed;
@@ -206,7 +206,7 @@ TEST_F(Defects, D8_ASharingProviderMayStandBelowARoot) {
   std::set<std::string> serving;
   for (const auto& each : found.candidates(0).allocations()) serving.insert(each.provider_uuid());
   EXPECT_EQ(serving, (std::set<std::string>{host, pool}));  // D-8, P-111
-  pb::SetAllocationsRequest claim = ClaimOf(host, 1);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 1);
   *claim.mutable_consumers(0)->mutable_allocations() = found.candidates(0).allocations();
   *claim.mutable_consumers(0)->mutable_mappings() = found.candidates(0).mappings();
   pb::SetAllocationsResponse claimed;

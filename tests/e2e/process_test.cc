@@ -1,16 +1,14 @@
 // berth-placement as a process: how it starts, what it says when it cannot, how it stops.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "tests/processes/placement_server.h"
+#include "tests/processes/taken_port.h"
 
 namespace berth::e2e {
 namespace {
@@ -74,17 +72,9 @@ TEST_F(ProcessTest, SaysWhyItCannotStart) {
 }
 
 TEST_F(ProcessTest, SaysWhenThePortIsTaken) {
-  const int taken = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  ASSERT_EQ(bind(taken, reinterpret_cast<sockaddr*>(&address), length), 0);
-  ASSERT_EQ(listen(taken, 1), 0);
-  ASSERT_EQ(getsockname(taken, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  const std::string listen = absl::StrCat("--listen=127.0.0.1:", ntohs(address.sin_port));
+  const TakenPort taken;
+  const std::string listen = "--listen=" + taken.address();
   EXPECT_THAT(Refusal({"--database=" + placement::NewDatabase(), listen}), HasSubstr("taken"));
-  close(taken);
 }
 
 TEST_F(ProcessTest, RefusesASchemaThatIsNewerThanIt) {

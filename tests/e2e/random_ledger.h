@@ -1,4 +1,5 @@
-// RandomLedger: a ledger as an export might hold it: what is lawful, and what was when it came about.
+// RandomLedger: a random ledger as an export may hold it, with entities that are lawful only
+// because they were lawful when they were written.
 #ifndef BERTH_TESTS_E2E_RANDOM_LEDGER_H_
 #define BERTH_TESTS_E2E_RANDOM_LEDGER_H_
 
@@ -15,8 +16,8 @@ class RandomLedger {
  public:
   explicit RandomLedger(uint64_t seed) : random_(seed) {}
 
-  // In the order of an export: 3 classes, 5 traits, so many providers, at most so many consumers, 4
-  // services, 4 nodes. REQUIRES: 4 providers or more.
+  // In the order of an export: 3 classes, 5 traits, the given number of providers, at most the
+  // given number of consumers, 4 services, 4 nodes. REQUIRES: 4 providers or more.
   std::vector<placement::v1::Entity> Make(int providers, int consumers);
 
  private:

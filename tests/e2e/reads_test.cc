@@ -193,7 +193,7 @@ TEST_F(Reads, InventoriesAndUsages) {
   };
   EXPECT_EQ(used().used().at("VCPU"), 0);      // P-157: zeros too
   EXPECT_EQ(used().generation(), generation);  // P-157
-  pb::SetAllocationsRequest claim = ClaimOf(host, 3);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 3);
   Claim(&claim);
   EXPECT_EQ(used().used().at("VCPU"), 3);  // P-157
   EXPECT_EQ(used().used_size(), 1);        // P-157: classes with inventory, no others
@@ -203,7 +203,7 @@ TEST_F(Reads, InventoriesAndUsages) {
 
 TEST_F(Reads, Allocations) {
   const auto [host, generation] = NewHost();
-  pb::SetAllocationsRequest claim = ClaimOf(host, 3);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 3);
   const std::string consumer = claim.consumers(0).consumer_uuid();
   EXPECT_FALSE(Allocations(consumer).has_consumer());  // P-126: never seen
   // What a read tells of the provider may stand in a write, whatever it says.
@@ -221,7 +221,7 @@ TEST_F(Reads, Allocations) {
   EXPECT_EQ(held.allocations(0).provider_generation(), generation);  // P-154
   EXPECT_EQ(held.allocations(0).resources().at("VCPU"), 3);          // P-154
   for (int i = 0; i < 4; ++i) {
-    pb::SetAllocationsRequest more = ClaimOf(host, 1);
+    pb::SetAllocationsRequest more = ClaimOn(host, 1);
     Claim(&more);
   }
   const std::string now = Allocations(consumer).consumer().SerializeAsString();
@@ -263,8 +263,8 @@ TEST_F(Reads, UnknownFieldsArePassedOver) {
 // all, and none shows the counter of one moment with the rows of another.
 TEST_F(Reads, AnAnswerIsOfOneMoment) {
   const auto [host, generation] = NewHost();
-  pb::SetAllocationsRequest both = ClaimOf(host, 1);
-  *both.add_consumers() = ClaimOf(host, 2).consumers(0);
+  pb::SetAllocationsRequest both = ClaimOn(host, 1);
+  *both.add_consumers() = ClaimOn(host, 2).consumers(0);
   Claim(&both);
   std::atomic<bool> ending{false};
   std::thread writer([&] {

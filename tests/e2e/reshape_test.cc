@@ -24,7 +24,7 @@ class ReshapeTest : public CallsTest {
 TEST_F(ReshapeTest, MovesInventoryUnderAnInstance) {
   const auto [host, generation] = NewHost();
   const pb::Provider numa = NewProvider(host);
-  pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 2);
   pb::SetAllocationsResponse claimed;
   Do("AllocationService/SetAllocations", claim, &claimed);
   const std::string consumer = claim.consumers(0).consumer_uuid();
@@ -69,7 +69,7 @@ TEST_F(ReshapeTest, MovesInventoryUnderAnInstance) {
 TEST_F(ReshapeTest, SaysWhatIsOverCapacityAndSaysItAgain) {
   const auto [host, generation] = NewHost();
   pb::SetAllocationsResponse claimed;
-  Do("AllocationService/SetAllocations", ClaimOf(host, 2), &claimed);
+  Do("AllocationService/SetAllocations", ClaimOn(host, 2), &claimed);
   pb::ReshapeRequest reshape;
   reshape.set_request_id(Random());
   AddProvider(host, 1, &reshape);
@@ -105,7 +105,7 @@ TEST_F(ReshapeTest, SaysWhatIsOverCapacityAndSaysItAgain) {
 
 TEST_F(ReshapeTest, AllocationsAreAdjusted) {
   const auto [host, generation] = NewHost();
-  pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 2);
   pb::SetAllocationsResponse claimed;
   Do("AllocationService/SetAllocations", claim, &claimed);
   pb::AdjustAllocationsRequest adjust;
@@ -127,7 +127,7 @@ TEST_F(ReshapeTest, AllocationsAreAdjusted) {
 
 TEST_F(ReshapeTest, ATopologyComesInOneStep) {
   const auto [host, generation] = NewHost();
-  pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 2);
   pb::SetAllocationsResponse claimed;
   Do("AllocationService/SetAllocations", claim, &claimed);
   const std::string consumer = claim.consumers(0).consumer_uuid();
@@ -177,7 +177,7 @@ TEST_F(ReshapeTest, ATopologyComesInOneStep) {
 
 TEST_F(ReshapeTest, LeasesAreSetRenewedAndConfirmed) {
   const auto [host, generation] = NewHost();
-  pb::SetAllocationsRequest claim = ClaimOf(host, 2);
+  pb::SetAllocationsRequest claim = ClaimOn(host, 2);
   claim.mutable_consumers(0)->mutable_lease()->set_seconds(3600);
   pb::SetAllocationsResponse claimed;
   Do("AllocationService/SetAllocations", claim, &claimed);
@@ -219,7 +219,7 @@ TEST_F(ReshapeTest, ManyConsumersAreReleasedAtOnce) {
   pb::ReleaseConsumersRequest release;
   pb::SetAllocationsResponse claimed;
   for (int i = 0; i < 3; ++i) {
-    const pb::SetAllocationsRequest claim = ClaimOf(host, 1);
+    const pb::SetAllocationsRequest claim = ClaimOn(host, 1);
     Do("AllocationService/SetAllocations", claim, &claimed);
     release.add_consumers()->set_consumer_uuid(claim.consumers(0).consumer_uuid());
   }

@@ -57,19 +57,11 @@ class SessionTest : public ::testing::Test {
   std::string Claim(int64_t amount, const std::string& provider, const char* resource_class) {
     const auto stub = pb::AllocationService::NewStub(channel_);
     grpc::ClientContext context;
-    pb::SetAllocationsRequest request;
-    pb::ConsumerAllocations* consumer = request.add_consumers();
-    consumer->set_consumer_uuid(Random());
-    consumer->mutable_new_consumer();
-    consumer->set_project_id("p");
-    consumer->set_user_id("u");
-    consumer->set_consumer_type("INSTANCE");
-    consumer->add_allocations()->set_provider_uuid(provider);
-    (*consumer->mutable_allocations(0)->mutable_resources())[resource_class] = amount;
+    const pb::SetAllocationsRequest request = ClaimOn(provider, amount, resource_class);
     pb::SetAllocationsResponse response;
     const grpc::Status status = stub->SetAllocations(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
-    return consumer->consumer_uuid();
+    return request.consumers(0).consumer_uuid();
   }
 
   placement::ScratchDirectory scratch_;

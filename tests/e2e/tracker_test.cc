@@ -1,11 +1,8 @@
 // berth-tracker as a process: how it starts, what it says when it cannot, how it reloads and stops.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -19,6 +16,7 @@
 #include "placement/store/child_process.h"
 #include "tests/processes/placement_server.h"
 #include "tests/processes/service_process.h"
+#include "tests/processes/taken_port.h"
 
 namespace berth::e2e {
 namespace {
@@ -146,17 +144,9 @@ TEST_F(TrackerTest, SaysWhyItCannotStart) {
 }
 
 TEST_F(TrackerTest, SaysWhenAPortIsTaken) {
-  const int taken = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  ASSERT_EQ(bind(taken, reinterpret_cast<sockaddr*>(&address), length), 0);
-  ASSERT_EQ(listen(taken, 1), 0);
-  ASSERT_EQ(getsockname(taken, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  const std::string port = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-  EXPECT_THAT(Refusal({ConfigArgument(), StateArgument(), "--listen=" + port}), HasSubstr(port));
-  close(taken);
+  const TakenPort taken;
+  EXPECT_THAT(Refusal({ConfigArgument(), StateArgument(), "--listen=" + taken.address()}),
+              HasSubstr(taken.address()));
 }
 
 TEST_F(TrackerTest, StopsWhileItWaitsForItsHypervisor) {

@@ -1,5 +1,5 @@
-// ClaimClient: a scheduler that claims and releases over gRPC through whatever happens, and knows
-// at its end what it holds.
+// ClaimClient: a scheduler that claims and releases over gRPC, whatever fails, and knows at the end
+// what it holds.
 //
 // An answer without our ErrorInfo leaves the outcome unknown; the client then asks by request id
 // until placement tells, and cancels what was not done. One thread per client.
@@ -23,7 +23,7 @@
 
 namespace berth::fault {
 
-// Where placement answers now: it moves when a killed process is started again.
+// The address of placement. It changes when a killed process is started again.
 class Endpoint {
  public:
   void Set(const std::string& address);
@@ -44,15 +44,14 @@ class ClaimClient {
   ClaimClient(uint64_t seed, std::vector<std::string> providers, const Endpoint* endpoint,
               Tally* tally);
 
-  // Claims and releases until tally->stop, then settles what is open. Looks up all that it holds
-  // whenever the tally calls for it.
+  // Claims and releases until tally->stop, then finds out the outcomes that are still unknown.
+  // Looks up all that it holds whenever the tally demands it.
   void Run();
-  // Claims once; whether that was done.
+  // Claims once. Returns whether the claim was done.
   bool ClaimOne();
-  // What it holds, by consumer. Not during Run.
+  // The client's allocations by consumer. Not during Run.
   const std::map<std::string, Holding>& holdings() const { return holdings_; }
-  // What placement answered against its promises, in words; empty where it kept them. Not during
-  // Run.
+  // Descriptions of answers that break a promise of placement; empty if none did. Not during Run.
   const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:
@@ -62,7 +61,7 @@ class ClaimClient {
   void ReleaseOne();
   void LookUpHoldings();
   void LookUp(const std::string& consumer, const Holding& holding);
-  // What became of a call that ended with `status`; asks until it knows.
+  // The outcome of a call that ended with `status`. Asks placement until it is known.
   Outcome Settle(const grpc::Status& status, const std::string& request_id);
   Outcome AskUntilKnown(const std::string& request_id);
 
@@ -70,7 +69,7 @@ class ClaimClient {
   const std::vector<std::string> providers_;
   const Endpoint* const endpoint_;
   Tally* const tally_;
-  int64_t inquests_ = 0;  // that it has answered
+  int64_t inquests_ = 0;  // inquests that this client has completed
   std::string address_;
   std::unique_ptr<berth::placement::v1::AllocationService::Stub> allocations_;
   std::unique_ptr<berth::placement::v1::LedgerService::Stub> ledger_;

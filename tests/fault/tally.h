@@ -1,4 +1,4 @@
-// Tally: what all clients of a run count together, and what its conductor waits for.
+// Tally: the counts of all clients of a run, and the signals between them and the test.
 //
 // Thread-safe.
 #ifndef BERTH_TESTS_FAULT_TALLY_H_
@@ -13,7 +13,7 @@
 
 namespace berth::fault {
 
-// A number that only rises, and those who wait for it.
+// A number that only rises, and on which threads can wait.
 class Count {
  public:
   void Add() {
@@ -25,7 +25,7 @@ class Count {
     const placement::MutexLock lock(&mutex_);
     return value_;
   }
-  // False where it is still below `goal` at `until`.
+  // False if the number is still below `goal` at `until`.
   bool Await(int64_t goal, absl::Time until) const {
     const placement::MutexLock lock(&mutex_);
     while (value_ < goal) {
@@ -44,14 +44,14 @@ class Count {
 
 struct Tally {
   Count claims;                      // acknowledged, or found done afterwards
-  std::atomic<int64_t> full{0};      // refused for want of room
+  std::atomic<int64_t> full{0};      // refused for lack of capacity
   std::atomic<int64_t> away{0};      // refused because the service could not write just then
   std::atomic<int64_t> refused{0};   // refused for any other reason
-  std::atomic<int64_t> unknown{0};   // outcomes that had to be asked for
-  std::atomic<int64_t> found{0};     // of those, done after all
-  std::atomic<int64_t> inquests{0};  // how often every client was told to look up what it holds
+  std::atomic<int64_t> unknown{0};   // calls that needed a question for their outcome
+  std::atomic<int64_t> found{0};     // of those, the calls that had been done
+  std::atomic<int64_t> inquests{0};  // how often all clients had to look up what they hold
   Count looked_up;                   // clients that have done so, over all inquests
-  std::atomic<int64_t> holdings{0};  // that were looked up
+  std::atomic<int64_t> holdings{0};  // allocations that were looked up
   std::atomic<bool> stop{false};
 };
 

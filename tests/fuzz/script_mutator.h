@@ -1,8 +1,8 @@
-// Mutate: changes a script a little, in the words that placement understands.
+// Mutate: changes a script a little, so that most requests remain meaningful.
 //
-// Bytes changed at random seldom make another valid message, and a random uuid never names
-// anything. This changes fields by reflection, mostly to values that mean something to the world
-// that scripts run on.
+// Bytes changed at random seldom make another valid message, and a random uuid never names an
+// entity. So this changes fields by reflection, mostly to values that exist in the world of the
+// script.
 #ifndef BERTH_TESTS_FUZZ_SCRIPT_MUTATOR_H_
 #define BERTH_TESTS_FUZZ_SCRIPT_MUTATOR_H_
 
@@ -12,7 +12,7 @@
 
 namespace berth::fuzz {
 
-// A few requests that placement grants, for others to begin with.
+// A script of a few requests that placement grants, as a start for mutations.
 Script ValidScript();
 
 void Mutate(Script* script, std::mt19937& random);

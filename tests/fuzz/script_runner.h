@@ -1,8 +1,8 @@
-// RunScript: what any sender of requests must not be able to do to placement.
+// RunScript: runs the requests of a script and checks what no sender may break.
 //
-// Every request is converted as the edge does it, decided by the rules on one small world and
-// applied. Whatever the script says: nothing crashes, the safety properties hold, a refusal has a
-// reason, and what a search finds is written as it was found and can be claimed.
+// Every request is converted as the edge does it, decided by the rules on one small world, and
+// applied. Whatever the script holds: nothing crashes, the safety properties hold, each refusal has
+// a reason, and each candidate of a search is encoded as it was found and can be claimed.
 #ifndef BERTH_TESTS_FUZZ_SCRIPT_RUNNER_H_
 #define BERTH_TESTS_FUZZ_SCRIPT_RUNNER_H_
 
@@ -10,7 +10,7 @@
 
 namespace berth::fuzz {
 
-// What came of a script, for those who want to know that scripts do something.
+// What a script did, for tests that check that scripts have effects.
 struct ScriptOutcome {
   int applied = 0;
   int refused = 0;

@@ -1,8 +1,8 @@
 // Check: whether a history is one that placement's promises allow.
 //
-// The ledger tells the order in which everything happened, so nothing is searched for: the order is
-// followed once, and everything that anybody was told is held against it. That the replay is lawful
-// and agrees with real time is strict serializability over all providers. Pure; O(n log n).
+// The ledger's log gives the order of all commands. The check replays that order once and compares
+// it with everything that clients and watchers were told. A lawful replay that also agrees with
+// real time shows strict serializability over all providers. Pure; O(n log n).
 #ifndef BERTH_TESTS_HISTORY_CHECKER_H_
 #define BERTH_TESTS_HISTORY_CHECKER_H_
 

@@ -1,9 +1,8 @@
-// Client: a scheduler that does everything a scheduler may do, through whatever happens, and keeps a
-// record of it.
+// Client: a scheduler that makes every call a scheduler may make, whatever fails, and records it.
 //
-// It makes one call after the other, to either process. An outcome that was not told is asked for
-// until it is known, sometimes by sending the call again. Its consumers are its own but for a few that
-// all clients contend for. One thread each.
+// It makes one call after the other, to either process. If a call gets no answer, the client asks
+// for its outcome until it is known, sometimes by sending the call again. Most of its consumers are
+// its own; for a few all clients contend. One thread each.
 #ifndef BERTH_TESTS_HISTORY_CLIENT_H_
 #define BERTH_TESTS_HISTORY_CLIENT_H_
 
@@ -26,12 +25,12 @@ struct Run {
   const Servers* servers = nullptr;
   int providers = 0;
   int hot_providers = 0;  // the first ones: little capacity, often asked for
-  // Whether calls that were done are sent once more. Not where what was done may be lost.
+  // Whether completed calls are sent once more. Not in a run in which completed writes may be lost.
   bool repeats = true;
   std::atomic<bool> stop{false};
   std::atomic<int64_t> done{0};
-  std::atomic<int64_t> unknown{0};    // outcomes that had to be asked for
-  std::atomic<int64_t> unsettled{0};  // that nobody could tell
+  std::atomic<int64_t> unknown{0};    // calls that needed a question for their outcome
+  std::atomic<int64_t> unsettled{0};  // calls whose outcome stayed unknown
 };
 
 // Nanoseconds on the clock of records.
@@ -66,7 +65,7 @@ class Client {
   Operation New(Kind kind);
   Part& AddPart(Operation* operation, uint64_t consumer, int64_t expected,
                 const std::vector<Row>& rows);
-  // Makes the call, settles its outcome and records it. Whether it was done.
+  // Makes the call, finds out its outcome and records it. True: the call was done.
   bool Do(Operation operation);
   void Settle(const Call& call, Operation* operation);
   bool SendAgain(const Call& call, Operation* operation);
@@ -85,7 +84,7 @@ class Client {
   ClientLog* const log_;
   Channels channels_;
   std::map<uint64_t, Held> held_;
-  std::deque<std::pair<uint64_t, int64_t>> released_;  // with the last generation
+  std::deque<std::pair<uint64_t, int64_t>> released_;  // consumers, with their last generation
   std::map<uint16_t, int64_t> generations_;            // of providers, as last seen
   int64_t seen_ = 0;                                   // the highest revision
   uint8_t epoch_ = 1;

@@ -1,5 +1,5 @@
-// Effect: what an operation does to what is there, in the small arithmetic of the promises. Shares
-// nothing with the product's rules. Pure.
+// Effect: what one operation changes in a given state, or why it is refused. A second, small
+// implementation of the rules of allocations, which shares no code with the product. Pure.
 #ifndef BERTH_TESTS_HISTORY_EFFECT_H_
 #define BERTH_TESTS_HISTORY_EFFECT_H_
 
@@ -12,9 +12,9 @@
 
 namespace berth::history {
 
-// In place of a provider: the claim is to find one.
+// Instead of a provider: the claim finds one itself.
 inline constexpr uint16_t kUnplaced = 0xFFFF;
-// In place of a generation: any that the consumer never had.
+// Instead of a generation: any generation that the consumer never had.
 inline constexpr int64_t kFresh = -2;
 
 struct ConsumerAfter {
@@ -23,20 +23,21 @@ struct ConsumerAfter {
 };
 
 struct Effect {
-  // Why it is refused; none: it is done.
+  // Why the operation is refused; kNone: it is done.
   Reason reason = Reason::kNone;
-  // What a refusal may name as there: a generation, or what is used besides. Any of them.
+  // The values that a refusal may report: a present generation, or an amount in use. Any one of
+  // them.
   std::vector<int64_t> there;
   std::map<uint64_t, ConsumerAfter> consumers;
   std::map<uint16_t, ProviderState> providers;  // those whose state changes
 };
 
-// What `operation` of `log` does to what stands after `step`. REQUIRES: it is a write. Rows of a
-// claim that name a provider are where it was placed.
+// The effect of `operation` of `log` on the state after `step`. REQUIRES: it is a write. If the
+// rows of a claim name a provider, the claim was placed there.
 Effect EffectOf(const Timeline& timeline, uint32_t step, const ClientLog& log,
                 const Operation& operation);
 
-// In the order that everything here keeps.
+// Sorts by provider, then class: the order of rows everywhere in a history.
 void SortRows(std::vector<Row>* rows);
 
 }  // namespace berth::history

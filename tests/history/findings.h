@@ -1,8 +1,8 @@
 // Findings: what a check of a history found, rule by rule.
 //
-// Rules: 1 generations rise by one, 2 the ledger follows from what was asked, 3 real time, 4 reads,
-// 5 refusals, 6 one order over all providers, 7 each request takes effect once or not at all,
-// 8 watchers, 9 the end.
+// Rules: 1 generations rise by one; 2 each command has the effect of its request; 3 real time; 4
+// reads; 5 refusals; 6 one order over all providers; 7 each request takes effect once or not at
+// all; 8 watchers; 9 the tables at the end.
 #ifndef BERTH_TESTS_HISTORY_FINDINGS_H_
 #define BERTH_TESTS_HISTORY_FINDINGS_H_
 
@@ -23,7 +23,7 @@ struct Finding {
 
 class Findings {
  public:
-  // Keeps the first few of each rule; the others are counted.
+  // Keeps the first few findings of each rule and counts the others.
   void Add(int rule, std::string text) {
     ++count_;
     if (++by_rule_[rule] <= kKept) all_.push_back({rule, std::move(text)});

@@ -1,8 +1,8 @@
-// History: what many clients did and were told, and what a ledger says of it, in records that are
-// small enough for millions.
+// History: the calls and answers of many clients, and the ledger's log of the same time, in records
+// small enough to keep millions of them.
 //
-// Values; one writer each, read by everybody once it is done. Times are nanoseconds of the monotonic
-// clock of the machine that all clients run on.
+// Values; one writer each, read by everybody once it is done. Times are nanoseconds of the
+// monotonic clock of the machine that all clients run on.
 #ifndef BERTH_TESTS_HISTORY_HISTORY_H_
 #define BERTH_TESTS_HISTORY_HISTORY_H_
 
@@ -14,14 +14,14 @@
 
 namespace berth::history {
 
-// Resource classes that a history is about: VCPU and MEMORY_MB.
+// The number of resource classes of a history: VCPU and MEMORY_MB.
 inline constexpr int kClasses = 2;
 using Amounts = std::array<int64_t, kClasses>;
 
 inline constexpr int64_t kNew = 0;   // expected: the consumer holds nothing
 inline constexpr int64_t kAny = -1;  // expected: not compared
 
-// The client that wrote a command of the ledger; none: it carried no request id of a client.
+// Instead of the client that sent a command: the command has no request id of a client.
 inline constexpr int kNobody = -1;
 
 enum class Kind : uint8_t {
@@ -39,8 +39,8 @@ enum class Outcome : uint8_t {
   kDone,     // answered, or found done by request id
   kRefused,  // answered: not done, because of what the ledger holds
   kAway,     // answered: not done, because of the service's own state
-  kAbsent,   // no answer; by request id found not done
-  kUnknown   // no answer, and nobody to ask
+  kAbsent,   // no answer; a look-up by request id said: not done
+  kUnknown   // no answer, and the outcome stayed unknown
 };
 
 enum class Reason : uint8_t {
@@ -51,7 +51,7 @@ enum class Reason : uint8_t {
   kProviderConflict,
   kConsumerNotFound,
   kNegative,
-  kOther  // none that a client of this history can be given
+  kOther  // a reason that no client of this history may get
 };
 
 // An amount of one class of one provider.
@@ -62,11 +62,11 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-// One consumer of an operation, or of what the ledger says a command did.
+// One consumer of an operation, or of a command in the log.
 struct Part {
   uint64_t consumer = 0;
   int64_t expected = kNew;
-  int64_t generation = 0;  // afterwards; 0: it holds nothing, or nobody said
+  int64_t generation = 0;  // afterwards; 0: it holds nothing, or is unknown
   uint32_t first_row = 0;
   uint32_t rows = 0;
 };
@@ -75,8 +75,8 @@ struct Operation {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   int64_t revision = 0;  // of the answer
-  int64_t minimum = 0;   // of a read: the revision that was asked for at the least
-  // Of a write of inventories, and of a read; of a refusal, what it named as there.
+  int64_t minimum = 0;   // of a read: the lowest revision that it accepts
+  // Of a write of inventories, and of a read; of a refusal, the present value that it reported.
   int64_t expected = 0;
   int64_t generation = 0;
   int64_t allocation_generation = 0;
@@ -99,7 +99,7 @@ inline bool IsRead(Kind kind) {
   return kind == Kind::kReadInventory || kind == Kind::kReadConsumer;
 }
 
-// What one client did, in its order. Deques: growing moves nothing.
+// The operations of one client, in their order. Deques, because growing moves no element.
 struct ClientLog {
   std::deque<Operation> operations;
   std::deque<Part> parts;
@@ -133,10 +133,10 @@ struct RevisionRow {
   int64_t revision = 0;
   int64_t epoch = 0;
   int64_t command_count = 0;  // with this row
-  uint32_t steps_end = 0;     // steps up to here belong to it and to those before
+  uint32_t steps_end = 0;     // number of steps in this row and all rows before it
 };
 
-// What the ledger says: its log in order, from the state that a history begins with.
+// The ledger's log in order, after the state with which the history begins.
 struct Story {
   std::deque<RevisionRow> revisions;
   std::deque<Step> steps;
@@ -144,7 +144,7 @@ struct Story {
   std::deque<Row> rows;
   std::deque<UseAfter> uses;
   std::deque<ConfigAfter> configs;
-  // Where the chain of batches does not hold, in words.
+  // Descriptions of rows whose previous batch is not the row before.
   std::vector<std::string> breaks;
 };
 
@@ -170,14 +170,14 @@ struct Dump {
   std::vector<ConsumerState> consumers;
 };
 
-// What a watcher was told of one revision: a digest of its changes in order.
+// What a watcher received of one revision: a digest of its changes in order.
 struct ToldRow {
   int64_t revision = 0;
   uint64_t digest = 0;
 };
 struct WatchLog {
   int64_t after = 0;  // where it began
-  int64_t until = 0;  // the last revision that it knows to be complete
+  int64_t until = 0;  // the last revision that it received completely
   std::deque<ToldRow> told;
 };
 
@@ -189,12 +189,12 @@ struct History {
   Dump end;
   // How old the state of a read may be.
   int64_t staleness_ns = 1'000'000'000;
-  // The database was put back to an older state on purpose, and this is when the epoch that took
-  // that for the truth had begun: what was answered before may be lost. 0: it was not.
+  // When the new epoch had begun, if the test put the database back to an older state: answers from
+  // before that time may be lost. 0: the test did not.
   int64_t epoch_began_ns = 0;
 };
 
-// Digests of told changes. Order matters: fold them one into the other.
+// Digests of changes that a watcher received. Each call folds one change in; their order matters.
 inline uint64_t Fold(uint64_t digest, uint64_t value) {
   digest ^= value + 0x9E3779B97F4A7C15u + (digest << 6) + (digest >> 2);
   return digest * 0xBF58476D1CE4E5B9u;

@@ -74,7 +74,7 @@ void MakeProviders(const Servers& servers) {
 class Workload {
  public:
   Workload(uint64_t seed, const std::string& url, Servers* servers, int watchers)
-      : servers_(servers), recorder_(url, &history_.story) {
+      : recorder_(url, &history_.story) {
     EXPECT_EQ(recorder_.Read(kProviders, &history_.begin), absl::OkStatus());
     run_.servers = servers;
     run_.providers = kProviders;
@@ -142,7 +142,6 @@ class Workload {
         static_cast<long long>(run_.unknown), told);
   }
 
-  Servers* const servers_;
   History history_;
   StoryRecorder recorder_;
   Run run_;

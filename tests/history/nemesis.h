@@ -1,4 +1,4 @@
-// Nemesis: what goes wrong in a run, one thing after the other: every kind once in random order, then
+// Nemesis: causes the faults of a run, one after the other: every kind once in random order, then
 // again.
 //
 // For the main thread.
@@ -21,9 +21,9 @@ class Nemesis {
   Nemesis(uint64_t seed, Servers* servers, const Run* run)
       : random_(seed), servers_(servers), run_(run) {}
 
-  // Does the next thing, ends it, and waits until the clients get on, or `until`.
+  // Causes the next fault, ends it, and waits until clients complete operations again, or `until`.
   void Act(absl::Time until);
-  // How often what was done.
+  // How often each fault was caused.
   std::string Count() const;
 
  private:
@@ -33,7 +33,7 @@ class Nemesis {
   void Pause(int which);
   void Hold(int which);
 
-  // Waits until `more` operations are done, for as long as `limit`.
+  // Waits until `more` further operations are done, at most `limit`.
   void Await(int64_t more, absl::Duration limit) const;
   int Upto(int count) { return static_cast<int>(random_() % static_cast<uint64_t>(count)); }
 

@@ -1,5 +1,5 @@
-// RandomHistory: a legal history of some clients on an imagined ledger, and the same with one thing
-// wrong. For tests of the checker; as deterministic as its seed.
+// RandomHistory: a lawful history of some clients on an imagined ledger, and ways to put one fault
+// into it. For tests of the checker. The same seed gives the same history.
 #ifndef BERTH_TESTS_HISTORY_RANDOM_HISTORY_H_
 #define BERTH_TESTS_HISTORY_RANDOM_HISTORY_H_
 
@@ -15,10 +15,10 @@ namespace berth::history {
 // A few hundred operations of eight clients.
 History RandomHistory(uint64_t seed);
 
-// One way to spoil a history. `spoil` changes one thing and returns true, or finds nothing to change.
+// One kind of fault. `spoil` puts it into the history and returns true, or false if it cannot.
 struct Fault {
   const char* name;
-  int rule;  // by which it must be found, or by another as well
+  int rule;  // the rule that must find it; others may find it too
   bool (*spoil)(std::mt19937_64& random, History* history);
 };
 const std::vector<Fault>& Faults();

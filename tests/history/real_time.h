@@ -1,7 +1,7 @@
 // RealTime: between which commands of a ledger each operation can have happened, by the clock.
 //
-// What somebody was told before an operation began had happened before it, and what began after it
-// was answered happened after it.
+// A command whose effect was known before an operation began came before the operation. A command
+// whose call began after the operation was answered came after it.
 #ifndef BERTH_TESTS_HISTORY_REAL_TIME_H_
 #define BERTH_TESTS_HISTORY_REAL_TIME_H_
 
@@ -15,8 +15,8 @@ namespace berth::history {
 struct Bounds {
   uint32_t first = 0;    // after this step at the earliest
   uint32_t last = 0;     // after this step at the latest
-  uint32_t process = 0;  // what the process that answered had told before
-  uint32_t settled = 0;  // what had been told longer ago than a state may be old
+  uint32_t process = 0;  // the last step that the answering process had shown before
+  uint32_t settled = 0;  // the last step shown longer ago than a state may be old
 };
 
 class RealTime {

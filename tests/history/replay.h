@@ -1,8 +1,8 @@
-// Replay: follows a ledger's story command by command, from what the clients asked for.
+// Replay: follows the log command by command and compares it with the clients' requests.
 //
-// Each command must be one that a client sent, at most once, lawful where it stands, and what the log
-// says it did must be what it does. Where that does not hold a finding says so and the story is
-// believed from there, so that one fault is told once.
+// Each command must be one that a client sent. It must come at most once, be lawful in the state at
+// its place in the log, and have the effect that the log tells. Otherwise there is a finding, and
+// the replay continues from what the log tells, so that one fault gives one finding.
 #ifndef BERTH_TESTS_HISTORY_REPLAY_H_
 #define BERTH_TESTS_HISTORY_REPLAY_H_
 
@@ -18,13 +18,13 @@
 
 namespace berth::history {
 
-// An operation by its client and its number there.
+// An operation, named by its client and its number among the client's operations.
 struct Place {
   uint16_t client = 0;
   uint32_t number = 0;
 };
 
-// Why, for a sentence that ends with it.
+// The reason as the end of a sentence.
 const char* WordsFor(Reason reason);
 
 class Replay {
@@ -32,23 +32,23 @@ class Replay {
   // Both must outlive it.
   Replay(const History& history, Findings* findings);
 
-  // Rules 1, 2 and 7.
+  // Checks rules 1, 2 and 7 (findings.h).
   void Run();
 
   const Timeline& timeline() const { return timeline_; }
-  // The step that `place` is, counted from 1; 0: it took no effect.
+  // The step in which `place` took effect, counted from 1; 0: it took no effect.
   uint32_t StepOf(const Place& place) const { return steps_[place.client][place.number]; }
-  // The last step of `revision`. That of the one before where the story has no such revision.
+  // The last step of `revision`, or of the revision before it if the log has no such revision.
   uint32_t EndOf(int64_t revision) const;
-  // Whether `operation` was answered by an epoch that ended, at a revision that went with it.
+  // Whether the answer to `operation` names a revision that was lost with the end of its epoch.
   bool IsLost(const Operation& operation) const;
 
   const Operation& At(const Place& place) const {
     return history_.clients[place.client].operations[place.number];
   }
-  // In words: who asked for what, when, and what was answered.
+  // The client, the call, its time and its answer, as text.
   std::string Describe(const Place& place) const;
-  // The last commands up to `step` that changed one of what `place` is about.
+  // The last commands up to `step` that changed a provider or consumer of `place`.
   std::string Window(uint32_t step, const Place& place) const;
 
  private:
@@ -59,7 +59,7 @@ class Replay {
   void CompareConsumers(const Step& step, const Place& place, uint32_t at, const Effect& effect);
   bool IsFresh(uint64_t consumer, int64_t generation, uint32_t at) const;
   void Believe(const Step& step, uint32_t at);
-  // The operation of `place` with the rows of the story, where nobody was told where it was placed.
+  // A claim that chose its own provider, with the provider that the log tells.
   ClientLog Placed(const Step& step, const Place& place, Operation* operation) const;
   void CheckAnswered();
   bool Touches(const Step& step, const Place& place) const;
@@ -69,8 +69,8 @@ class Replay {
   Timeline timeline_;
   std::vector<std::vector<uint32_t>> steps_;                      // by client, then number
   absl::flat_hash_map<uint64_t, std::vector<Place>> without_id_;  // by consumer
-  int64_t commands_before_ = 0;  // of the row that is replayed: it holds those above this
-  int64_t commands_end_ = 0;     // up to this
+  int64_t commands_before_ = 0;  // the replayed row has the commands above this number
+  int64_t commands_end_ = 0;     // and up to this one
 };
 
 }  // namespace berth::history

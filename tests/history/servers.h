@@ -1,7 +1,8 @@
-// Servers: two placement processes over one PostgreSQL, and what can be done to them.
+// Servers: two placement processes over one PostgreSQL, which a test can kill, pause and cut off.
 //
-// Each process reaches the database through a proxy of its own, so that either can be cut off from it
-// at a chosen moment. Acts are for the main thread; Pick, Find and process_count are for any.
+// Each process reaches the database through its own proxy, so that either can be cut off at a
+// chosen moment. Pick, Find and process_count may be called from any thread, the rest from the main
+// thread.
 #ifndef BERTH_TESTS_HISTORY_SERVERS_H_
 #define BERTH_TESTS_HISTORY_SERVERS_H_
 
@@ -20,9 +21,9 @@ namespace berth::history {
 
 inline constexpr int kServers = 2;
 
-// A process as its clients know it.
+// How clients reach a process.
 struct Server {
-  int process = 0;  // each start has a number of its own, from 0
+  int process = 0;  // every start gets the next number, from 0
   std::string address;
 };
 
@@ -33,9 +34,9 @@ class Servers {
 
   Server Find(int which) const;
 
-  // Ends one with SIGKILL and starts it again.
+  // Ends a process with SIGKILL and starts it again.
   void Kill(int which);
-  // Stops one in its tracks, and lets it go on.
+  // Stops a process with SIGSTOP, and continues it.
   void Pause(int which);
   void GoOn(int which);
   placement::CuttingProxy& proxy(int which) { return *proxies_[which]; }
@@ -52,7 +53,7 @@ class Servers {
   int starts_ = 0;
 };
 
-// Channels of one thread to both: made anew when a process was started again.
+// The channels of one thread to both processes; a restarted process gets a new channel.
 class Channels {
  public:
   explicit Channels(const Servers* servers) : servers_(servers) {}

@@ -1,6 +1,6 @@
 // StoryRecorder: reads the ledger's own log and tables out of PostgreSQL, with its own SQL.
 //
-// Follows the log while it grows, for old rows go. One thread at a time.
+// Reads the log while it grows, because old rows are deleted. One thread at a time.
 #ifndef BERTH_TESTS_HISTORY_STORY_RECORDER_H_
 #define BERTH_TESTS_HISTORY_STORY_RECORDER_H_
 
@@ -25,12 +25,12 @@ namespace berth::history {
 
 class StoryRecorder {
  public:
-  // Of the database at `url`, into `story`; begins after the row that is the newest now.
+  // Reads the database at `url` into `story`, beginning after the row that is the newest now.
   StoryRecorder(std::string url, Story* story);
 
-  // Reads the rows that are new. Fails where the database is away; then what was read stays.
+  // Reads new rows. Fails if the database is not available, and keeps what was read before.
   absl::Status Follow();
-  // The whole of the tables, of `providers` providers, as of the newest row.
+  // The content of the tables at the newest row, with `providers` providers.
   absl::Status Read(int providers, Dump* dump);
 
  private:

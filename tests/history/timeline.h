@@ -1,4 +1,4 @@
-// Timeline: how every provider and consumer stood after each command of a ledger.
+// Timeline: the state of every provider and consumer after each command of a ledger.
 //
 // "After step n" means after the first n commands; 0 is the state that the history begins with.
 // Filled by one thread in rising order of steps, then read by anybody.
@@ -33,28 +33,28 @@ class Timeline {
   explicit Timeline(const Dump& begin);
 
   void PutProvider(uint16_t provider, uint32_t step, const ProviderState& state);
-  // Generation 0: it holds nothing from there on.
+  // Generation 0: the consumer holds nothing after `step`.
   void PutConsumer(uint64_t consumer, uint32_t step, int64_t generation,
                    const std::vector<Row>& rows);
 
   size_t providers() const { return providers_.size(); }
   const ProviderState& ProviderAt(uint16_t provider, uint32_t step) const;
-  // The places in points(provider) that held at some step of `first` to `last`.
+  // The indexes in points(provider) of the points that are valid at some step of `first` to `last`.
   std::pair<size_t, size_t> PointsWithin(uint16_t provider, uint32_t first, uint32_t last) const;
   const std::vector<ProviderPoint>& points(uint16_t provider) const { return providers_[provider]; }
 
-  // Null: it held nothing yet and never had.
+  // Null: the consumer never held anything up to then.
   const ConsumerPoint* ConsumerAt(uint64_t consumer, uint32_t step) const;
-  // The highest generation that it had up to `step`; 0: none.
+  // The consumer's highest generation up to `step`; 0: none.
   int64_t HighestGeneration(uint64_t consumer, uint32_t step) const;
-  // The steps above `first` and up to `last` at which it changed.
+  // The steps above `first` and up to `last` that changed the consumer.
   std::vector<uint32_t> ConsumerSteps(uint64_t consumer, uint32_t first, uint32_t last) const;
   std::vector<Row> RowsOf(const ConsumerPoint& point) const;
   // How many consumers hold something in the end.
   int64_t CountHolders() const;
 
  private:
-  // Places of points in consumers_, rising. Most consumers have few.
+  // Indexes of points in consumers_, rising. Most consumers have few.
   using Places = absl::InlinedVector<uint32_t, 4>;
   // The first of `places` above `step`.
   Places::const_iterator After(const Places& places, uint32_t step) const;

@@ -1,8 +1,8 @@
-// WatchRecorder: somebody who watches everything and reconnects at random, and keeps a digest of what
-// it was told of each revision.
+// WatchRecorder: a watcher of everything that reconnects at random and keeps a digest of each
+// revision.
 //
-// It resumes after the last revision that it knows to be complete, at either process. One thread, but
-// for Stop.
+// It resumes, at either process, after the last revision that it received completely. One thread;
+// Stop may be called from any.
 #ifndef BERTH_TESTS_HISTORY_WATCH_RECORDER_H_
 #define BERTH_TESTS_HISTORY_WATCH_RECORDER_H_
 
@@ -19,25 +19,25 @@ namespace berth::history {
 
 class WatchRecorder {
  public:
-  // Begins after `after`, of epoch 1.
+  // Begins after revision `after` of epoch 1.
   WatchRecorder(uint64_t seed, int64_t after, const Servers* servers, WatchLog* log);
 
-  // Until Stop.
+  // Watches until Stop.
   void Work();
   void Stop();
 
  private:
-  // One stream, for a while. The number of messages.
+  // Reads one stream for a while. Returns the number of messages.
   int Follow();
   void Take(const placement::v1::WatchResponse& response);
 
   std::mt19937_64 random_;
   const Servers* const servers_;
   WatchLog* const log_;
-  uint64_t digest_ = 0;  // of a revision that is not complete
+  uint64_t digest_ = 0;  // of the revision that is not complete yet
   std::atomic<bool> stop_{false};
   placement::Mutex mutex_;
-  e2e::Watch* watch_ ABSL_GUARDED_BY(mutex_) = nullptr;  // the stream that is open
+  e2e::Watch* watch_ ABSL_GUARDED_BY(mutex_) = nullptr;  // the open stream
 };
 
 }  // namespace berth::history

@@ -1,6 +1,6 @@
-// Wire: records of a history as calls of placement, and answers as records.
+// Wire: turns records of a history into calls, and answers into records.
 //
-// Uuids are made of the numbers that records know providers and consumers by. Pure but for Invoke.
+// The uuid of a provider or consumer is made from its number in the records. Pure except Invoke.
 #ifndef BERTH_TESTS_HISTORY_WIRE_H_
 #define BERTH_TESTS_HISTORY_WIRE_H_
 
@@ -21,7 +21,7 @@ namespace berth::history {
 
 std::string ProviderUuid(uint16_t provider);
 std::string ConsumerUuid(uint64_t consumer);
-// Nothing where it is none of a history.
+// Nothing if the uuid does not belong to a history.
 std::optional<uint16_t> ProviderOf(const placement::Uuid& uuid);
 std::optional<uint64_t> ConsumerOf(const placement::Uuid& uuid);
 const char* ClassName(int resource_class);
@@ -34,22 +34,22 @@ struct Asked {
 };
 Asked AskedBy(const std::string& request_id);
 
-// A call that is ready to be made.
+// A method and its request.
 struct Call {
   std::string method;  // as in "ProviderService/CreateProvider"
   std::unique_ptr<google::protobuf::Message> request;
   std::unique_ptr<google::protobuf::Message> response;
 };
-// The call that `operation` is. REQUIRES: it is no repeat.
+// The call of `operation`. REQUIRES: it is no repeat.
 Call CallFor(const ClientLog& log, const Operation& operation);
-// What was answered, into the record; rows that were read are appended to those of `log`.
+// Writes the answer into the record, and appends the rows that it read to those of `log`.
 void TakeAnswer(const google::protobuf::Message& response, ClientLog* log, Operation* operation);
 
-// What a status says of a call's outcome.
+// The outcome of a call, from its status.
 struct Verdict {
   Outcome outcome = Outcome::kUnknown;
   Reason reason = Reason::kNone;
-  int64_t there = 0;  // what a refusal named as there
+  int64_t there = 0;  // the present value that a refusal reported
 };
 Verdict VerdictOf(const grpc::Status& status);
 

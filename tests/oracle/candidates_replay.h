@@ -1,8 +1,9 @@
-// CandidatesReplay: one recorded world, built on a subject, asked each of its queries, and taken
-// away again.
+// CandidatesReplay: builds a recorded world on a subject, asks the recorded queries, and removes
+// the world.
 //
-// An answer must be the recorded one, as a set. Where a rule of the specification decides otherwise
-// the answer must be what trying everything gives, and the report names the rule (section 10.1).
+// Each answer must be the recorded set. If a rule of tests/rules/ decides differently from the
+// recorded placement, the answer must be what trying everything gives, and the report names the
+// rule.
 #ifndef BERTH_TESTS_ORACLE_CANDIDATES_REPLAY_H_
 #define BERTH_TESTS_ORACLE_CANDIDATES_REPLAY_H_
 
@@ -13,7 +14,7 @@
 namespace berth::oracle {
 
 // `world` is a line of a recording with `setup` and `queries`. REQUIRES: `subject` holds no
-// provider; so it does afterwards.
+// provider. It holds none afterwards.
 Report ReplayCandidates(Subject& subject, const Json& world);
 
 }  // namespace berth::oracle

@@ -1,4 +1,4 @@
-// What a GrpcSubject says and hears: the domain's values as messages and back.
+// Turns the domain's values into messages, and answers into values, for GrpcSubject.
 #ifndef BERTH_TESTS_ORACLE_GRPC_MESSAGE_H_
 #define BERTH_TESTS_ORACLE_GRPC_MESSAGE_H_
 
@@ -17,7 +17,7 @@ pb::Inventory MessageOf(const Inventory& inventory);
 pb::ConsumerAllocations MessageOf(const placement::ConsumerAllocations& claim);
 pb::CandidateQuery MessageOf(const CandidateRequest& request);
 
-// Fails where a candidate came twice.
+// Fails if a candidate appears twice.
 absl::StatusOr<Found> FoundIn(const pb::FindCandidatesResponse& response);
 ProviderView ViewOf(const pb::Provider& provider);
 ConsumerView ViewOf(const pb::Consumer& consumer);

@@ -1,4 +1,4 @@
-// GrpcSubject: a placement process, spoken to over gRPC as any client would.
+// GrpcSubject: a placement process that is called over gRPC.
 #ifndef BERTH_TESTS_ORACLE_GRPC_SUBJECT_H_
 #define BERTH_TESTS_ORACLE_GRPC_SUBJECT_H_
 

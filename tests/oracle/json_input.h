@@ -1,7 +1,7 @@
-// What recordings hold, turned into the domain's values: inventories, amounts, guards, requests.
+// Turns the JSON of recordings into the domain's values: inventories, amounts, guards, requests.
 //
-// The format is told in tests/oracle/README.md. A recording that does not follow it ends the
-// process with nlohmann's exception. Pure.
+// tests/oracle/README.md describes the format. A recording in another format ends the process with
+// an exception of nlohmann. Pure.
 #ifndef BERTH_TESTS_ORACLE_JSON_INPUT_H_
 #define BERTH_TESTS_ORACLE_JSON_INPUT_H_
 
@@ -19,8 +19,8 @@ namespace berth::oracle {
 
 using Json = nlohmann::json;
 
-// Names of providers, consumers and aggregates to ids. Where a recording gives no uuid, the name
-// makes one.
+// Ids of providers, consumers and aggregates by name. An id is made from the name if the recording
+// has no uuid.
 ProviderId ProviderOf(const std::string& name);
 ConsumerId ConsumerOf(const std::string& name);
 

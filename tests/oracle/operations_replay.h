@@ -1,8 +1,8 @@
-// OperationsReplay: one recorded life: operations one after the other, each with its outcome, and
-// what stood in the end.
+// OperationsReplay: repeats recorded operations one after the other, and compares each outcome and
+// the final state.
 //
-// Success must answer success, and an error an error of its kind (section 9 of the specification).
-// A guard is sent as what it was worth: the subject's own present generation for `current`.
+// A recorded success must succeed, and a recorded error must be refused with the same kind of error
+// (outcome_kinds.h). The guard `current` becomes the subject's own present generation.
 #ifndef BERTH_TESTS_ORACLE_OPERATIONS_REPLAY_H_
 #define BERTH_TESTS_ORACLE_OPERATIONS_REPLAY_H_
 
@@ -13,7 +13,7 @@
 namespace berth::oracle {
 
 // `line` is a line of a recording with `steps` and `state`. REQUIRES: `subject` holds none of its
-// providers and consumers; nor does it afterwards.
+// providers and consumers. It holds none of them afterwards.
 Report ReplayOperations(Subject& subject, const Json& line);
 
 }  // namespace berth::oracle

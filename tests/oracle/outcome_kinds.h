@@ -1,4 +1,4 @@
-// Outcome kinds: what a recorded HTTP answer is among our refusals: the table of section 9.
+// Outcome kinds: a table of recorded HTTP answers and the refusals of Berth that match them.
 #ifndef BERTH_TESTS_ORACLE_OUTCOME_KINDS_H_
 #define BERTH_TESTS_ORACLE_OUTCOME_KINDS_H_
 
@@ -8,7 +8,7 @@
 
 namespace berth::oracle {
 
-// Whether `ours` is of the kind that HTTP `status` with `code` stands for in operation `op`.
+// Whether `ours` matches HTTP `status` with `code` in operation `op`.
 bool IsSameKind(const std::string& op, int status, const std::string& code,
                 const absl::Status& ours);
 

@@ -1,4 +1,4 @@
-// RecordedWorld: the providers and claims that a line of recorded candidates begins with.
+// RecordedWorld: the providers and claims at the beginning of a line of recorded candidates.
 #ifndef BERTH_TESTS_ORACLE_RECORDED_WORLD_H_
 #define BERTH_TESTS_ORACLE_RECORDED_WORLD_H_
 
@@ -11,15 +11,15 @@
 
 namespace berth::oracle {
 
-// Names of one world's providers to their ids.
+// The ids of one world's providers by name.
 using Ids = std::map<std::string, ProviderId>;
 
 Ids IdsOf(const Json& setup);
 
-// Makes the world of `line` on `subject`, with all custom names that its queries ask about and the
-// recorded placement knew. The first refusal ends it.
+// Builds the world of `line` on `subject`, with the custom names in its queries that the recorded
+// placement knew. Stops at the first refusal.
 absl::Status Build(Subject& subject, const Json& line);
-// Removes its claims and providers again.
+// Removes the claims and providers of the world.
 absl::Status TakeAway(Subject& subject, const Json& line);
 
 }  // namespace berth::oracle

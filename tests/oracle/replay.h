@@ -9,8 +9,8 @@
 
 namespace berth::oracle {
 
-// Replays every line of the file at `path`; what a line holds says what it is. A file that cannot
-// be read, or holds nothing, is a failure.
+// Replays every line of the file at `path`; the fields of a line tell its kind. A file that is
+// empty or cannot be read is a failure.
 Report ReplayFile(Subject& subject, const std::string& path);
 
 }  // namespace berth::oracle

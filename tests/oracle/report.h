@@ -1,4 +1,4 @@
-// Report: what a replay found: how much passed, what failed, and what differs by a rule.
+// Report: the result of a replay: passes, failures, and differences that a rule decides.
 #ifndef BERTH_TESTS_ORACLE_REPORT_H_
 #define BERTH_TESTS_ORACLE_REPORT_H_
 
@@ -11,7 +11,7 @@ namespace berth::oracle {
 struct Report {
   int passed = 0;
   std::vector<std::string> failures;
-  // Differences that the specification decides, each with its rule; they count as passed.
+  // Differences that a rule of tests/rules/ decides, each with its rule; they count as passed.
   std::vector<std::string> exceptions;
   std::map<std::string, int> exceptions_by_rule;
 

@@ -1,4 +1,5 @@
-// StateSubject: the rules and the search of this process, without ledger, database or wire.
+// StateSubject: the product's rules and search on a state in this process, without ledger, database
+// or wire. It is no model: it calls the product.
 #ifndef BERTH_TESTS_ORACLE_STATE_SUBJECT_H_
 #define BERTH_TESTS_ORACLE_STATE_SUBJECT_H_
 

@@ -1,7 +1,7 @@
 // Subject: the placement that recordings are replayed against.
 //
-// Two there are: a process over gRPC, and the rules and the search in this process. Writes are the
-// domain's commands and refusals its refusals, so that a replay does not know which it drives. Not
+// There are two: a process over gRPC, and the rules and the search in this process. Both take the
+// domain's commands and return its refusals, so a replay need not know which it drives. Not
 // thread-safe.
 #ifndef BERTH_TESTS_ORACLE_SUBJECT_H_
 #define BERTH_TESTS_ORACLE_SUBJECT_H_
@@ -73,9 +73,9 @@ class Subject {
  public:
   virtual ~Subject() = default;
   virtual absl::Status Write(const CommandBody& command) = 0;
-  // Fails like FindCandidates, and where a candidate came twice.
+  // Fails like FindCandidates, and if a candidate appears twice.
   virtual absl::StatusOr<Found> Find(const CandidateRequest& request) = 0;
-  // What stands, or nothing where it is not there.
+  // The entity, or nothing if it does not exist.
   virtual std::optional<ProviderView> Provider(ProviderId id) = 0;
   virtual std::optional<ConsumerView> Consumer(ConsumerId id) = 0;
 };

@@ -1,4 +1,5 @@
-// CuttingProxy: stands between a ledger and PostgreSQL and cuts the connection at a chosen moment.
+// CuttingProxy: forwards between a ledger and PostgreSQL, and cuts the connection at a chosen
+// moment.
 //
 // Owns its socket and threads. Thread-safe.
 #ifndef BERTH_TESTS_PROCESSES_CUTTING_PROXY_H_
@@ -16,11 +17,11 @@ namespace berth::placement {
 
 class CuttingProxy {
  public:
-  // Forwards to the server of `url`, which names the directory of its socket.
+  // Forwards to the server of `url`. The host in `url` is the directory of the server's socket.
   explicit CuttingProxy(const std::string& url);
   ~CuttingProxy();
 
-  // `url` with the proxy in the place of the server.
+  // `url` with the proxy instead of the server.
   std::string Through(const std::string& url) const;
 
   enum class Cut {
@@ -30,7 +31,8 @@ class CuttingProxy {
   };
   void CutNext(Cut cut) { cut_ = cut; }
   int cuts() const { return cuts_; }
-  // While it holds, nothing is forwarded in either direction, as in a network that drops everything.
+  // While held, the proxy forwards nothing in either direction, like a network that drops
+  // everything.
   void Hold(bool hold) { hold_ = hold; }
   // While it does, nobody who connects hears anything.
   void HoldNew(bool hold) { hold_new_ = hold; }

@@ -1,6 +1,6 @@
-// LedgerRunner: a Ledger on a database of a test, with the loops that services/ would run.
+// LedgerRunner: a Ledger on a test's database, with the loops that services/ runs in production.
 //
-// Thread-safe but for construction and destruction.
+// Thread-safe except construction and destruction.
 #ifndef BERTH_TESTS_PROCESSES_LEDGER_RUNNER_H_
 #define BERTH_TESTS_PROCESSES_LEDGER_RUNNER_H_
 
@@ -19,8 +19,8 @@ namespace berth::placement {
 
 class LedgerRunner {
  public:
-  // Opens a ledger with `options`, whose tell_operator is replaced. Ends the program where it does
-  // not open. `loops`: whether threads call Follow and Watchdog all the time.
+  // Opens a ledger with `options`, except their tell_operator. Ends the program if that fails.
+  // `loops`: whether threads call Follow and Watchdog all the time.
   explicit LedgerRunner(LedgerOptions options, bool loops = true);
   ~LedgerRunner();
 
@@ -29,10 +29,10 @@ class LedgerRunner {
   Decision Do(CommandBody body, const std::string& request_id = "");
   Decision Do(Command command, absl::Duration limit = absl::Seconds(30));
   std::future<Decision> Begin(Command command, absl::Duration limit = absl::Seconds(30));
-  // The same, failing the test where it is refused.
+  // The same; the test fails if the command is refused.
   Decision Must(CommandBody body, const std::string& request_id = "");
 
-  // What the operator was told so far.
+  // The messages to the operator so far.
   std::string told() const;
   // Waits until `holds`; false after 30 s.
   static bool Eventually(const std::function<bool()>& holds);
@@ -47,7 +47,7 @@ class LedgerRunner {
 
 LedgerOptions OptionsFor(const std::string& url);
 
-// The reason that it was refused with; the name of its status code where it has none, such as "OK".
+// The reason of the refusal, or the name of the status code if there is no reason, such as "OK".
 std::string ReasonOf(const Decision& decision);
 
 // Commands in one line.
@@ -57,20 +57,19 @@ ConsumerId ConsumerNumber(int number);
 CommandBody NewProvider(int number);
 // Inventories of VCPU and MEMORY_MB; `generation` is the provider's.
 CommandBody Offer(int provider, Generation generation, Amount vcpu, Amount memory_mb);
-// `consumer` takes so much of VCPU; for a consumer that holds nothing yet unless it has a
-// generation.
+// A claim of VCPU by `consumer`. Without a generation the consumer is new.
 CommandBody Claim(int consumer, std::vector<int> providers, int32_t vcpu,
                   std::optional<Generation> generation = std::nullopt);
 CommandBody Release(int consumer, Generation generation);
-// Makes providers 1..count with these inventories; the classes too.
+// Creates providers 1..count with these inventories, and the classes.
 void MakeProviders(LedgerRunner& runner, int count, Amount vcpu, Amount memory_mb);
 
-// Units of its first class in use; 0 where it offers nothing, -1 where there is no such provider.
+// Use of the provider's first class; 0 without inventories, -1 if there is no such provider.
 Amount UsedOf(const State& state, int provider);
 
-// Fails the test where two states differ in anything that tables hold.
+// Fails the test if two states differ in anything that the tables hold.
 void ExpectEqualStates(const State& a, const State& b);
-// Fails the test where the self-check finds anything, or cannot be done.
+// Fails the test if the self-check finds a difference or cannot run.
 void ExpectCleanSelfCheck(LedgerRunner& runner, const std::string& url);
 
 }  // namespace berth::placement

@@ -1,5 +1,5 @@
-// A private libvirt daemon for tests: own directories, own socket, an unprivileged user, gone with the
-// test.
+// LibvirtDaemon: a libvirt daemon for one test, with its own directories and socket, run by an
+// unprivileged user. It ends with the test.
 #ifndef BERTH_TESTS_PROCESSES_LIBVIRT_DAEMON_H_
 #define BERTH_TESTS_PROCESSES_LIBVIRT_DAEMON_H_
 
@@ -13,21 +13,21 @@ namespace berth::tracker {
 
 class LibvirtDaemon {
  public:
-  // Null, with the reason in `why`, where the daemon cannot run.
+  // Null, with the reason in `why`, if the daemon cannot run.
   static std::unique_ptr<LibvirtDaemon> Start(std::string* why);
   ~LibvirtDaemon();
   LibvirtDaemon(const LibvirtDaemon&) = delete;
   LibvirtDaemon& operator=(const LibvirtDaemon&) = delete;
 
-  // The daemon's QEMU session, and its shared test world.
+  // URIs of the daemon's QEMU session and of its test driver.
   std::string QemuUri() const;
   std::string TestUri() const;
   // A directory that the daemon's user may write.
   const std::string& directory() const { return directory_; }
 
-  // Ends the daemon at once, as a crash would.
+  // Ends the daemon with SIGKILL, like a crash.
   void Kill();
-  // Starts it again on the same socket; false when that fails.
+  // Starts the daemon again on the same socket; false if that fails.
   bool Restart();
 
  private:
@@ -41,7 +41,7 @@ class LibvirtDaemon {
   pid_t process_ = -1;
 };
 
-// Standard output of a program; the test fails when it does.
+// Standard output of a program; the test fails if the program fails.
 std::string Output(const std::vector<std::string>& arguments);
 
 }  // namespace berth::tracker

@@ -1,4 +1,4 @@
-// PlacementServer: a real berth-placement for as long as this lives, over a database of its own.
+// PlacementServer: a berth-placement process that lives as long as this object.
 #ifndef BERTH_TESTS_PROCESSES_PLACEMENT_SERVER_H_
 #define BERTH_TESTS_PROCESSES_PLACEMENT_SERVER_H_
 
@@ -11,18 +11,18 @@
 
 namespace berth::e2e {
 
-// One start of the program with `arguments` besides those that every test gives. Ends with SIGKILL
-// unless it ended before.
+// Runs the program with `arguments` and those that every test needs. The destructor sends SIGKILL
+// if the process still runs.
 class PlacementServer : public ServiceProcess {
  public:
-  // Does not wait for it to answer. `directory` gets its log and its address.
+  // Does not wait for an answer. The log and the address of the process are in `directory`.
   PlacementServer(const std::string& directory, std::vector<std::string> arguments);
 };
 
-// A server over the database at `url`; ends the program where it does not start.
+// A server over the database at `url`; ends the program if it does not start.
 std::unique_ptr<PlacementServer> StartAt(const std::string& directory, const std::string& url,
                                          std::vector<std::string> arguments = {});
-// A server over a new database of the program's cluster, likewise.
+// The same over a new database of the program's cluster.
 std::unique_ptr<PlacementServer> StartOrDie(const std::string& directory,
                                             std::vector<std::string> arguments = {});
 

@@ -1,5 +1,5 @@
-// Restorable: a database of the program's cluster that can be copied and put back as it was, whoever
-// is connected. Failures fail the test.
+// Restorable: a database of the program's cluster that can be copied and restored from the copy,
+// even with open connections. The test fails if an operation fails.
 #ifndef BERTH_TESTS_PROCESSES_RESTORABLE_H_
 #define BERTH_TESTS_PROCESSES_RESTORABLE_H_
 
@@ -14,7 +14,7 @@ class Restorable {
   Restorable();
 
   const std::string& url() const { return url_; }
-  // Both end all connections to it.
+  // Both end all connections to the database.
   void Save();
   void Restore();
 

@@ -1,5 +1,5 @@
-// Tracker: the end of a tracker's stream as a test plays it: one process with one node, saying what
-// the test wants said. Not thread-safe.
+// Tracker: the tracker's end of a stream, for one process with one node. It sends what the test
+// says. Not thread-safe.
 #ifndef BERTH_TESTS_PROCESSES_SCRIPTED_TRACKER_H_
 #define BERTH_TESTS_PROCESSES_SCRIPTED_TRACKER_H_
 
@@ -45,7 +45,7 @@ class Tracker {
     stream_->Write(request);
   }
 
-  // A snapshot of a root with `vcpus` and, if there is one, a generation that it is based on.
+  // A snapshot of a root with `vcpus`, based on a generation if one is given.
   void Snapshot(int64_t sequence, int64_t vcpus, std::optional<int64_t> base) {
     stream_->Write(MakeSnapshot(sequence, vcpus, base));
   }
@@ -77,7 +77,7 @@ class Tracker {
     stream_->Write(request);
   }
 
-  // The next message but pushes, which are kept in `pushes`; nothing where the stream has ended.
+  // The next message that is no push; pushes go to `pushes`. Nothing if the stream has ended.
   pb::SessionResponse Next() {
     pb::SessionResponse response;
     while (stream_->Read(&response)) {
@@ -104,7 +104,7 @@ class Tracker {
     return stream_->Finish();
   }
 
-  // Says Hello and sends its first snapshot; the root's generation.
+  // Sends Hello and the first snapshot. Returns the root's generation.
   int64_t Appear(int64_t vcpus) {
     Hello("");
     EXPECT_EQ(Next().welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);

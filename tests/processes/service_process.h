@@ -1,6 +1,6 @@
-// ServiceProcess: one start of a real program of ours, for as long as this lives.
+// ServiceProcess: a process of berth-placement or berth-tracker that lives as long as this object.
 //
-// For the thread that made it: the program ends with that thread.
+// For the thread that made it: the process ends with that thread.
 #ifndef BERTH_TESTS_PROCESSES_SERVICE_PROCESS_H_
 #define BERTH_TESTS_PROCESSES_SERVICE_PROCESS_H_
 
@@ -14,24 +14,24 @@
 
 namespace berth::e2e {
 
-// Ends with SIGKILL unless it ended before.
+// The destructor sends SIGKILL if the process still runs.
 class ServiceProcess {
  public:
-  // Starts `command` with a port that the system chooses and without metrics; does not wait for it to
-  // answer. `directory` gets its log and its address, both named after `name`.
+  // Starts `command` without metrics, on a port that the system chooses; does not wait for an
+  // answer. The log and the address are in `directory`, in files named after `name`.
   ServiceProcess(const std::string& directory, const std::string& name,
                  std::vector<std::string> command);
   ~ServiceProcess();
   ServiceProcess(const ServiceProcess&) = delete;
   ServiceProcess& operator=(const ServiceProcess&) = delete;
 
-  // Waits until it has told its address. kUnavailable with its log where it ended instead.
+  // Waits until the process has written its address. kUnavailable with its log if it ended instead.
   absl::Status AwaitAddress();
   const std::string& address() const { return address_; }
   pid_t pid() const { return pid_; }
 
   void Signal(int signal) const;
-  // Its exit code, 128 + n after signal n; -1 where it runs on.
+  // The exit code, 128 + n after signal n; -1 if the process still runs.
   int AwaitEnd(absl::Duration limit);
   std::string Log() const;
 

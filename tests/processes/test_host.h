@@ -1,6 +1,7 @@
-// TestHost: a host of libvirt's test driver whose guests come and go, as seen by whoever opens its URI.
+// TestHost: a host of libvirt's test driver. A test starts and ends its guests, and trackers open
+// its URI.
 //
-// Owns a private daemon and a connection to it: the driver forgets its guests once nobody is connected.
+// Owns a daemon and a connection to it, because the driver forgets its guests without a connection.
 // Not thread-safe.
 #ifndef BERTH_TESTS_PROCESSES_TEST_HOST_H_
 #define BERTH_TESTS_PROCESSES_TEST_HOST_H_
@@ -24,7 +25,7 @@ struct RunningGuest {
 
 class TestHost {
  public:
-  // A host without guests. Null, with the reason in `why`, where libvirt cannot run.
+  // A host without guests. Null, with the reason in `why`, if libvirt cannot run.
   static std::unique_ptr<TestHost> Start(std::string* why);
   ~TestHost();
   TestHost(const TestHost&) = delete;
@@ -32,12 +33,12 @@ class TestHost {
 
   std::string uri() const { return daemon_->TestUri(); }
 
-  // Starts a new guest, 1 to 3 vCPUs and 64 to 192 MiB.
+  // Starts a new guest with 1 to 3 vCPUs and 64 to 192 MiB.
   void StartGuest(uint64_t random);
-  // Ends one of the guests that run.
+  // Ends one running guest.
   void StopGuest(uint64_t random);
 
-  // What libvirt says, by uuid.
+  // The guests that libvirt lists, by uuid.
   std::vector<RunningGuest> Running() const;
   std::string name() const;
   int64_t cpus() const;
@@ -50,7 +51,7 @@ class TestHost {
 
   const std::unique_ptr<tracker::LibvirtDaemon> daemon_;
   const virConnectPtr connection_;
-  int guests_ = 0;  // that were ever started
+  int guests_ = 0;  // started so far
 };
 
 }  // namespace berth::fault

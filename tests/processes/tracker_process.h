@@ -1,4 +1,4 @@
-// TrackerProcess: a real berth-tracker for as long as this lives.
+// TrackerProcess: a berth-tracker process that lives as long as this object.
 #ifndef BERTH_TESTS_PROCESSES_TRACKER_PROCESS_H_
 #define BERTH_TESTS_PROCESSES_TRACKER_PROCESS_H_
 

@@ -1,4 +1,5 @@
-// Watch and Mirror: a stream of WatchService.Watch, and what somebody puts together from it.
+// Watch: a stream of WatchService.Watch. Mirror: the entities that a watcher builds from its
+// messages.
 //
 // One thread each.
 #ifndef BERTH_TESTS_PROCESSES_WATCH_MIRROR_H_
@@ -82,12 +83,12 @@ inline Key KeyOf(const placement::v1::Entity& entity) {
   return {0, ""};
 }
 
-// What a watcher has put together, and all that it was told.
+// The entities that a watcher has built, and every change that it received.
 struct Mirror {
   std::map<Key, placement::v1::Entity> things;
   placement::v1::Revision position;                   // of the last complete message
   std::vector<std::pair<int64_t, std::string>> told;  // revision and change
-  std::vector<placement::v1::Change> open;            // of a revision that is not complete
+  std::vector<placement::v1::Change> open;            // of the revision that is not complete yet
 
   void Take(const placement::v1::WatchResponse& response) {
     open.insert(open.end(), response.changes().begin(), response.changes().end());

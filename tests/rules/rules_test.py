@@ -13,7 +13,9 @@ import os
 import pathlib
 import re
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tree"))
+import trials
 
 # The letters of rules: C test vectors, D defects and gaps, E traits of a host, F faults, P placement, R promises under faults,
 # T tracker.
@@ -203,27 +205,9 @@ TRIALS = [
 ]
 
 
-def tried():
-    """Problems with the checks themselves."""
-    for check, broken, sound in TRIALS:
-        for number, tree in enumerate(broken + [sound]):
-            with tempfile.TemporaryDirectory() as root:
-                for name, content in tree.items():
-                    path = pathlib.Path(root) / name
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_text(content)
-                problems = list(check(root))
-            if tree is sound and problems:
-                yield f"{check.__name__}: refuses a sound tree: {problems}"
-            elif tree is not sound and not problems:
-                yield f"{check.__name__}: does not notice its case {number}"
-
-
 def main():
     root = sys.argv[1]
-    problems = list(tried())
-    for check, *_ in TRIALS:
-        problems += [f"{check.__name__}: {problem}" for problem in check(root)]
+    problems = list(trials.problems(TRIALS, root))
     print("\n".join(problems) or f"rules: {len(rules(root))} rules, of which {len(listed(root))} wait for their test: clean")
     return 1 if problems else 0
 

@@ -98,6 +98,10 @@ struct ModelLedger {
   std::string NameRefusal(const std::vector<ConsumerAllocations>& wanted) const;
   std::string RowRefusal(const std::vector<ConsumerAllocations>& wanted) const;
   void Replace(const std::vector<ConsumerAllocations>& wanted, Generation fresh);
+  // The end of a command that moves inventories and allocations together: "OK", and the model is
+  // `after` with `wanted` unless `validate_only`; else the reason why `wanted` does not fit there.
+  std::string Become(ModelLedger after, const std::vector<ConsumerAllocations>& wanted,
+                     bool validate_only, Generation fresh);
   // Of claims that find their own place: what is wrong with the queries, one after the other.
   std::string QueryRefusal(const PlaceClaims& command) const;
   // Finds `wanted` their places, each over what those before it took; whether all have one.

@@ -78,10 +78,15 @@ std::string ModelLedger::Settle(const Reshape& command, Generation fresh) {
     }
   }
   if (in_use) return "INVENTORY_IN_USE";
-  reason = after.RowRefusal(command.consumers);
+  return Become(std::move(after), command.consumers, command.validate_only, fresh);
+}
+
+std::string ModelLedger::Become(ModelLedger after, const std::vector<ConsumerAllocations>& wanted,
+                                bool validate_only, Generation fresh) {
+  std::string reason = after.RowRefusal(wanted);
   if (!reason.empty()) return reason;
-  if (command.validate_only) return "OK";
-  after.Replace(command.consumers, fresh);
+  if (validate_only) return "OK";
+  after.Replace(wanted, fresh);
   *this = std::move(after);
   return "OK";
 }

@@ -177,12 +177,7 @@ std::string ModelLedger::Settle(const ApplyTopology& command, Generation fresh) 
     }
   }
   if (in_use) return "INVENTORY_IN_USE";
-  reason = after.RowRefusal(command.consumers);
-  if (!reason.empty()) return reason;
-  if (command.validate_only) return "OK";
-  after.Replace(command.consumers, fresh);
-  *this = std::move(after);
-  return "OK";
+  return Become(std::move(after), command.consumers, command.validate_only, fresh);
 }
 
 }  // namespace berth::placement

@@ -1,3 +1,5 @@
+#include "services/cli/commands/inventory.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -44,13 +46,10 @@ std::vector<std::string> ClassNames(const Inventories& inventories) {
 absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
-  pb::GetInventoriesRequest request;
-  request.set_provider_uuid(*uuid);
-  pb::GetInventoriesResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return session.Print(answer, InventoryTable(answer.inventories()),
-                       ClassNames(answer.inventories()));
+  const auto answer = InventoriesOf(session, *uuid);
+  if (!answer.ok()) return answer.status();
+  return session.Print(*answer, InventoryTable(answer->inventories()),
+                       ClassNames(answer->inventories()));
 }
 
 // Values that the user gave replace stored ones; the other stored values stay.
@@ -70,15 +69,12 @@ absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
 absl::Status SetOnce(Session& session, const std::string& uuid,
                      const std::vector<InventoryWords>& said,
                      const SetInventoryArguments& arguments, pb::SetInventoriesResponse* answer) {
-  pb::GetInventoriesRequest read;
-  read.set_provider_uuid(uuid);
-  pb::GetInventoriesResponse stored;
-  const absl::Status got = session.Call(read, &stored);
-  if (!got.ok()) return got;
+  const auto stored = InventoriesOf(session, uuid);
+  if (!stored.ok()) return stored.status();
   pb::SetInventoriesRequest write;
   write.set_provider_uuid(uuid);
-  write.set_expected_generation(arguments.generation.value_or(stored.generation()));
-  if (!arguments.replace) *write.mutable_inventories() = stored.inventories();
+  write.set_expected_generation(arguments.generation.value_or(stored->generation()));
+  if (!arguments.replace) *write.mutable_inventories() = stored->inventories();
   for (const InventoryWords& words : said) {
     const absl::Status merged = Merge(words, &(*write.mutable_inventories())[words.resource_class]);
     if (!merged.ok()) return merged;
@@ -125,15 +121,12 @@ absl::Status DeleteAll(Session& session, const std::string& uuid) {
 absl::Status DeleteOnce(Session& session, const std::string& uuid,
                         const std::vector<std::string>& classes,
                         pb::SetInventoriesResponse* answer) {
-  pb::GetInventoriesRequest read;
-  read.set_provider_uuid(uuid);
-  pb::GetInventoriesResponse stored;
-  const absl::Status got = session.Call(read, &stored);
-  if (!got.ok()) return got;
+  const auto stored = InventoriesOf(session, uuid);
+  if (!stored.ok()) return stored.status();
   pb::SetInventoriesRequest write;
   write.set_provider_uuid(uuid);
-  write.set_expected_generation(stored.generation());
-  *write.mutable_inventories() = stored.inventories();
+  write.set_expected_generation(stored->generation());
+  *write.mutable_inventories() = stored->inventories();
   for (const std::string& name : classes) {
     if (write.mutable_inventories()->erase(name) > 0) continue;
     return Refused(absl::StatusCode::kNotFound, "INVENTORY_NOT_FOUND",
@@ -160,6 +153,16 @@ absl::Status DeleteInventory(Session& session, const DeleteInventoryArguments& a
 }
 
 }  // namespace
+
+absl::StatusOr<pb::GetInventoriesResponse> InventoriesOf(Session& session,
+                                                         const std::string& uuid) {
+  pb::GetInventoriesRequest request;
+  request.set_provider_uuid(uuid);
+  pb::GetInventoriesResponse answer;
+  const absl::Status called = session.Call(request, &answer);
+  if (!called.ok()) return called;
+  return answer;
+}
 
 void AddInventoryCommands(CLI::App& app, Session& session) {
   CLI::App* noun =

@@ -9,6 +9,7 @@
 #include "berth/placement/v1/provider.pb.h"
 #include "berth/placement/v1/usage.pb.h"
 #include "services/cli/commands/command.h"
+#include "services/cli/commands/inventory.h"
 #include "services/cli/session/pages.h"
 #include "services/cli/session/provider_names.h"
 #include "services/cli/text/usage_view.h"
@@ -29,12 +30,9 @@ struct UsageArguments {
 absl::Status OfProvider(Session& session, const UsageArguments& arguments) {
   const auto uuid = ProviderUuid(session, arguments.provider);
   if (!uuid.ok()) return uuid.status();
-  pb::GetInventoriesRequest request;
-  request.set_provider_uuid(*uuid);
-  pb::GetInventoriesResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return session.Print(answer, UsageTable(answer.inventories(), session.screen), {*uuid});
+  const auto answer = InventoriesOf(session, *uuid);
+  if (!answer.ok()) return answer.status();
+  return session.Print(*answer, UsageTable(answer->inventories(), session.screen), {*uuid});
 }
 
 absl::Status OfProject(Session& session, const UsageArguments& arguments) {

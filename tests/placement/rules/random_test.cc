@@ -15,6 +15,7 @@
 #include "tests/worlds/model_ledger.h"
 #include "tests/worlds/random_bodies.h"
 #include "tests/worlds/safety.h"
+#include "tests/worlds/seed.h"
 #include "tests/worlds/world.h"
 
 namespace berth::placement {
@@ -22,14 +23,6 @@ namespace {
 
 constexpr int kSteps = 20'000;
 constexpr int kStepsToImport = 20;
-
-uint64_t SeedOfTheRun() {
-  const char* given = std::getenv("BERTH_SEED");
-  const uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 void ExpectSameGenerations(const State& state, const ModelLedger& model) {
   for (const auto& [id, provider] : model.providers) {
@@ -78,7 +71,7 @@ void ExpectPortable(const State& state) {
 }
 
 TEST(RulesRandom, AgreesWithTheModel) {
-  const uint64_t seed = SeedOfTheRun();
+  const uint64_t seed = Seed();
   RandomBodies bodies(seed);
   ModelLedger model;
   State state;

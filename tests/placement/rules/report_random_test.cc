@@ -13,19 +13,12 @@
 #include "gtest/gtest.h"
 #include "tests/worlds/fleet_world.h"
 #include "tests/worlds/script.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::placement {
 namespace {
 
-constexpr int kSteps = 10'000;
-
-uint64_t SeedOfTheRun() {
-  const char* given = std::getenv("BERTH_SEED");
-  const uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  std::printf("BERTH_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
+constexpr int kReportSteps = 10'000;
 
 class RandomFleet {
  public:
@@ -193,9 +186,9 @@ void RandomFleet::Step() {
 }
 
 TEST(ReportRandom, WhatIsAppliedIsWhatWasReported) {
-  const uint64_t seed = SeedOfTheRun();
+  const uint64_t seed = Seed();
   RandomFleet fleet(seed);
-  for (int step = 1; step <= kSteps && !testing::Test::HasFailure(); ++step) {
+  for (int step = 1; step <= kReportSteps && !testing::Test::HasFailure(); ++step) {
     SCOPED_TRACE(testing::Message() << "BERTH_SEED=" << seed << " step " << step);
     fleet.Step();
   }

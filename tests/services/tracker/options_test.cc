@@ -167,7 +167,7 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
       {{"--cpu-allocation-ratio=x"}, "", "cpu-allocation-ratio"},
       {{"--cpu-allocation-ratio=-1"}, "", "ratio is negative"},
       {{"--cpu-power-management=perhaps"}, "", "cpu-power-management"},
-      {{"--cpu-mode=fast"}, "", "cpu-mode: 'fast' is no choice of custom"},
+      {{"--cpu-mode=fast"}, "", "cpu-mode: 'fast' is not valid: it must be one of custom"},
       {{"--images-type=tape"}, "", "images-type"},
       {{"--images-type=lvm"}, "", "images_volume_group"},
       {{"--orphans=kill"}, "", "orphans"},
