@@ -10,7 +10,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 256;
-// How long the end of the log is taken to be where it was seen.
+// The oldest revision of the log is read again after this time.
 constexpr absl::Duration kHorizonAge = absl::Seconds(5);
 
 }  // namespace
@@ -40,19 +40,16 @@ absl::StatusOr<int> Follower::Follow() {
   const absl::Duration began = publisher_->BootTime();
   const absl::StatusOr<CatchUpStep> step = CatchUp(**database, *publisher_, kRowsAtOnce);
   if (!step.ok()) return step.status();
-  condition_->followed_rows += step->applied;
-  if (!horizon_read_at_ || began - *horizon_read_at_ > kHorizonAge) {
-    const absl::StatusOr<Revision> oldest = ReadHorizon(**database);
-    if (!oldest.ok()) return oldest.status();
-    condition_->SetOldestWatchable(*oldest);
-    horizon_read_at_ = began;
-  }
+  health_->followed_rows += step->applied;
+  const absl::Status seen = LookAtOldest(**database, began);
+  if (!seen.ok()) return seen;
   switch (step->end) {
     case CaughtUp::kAll:
       publisher_->SetFresh(began);
-      // The state agrees with the database. Who found otherwise looked at a state that an operator
-      // has replaced meanwhile; where it is true again, the next look under the lock tells.
-      condition_->recovery_required = false;
+      // The state agrees with the database. If another thread has just found the opposite, it
+      // looked at a state that an operator has replaced. If the database goes back once more, the
+      // writer finds that under the lock.
+      health_->recovery_required = false;
       break;
     case CaughtUp::kSome:
     case CaughtUp::kCommitting:
@@ -64,25 +61,34 @@ absl::StatusOr<int> Follower::Follow() {
       break;
     }
     case CaughtUp::kWentBack:
-      // The last good state is served on, and it is what this database has to say.
+      // Reads go on from the last good state: it counts as fresh.
       publisher_->SetFresh(began);
-      condition_->SetDatabaseRevision(step->head);
-      condition_->RequireRecovery("the database went back in time: the follower found it");
+      health_->SetDatabaseRevision(step->head);
+      health_->RequireRecovery("the database went back in time: the follower found it");
       break;
     case CaughtUp::kTooNew:
-      condition_->format_too_new = true;
+      health_->format_too_new = true;
       return absl::FailedPreconditionError("the log is of a newer release's format");
   }
   return step->applied;
 }
 
+absl::Status Follower::LookAtOldest(Database& database, absl::Duration now) {
+  if (horizon_read_at_ && now - *horizon_read_at_ <= kHorizonAge) return absl::OkStatus();
+  const absl::StatusOr<Revision> oldest = ReadHorizon(database);
+  if (!oldest.ok()) return oldest.status();
+  health_->SetOldestWatchable(*oldest);
+  horizon_read_at_ = now;
+  return absl::OkStatus();
+}
+
 absl::Status Follower::Reload(Database& database) {
   absl::StatusOr<State> state = LoadState(database);
   if (!state.ok()) return state.status();
-  ++condition_->reloads;
+  ++health_->reloads;
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
-  // Where this process waited for a new epoch, an operator has begun it at another one.
-  condition_->recovery_required = false;
+  // If this process waited for a new epoch, an operator has begun it on another process.
+  health_->recovery_required = false;
   return absl::OkStatus();
 }
 

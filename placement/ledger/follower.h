@@ -1,5 +1,5 @@
-// Follower: brings the published state up to what others wrote, over a connection of its own.
-// Thread-safe.
+// Follower: reads the log rows of other processes over its own connection and applies them to the
+// published state. Thread-safe.
 #ifndef BERTH_PLACEMENT_LEDGER_FOLLOWER_H_
 #define BERTH_PLACEMENT_LEDGER_FOLLOWER_H_
 
@@ -19,27 +19,30 @@ namespace berth::placement {
 
 class Follower {
  public:
-  // All that is pointed to must live as long.
-  Follower(std::string database_url, Publisher* publisher, Condition* condition)
-      : database_url_(std::move(database_url)), publisher_(publisher), condition_(condition) {}
+  // The objects behind the pointers must outlive the follower.
+  Follower(std::string database_url, Publisher* publisher, Health* health)
+      : database_url_(std::move(database_url)), publisher_(publisher), health_(health) {}
 
-  // See Ledger.
+  // As Ledger::Follow.
   absl::StatusOr<int> Follow();
-  // Makes a call that has lasted for `limit` fail.
+  // Shuts the connection if its present call has lasted for `limit`: the call fails.
   void Watch(absl::Duration limit);
 
  private:
-  // The connection, opened if there is none.
+  // The connection, which is opened if it is not open or is broken.
   absl::StatusOr<std::shared_ptr<Database>> Open();
-  // Loads the tables in the place of rows that the log has no more.
+  // Reads the oldest revision of the log, unless that was done a short time ago.
+  absl::Status LookAtOldest(Database& database, absl::Duration now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
+  // Loads the tables, because rows after the published state are no longer in the log.
   absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
 
   const std::string database_url_;
   Publisher* const publisher_;
-  Condition* const condition_;
+  Health* const health_;
   Mutex following_;  // one step at a time
   std::optional<absl::Duration> horizon_read_at_ ABSL_GUARDED_BY(following_);
-  // Guards the pointer; what it points to is used under following_.
+  // Guards the pointer. The connection itself is guarded by following_.
   Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
 };

@@ -5,7 +5,7 @@
 
 namespace berth::placement {
 
-absl::Status Condition::WhyNoWrites() const {
+absl::Status Health::WhyNoWrites() const {
   if (recovery_required) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "RECOVERY_REQUIRED",
                   "the database lost committed changes: an operator must begin a new epoch");
@@ -17,31 +17,54 @@ absl::Status Condition::WhyNoWrites() const {
   return absl::OkStatus();
 }
 
-void Condition::RequireRecovery(const std::string& words) {
+void Health::RequireRecovery(const std::string& words) {
   if (!recovery_required.exchange(true)) Tell(words);
 }
 
-void Condition::SetDatabaseRevision(Revision revision) {
+void Health::SetDatabaseRevision(Revision revision) {
   const MutexLock lock(&mutex_);
   database_revision_ = revision;
 }
 
-Revision Condition::database_revision() const {
+Revision Health::database_revision() const {
   const MutexLock lock(&mutex_);
   return database_revision_;
 }
 
-void Condition::SetOldestWatchable(Revision revision) {
+void Health::SetOldestWatchable(Revision revision) {
   const MutexLock lock(&mutex_);
   oldest_watchable_ = revision;
 }
 
-std::optional<Revision> Condition::oldest_watchable() const {
+std::optional<Revision> Health::oldest_watchable() const {
   const MutexLock lock(&mutex_);
   return oldest_watchable_;
 }
 
-void Condition::Add(const BatchTally& tally) {
+LedgerHealth Health::Snapshot() const {
+  LedgerHealth snapshot;
+  snapshot.recovery_required = recovery_required;
+  snapshot.format_too_new = format_too_new;
+  snapshot.writing_stopped = writing_stopped;
+  snapshot.writable = WhyNoWrites().ok();
+  if (snapshot.recovery_required) snapshot.database_revision = database_revision();
+  snapshot.oldest_watchable = oldest_watchable();
+  snapshot.batches = batches;
+  snapshot.commands = commands;
+  snapshot.refusals = refusals;
+  snapshot.in_doubt = in_doubt;
+  snapshot.reconnects = reconnects;
+  snapshot.claims_done = claims_done;
+  snapshot.claims_without_room = claims_without_room;
+  snapshot.claims_refused = claims_refused;
+  snapshot.provider_conflicts = provider_conflicts;
+  snapshot.consumer_conflicts = consumer_conflicts;
+  snapshot.followed_rows = followed_rows;
+  snapshot.reloads = reloads;
+  return snapshot;
+}
+
+void Health::Add(const BatchTally& tally) {
   refusals += tally.refusals;
   claims_done += tally.claims_done;
   claims_without_room += tally.claims_without_room;

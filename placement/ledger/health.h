@@ -1,4 +1,5 @@
-// Condition: how a ledger stands, as its threads keep it and health checks read it. Thread-safe.
+// Health: the counters and alarms of one ledger. The ledger's threads write them; health checks
+// and metrics read them. Thread-safe.
 #ifndef BERTH_PLACEMENT_LEDGER_HEALTH_H_
 #define BERTH_PLACEMENT_LEDGER_HEALTH_H_
 
@@ -15,31 +16,56 @@
 
 namespace berth::placement {
 
-class Condition {
+// The counters and alarms of a ledger at one moment.
+struct LedgerHealth {
+  bool writable = false;           // takes commands: no alarm, and the database can be reached
+  bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
+  bool format_too_new = false;     // the log holds rows of a newer format than this release knows
+  bool writing_stopped = false;    // a second reload within a minute: an operator must look
+  absl::Duration staleness;        // since the last successful poll or commit began
+  // While recovery is required: the newest revision of the database; else {0, 0}.
+  Revision database_revision;
+  // The revision after which the log has every row, as the follower last saw; none: it has not
+  // looked.
+  std::optional<Revision> oldest_watchable;
+  int64_t queue_length = 0;
+  int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
+  // As in BatchTally, since the start.
+  int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
+  int64_t provider_conflicts = 0, consumer_conflicts = 0;
+  int64_t followed_rows = 0, reloads = 0;  // log rows applied; loads of all tables
+};
+
+class Health {
  public:
-  explicit Condition(std::function<void(const std::string&)> tell_operator)
+  explicit Health(std::function<void(const std::string&)> tell_operator)
       : tell_operator_(std::move(tell_operator)) {}
 
-  // Words for an operator.
+  // Tells an operator: a line in the log of the server.
   void Tell(const std::string& words) const {
     if (tell_operator_) tell_operator_(words);
   }
 
-  // OK, or what a command is refused with as long as an operator has to act.
+  // OK, or the refusal of all commands as long as an operator must act.
   absl::Status WhyNoWrites() const;
-  // The database went back in time. Tells the operator the first time.
+  // The database went back in time. Tells the operator, but only the first time.
   void RequireRecovery(const std::string& words);
-  // Where the database stands that went back in time. {0, 0}: not seen, or it did not.
+  // The newest revision of a database that went back in time. {0, 0}: it did not, or its revision
+  // is not known.
   void SetDatabaseRevision(Revision revision);
   Revision database_revision() const;
-  // The revision after which the log is whole; none: not looked yet.
+  // The revision after which the log has every row; none: nobody has looked yet.
   void SetOldestWatchable(Revision revision);
   std::optional<Revision> oldest_watchable() const;
-  // Adds what a settled batch decided.
+  // All counters and alarms; `writable` says only whether no alarm forbids writes. What other parts
+  // of the ledger know is left empty: staleness and queue_length.
+  LedgerHealth Snapshot() const;
+  // Adds the counts of a batch that was answered.
   void Add(const BatchTally& tally);
 
-  // Whether a command may wait for the writer. A connection that was lost is made again first: it is
-  // false where that failed, or where the database took no writes or could not be read.
+  // Whether a new command may wait in the queue. False after an attempt to connect failed, or after
+  // the database refused writes or could not be read. A lost connection alone does not make it
+  // false.
   std::atomic<bool> reachable{true};
   std::atomic<bool> recovery_required{false};
   std::atomic<bool> format_too_new{false};

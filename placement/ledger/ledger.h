@@ -1,19 +1,17 @@
-// Decides every write to placement, in one order, and makes it durable.
+// Ledger: decides every write to placement, in one order, and makes it durable in PostgreSQL.
 //
-// Ledger owns the writing connection and the writer and answerer threads; the published state is
-// its other face. Commands may be submitted from any thread and never block; each is answered
-// exactly once, from the answering thread, after the commit that settled it. The loops that follow
-// the log and watch the writer live in services/ and call Follow and Watchdog.
+// Ledger owns the threads of the writer and the answerer, and the connections to PostgreSQL. All
+// methods may be called from any thread. Commands never block: each is answered exactly once, from
+// the answering thread, after the commit of its batch. Readers take published states, which never
+// change. Ledger has no loop for Follow and Watchdog: services/ calls them again and again.
 //
 // Invariants, true at every published revision:
-//   1. State, tables and log tell the same story.
-//   2. For each provider and class, used <= capacity, except where an operator lowered the capacity
-//      under claims that were already there; no command makes it worse (P-4, P-132).
-//   3. Revisions are consecutive: a published state at R has applied every log row up to R and none
-//      after it.
-//   4. One function under one mutex publishes, state and feed together, always the newest published
-//      revision plus one, whether the writer or the follower brings it; who comes second drops his
-//      copy. The next batch starts from the published state.
+//   1. The state in memory, the tables and the log agree.
+//   2. For each provider and class, used <= capacity. The only exception: an operator lowered the
+//      capacity below what is used already. No command makes that worse (P-4, P-132).
+//   3. Revisions are consecutive: the state at revision R contains the changes of all log rows up
+//      to R and of none after R.
+//   4. The writer decides a batch on the newest published state, while it holds the ledger's lock.
 #ifndef BERTH_PLACEMENT_LEDGER_LEDGER_H_
 #define BERTH_PLACEMENT_LEDGER_LEDGER_H_
 
@@ -28,37 +26,48 @@
 #include "absl/time/time.h"
 #include "placement/commands/command.h"
 #include "placement/commands/decision.h"
+#include "placement/ground/mutex.h"
 #include "placement/ledger/epoch.h"
+#include "placement/ledger/health.h"
 #include "placement/ledger/loss.h"
 #include "placement/ledger/options.h"
 #include "placement/state/state.h"
 
 namespace berth::placement {
 
+class Answerer;
+class CommandQueue;
 class Feed;
+class Follower;
+class Publisher;
+class Writer;
 
 class Ledger {
  public:
-  // Connects, checks the schema (see schema.h; an empty database is set up, a newer one refused
-  // with kFailedPrecondition), loads the state and starts the threads.
+  // Connects, applies the steps of the schema that the database lacks (see schema.h; a newer schema
+  // is refused with kFailedPrecondition), loads the state and starts the threads.
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(const LedgerOptions& options);
-  // Stops as Stop does, settling for 5 s.
+  // As Stop, with 5 s to settle.
   ~Ledger();
 
   // Queues `command`; `done` receives its decision.
   //
-  // The status is the command's own refusal, in the order its rule documents, or
-  //   kUnavailable        the queue is full, the ledger is stopping, or there is no database:
-  //                       nothing was done, retry later; `done` is called on this thread, before
+  // The status is OK, or the command's own refusal, in the order that its rule documents, or
+  //   kUnavailable        nothing was done, retry later: the queue is full, the ledger is stopping,
+  //                       there is no database, or the connection broke twice while the command was
+  //                       written. In the first three cases `done` is called on this thread, before
   //                       Submit returns
   //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time, nothing was done
   //   kInvalidArgument    REQUEST_ID_REUSED: the request id came before with another body
   //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest)
-  //   kDeadlineExceeded   `deadline` passed before its batch began (reason DEADLINE_BEFORE_START:
-  //                       nothing was done), or after (no reason: unknown, ask by request id)
-  //   kCancelled          `*cancelled` was set before its batch began: nothing was done
-  //   kInternal           PostgreSQL refused it alone: nothing was done, and an operator was told
-  // Anything but OK and a kDeadlineExceeded without reason means that nothing was written.
+  //   kDeadlineExceeded   DEADLINE_BEFORE_START: `deadline` passed before a batch began with the
+  //                       command, nothing was done. Without a reason: the outcome is unknown, ask
+  //                       by request id. `deadline` passed later, or the log no longer tells
+  //   kCancelled          `*cancelled` was set before a batch began with the command: nothing was
+  //                       done
+  //   kInternal           PostgreSQL refused the write of this command alone: nothing was done, and
+  //                       an operator was told
+  // Any status but OK and kDeadlineExceeded without a reason means that nothing was written.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
   void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
@@ -66,49 +75,65 @@ class Ledger {
 
   // The newest published state; never null.
   StatePtr Newest() const;
-  // The newest state, or kUnavailable (reason STALE) when the last successful poll began longer ago
-  // than staleness_max.
+  // The newest published state. kUnavailable (reason STALE) if the last successful look at the
+  // database began longer ago than staleness_max.
   absl::StatusOr<StatePtr> Fresh() const;
-  // Calls `ready` once with a state at `minimum` or later, or with kDeadlineExceeded (reason
-  // REVISION_NOT_REACHED) when `deadline` passes first, kOutOfRange (reason EPOCH_UNKNOWN) for a
-  // later epoch, kFailedPrecondition (REVISION_LOST) for one that an ended epoch lost, kUnavailable
-  // when too many wait (awaits_max), the state is stale or the ledger stops. `ready` runs on this thread or on the
-  // answering one and must be quick.
+  // Calls `ready` once, with a state at `minimum` or later, or with
+  //   kOutOfRange         EPOCH_UNKNOWN: no such epoch has begun
+  //   kFailedPrecondition REVISION_LOST: the database lost this revision before a new epoch began
+  //   kUnavailable        awaits_max readers wait already, the state is stale, or the ledger stops
+  //   kDeadlineExceeded   REVISION_NOT_REACHED: `deadline` passed first
+  // `ready` runs on this thread or on the answering thread, and must be quick.
   void AwaitRevision(Revision minimum, absl::Time deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // The state at exactly `revision`, while it is among the last 8 published; else null.
+  // The state at exactly `revision` if it is one of the last 8 published states; else null.
   StatePtr Recent(Revision revision) const;
 
-  // One step of the follower: reads the log rows after the published state, over a connection of
-  // its own, and applies them. Returns how many. The caller polls every 5 ms while rows come,
-  // backing off to 100 ms.
+  // One step of the follower: reads the log rows after the published state, applies them, and
+  // returns how many. The caller repeats this: every 5 ms while rows come, else less often, down to
+  // every 100 ms.
   absl::StatusOr<int> Follow();
-  // One step of the watchdog: shuts the socket of a connection that makes no progress, answers what
-  // is past its deadline, lets go of states that are no longer recent. Never waits; to be called from
-  // another thread than Follow, which may.
+  // One step of the watchdog: shuts a connection that makes no progress, answers commands and
+  // readers whose deadline has passed, frees states that are no longer recent. Never waits. The
+  // caller must not use the thread of Follow, which may wait.
   void Watchdog();
 
-  // After RECOVERY_REQUIRED: takes the tables as they are for the truth and begins a new epoch.
-  // Command numbers and catalog ids jump by 2^40 and 2^20, so that nothing of the lost future is
-  // met again. kAborted where the database's head is not the expected one (two operators do not
-  // start two epochs).
+  // After RECOVERY_REQUIRED: begins a new epoch with the tables as they are. Command numbers jump
+  // by 2^40 and catalog ids by 2^20, so that no number that was given in the lost part of the log
+  // is given again. kFailedPrecondition if no recovery is required; kAborted if the newest revision
+  // of the database is not the expected one, so that two operators do not begin two epochs; else as
+  // BeginEpoch.
   absl::Status StartEpoch(const EpochStart& start);
-  // What this process's last good state and the database, at its newest revision, do not agree
-  // about. kFailedPrecondition where no recovery is required; else as LoadState. Blocks: it reads
-  // the tables, unless it has read them at that revision already.
+  // After RECOVERY_REQUIRED: the differences between the last good state of this process and the
+  // newest revision of the database. kFailedPrecondition if no recovery is required; else fails as
+  // LoadState does. Blocks while it reads the tables; a second call at the same revision returns
+  // the result of the first.
   absl::StatusOr<LossPtr> FindLoss();
 
   Feed& feed();
   LedgerHealth health() const;
 
-  // Refuses new commands, settles those whose batch has begun until `settle_until` (what is in
-  // doubt then gets kDeadlineExceeded without a reason), ends both threads. Idempotent.
+  // Refuses new commands. Until `settle_until`, settles the commands that a batch has begun with;
+  // if their outcome is unknown then, they get kDeadlineExceeded without a reason. Ends both
+  // threads. A second call does nothing.
   void Stop(absl::Time settle_until);
 
  private:
-  class Impl;
-  explicit Ledger(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Ledger(const LedgerOptions& options, StatePtr first);
+  // Whether a command may wait for the writer.
+  bool Reachable() const;
+
+  const LedgerOptions options_;
+  const std::unique_ptr<Health> health_;
+  const std::unique_ptr<Answerer> answerer_;
+  const std::unique_ptr<Publisher> publisher_;
+  const std::unique_ptr<CommandQueue> queue_;
+  const std::unique_ptr<Writer> writer_;
+  const std::unique_ptr<Follower> follower_;
+  Mutex loading_;  // held during FindLoss, which compares once at a time; taken before loss_mutex_
+  Mutex loss_mutex_;
+  // What FindLoss returned last; empty again when no recovery is required.
+  LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);
 };
 
 }  // namespace berth::placement

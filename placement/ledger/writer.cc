@@ -21,12 +21,12 @@ constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
 }  // namespace
 
 Writer::Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
-               Answerer* answerer, Condition* condition)
+               Answerer* answerer, Health* health)
     : options_(options),
       publisher_(publisher),
       queue_(queue),
       answerer_(answerer),
-      condition_(condition),
+      health_(health),
       clock_(options.wall_clock, [publisher] { return publisher->BootTime(); }),
       pause_(kPauseMin) {
   clock_.Now(publisher_->Newest()->position());
@@ -75,7 +75,7 @@ bool Writer::MustEnd() const {
 
 void Writer::Run() {
   while (!MustEnd()) {
-    absl::Status no_writes = condition_->WhyNoWrites();
+    absl::Status no_writes = health_->WhyNoWrites();
     if (!no_writes.ok()) {
       RefuseAll(std::move(no_writes));
       GiveUpInDoubt();
@@ -97,7 +97,7 @@ void Writer::Run() {
   RefuseAll(NotDone("placement is stopping"));
   GiveUpInDoubt();
   Disconnect();
-  condition_->reachable = false;
+  health_->reachable = false;
   const MutexLock lock(&mutex_);
   ended_ = true;
   ended_changed_.SignalAll();
@@ -124,9 +124,9 @@ bool Writer::Connect() {
   absl::Status status = database.status();
   if (status.ok()) status = (*database)->Run(WriterSettingsSql(), nullptr);
   connecting_since_ns_ = 0;
-  condition_->reachable = status.ok();
+  health_->reachable = status.ok();
   if (!status.ok()) {
-    condition_->Tell(std::string(status.message()));
+    health_->Tell(std::string(status.message()));
     return false;
   }
   const MutexLock lock(&mutex_);
@@ -204,23 +204,23 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
     const Position& position = newest->position();
     if (position.revision == wanted.revision && position.batch == wanted.batch) {
       if (wanted.format <= kLogFormat) return true;
-      condition_->format_too_new = true;
+      health_->format_too_new = true;
       (void)Call("ROLLBACK");
       return false;
     }
     const absl::StatusOr<CatchUpStep> step = CatchUp(*connection_, *publisher_, kCatchUpRows);
-    if (step.ok()) condition_->followed_rows += step->applied;
+    if (step.ok()) health_->followed_rows += step->applied;
     if (step.ok() && (step->end == CaughtUp::kAll || step->end == CaughtUp::kSome)) continue;
     if (step.ok() && step->end == CaughtUp::kWentBack) {
-      condition_->SetDatabaseRevision(step->head);
-      condition_->RequireRecovery(absl::StrCat(
+      health_->SetDatabaseRevision(step->head);
+      health_->RequireRecovery(absl::StrCat(
           "the database went back in time: this process has revision ", position.revision.number,
           " of epoch ", position.revision.epoch, ", the database ", wanted.revision.number,
           " of epoch ", wanted.revision.epoch));
     }
-    if (step.ok() && step->end == CaughtUp::kTooNew) condition_->format_too_new = true;
-    if (!step.ok()) condition_->Tell(std::string(step.status().message()));
-    if (step.status().code() == absl::StatusCode::kDataLoss) condition_->writing_stopped = true;
+    if (step.ok() && step->end == CaughtUp::kTooNew) health_->format_too_new = true;
+    if (!step.ok()) health_->Tell(std::string(step.status().message()));
+    if (step.status().code() == absl::StatusCode::kDataLoss) health_->writing_stopped = true;
     if (!Call("ROLLBACK").ok()) {
       Disconnect();
     } else if (step.ok() && step->end == CaughtUp::kReload) {
@@ -297,8 +297,8 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
   if (!status.ok()) {
     publisher_->SetCommitting(BatchId());
     if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
-    condition_->in_doubt += static_cast<int64_t>(batch->Commands().size());
-    condition_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
+    health_->in_doubt += static_cast<int64_t>(batch->Commands().size());
+    health_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
     in_doubt_ = std::move(batch);
     return Lost();
   }
@@ -308,7 +308,7 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
   publisher_->Publish(*batch->base(), batch->next(), batch->log());
   publisher_->SetCommitting(BatchId());
   publisher_->SetFresh(began);
-  ++condition_->batches;
+  ++health_->batches;
   found_.push_back(std::move(batch));
   for (const std::unique_ptr<Batch>& found : found_) {
     Count(*found);
@@ -324,8 +324,8 @@ void Writer::AnswerUnwritten(Batch& batch) {
 }
 
 void Writer::Count(const Batch& batch) {
-  condition_->commands += static_cast<int64_t>(batch.Commands().size());
-  condition_->Add(batch.tally());
+  health_->commands += static_cast<int64_t>(batch.Commands().size());
+  health_->Add(batch.tally());
 }
 
 void Writer::RotateRequests() {
@@ -340,7 +340,7 @@ void Writer::RotateRequests() {
       absl::ToUnixMicros(now), ", ",
       absl::ToInt64Hours(absl::Ceil(options_.requests_kept, absl::Hours(1))), "); COMMIT"));
   if (status.ok()) return;
-  condition_->Tell(absl::StrCat("old request ids stay: ", status.message()));
+  health_->Tell(absl::StrCat("old request ids stay: ", status.message()));
   if (status.code() == absl::StatusCode::kUnavailable || !Call("ROLLBACK").ok()) Disconnect();
 }
 

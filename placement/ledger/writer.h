@@ -36,7 +36,7 @@ class Writer {
  public:
   // All that is pointed to must live as long.
   Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
-         Answerer* answerer, Condition* condition);
+         Answerer* answerer, Health* health);
   ~Writer();
 
   void Start();
@@ -107,7 +107,7 @@ class Writer {
   Publisher* const publisher_;
   CommandQueue* const queue_;
   Answerer* const answerer_;
-  Condition* const condition_;
+  Health* const health_;
 
   Mutex mutex_;
   CondVar ended_changed_;

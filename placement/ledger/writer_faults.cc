@@ -62,7 +62,7 @@ void Writer::GiveUpInDoubt() {
 // The lock was not to be had. Nothing was written.
 void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands) {
   if (status.code() == absl::StatusCode::kUnavailable) {
-    ++condition_->reconnects;
+    ++health_->reconnects;
     PutBack(commands);
     return Lost();
   }
@@ -71,14 +71,14 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   const absl::Status ended = Call("ROLLBACK");
   if (timed_out && ended.ok()) {
     const absl::StatusOr<bool> found = EndIdleLockHolder(*connection_);
-    condition_->Tell(found.ok() && *found
-                         ? "a paused process held the ledger's lock: its session was ended"
-                         : "the ledger's lock is held by another process");
+    health_->Tell(found.ok() && *found
+                      ? "a paused process held the ledger's lock: its session was ended"
+                      : "the ledger's lock is held by another process");
     return PutBack(commands);
   }
-  condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
+  health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
   Refuse(commands, NotDone("the database does not accept writes"));
-  condition_->reachable = false;
+  health_->reachable = false;
   RefuseAll(NotDone("the database does not accept writes"));
   Disconnect();
   Pause();
@@ -91,26 +91,26 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   const bool for_leases = commands.empty() && found_.empty();
   if (for_leases) PutOffLeases();
   if (status.code() == absl::StatusCode::kAborted) {
-    condition_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
+    health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
     Refuse(commands, NotDone("the database does not accept writes"));
     return Pause();
   }
   if (commands.size() == 1) return RefusedAlone(status, commands.front());
-  condition_->Tell(
+  health_->Tell(
       absl::StrCat("a batch of ", commands.size(),
                    " commands was refused and is decided again one by one: ", status.message()));
   // A row without content was refused, and answers wait for it.
-  if (commands.empty() && !for_leases) condition_->writing_stopped = true;
+  if (commands.empty() && !for_leases) health_->writing_stopped = true;
   alone_.insert(alone_.end(), commands.begin(), commands.end());
 }
 
 void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending) {
   if (SqlStateOf(status) == kRowsDiffer && reloaded_for_ != pending) {
     const absl::Duration now = publisher_->BootTime();
-    condition_->Tell(absl::StrCat("memory and tables disagree: ", status.message()));
+    health_->Tell(absl::StrCat("memory and tables disagree: ", status.message()));
     if (reloaded_at_ && now - *reloaded_at_ < kReloadsApartMin) {
-      condition_->Tell("memory and tables disagree again within a minute: writing stops");
-      condition_->writing_stopped = true;
+      health_->Tell("memory and tables disagree again within a minute: writing stops");
+      health_->writing_stopped = true;
       return Refuse(
           {pending},
           NotDone("memory and tables of the ledger differ: an operator must look into it"));
@@ -120,7 +120,7 @@ void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending)
     alone_.push_front(pending);
     return Reload();
   }
-  condition_->Tell(absl::StrCat("a command was refused alone: ", status.message()));
+  health_->Tell(absl::StrCat("a command was refused alone: ", status.message()));
   Refuse({pending}, absl::InternalError("the ledger could not write the command"));
 }
 
@@ -128,13 +128,13 @@ void Writer::Reload() {
   if (connection_ == nullptr) return;
   absl::StatusOr<State> state = LoadState(*connection_);
   if (!state.ok()) {
-    condition_->Tell(absl::StrCat("cannot load the tables: ", state.status().message()));
-    if (state.status().code() == absl::StatusCode::kDataLoss) condition_->writing_stopped = true;
-    condition_->reachable = false;
+    health_->Tell(absl::StrCat("cannot load the tables: ", state.status().message()));
+    if (state.status().code() == absl::StatusCode::kDataLoss) health_->writing_stopped = true;
+    health_->reachable = false;
     Disconnect();
     return Pause();
   }
-  ++condition_->reloads;
+  ++health_->reloads;
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
 }
 
