@@ -9,8 +9,8 @@
 namespace berth::placement {
 namespace {
 
-// Where the published state's own row is not to be found: it is beyond the horizon, of an epoch
-// that an operator ended, or of a future that the database has lost.
+// Why the log has no row with the revision of the published state: the row was deleted as old, an
+// operator began a new epoch before this revision, or the database lost the row.
 absl::StatusOr<CaughtUp> WhyMissing(Database& database, const Position& position) {
   const absl::StatusOr<std::optional<LogRow>> head = ReadHead(database);
   if (!head.ok()) return head.status();
@@ -20,65 +20,59 @@ absl::StatusOr<CaughtUp> WhyMissing(Database& database, const Position& position
   return newest.number > position.revision.number ? CaughtUp::kReload : CaughtUp::kWentBack;
 }
 
-// Applies `row` to the published state `base`. Returns whether it was not published already.
-absl::StatusOr<bool> ApplyRow(const LogRow& row, const StatePtr& base, Publisher& publisher) {
-  absl::StatusOr<std::vector<LogCommand>> commands = DecodeBatch(row.payload);
+// Compares the first of `rows`, which were read from revision `from` on, with the published state.
+// Returns kAll if it is the row of that state; else why the rows cannot be applied.
+absl::StatusOr<CaughtUp> CheckFirst(Database& database, const std::vector<LogRow>& rows,
+                                    const Position& from) {
+  if (rows.empty() || rows.front().position.revision.number != from.revision.number) {
+    return WhyMissing(database, from);
+  }
+  const LogRow& row = rows.front();
+  if (row.position.batch == from.batch) return CaughtUp::kAll;
+  return row.position.revision.epoch > from.revision.epoch ? CaughtUp::kReload
+                                                           : CaughtUp::kWentBack;
+}
+
+// Applies `row` to the published state and counts it in `applied`. Returns kAll if the state now
+// contains the row; else why the row cannot be applied.
+absl::StatusOr<CaughtUp> ApplyRow(const LogRow& row, Publisher& publisher, int* applied) {
+  if (row.position.format > kLogFormat) return CaughtUp::kTooNew;
+  // The order of these two calls matters: see invariant 3 of Publisher.
+  const BatchId committing = publisher.committing();
+  const StatePtr newest = publisher.Newest();
+  const int64_t number = row.position.revision.number;
+  if (number <= newest->position().revision.number) return CaughtUp::kAll;
+  if (number != newest->position().revision.number + 1) return CaughtUp::kReload;
+  if (row.previous != newest->position().batch) return CaughtUp::kWentBack;
+  if (row.position.batch == committing) return CaughtUp::kCommitting;
+  const absl::StatusOr<std::vector<LogCommand>> commands = DecodeBatch(row.payload);
   if (!commands.ok()) return commands.status();
-  auto next = std::make_shared<State>(*base);
+  auto next = std::make_shared<State>(*newest);
   for (const LogCommand& command : *commands) next->Apply(*command.changes);
   next->set_position(row.position);
-  return publisher.Publish(*base, std::move(next), *commands);
+  if (publisher.Publish(*newest, std::move(next), *commands)) ++*applied;
+  return CaughtUp::kAll;
 }
 
 absl::StatusOr<CatchUpStep> ApplyRows(Database& database, Publisher& publisher, int rows_max) {
-  const BatchId committing = publisher.committing();
-  StatePtr newest = publisher.Newest();
-  const Position from = newest->position();
+  const Position from = publisher.Newest()->position();
   const absl::StatusOr<std::vector<LogRow>> rows =
       ReadLog(database, from.revision.number, rows_max);
   if (!rows.ok()) return rows.status();
   CatchUpStep step;
-  auto row = rows->begin();
   if (from.revision.number > 0) {
-    if (row == rows->end() || row->position.revision.number != from.revision.number) {
-      const absl::StatusOr<CaughtUp> why = WhyMissing(database, from);
-      if (!why.ok()) return why.status();
-      step.end = *why;
-      return step;
-    }
-    if (row->position.batch != from.batch) {
-      step.end = row->position.revision.epoch > from.revision.epoch ? CaughtUp::kReload
-                                                                    : CaughtUp::kWentBack;
-      return step;
-    }
-    ++row;
+    const absl::StatusOr<CaughtUp> first = CheckFirst(database, *rows, from);
+    if (!first.ok()) return first.status();
+    step.end = *first;
   }
-  for (; row != rows->end(); ++row) {
-    if (row->position.format > kLogFormat) {
-      step.end = CaughtUp::kTooNew;
-      return step;
-    }
-    // Somebody else may have moved the state on in the meantime.
-    newest = publisher.Newest();
-    const int64_t number = row->position.revision.number;
-    if (number <= newest->position().revision.number) continue;
-    if (number != newest->position().revision.number + 1) {
-      step.end = CaughtUp::kReload;
-      return step;
-    }
-    if (row->previous != newest->position().batch) {
-      step.end = CaughtUp::kWentBack;
-      return step;
-    }
-    if (row->position.batch == committing || row->position.batch == publisher.committing()) {
-      step.end = CaughtUp::kCommitting;
-      return step;
-    }
-    const absl::StatusOr<bool> applied = ApplyRow(*row, newest, publisher);
-    if (!applied.ok()) return applied.status();
-    step.applied += *applied ? 1 : 0;
+  // The first row belongs to the published state, so ApplyRow skips it.
+  for (auto row = rows->begin(); row != rows->end() && step.end == CaughtUp::kAll; ++row) {
+    const absl::StatusOr<CaughtUp> end = ApplyRow(*row, publisher, &step.applied);
+    if (!end.ok()) return end.status();
+    step.end = *end;
   }
-  if (static_cast<int>(rows->size()) == rows_max) step.end = CaughtUp::kSome;
+  const bool may_have_more = static_cast<int>(rows->size()) == rows_max;
+  if (step.end == CaughtUp::kAll && may_have_more) step.end = CaughtUp::kSome;
   return step;
 }
 

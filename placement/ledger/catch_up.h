@@ -1,6 +1,8 @@
-// Catching up: the log rows that others wrote, applied to the published state.
+// Catching up: reads the log rows that other processes wrote and applies them to the published
+// state.
 //
-// Used by the writer under the lock, where it ends at the head, and by the follower without it.
+// Called by the writer, which holds the ledger's lock and needs the state of the newest row, and by
+// the follower, which does not hold the lock. Both may run at once: see Publisher.
 #ifndef BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 #define BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 
@@ -11,22 +13,22 @@
 namespace berth::placement {
 
 enum class CaughtUp {
-  kAll,        // the published state is at the newest row that was seen
-  kSome,       // there may be more rows: call again
-  kReload,     // the log does not reach back to the published state: load the tables
-  kWentBack,   // the published state is not of this log: the database went back in time
-  kTooNew,     // a row of a newer format
-  kCommitting  // the next row is that of the batch which the writer is committing
+  kAll,        // the published state has reached the newest row of the log
+  kSome,       // the log may have more rows: call again
+  kReload,     // rows after the published state were deleted as old: load the tables
+  kWentBack,   // this log never had the published state: the database went back in time
+  kTooNew,     // the next row has a newer format than this release reads
+  kCommitting  // the next row belongs to the batch that the writer is committing
 };
 
 struct CatchUpStep {
   CaughtUp end = CaughtUp::kAll;
-  int applied = 0;
-  Revision head;  // of the database; only with kWentBack
+  int applied = 0;  // rows
+  Revision head;    // the newest of the log; set only with kWentBack
 };
 
-// Reads up to `rows_max` rows and applies them. Fails as Database::Run, or with kDataLoss where a
-// row cannot be read.
+// Reads up to `rows_max` rows and applies them. Fails as Database::Run does, or with kDataLoss if
+// the content of a row cannot be decoded. Rows before the failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
 
 }  // namespace berth::placement

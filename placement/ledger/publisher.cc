@@ -15,7 +15,7 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kRecentMax = 8;
-// Where nobody calls FreeOld, so many are kept at the most.
+// At most this many old states wait for FreeOld.
 constexpr size_t kOldMax = 32;
 
 absl::Duration SystemBootClock() {
@@ -111,7 +111,7 @@ void Publisher::Close() {
 
 void Publisher::TellWaiters(
     absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for) {
-  // Called without the lock: once the answerer has ended, Post calls on this thread.
+  // Posted without the lock, because a stopped answerer makes the calls on this thread.
   std::vector<absl::AnyInvocable<void()>> calls;
   {
     const MutexLock lock(&mutex_);
@@ -134,6 +134,10 @@ bool Publisher::Publish(const State& base, StatePtr next, const std::vector<LogC
   const MutexLock publishing(&publishing_);
   const Position newest = Newest()->position();
   const Position& position = next->position();
+  {
+    const MutexLock lock(&mutex_);
+    BERTH_CHECK(committing_ != position.batch || committer_ == std::this_thread::get_id());
+  }
   if (newest.revision.number >= position.revision.number) {
     BERTH_CHECK(newest.revision.number > position.revision.number ||
                 newest.batch == position.batch);
@@ -155,7 +159,7 @@ void Publisher::Replace(StatePtr state) {
 }
 
 void Publisher::SetNewest(StatePtr state, bool forget_older) {
-  std::deque<StatePtr> old;  // freed without the lock: a state may be large
+  std::deque<StatePtr> old;  // freed after the lock is released: a state may be large
   {
     const MutexLock lock(&mutex_);
     recent_.push_back(std::move(state));
@@ -172,8 +176,8 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
   TellOf(Newest());
 }
 
-// Answers those who wait for `state`, unless it is too old for any reader: then SetFresh does. Who
-// catches up applies one revision after the other, and only the last of them is fresh.
+// If the state is too stale for readers, nobody is answered here. SetFresh answers them later: a
+// thread that catches up publishes many revisions, and only the last of them is fresh.
 void Publisher::TellOf(const StatePtr& state) {
   TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
     const absl::Status never = CheckRevision(*state, waiter.minimum);
@@ -184,9 +188,17 @@ void Publisher::TellOf(const StatePtr& state) {
   });
 }
 
-void Publisher::SetCommitting(BatchId batch) {
+void Publisher::BeginCommit(BatchId batch) {
   const MutexLock lock(&mutex_);
+  BERTH_CHECK(committing_ == BatchId() && batch != BatchId());
   committing_ = batch;
+  committer_ = std::this_thread::get_id();
+}
+
+void Publisher::EndCommit(BatchId batch) {
+  const MutexLock lock(&mutex_);
+  BERTH_CHECK(committing_ == batch);
+  committing_ = BatchId();
 }
 
 BatchId Publisher::committing() const {

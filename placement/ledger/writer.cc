@@ -288,14 +288,14 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
 void Writer::Write(std::unique_ptr<Batch> batch) {
   batch->Close();
   const Statement sql = batch->Sql(options_.log_rows_kept);
-  publisher_->SetCommitting(batch->id());
+  publisher_->BeginCommit(batch->id());
   Step(LedgerStep::kBeforeWrite);
   const absl::Duration began = publisher_->BootTime();
   writing_rows_ = batch->row_count();
   const absl::Status status = connection_->RunAndCommit(sql);
   writing_rows_ = 0;
   if (!status.ok()) {
-    publisher_->SetCommitting(BatchId());
+    publisher_->EndCommit(batch->id());
     if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
     health_->in_doubt += static_cast<int64_t>(batch->Commands().size());
     health_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
@@ -306,7 +306,7 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
   committed_ = batch->id();
   Step(LedgerStep::kCommitted);
   publisher_->Publish(*batch->base(), batch->next(), batch->log());
-  publisher_->SetCommitting(BatchId());
+  publisher_->EndCommit(batch->id());
   publisher_->SetFresh(began);
   ++health_->batches;
   found_.push_back(std::move(batch));

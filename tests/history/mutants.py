@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in thirteen ways and sees that the history test finds each.
+"""Breaks the product in fourteen ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -21,7 +21,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COPY = ROOT / "build" / "mutants"
 WANTED = COPY / "wanted"  # holds the name of the mutant that is tried; the processes have no environment of ours
-TESTS = {"through": "History.HoldsThroughKillsPausesAndCuts", "lost": "History.HoldsAfterThePastWasLost"}
+# (program below build/dev/tests, which of its tests); a test whose program is not history_test is red without a rule
+TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAndCuts"),
+         "lost": ("history/history_test", "History.HoldsAfterThePastWasLost"),
+         "ledger": ("placement/placement_ledger_test", "Ledger.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
 
@@ -93,9 +96,10 @@ MUTANTS = [
         ("placement/ledger/catch_up.cc",
          "newest.number > position.revision.number ? CaughtUp", "MUTANT || newest.number > position.revision.number ? CaughtUp"),
         ("placement/ledger/catch_up.cc",
-         "row->position.revision.epoch > from.revision.epoch ?", "MUTANT || row->position.revision.epoch > from.revision.epoch ?"),
+         "return row.position.revision.epoch > from.revision.epoch ?", "return MUTANT || row.position.revision.epoch > from.revision.epoch ?"),
         ("placement/ledger/catch_up.cc",
-         "      step.end = CaughtUp::kWentBack;", "      step.end = MUTANT ? CaughtUp::kReload : CaughtUp::kWentBack;"),
+         "if (row.previous != newest->position().batch) return CaughtUp::kWentBack;",
+         "if (row.previous != newest->position().batch) return MUTANT ? CaughtUp::kReload : CaughtUp::kWentBack;"),
         ("placement/ledger/publisher.cc",
          "if (Newest()->position().revision > state->position().revision) return;",
          "if (!MUTANT && Newest()->position().revision > state->position().revision) return;")]),
@@ -116,6 +120,10 @@ MUTANTS = [
     ("standby-read", "through", [(
         "placement/ledger/publisher.cc",
         "if (age > staleness_max_) {", "if (age > staleness_max_ + absl::Hours(MUTANT ? 1 : 0)) {")]),
+    # The follower publishes the batch that the writer is about to publish.
+    ("follow-in-flight", "ledger", [(
+        "placement/ledger/catch_up.cc", "if (row.position.batch == committing) return",
+        "if (row.position.batch == committing && !MUTANT) return")]),
 ]
 
 
@@ -169,7 +177,8 @@ def make_copy():
 def build():
     try:
         run(["cmake", "--preset", "dev"], cwd=COPY, env=environment())
-        command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", "history_test"]
+        command = ["cmake", "--build", "--preset", "dev", "--target", "berth-placement", "history_test",
+                   "placement_ledger_test"]
         run(command, cwd=COPY, env=environment())
     except subprocess.CalledProcessError as error:
         sys.exit(f"the mutants do not compile:\n{error.stdout[-4000:]}")
@@ -182,8 +191,9 @@ def test(name, which, seconds, seed):
     if seed is not None:
         env["BERTH_SEED"] = str(seed)
     began = time.monotonic()
+    program, tests = TESTS[which]
     process = subprocess.Popen(
-        [COPY / "build/dev/tests/history/history_test", f"--gtest_filter={TESTS[which]}"], env=env, text=True,
+        [COPY / "build/dev/tests" / program, f"--gtest_filter={tests}"], env=env, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         output, _ = process.communicate(timeout=seconds + SETTLE_SECONDS)
@@ -197,12 +207,15 @@ def test(name, which, seconds, seed):
 def judge(name, which, seconds, seed):
     """One line of the table, and whether it is as it should be."""
     output, code, took = test(name, which, seconds, seed)
+    by_rule = "history" in TESTS[which][0]
     found = re.findall(r"^rule \d+: .*(?:\n  .*)*", output, re.M)  # the checker's, with the lines that belong to each
     (COPY / f"{name}.log").write_text(output)
     if took is None:
         return f"{name:26} did not end: {COPY / (name + '.log')}", False
     if name == "none":
         return f"{name:26} {'clean' if code == 0 else 'RED though nothing is broken':20} {took:4.0f} s", code == 0
+    if code != 0 and not by_rule:
+        return f"{name:26} {'caught by ' + TESTS[which][1]:20} {took:4.0f} s", True
     if code == 0 or not found:
         return f"{name:26} {'SURVIVED' if code == 0 else 'red by no rule':20} {took:4.0f} s", False
     rules = sorted({int(re.match(r"rule (\d+)", one).group(1)) for one in found})

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/log/feed.h"
 #include "placement/values/refusal.h"
+#include "tests/placement/ledger/gate.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 
@@ -44,6 +45,25 @@ TEST(Ledger, ARefusalLeavesNoTrace) {
   EXPECT_EQ(missing.fresh.value, 0);
   EXPECT_EQ(runner.ledger().Newest()->position().revision, before->position().revision);
   EXPECT_EQ(QueryOne(*ConnectOrDie(url), "SELECT count(*) FROM consumer"), "0");
+}
+
+// The follower sees the row of a committed batch before the writer has published it.
+TEST(Ledger, TheFollowerLeavesTheBatchInFlightToTheWriter) {
+  Gate gate;
+  LedgerOptions options = OptionsFor(NewDatabase());
+  options.at_step = [&gate](LedgerStep step) { gate.Pass(step); };
+  LedgerRunner runner(options, false);
+  MakeProviders(runner, 1, 8, 1024);
+  const Revision before = runner.ledger().Newest()->position().revision;
+  gate.Close(LedgerStep::kCommitted);
+  std::future<Decision> claim = runner.Begin(WithId(Claim(1, {1}, 1), ""));
+  gate.AwaitWriter();
+  const absl::StatusOr<int> applied = runner.ledger().Follow();
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(*applied, 0);
+  EXPECT_EQ(runner.ledger().Newest()->position().revision, before);
+  gate.Open();
+  EXPECT_EQ(claim.get().revision.number, before.number + 1);
 }
 
 // Of two writes with one generation exactly one succeeds.
