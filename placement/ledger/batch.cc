@@ -30,8 +30,9 @@ absl::Status Cancelled(const RequestKey& key) {
                 {{{"request_id", key.request_id}}});
 }
 
-// What the log says besides the changes. Under the request id itself a cancellation would look like
-// the request.
+// The reason that the log gives for a command. Only the cancellation of a request id has one: its
+// own request id is empty, and if the log showed the cancelled id there, the cancellation would
+// look like the request.
 std::string ReasonFor(const CommandBody& body) {
   const auto* find = std::get_if<FindRequest>(&body);
   return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
@@ -69,87 +70,95 @@ Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept
   for (const KeptRequest& request : kept) kept_.emplace(request.key, request);
 }
 
-// The answer under `key` to a command whose body has `hash`, or to a look-up, which has none: null.
-// Nothing: the id has not come before.
-std::optional<Decision> Batch::Replay(const RequestKey& key, const std::string* hash) {
+bool Batch::Replay(const RequestKey& key, const std::string* hash, Decided* decided) {
   const auto own = own_.find(key);
   const auto kept = kept_.find(key);
-  if (own == own_.end() && kept == kept_.end()) return std::nullopt;
+  if (own == own_.end() && kept == kept_.end()) return false;
   const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
-  // What another process has kept can be seen before a standby has it.
+  // Another process may have kept the answer in a commit that is visible already and has not
+  // reached every standby yet. The commit of a log row after it proves that it has.
   if (earlier == nullptr && !base_is_durable_) ForceRow();
   const std::string& kept_hash =
       earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;
-  if (kept_hash.empty()) return OnlyStatus(Cancelled(key));
-  if (hash != nullptr && *hash != kept_hash) return OnlyStatus(Reused(key));
-  if (earlier != nullptr) {
-    Decision decision = earlier->decision;
+  Decision& decision = decided->decision;
+  if (kept_hash.empty()) {
+    decision = OnlyStatus(Cancelled(key));
+  } else if (hash != nullptr && *hash != kept_hash) {
+    decision = OnlyStatus(Reused(key));
+  } else if (earlier != nullptr) {
+    decision = earlier->decision;
     decision.replayed = true;
-    return decision;
+  } else if (absl::StatusOr<Decision> decoded = DecodeAnswer(kept->second.answer); decoded.ok()) {
+    decision = *std::move(decoded);
+    decided->of_earlier_batch = true;
+  } else {
+    decision = OnlyStatus(decoded.status());
   }
-  absl::StatusOr<Decision> decision = DecodeAnswer(kept->second.answer);
-  if (!decision.ok()) return OnlyStatus(decision.status());
-  return *std::move(decision);
+  return true;
 }
 
-// `remember`: whether what is decided is kept under the command's request id.
-Decision Batch::Decide(const PendingPtr& pending, bool* remember) {
+Batch::Decided Batch::Decide(const PendingPtr& pending) {
+  Decided decided;
+  decided.pending = pending;
   const Command& command = pending->command;
   const auto* find = std::get_if<FindRequest>(&command.body);
-  *remember = false;
-  if (const std::optional<RequestKey> key = KeyOf(command)) {
+  if (std::optional<RequestKey> key = KeyOf(command)) {
     const std::string* const hash = find == nullptr ? &command.body_hash : nullptr;
-    BERTH_CHECK(hash == nullptr || !hash->empty());  // or it would be kept as cancelled
-    if (std::optional<Decision> decision = Replay(*key, hash)) return *std::move(decision);
-    *remember = find == nullptr || find->cancel_if_absent;
+    BERTH_CHECK(hash == nullptr || !hash->empty());  // an empty hash means "cancelled"
+    if (Replay(*key, hash, &decided)) return decided;
+    if (find == nullptr || find->cancel_if_absent) decided.remember = std::move(key);
   }
-  if (find != nullptr && !find->cancel_if_absent) return OnlyStatus(Unknown());
+  Decision& decision = decided.decision;
+  if (find != nullptr && !find->cancel_if_absent) {
+    decision = OnlyStatus(Unknown());
+    return decided;
+  }
   RuleContext context;
   context.now = now_;
   context.fresh = Generation{base_->position().command_count + accepted_ + 1};
   absl::StatusOr<Outcome> outcome = placement::Decide(*next_, command, context);
   if (!outcome.ok()) {
-    *remember = false;
-    return OnlyStatus(outcome.status());
+    decided.remember.reset();
+    decision = OnlyStatus(outcome.status());
+    return decided;
   }
-  Decision decision;
   decision.fresh = context.fresh;
   decision.decided_at = now_;
   decision.asked = command.asked;
   decision.changes = std::make_shared<const Changes>(std::move(outcome->changes));
   decision.result = std::move(outcome->result);
-  return decision;
+  return decided;
 }
 
-Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_big) {
-  bool remember = false;
-  Decision decision = Decide(pending, &remember);
+Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_large) {
+  Decided decided = Decide(pending);
+  const Decision& decision = decided.decision;
   const bool applies = decision.status.ok() && !decision.replayed;
-  if (applies && (!decided_.empty() || !may_be_big)) {
-    // An upper bound: rows that are touched twice are written once.
+  if (applies && (!decided_.empty() || !may_be_large)) {
+    // An upper bound of the rows: a row that two changes touch is written once.
     const auto rows = static_cast<int64_t>(decision.changes->size());
     if (rows > rows_max) return Verdict::kTooBig;
     if (touched_.size() + rows > rows_max) return Verdict::kFull;
   }
   if (!pending->Begin()) return Verdict::kGone;
-  if (applies) {
-    ++accepted_;
-    ScopeMaker scope(*next_, *decision.changes);
-    next_->Apply(*decision.changes);
-    touched_.Add(*decision.changes);
-    if (!decision.changes->empty() || remember) {
-      Scope where = std::move(scope).Finish(*next_);
-      log_.push_back({pending->command.actor, pending->command.request_id, decision.changes,
-                      ReasonFor(pending->command.body),
-                      where.empty() ? nullptr : std::make_shared<const Scope>(std::move(where))});
-    }
-  }
+  if (applies) Apply(decided);
   if (!decision.replayed) tally_.Add(pending->command.body, decision.status);
-  std::optional<RequestKey> key;
-  if (remember) key = KeyOf(pending->command);
-  if (key) own_.emplace(*key, decided_.size());
-  decided_.push_back({pending, std::move(decision), std::move(key)});
+  if (decided.remember) own_.emplace(*decided.remember, decided_.size());
+  decided_.push_back(std::move(decided));
   return Verdict::kDecided;
+}
+
+void Batch::Apply(const Decided& decided) {
+  const Command& command = decided.pending->command;
+  const std::shared_ptr<const Changes>& changes = decided.decision.changes;
+  ++accepted_;
+  ScopeMaker scope(*next_, *changes);
+  next_->Apply(*changes);
+  touched_.Add(*changes);
+  if (changes->empty() && !decided.remember) return;
+  Scope affected = std::move(scope).Finish(*next_);
+  log_.push_back({command.actor, command.request_id, changes, ReasonFor(command.body),
+                  affected.empty() ? nullptr : std::make_shared<const Scope>(std::move(affected))});
 }
 
 std::vector<PendingPtr> Batch::Commands() const {
@@ -174,10 +183,12 @@ void Batch::Close() {
   position.next_trait_id =
       std::max(position.next_trait_id, static_cast<uint32_t>(catalog.traits.NextId()));
   next_->set_position(position);
-  // A kept answer of another batch keeps the revision at which it was decided.
+  Stamp();
+}
+
+void Batch::Stamp() {
   for (Decided& decided : decided_) {
-    const bool of_the_past = decided.decision.replayed && decided.decision.revision.number != 0;
-    if (!of_the_past) decided.decision.revision = position.revision;
+    if (!decided.of_earlier_batch) decided.decision.revision = next_->position().revision;
   }
 }
 
@@ -199,10 +210,8 @@ Statement Batch::Sql(int64_t log_rows_kept) const {
 std::vector<Answer> Batch::TakeAnswers() {
   std::vector<Answer> answers;
   answers.reserve(decided_.size());
+  Stamp();
   for (Decided& decided : decided_) {
-    if (decided.decision.revision.number == 0) {
-      decided.decision.revision = base_->position().revision;
-    }
     std::optional<Answer> answer = decided.pending->Settle(std::move(decided.decision));
     if (answer) answers.push_back(*std::move(answer));
   }

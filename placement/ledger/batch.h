@@ -1,7 +1,11 @@
-// Batch: commands decided together, one after the other, over one state. Pure but for clocks.
+// Batch: decides commands one after the other on a copy of one state, and collects the rows and the
+// log entry that they write.
 //
-// Command n+1 sees what command n did; a refused command leaves no trace and does not disturb its
-// neighbours.
+// Not thread-safe. Calls no database. Command n+1 sees the changes of command n. A refused command
+// changes nothing and does not affect the other commands.
+//
+// Invariant: every decision of a batch carries one revision, that of next(). The only exception is
+// an answer that an earlier batch kept under a request id: it carries the revision of that batch.
 #ifndef BERTH_PLACEMENT_LEDGER_BATCH_H_
 #define BERTH_PLACEMENT_LEDGER_BATCH_H_
 
@@ -21,64 +25,77 @@
 
 namespace berth::placement {
 
-// The request id that `command` carries or asks for; none where its actor and id are empty, or
-// where it only validates: the same id may then come with the write itself.
+// The actor and request id that `command` carries or, if it is a FindRequest, asks for. None if it
+// carries no request id, or if it only validates: the same id may then come with the write itself.
 std::optional<RequestKey> KeyOf(const Command& command);
 
-// Whether `command` may touch more rows than a batch of several, as its size alone tells.
+// Whether `command` is an import of more than `rows_max` records. Other commands may turn out to
+// touch more rows when they are decided.
 bool IsLarge(const Command& command, int64_t rows_max);
 
 class Batch {
  public:
-  // `base` is what the tables hold, `now` the ledger time, `kept` what stands under the request ids
-  // of the commands to come.
+  // `base`: the state that the tables hold. `now`: the ledger time. `kept`: what the table of
+  // request ids has for the commands that will be offered.
   Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept);
 
   // What became of a command that was offered.
   enum class Verdict {
     kDecided,
-    kGone,   // answered meanwhile: its deadline passed
-    kFull,   // it would touch more rows than are left: nothing was done
-    kTooBig  // it would touch more rows than any batch of several may: nothing was done
+    kGone,   // its deadline has passed and it was answered: nothing was done
+    kFull,   // it would touch more rows than the batch has left: nothing was done
+    kTooBig  // it would touch more rows than a batch of several commands may: nothing was done
   };
-  // Decides `pending` next. The first command may touch any number of rows where `may_be_big`.
-  Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_big);
+  // Decides `pending`. All commands of a batch together touch `rows_max` rows at most; but the
+  // first command may touch any number of rows if `may_be_large`.
+  Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_large);
 
-  // This process itself has committed `base`: all that is kept is durable. Else an answer that is kept
-  // is given only with a row after it, which proves as much.
+  // `base` was committed by this process, so all kept answers are durable. Without this call, a
+  // batch that gives a kept answer also writes a log row: the commit of that row proves that the
+  // kept answer is durable.
   void TrustBase() { base_is_durable_ = true; }
-  // Makes it worth a log row even when nothing changed: after a fault, the row proves that all
-  // before it is durable.
+  // The batch shall write a log row even if no command changes anything.
   void ForceRow() { forced_ = true; }
-  // Whether there is anything to write.
+  // Whether the batch has a log row to write.
   bool writes() const { return forced_ || !log_.empty(); }
+  // How many rows of tables the batch touches.
   int64_t row_count() const { return touched_.size(); }
   const BatchTally& tally() const { return tally_; }
   BatchId id() const { return id_; }
-  // The ledger time at which all of it is decided.
+  // The ledger time of all decisions.
   absl::Time now() const { return now_; }
   const StatePtr& base() const { return base_; }
-  // Empty where it writes nothing.
+  // What the log row will say of each command that changed something or has a request id.
   const std::vector<LogCommand>& log() const { return log_; }
   std::vector<PendingPtr> Commands() const;
 
-  // No more commands: fixes the position of the state that results. REQUIRES: writes().
+  // Ends the batch: gives next() its revision. No command may be offered afterwards. REQUIRES:
+  // writes().
   void Close();
-  // The statement that writes it. REQUIRES: closed.
+  // The statement that writes the batch. REQUIRES: Close() was called.
   Statement Sql(int64_t log_rows_kept) const;
+  // The state after the commands that were decided so far; at the revision of base() before
+  // Close().
   StatePtr next() const { return next_; }
-  // The answers of all decided commands that have none yet. To be called once.
+  // The answers of all decided commands that nobody has answered. To be called once.
   std::vector<Answer> TakeAnswers();
 
  private:
   struct Decided {
     PendingPtr pending;
     Decision decision;
-    std::optional<RequestKey> remember;  // the answer is kept under it
+    std::optional<RequestKey> remember;  // the request id under which the answer will be kept
+    bool of_earlier_batch = false;       // the decision is an answer that an earlier batch kept
   };
 
-  Decision Decide(const PendingPtr& pending, bool* remember);
-  std::optional<Decision> Replay(const RequestKey& key, const std::string* hash);
+  Decided Decide(const PendingPtr& pending);
+  // Puts the answer to a request id that came before into `decided`. False if it did not come
+  // before. `hash`: of the body of the command; null for a FindRequest.
+  bool Replay(const RequestKey& key, const std::string* hash, Decided* decided);
+  // Applies the changes of `decided` to next() and adds them to the touched rows and the log.
+  void Apply(const Decided& decided);
+  // Gives every decision of this batch the revision of next().
+  void Stamp();
 
   const StatePtr base_;
   const absl::Time now_;
@@ -87,10 +104,10 @@ class Batch {
   Touched touched_;
   std::vector<LogCommand> log_;
   std::vector<Decided> decided_;
-  // Answers by request id: of the past, and places in decided_ of this batch.
+  // By request id: answers that earlier batches kept, and indexes of decided_.
   absl::flat_hash_map<RequestKey, KeptRequest> kept_;
   absl::flat_hash_map<RequestKey, size_t> own_;
-  int64_t accepted_ = 0;
+  int64_t accepted_ = 0;  // commands that were not refused
   BatchTally tally_;
   bool forced_ = false;
   bool base_is_durable_ = false;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in fourteen ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in fifteen ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -24,7 +24,8 @@ WANTED = COPY / "wanted"  # holds the name of the mutant that is tried; the proc
 # (program below build/dev/tests, which of its tests); a test whose program is not history_test is red without a rule
 TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAndCuts"),
          "lost": ("history/history_test", "History.HoldsAfterThePastWasLost"),
-         "ledger": ("placement/placement_ledger_test", "Ledger.*")}
+         "ledger": ("placement/placement_ledger_test", "Ledger.*"),
+         "requests": ("placement/placement_ledger_test", "LedgerRequest.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
 
@@ -55,9 +56,10 @@ MUTANTS = [
         "  Step(LedgerStep::kBeforeWrite);\n  if (MUTANT) answerer_->Post(batch->TakeAnswers());\n")]),
     ("drop-request-lookup", "through", [(
         "placement/ledger/batch.cc",
-        "if (std::optional<Decision> decision = Replay(*key, hash)) return",
-        "if (std::optional<Decision> decision = Replay(*key, hash);\n"
-        "        decision && (!MUTANT || find != nullptr)) return")]),
+        "if (Replay(*key, hash, &decided)) return decided;",
+        "Decided fresh = decided;\n"
+        "    if (Replay(*key, hash, &decided) && (!MUTANT || find != nullptr)) return decided;\n"
+        "    decided = fresh;")]),
     # Of two providers only the first is charged.
     ("half-a-claim", "through", [(
         "placement/claims/plan.cc",
@@ -114,8 +116,8 @@ MUTANTS = [
     # An id is said to be cancelled and is not kept.
     ("forget-cancellation", "through", [(
         "placement/ledger/batch.cc",
-        "*remember = find == nullptr || find->cancel_if_absent;",
-        "*remember = find == nullptr || (find->cancel_if_absent && !MUTANT);")]),
+        "if (find == nullptr || find->cancel_if_absent) decided.remember",
+        "if (find == nullptr || (find->cancel_if_absent && !MUTANT)) decided.remember")]),
     # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
     ("standby-read", "through", [(
         "placement/ledger/publisher.cc",
@@ -124,6 +126,9 @@ MUTANTS = [
     ("follow-in-flight", "ledger", [(
         "placement/ledger/catch_up.cc", "if (row.position.batch == committing) return",
         "if (row.position.batch == committing && !MUTANT) return")]),
+    # A kept answer is given with the revision of the batch that gives it again.
+    ("stamp-kept-answer", "requests", [(
+        "placement/ledger/batch.cc", "if (!decided.of_earlier_batch) decided", "if (MUTANT || !decided.of_earlier_batch) decided")]),
 ]
 
 
