@@ -1,7 +1,8 @@
-// CommandQueue: commands on their way to a batch, and those that a batch has begun with.
+// CommandQueue: the commands that wait for a batch, and the commands of the batch in flight.
 //
-// Bounded. Thread-safe. Each command is answered by whoever moves it to kAnswered: the writer when
-// it is settled, or the watchdog when its deadline passes; the other one then keeps silent.
+// Bounded. Thread-safe. Two threads may answer a command: the writer when its outcome is known, and
+// the watchdog when its deadline passes. The thread that moves the command to kAnswered answers it;
+// the other thread then does nothing.
 #ifndef BERTH_PLACEMENT_LEDGER_COMMAND_QUEUE_H_
 #define BERTH_PLACEMENT_LEDGER_COMMAND_QUEUE_H_
 
@@ -21,50 +22,55 @@
 
 namespace berth::placement {
 
+// A command that was submitted and not answered yet.
 struct Pending {
   enum class Phase { kWaiting, kBegun, kAnswered };
 
   Command command;
   absl::Time deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;  // may be null
-  absl::AnyInvocable<void(Decision)> done;       // belongs to whoever moved it to kAnswered
+  absl::AnyInvocable<void(Decision)> done;       // for the thread that moved it to kAnswered
   std::atomic<Phase> phase{Phase::kWaiting};
+  int losses = 0;  // how many of its batches had an unknown outcome; for the writer's thread only
 
-  // Whether a batch may decide it: moves it from kWaiting to kBegun, or finds it begun already.
+  // Moves the command from kWaiting to kBegun. False if it was answered already. True if it had
+  // begun before.
   bool Begin();
-  // Moves it to kAnswered and returns its answer; nothing where it was answered before.
+  // Moves the command to kAnswered and returns its answer; nothing if it was answered already.
   std::optional<Answer> Settle(Decision decision);
 };
 using PendingPtr = std::shared_ptr<Pending>;
 
-// Why `pending` may not begin at `now`: it was cancelled, or its deadline has passed; else OK.
+// OK, or the refusal of a command that was cancelled or whose deadline is not after `now`.
 absl::Status WhyNotBegin(const Pending& pending, absl::Time now);
 
 class CommandQueue {
  public:
   explicit CommandQueue(int commands_max) : commands_max_(commands_max) {}
 
-  // Appends. False where the queue is full or closed.
+  // Appends. False if the queue is full or closed.
   bool Push(const PendingPtr& pending);
-  // Puts back what was taken and not begun, in front, whatever the bound.
+  // Puts commands that were taken and not begun at the front, even if the queue is full or closed.
   void PutBack(const std::vector<PendingPtr>& pendings);
-  // Up to `commands_max` commands, waiting for the first one for `wait` at the most. Returns at once
-  // when the queue is closed or nudged.
+  // Takes up to `commands_max` commands. If there is none, waits up to `wait` for the first one, or
+  // until the queue is closed or nudged.
   std::vector<PendingPtr> Take(int commands_max, absl::Duration wait);
   std::vector<PendingPtr> TakeAll();
-  // Waits for `pause`, whatever comes, or until nudged.
+  // Waits for `pause` or until nudged, even if commands come.
   void Rest(absl::Duration pause);
-  // Ends one wait of Take or Rest.
+  // Ends one wait of Take or Rest: the present one, or else the next one.
   void Nudge();
-  // Nothing comes in any more.
+  // From now on Push refuses every command.
   void Close();
 
   int64_t size() const;
 
-  // The commands of the batch in flight, which the watchdog watches too.
+  // `pendings` are the commands that a batch has begun with or is about to: Expire looks at their
+  // deadlines too.
   void SetBegun(std::vector<PendingPtr> pendings);
-  // Answers for everything whose deadline is before `now` or that was cancelled: waiting commands
-  // leave the queue, begun ones stay with the writer, their outcome unknown.
+  // The answers of all commands that were cancelled while they waited, or whose deadline is not
+  // after `now`. A waiting command leaves the queue: nothing was done. A begun command stays with
+  // the writer: its answer is "outcome unknown".
   std::vector<Answer> Expire(absl::Time now);
 
  private:

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "placement/ground/check.h"
 #include "placement/ledger/catch_up.h"
 #include "placement/store/database.h"
 #include "placement/store/schema.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 constexpr absl::Duration kPauseMax = absl::Seconds(1);
 constexpr int kCatchUpRows = 500;
-// A batch that is larger than usual may take so much longer than no_progress_max for each row.
+// A large batch may take longer than no_progress_max by this much for each row.
 constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
 
 }  // namespace
@@ -48,7 +49,7 @@ void Writer::Stop(absl::Time settle_until) {
     while (!ended_ && absl::Now() < settle_until) {
       ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - absl::Now()));
     }
-    // Whatever it still waits for ends now.
+    // Makes the call fail that the thread waits for.
     if (!ended_ && database_) database_->Shut();
   }
   thread_.join();
@@ -66,11 +67,10 @@ bool Writer::ConnectsSlowly() const {
          publisher_->BootTime() - absl::Nanoseconds(since_ns) >= options_.no_progress_max;
 }
 
-// Stopping, and nothing is left to settle or no time to do it.
+// Whether the thread was told to stop and has settled everything, or has no time left for it.
 bool Writer::MustEnd() const {
   if (!stopping_) return false;
-  const bool settled = !in_doubt_ && found_.empty() && alone_.empty();
-  return settled || absl::Now() >= absl::FromUnixNanos(settle_until_ns_);
+  return turns_.settled() || absl::Now() >= absl::FromUnixNanos(settle_until_ns_);
 }
 
 void Writer::Run() {
@@ -78,7 +78,7 @@ void Writer::Run() {
     absl::Status no_writes = health_->WhyNoWrites();
     if (!no_writes.ok()) {
       RefuseAll(std::move(no_writes));
-      GiveUpInDoubt();
+      GiveUpUnsettled();
       queue_->Take(0, kIdleWaitMax);
       continue;
     }
@@ -88,14 +88,14 @@ void Writer::Run() {
       continue;
     }
     RotateRequests();
-    if (connection_ == nullptr) continue;  // it broke meanwhile
-    std::vector<PendingPtr> commands = NextCommands();
-    const bool wanted = in_doubt_ || !found_.empty() || LeasesWantBatch();
-    if (commands.empty() && !wanted) continue;
-    RunBatch(std::move(commands));
+    if (connection_ == nullptr) continue;  // it broke in RotateRequests
+    const std::vector<PendingPtr> commands = BeginTurn();
+    const bool no_command = turns_.turn() == Turn::kShared && commands.empty();
+    if (no_command && !LeasesWantBatch()) continue;
+    RunBatch(commands);
   }
   RefuseAll(NotDone("placement is stopping"));
-  GiveUpInDoubt();
+  GiveUpUnsettled();
   Disconnect();
   health_->reachable = false;
   const MutexLock lock(&mutex_);
@@ -108,14 +108,14 @@ void Writer::Pause() {
   pause_ = std::min(2 * pause_, kPauseMax);
 }
 
-void Writer::WentThrough() {
+void Writer::BatchSucceeded() {
   pause_ = kPauseMin;
-  losses_ = 0;
+  disconnects_ = 0;
 }
 
-void Writer::Lost() {
+void Writer::ConnectionLost() {
   Disconnect();
-  if (++losses_ > 1) Pause();
+  if (++disconnects_ > 1) Pause();
 }
 
 bool Writer::Connect() {
@@ -148,28 +148,27 @@ void Writer::Step(LedgerStep step) const {
 
 absl::Status Writer::Call(const std::string& sql) { return connection_->Run(sql, nullptr); }
 
-std::vector<PendingPtr> Writer::NextCommands() {
-  deciding_alone_ = false;
-  deciding_big_ = false;
-  if (in_doubt_ || !found_.empty()) return {};
-  if (!alone_.empty()) {
-    deciding_alone_ = true;
-    std::vector<PendingPtr> one = {std::move(alone_.front())};
-    alone_.pop_front();
-    return one;
+std::vector<PendingPtr> Writer::BeginTurn() {
+  const bool shared_waits = queue_->size() > 0 || LeasesWantBatch();
+  switch (turns_.Begin(shared_waits)) {
+    case Turn::kSettle:
+      return {};
+    case Turn::kAlone:
+    case Turn::kLarge:
+      return {turns_.TakeCommand()};
+    case Turn::kShared:
+      break;
   }
-  // A big one stands alone, and never twice in a row while others wait.
-  if (big_ && (!last_was_big_ || queue_->size() == 0)) {
-    deciding_big_ = true;
-    return {std::exchange(big_, nullptr)};
-  }
-  return queue_->Take(options_.batch_commands_max, big_ ? absl::ZeroDuration() : IdleWait());
+  return queue_->Take(options_.batch_commands_max,
+                      shared_waits ? absl::ZeroDuration() : IdleWait());
 }
 
-void Writer::RunBatch(std::vector<PendingPtr> commands) {
-  queue_->SetBegun(in_doubt_ ? in_doubt_->Commands() : commands);
+void Writer::RunBatch(const std::vector<PendingPtr>& commands) {
+  std::vector<PendingPtr> begun = turns_.Begun();
+  begun.insert(begun.end(), commands.begin(), commands.end());
+  queue_->SetBegun(std::move(begun));
   std::vector<RequestKey> keys;
-  for (const PendingPtr& pending : in_doubt_ ? in_doubt_->Commands() : commands) {
+  for (const PendingPtr& pending : commands) {
     const std::optional<RequestKey> key = KeyOf(pending->command);
     if (key) keys.push_back(*key);
   }
@@ -181,17 +180,16 @@ void Writer::RunBatch(std::vector<PendingPtr> commands) {
   const StatePtr base = publisher_->Newest();
   auto batch = std::make_unique<Batch>(base, clock_.Now(base->position()), locked->requests);
   if (base->position().batch == committed_) batch->TrustBase();
-  if (!SettleInDoubt(*batch, commands)) return PutBack(commands);
-  if (!AskForPatience(commands)) return PutBack(commands);
-  expiry_made_way_ = deciding_big_ && !expiry_made_way_;
-  if (!deciding_alone_ && !expiry_made_way_) OfferExpiry(*batch);
-  DecideAll(std::move(commands), *batch);
-  last_was_big_ = batch->row_count() > options_.batch_rows_max;
+  if (turns_.turn() == Turn::kSettle && !Settle(*batch)) return;
+  if (!AllowLongSilence(commands)) return PutBack(commands);
+  if (turns_.turn() == Turn::kShared) OfferExpiry(*batch);
+  DecideAll(commands, *batch);
+  turns_.Decided(batch->row_count() > options_.batch_rows_max);
   if (batch->writes()) return Write(std::move(batch));
   const absl::Status ended = Call("ROLLBACK");
-  AnswerUnwritten(*batch);
+  AnswerAll(*batch);
   if (ended.ok()) {
-    WentThrough();
+    BatchSucceeded();
   } else {
     Disconnect();
   }
@@ -211,28 +209,31 @@ bool Writer::ReachHead(const std::optional<LogRow>& head) {
     const absl::StatusOr<CatchUpStep> step = CatchUp(*connection_, *publisher_, kCatchUpRows);
     if (step.ok()) health_->followed_rows += step->applied;
     if (step.ok() && (step->end == CaughtUp::kAll || step->end == CaughtUp::kSome)) continue;
-    if (step.ok() && step->end == CaughtUp::kWentBack) {
-      health_->SetDatabaseRevision(step->head);
-      health_->RequireRecovery(absl::StrCat(
-          "the database went back in time: this process has revision ", position.revision.number,
-          " of epoch ", position.revision.epoch, ", the database ", wanted.revision.number,
-          " of epoch ", wanted.revision.epoch));
-    }
-    if (step.ok() && step->end == CaughtUp::kTooNew) health_->format_too_new = true;
-    if (!step.ok()) health_->Tell(std::string(step.status().message()));
-    if (step.status().code() == absl::StatusCode::kDataLoss) health_->writing_stopped = true;
-    if (!Call("ROLLBACK").ok()) {
-      Disconnect();
-    } else if (step.ok() && step->end == CaughtUp::kReload) {
-      Reload();
-    }
-    if (!step.ok()) Pause();
+    StopBehindHead(step, wanted);
     return false;
   }
 }
 
-// What is large is decided for longer than a session may hold the lock and be silent.
-bool Writer::AskForPatience(const std::vector<PendingPtr>& commands) {
+void Writer::StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head) {
+  if (step.ok() && step->end == CaughtUp::kWentBack) {
+    const Revision known = publisher_->Newest()->position().revision;
+    health_->SetDatabaseRevision(step->head);
+    health_->RequireRecovery(absl::StrCat(
+        "the database went back in time: this process has revision ", known.number, " of epoch ",
+        known.epoch, ", the database ", head.revision.number, " of epoch ", head.revision.epoch));
+  }
+  if (step.ok() && step->end == CaughtUp::kTooNew) health_->format_too_new = true;
+  if (!step.ok()) health_->Tell(std::string(step.status().message()));
+  if (step.status().code() == absl::StatusCode::kDataLoss) health_->writing_stopped = true;
+  if (!Call("ROLLBACK").ok()) {
+    Disconnect();
+  } else if (step.ok() && step->end == CaughtUp::kReload) {
+    Reload();
+  }
+  if (!step.ok()) Pause();
+}
+
+bool Writer::AllowLongSilence(const std::vector<PendingPtr>& commands) {
   const bool large = std::any_of(commands.begin(), commands.end(), [this](const auto& pending) {
     return MayDecide(*pending) && IsLarge(pending->command, options_.batch_rows_max);
   });
@@ -241,21 +242,32 @@ bool Writer::AskForPatience(const std::vector<PendingPtr>& commands) {
   return false;
 }
 
-// Whether the batch that begins now may decide it: what is large waits for one of its own.
 bool Writer::MayDecide(const Pending& pending) const {
-  return deciding_big_ || pending.phase != Pending::Phase::kWaiting ||
-         !IsLarge(pending.command, options_.batch_rows_max);
+  return turns_.turn() != Turn::kShared || !IsLarge(pending.command, options_.batch_rows_max);
 }
 
-void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
+absl::Status Writer::WhyNotDecide(const Pending& pending, absl::Time now) const {
+  if (pending.losses < kLossesMax) return WhyNotBegin(pending, now);
+  return NotDone("the connection to the database broke both times when this was written");
+}
+
+Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_wait,
+                             Batch& batch) {
+  if (!MayDecide(*pending)) return Batch::Verdict::kTooBig;
+  const Batch::Verdict verdict =
+      batch.Offer(pending, options_.batch_rows_max, turns_.MayBeLarge(others_wait));
+  // Only the release of leases can fill a batch before its first command. If leases end all the
+  // time, that happens again in the next shared batch, so the command gets a batch of its own.
+  return first && verdict == Batch::Verdict::kFull ? Batch::Verdict::kTooBig : verdict;
+}
+
+void Writer::DecideAll(const std::vector<PendingPtr>& commands, Batch& batch) {
   const absl::Time now = absl::Now();
   const absl::Duration until = publisher_->BootTime() + options_.batch_deciding_max;
   std::vector<PendingPtr> rest;
   for (size_t i = 0; i < commands.size(); ++i) {
     const PendingPtr& pending = commands[i];
-    const bool waiting = pending->phase == Pending::Phase::kWaiting;
-    // Also where a batch had begun with it: that batch was not done.
-    absl::Status why = WhyNotBegin(*pending, now);
+    absl::Status why = WhyNotDecide(*pending, now);
     if (!why.ok()) {
       Refuse({pending}, std::move(why));
       continue;
@@ -263,24 +275,15 @@ void Writer::DecideAll(std::vector<PendingPtr> commands, Batch& batch) {
     const bool full =
         batch.row_count() >= options_.batch_rows_max || publisher_->BootTime() > until;
     const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
-    Batch::Verdict verdict = Batch::Verdict::kFull;
-    if (!MayDecide(*pending)) {
-      verdict = Batch::Verdict::kTooBig;
-    } else if (i == 0 || !full) {
-      verdict = batch.Offer(pending, options_.batch_rows_max, !last_was_big_ || !others_wait);
-      // Only leases that are over came before it: so that they do not do so for ever, it comes alone.
-      if (i == 0 && verdict == Batch::Verdict::kFull) verdict = Batch::Verdict::kTooBig;
-    }
+    const Batch::Verdict verdict =
+        i > 0 && full ? Batch::Verdict::kFull : Offer(pending, i == 0, others_wait, batch);
     if (verdict == Batch::Verdict::kFull) {
       rest.insert(rest.end(), commands.begin() + static_cast<int64_t>(i), commands.end());
       break;
     }
     if (verdict != Batch::Verdict::kTooBig) continue;
-    if (!big_ && waiting) {
-      big_ = pending;
-    } else {
-      rest.push_back(pending);
-    }
+    BERTH_CHECK(turns_.turn() == Turn::kShared);
+    if (!turns_.AddLarge(pending)) rest.push_back(pending);
   }
   PutBack(rest);
 }
@@ -299,33 +302,25 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
     if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
     health_->in_doubt += static_cast<int64_t>(batch->Commands().size());
     health_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
-    in_doubt_ = std::move(batch);
-    return Lost();
+    turns_.Lost(std::move(batch));
+    return ConnectionLost();
   }
-  WentThrough();
+  BatchSucceeded();
   committed_ = batch->id();
   Step(LedgerStep::kCommitted);
   publisher_->Publish(*batch->base(), batch->next(), batch->log());
   publisher_->EndCommit(batch->id());
   publisher_->SetFresh(began);
   ++health_->batches;
-  found_.push_back(std::move(batch));
-  for (const std::unique_ptr<Batch>& found : found_) {
-    Count(*found);
-    answerer_->Post(found->TakeAnswers());
-  }
-  found_.clear();
+  for (const std::unique_ptr<Batch>& proven : turns_.TakeProven()) AnswerAll(*proven);
+  AnswerAll(*batch);
   Step(LedgerStep::kPublished);
 }
 
-void Writer::AnswerUnwritten(Batch& batch) {
-  Count(batch);
-  answerer_->Post(batch.TakeAnswers());
-}
-
-void Writer::Count(const Batch& batch) {
+void Writer::AnswerAll(Batch& batch) {
   health_->commands += static_cast<int64_t>(batch.Commands().size());
   health_->Add(batch.tally());
+  answerer_->Post(batch.TakeAnswers());
 }
 
 void Writer::RotateRequests() {
@@ -333,7 +328,7 @@ void Writer::RotateRequests() {
   const absl::Time now = clock_.Now(position);
   const int64_t hour = absl::ToUnixSeconds(now) / 3600;
   if (hour == rotated_hour_) return;
-  // Once an hour; what it cannot do now it does the next time.
+  // If this fails, the next attempt comes an hour later and drops more at once.
   rotated_hour_ = hour;
   const absl::Status status = Call(absl::StrCat(
       "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); SELECT rotate_requests(",

@@ -1,13 +1,19 @@
-// Writer: the thread that takes commands in batches, has each batch decided under the ledger's lock
-// and makes it durable.
+// Writer: the thread that takes commands from the queue in batches, decides each batch while it
+// holds the ledger's lock in PostgreSQL, and commits it.
 //
-// Owns the thread and the writing connection. Stop and Watch may be called from any thread. What it
-// does when something fails stands in writer_faults.cc.
+// Writer owns the thread and the connection that writes. Stop, Watch and ConnectsSlowly may be
+// called from any thread, Start once. Turns (turns.h) says which batch is next; writer_faults.cc
+// says what happens after a failure, writer_leases.cc how leases end.
+//
+// Invariants:
+//   1. Only the thread that holds the lock decides. It decides on the state of the newest log row.
+//   2. A command is answered after the commit of its batch, or when it is certain that the command
+//      was not done, or with "outcome unknown".
+//   3. A batch is published after its commit and before its answers are given.
 #ifndef BERTH_PLACEMENT_LEDGER_WRITER_H_
 #define BERTH_PLACEMENT_LEDGER_WRITER_H_
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,34 +25,38 @@
 #include "placement/ground/mutex.h"
 #include "placement/ledger/answerer.h"
 #include "placement/ledger/batch.h"
+#include "placement/ledger/catch_up.h"
 #include "placement/ledger/clock.h"
 #include "placement/ledger/command_queue.h"
 #include "placement/ledger/health.h"
 #include "placement/ledger/options.h"
 #include "placement/ledger/publisher.h"
+#include "placement/ledger/turns.h"
 #include "placement/store/database.h"
 #include "placement/store/rows.h"
 
 namespace berth::placement {
 
-// How long an idle writer sleeps before it looks after its connection and the hour.
+// The longest sleep of an idle writer: it then looks at its connection and at old request ids.
 inline constexpr absl::Duration kIdleWaitMax = absl::Milliseconds(500);
 
 class Writer {
  public:
-  // All that is pointed to must live as long.
+  // The objects behind the pointers must outlive the writer.
   Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
          Answerer* answerer, Health* health);
   ~Writer();
 
   void Start();
-  // Settles what has begun until `settle_until`, answers the rest, ends the thread. Idempotent.
+  // Settles the batches whose outcome is not known yet, until `settle_until` at the latest. Answers
+  // all other commands (nothing was done), then ends the thread. A second call does nothing.
   // REQUIRES: the queue is closed.
   void Stop(absl::Time settle_until);
-  // Shuts the connection when a call on it takes longer than no_progress_max, or than so many rows
-  // may take.
+  // Shuts the connection if the call that runs on it has taken longer than no_progress_max, plus
+  // 1 ms for each row that it writes.
   void Watch();
-  // Whether an attempt to connect has lasted for no_progress_max: nobody knows when it will end.
+  // Whether the present attempt to connect has lasted for no_progress_max or longer. Its end cannot
+  // be foreseen, so new commands are then refused.
   bool ConnectsSlowly() const;
 
  private:
@@ -54,54 +64,69 @@ class Writer {
   bool Connect();
   void Disconnect();
   bool MustEnd() const;
-  // Waits before the next attempt, longer each time until a batch goes through.
+  // Waits before the next attempt. Each pause is twice as long as the one before, up to 1 s, until
+  // a batch succeeds.
   void Pause();
-  // A batch did: what fails next is no series.
-  void WentThrough();
-  // The connection broke: the first time it is made again at once, then after a pause.
-  void Lost();
+  // A batch succeeded: the next failure starts with the shortest pause again.
+  void BatchSucceeded();
+  // The connection broke: connects again at once, or after a pause if this is not the first time
+  // since a batch succeeded.
+  void ConnectionLost();
 
-  // One batch of `commands`, or of those in doubt.
-  void RunBatch(std::vector<PendingPtr> commands);
-  std::vector<PendingPtr> NextCommands();
-  // Under the lock: brings the published state to `head`. False where the batch cannot go on; then
-  // the transaction is over.
+  // Begins the next turn and returns its commands.
+  std::vector<PendingPtr> BeginTurn();
+  // Makes the batch of the turn that has begun.
+  void RunBatch(const std::vector<PendingPtr>& commands);
+  // Under the lock: applies the log rows after the published state, up to `head`. False if the
+  // batch cannot go on; the transaction is over then.
   bool ReachHead(const std::optional<LogRow>& head);
+  // What CatchUp cannot apply: tells the operator, ends the transaction, loads the tables if that
+  // helps.
+  void StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head);
+  // Whether the present batch may decide `pending`: a shared batch leaves out commands that are
+  // large already by their size.
   bool MayDecide(const Pending& pending) const;
-  // False where the connection broke.
-  bool AskForPatience(const std::vector<PendingPtr>& commands);
-  void DecideAll(std::vector<PendingPtr> commands, Batch& batch);
+  // If a command is large, asks PostgreSQL to let this session be silent for longer. False if the
+  // connection broke.
+  bool AllowLongSilence(const std::vector<PendingPtr>& commands);
+  // OK, or the refusal of a command whose time is over or whose batches were lost too often.
+  absl::Status WhyNotDecide(const Pending& pending, absl::Time now) const;
+  // Offers `pending` to `batch`. `first`: the batch was offered no other command of the queue.
+  Batch::Verdict Offer(const PendingPtr& pending, bool first, bool others_wait, Batch& batch);
+  void DecideAll(const std::vector<PendingPtr>& commands, Batch& batch);
   void Write(std::unique_ptr<Batch> batch);
-  void AnswerUnwritten(Batch& batch);
-  void Count(const Batch& batch);
+  void AnswerAll(Batch& batch);
+  // Once an hour: drops the request ids that are too old.
   void RotateRequests();
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
 
   // writer_leases.cc
-  // Whether a batch is wanted though no command waits: a lease is over, or somebody has one and the
-  // time is old.
+  // Whether leases need a batch even if no command waits: a lease has ended, or leases exist and no
+  // log row has recorded the ledger time for long.
   bool LeasesWantBatch();
-  // Whether no row has told for long what time it is.
+  // Whether the newest row is so old that a restart would lose ledger time.
   bool TimeIsOld(const Position& position);
-  // How long it may sleep where nothing is to do.
+  // How long the writer may sleep if nothing is to do.
   absl::Duration IdleWait();
-  // Has what is due released before the batch's first command.
+  // Releases the leases that have ended, before the first command of `batch`.
   void OfferExpiry(Batch& batch);
-  // Leases want no batch for a while: the database refused the last one.
+  // PostgreSQL refused the last batch for leases: they want no batch for 10 s.
   void PutOffLeases();
 
   // writer_faults.cc
+  // Commands that no batch has begun with go back to the front of the queue. Begun commands wait to
+  // be decided alone.
   void PutBack(const std::vector<PendingPtr>& commands);
   void Refuse(const std::vector<PendingPtr>& commands, absl::Status status);
   void RefuseAll(absl::Status status);
-  void GiveUpInDoubt();
+  void GiveUpUnsettled();
   void LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands);
   void Refused(const absl::Status& status, Batch& batch);
   void RefusedAlone(const absl::Status& status, const PendingPtr& pending);
   void Reload();
-  // Under the lock: whether the batch in doubt was committed. False where the batch cannot go on.
-  bool SettleInDoubt(Batch& batch, std::vector<PendingPtr>& commands);
+  bool Settle(Batch& batch);
+  void ForgetOutcomes(const Batch& batch);
 
   const LedgerOptions options_;
   Publisher* const publisher_;
@@ -115,30 +140,23 @@ class Writer {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> settle_until_ns_{0};
-  std::atomic<int64_t> writing_rows_{0};  // by the call that is under way
-  // On the boot clock; 0: it is not connecting.
+  std::atomic<int64_t> writing_rows_{0};  // rows of the statement that runs now
+  // When the present attempt to connect began, on the boot clock; 0: no attempt runs.
   std::atomic<int64_t> connecting_since_ns_{0};
 
-  // The rest belongs to the thread.
-  Database* connection_ = nullptr;             // database_, or null
-  BatchId committed_;                          // the last that this process knows to be durable
-  std::unique_ptr<Batch> in_doubt_;            // whether it was committed is unknown
-  std::vector<std::unique_ptr<Batch>> found_;  // committed, not yet proven durable
-  std::deque<PendingPtr> alone_;               // each to be decided in a batch of its own
-  PendingPtr big_;                             // touches more rows than a batch should
-  bool last_was_big_ = false;
-  bool deciding_alone_ = false;   // the batch is for one command that another batch failed with
-  bool deciding_big_ = false;     // the batch is for what was in big_
-  bool expiry_made_way_ = false;  // leases waited because of a big one; never twice in a row
-  // On the boot clock: leases wait until then, because releasing them failed.
+  // All below is used by the writer's thread alone.
+  Database* connection_ = nullptr;  // database_, or null
+  BatchId committed_;               // the newest batch that this process knows to be durable
+  Turns turns_;
+  // Leases want no batch before this time of the boot clock, because releasing them failed.
   std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);
-  PendingPtr reloaded_for_;  // the tables were loaded because of it
+  PendingPtr reloaded_for_;  // the command that was refused before the last reload
   std::optional<absl::Duration> reloaded_at_;
   LedgerClock clock_;
   int64_t rotated_hour_ = -1;
-  absl::Duration pause_;  // before the next attempt, after a failure
-  int losses_ = 0;        // of connections, since a batch went through
+  absl::Duration pause_;  // before the next attempt after a failure
+  int disconnects_ = 0;   // since a batch succeeded
   std::thread thread_;
 };
 

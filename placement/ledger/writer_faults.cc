@@ -11,12 +11,11 @@
 namespace berth::placement {
 namespace {
 
-// A second load of the tables within this time means that loading does not help.
+// If memory and tables disagree again within this time after a reload, reloading does not help.
 constexpr absl::Duration kReloadsApartMin = absl::Minutes(1);
 
 }  // namespace
 
-// What no batch has begun with waits again; what one has begun with is decided alone.
 void Writer::PutBack(const std::vector<PendingPtr>& commands) {
   std::vector<PendingPtr> waiting;
   for (const PendingPtr& pending : commands) {
@@ -25,7 +24,7 @@ void Writer::PutBack(const std::vector<PendingPtr>& commands) {
         waiting.push_back(pending);
         break;
       case Pending::Phase::kBegun:
-        alone_.push_back(pending);
+        turns_.AddAlone(pending);
         break;
       case Pending::Phase::kAnswered:
         break;
@@ -40,33 +39,30 @@ void Writer::Refuse(const std::vector<PendingPtr>& commands, absl::Status status
     std::optional<Answer> answer = pending->Settle(OnlyStatus(status));
     if (answer) answers.push_back(*std::move(answer));
   }
-  status = absl::OkStatus();  // from here on only those who are answered hold it
+  // Drops the writer's reference: from here on only the answers hold the status.
+  status = absl::OkStatus();
   answerer_->Post(std::move(answers));
 }
 
-// Everything that certainly was not done: what waits, and what stands alone after a refusal.
+// Refuses every command that certainly was not done: all that wait, in the queue or for a batch of
+// their own.
 void Writer::RefuseAll(absl::Status status) {
   std::vector<PendingPtr> all = queue_->TakeAll();
-  all.insert(all.end(), alone_.begin(), alone_.end());
-  alone_.clear();
-  if (big_) all.push_back(std::exchange(big_, nullptr));
+  const std::vector<PendingPtr> own = turns_.GiveUpWaiting();
+  all.insert(all.end(), own.begin(), own.end());
   Refuse(all, std::move(status));
 }
 
-void Writer::GiveUpInDoubt() {
-  if (in_doubt_) found_.push_back(std::move(in_doubt_));
-  for (const std::unique_ptr<Batch>& batch : found_) Refuse(batch->Commands(), OutcomeUnknown());
-  found_.clear();
-}
+void Writer::GiveUpUnsettled() { Refuse(turns_.GiveUpUnsettled(), OutcomeUnknown()); }
 
-// The lock was not to be had. Nothing was written.
+// This process did not get the lock, or could not read the head of the log. Nothing was written.
 void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands) {
   if (status.code() == absl::StatusCode::kUnavailable) {
     ++health_->reconnects;
     PutBack(commands);
-    return Lost();
+    return ConnectionLost();
   }
-  if (commands.empty() && !in_doubt_ && found_.empty()) PutOffLeases();
+  if (commands.empty() && turns_.turn() == Turn::kShared) PutOffLeases();
   const bool timed_out = SqlStateOf(status) == "55P03";
   const absl::Status ended = Call("ROLLBACK");
   if (timed_out && ended.ok()) {
@@ -84,11 +80,11 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   Pause();
 }
 
-// PostgreSQL refused what the batch wrote. Nothing took effect.
+// PostgreSQL refused the statement that writes the batch. Nothing took effect.
 void Writer::Refused(const absl::Status& status, Batch& batch) {
   if (!Call("ROLLBACK").ok()) Disconnect();
   const std::vector<PendingPtr> commands = batch.Commands();
-  const bool for_leases = commands.empty() && found_.empty();
+  const bool for_leases = commands.empty() && turns_.turn() == Turn::kShared;
   if (for_leases) PutOffLeases();
   if (status.code() == absl::StatusCode::kAborted) {
     health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
@@ -99,9 +95,10 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   health_->Tell(
       absl::StrCat("a batch of ", commands.size(),
                    " commands was refused and is decided again one by one: ", status.message()));
-  // A row without content was refused, and answers wait for it.
+  // The batch was only a log row that should prove earlier batches, and PostgreSQL does not take
+  // it: trying again would not end.
   if (commands.empty() && !for_leases) health_->writing_stopped = true;
-  alone_.insert(alone_.end(), commands.begin(), commands.end());
+  for (const PendingPtr& pending : commands) turns_.AddAlone(pending);
 }
 
 void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending) {
@@ -117,7 +114,7 @@ void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending)
     }
     reloaded_at_ = now;
     reloaded_for_ = pending;
-    alone_.push_front(pending);
+    turns_.AddAlone(pending);
     return Reload();
   }
   health_->Tell(absl::StrCat("a command was refused alone: ", status.message()));
@@ -138,13 +135,14 @@ void Writer::Reload() {
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
 }
 
-// The lock is held, so the session that was lost has ended, and the log tells what it did. Neither
-// answer is given before this batch has committed: only that proves that what the log shows now is
-// durable on every standby that must have it.
-bool Writer::SettleInDoubt(Batch& batch, std::vector<PendingPtr>& commands) {
-  if (!found_.empty()) batch.ForceRow();
-  if (!in_doubt_) return true;
-  const Position& position = in_doubt_->next()->position();
+// This process holds the lock, so the session that was lost has ended, and the log shows whether it
+// committed. The answers of a batch whose row is found wait until the present batch has committed:
+// only that proves that the row is durable on every standby that must have it.
+bool Writer::Settle(Batch& batch) {
+  batch.ForceRow();
+  const Batch* const in_doubt = turns_.in_doubt();
+  if (in_doubt == nullptr) return true;
+  const Position& position = in_doubt->next()->position();
   QueryRows rows;
   const absl::Status status = connection_->Run(
       absl::StrCat("SELECT batch_id FROM log WHERE revision = ", position.revision.number), &rows);
@@ -152,16 +150,27 @@ bool Writer::SettleInDoubt(Batch& batch, std::vector<PendingPtr>& commands) {
     Disconnect();
     return false;
   }
-  batch.ForceRow();
   if (rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {
-    found_.push_back(std::move(in_doubt_));
+    turns_.Found();
     return true;
   }
-  for (const PendingPtr& pending : in_doubt_->Commands()) {
-    if (pending->phase == Pending::Phase::kBegun) commands.push_back(pending);
-  }
-  in_doubt_.reset();
+  // The head is at or after this row, so a missing row was deleted as old.
+  const bool passed = batch.base()->position().revision.number >= position.revision.number;
+  if (rows.size() == 0 && passed) ForgetOutcomes(*in_doubt);
+  turns_.NotFound();
   return true;
+}
+
+// The log no longer tells whether `batch` was committed. A command with a request id is decided
+// again: the table of request ids tells. The outcome of the others stays unknown.
+void Writer::ForgetOutcomes(const Batch& batch) {
+  std::vector<PendingPtr> unknown;
+  for (const PendingPtr& pending : batch.Commands()) {
+    if (!KeyOf(pending->command)) unknown.push_back(pending);
+  }
+  health_->Tell(absl::StrCat("the log row of a batch in doubt was deleted: the outcome of ",
+                             unknown.size(), " commands without a request id stays unknown"));
+  Refuse(unknown, OutcomeUnknown());
 }
 
 }  // namespace berth::placement

@@ -1,7 +1,7 @@
-// What the writer does about leases: they are released by an ordinary command, at ledger time.
+// How the writer ends leases: an ordinary command, ExpireLeases, releases them at ledger time.
 //
-// Every process does this. Under the lock each decides on what the others have committed, so that a
-// lease ends once whoever is first.
+// The writer of every placement process does this. Under the lock it sees the leases that other
+// processes have released already, so each lease is released once.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -11,7 +11,7 @@
 namespace berth::placement {
 namespace {
 
-// How long leases wait after the database refused what was written for them.
+// How long the next attempt waits after PostgreSQL refused a batch for leases.
 constexpr absl::Duration kRefusedWait = absl::Seconds(10);
 
 }  // namespace
@@ -25,7 +25,8 @@ bool Writer::LeasesWantBatch() {
   return *end <= clock_.Now(state->position()) || TimeIsOld(state->position());
 }
 
-// Were every process to end now, the next start would make up for this much and no more.
+// If all processes stopped now, the next start would add at most kLedgerTimeStepMax to the time of
+// the newest row. If that row were older, leases would end late.
 bool Writer::TimeIsOld(const Position& position) {
   return clock_.Standing(position) >= kLedgerTimeStepMax;
 }
@@ -36,7 +37,9 @@ absl::Duration Writer::IdleWait() {
   if (!end) return kIdleWaitMax;
   if (LeasesWantBatch()) return absl::ZeroDuration();
   const absl::Duration left = *end - clock_.Now(state->position());
-  if (left <= absl::ZeroDuration()) return kIdleWaitMax;  // releasing them failed
+  // A lease has ended and releasing it failed: OfferExpiry or PutOffLeases has set the next
+  // attempt.
+  if (left <= absl::ZeroDuration()) return kIdleWaitMax;
   return std::clamp(left, absl::Milliseconds(1), kIdleWaitMax);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in fifteen ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in eighteen ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -24,6 +24,7 @@ WANTED = COPY / "wanted"  # holds the name of the mutant that is tried; the proc
 # (program below build/dev/tests, which of its tests); a test whose program is not history_test is red without a rule
 TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAndCuts"),
          "lost": ("history/history_test", "History.HoldsAfterThePastWasLost"),
+         "turns": ("placement/placement_ledger_test", "Turns.*"),
          "ledger": ("placement/placement_ledger_test", "Ledger.*"),
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
@@ -122,6 +123,17 @@ MUTANTS = [
     ("standby-read", "through", [(
         "placement/ledger/publisher.cc",
         "if (age > staleness_max_) {", "if (age > staleness_max_ + absl::Hours(MUTANT ? 1 : 0)) {")]),
+    # Two large batches follow each other though others wait.
+    ("large-twice", "turns", [(
+        "placement/ledger/turns.cc", "if (waiting.shared) return Turn::kShared;",
+        "if (waiting.shared && !MUTANT) return Turn::kShared;")]),
+    # New commands are decided while the outcome of a batch is unknown.
+    ("decide-in-doubt", "turns", [(
+        "placement/ledger/turns.cc", "if (waiting.unsettled) return Turn::kSettle;",
+        "if (waiting.unsettled && !MUTANT) return Turn::kSettle;")]),
+    # A write that breaks its connection is tried for ever.
+    ("forget-losses", "turns", [(
+        "placement/ledger/turns.cc", "++pending->losses;", "pending->losses += MUTANT ? 0 : 1;")]),
     # The follower publishes the batch that the writer is about to publish.
     ("follow-in-flight", "ledger", [(
         "placement/ledger/catch_up.cc", "if (row.position.batch == committing) return",

@@ -32,7 +32,7 @@ TEST(LedgerBackoff, AServerThatRefusesIsAskedLessAndLess) {
     if (step != LedgerStep::kBeforeLock || proxy.cuts() == 0) return;
     const MutexLock lock(&mutex);
     if (attempts.empty()) {
-      EXPECT_TRUE(database->Run("ALTER TABLE request RENAME TO request_away", nullptr).ok());
+      EXPECT_TRUE(database->Run("ALTER TABLE log RENAME TO log_away", nullptr).ok());
     }
     attempts.push_back(absl::Now());
   };
@@ -50,7 +50,7 @@ TEST(LedgerBackoff, AServerThatRefusesIsAskedLessAndLess) {
     const MutexLock lock(&mutex);
     EXPECT_GE(attempts[kAttempts - 1] - attempts[0], kTogetherMin);
   }
-  ASSERT_TRUE(ConnectOrDie(url)->Run("ALTER TABLE request_away RENAME TO request", nullptr).ok());
+  ASSERT_TRUE(ConnectOrDie(url)->Run("ALTER TABLE log_away RENAME TO log", nullptr).ok());
   EXPECT_EQ(unknown.get().status, absl::OkStatus());
   runner.Must(Claim(3, {1}, 1));
   ExpectCleanSelfCheck(runner, url);

@@ -1,0 +1,128 @@
+// Turns: decides which batch the writer makes next, and keeps the commands and batches that must
+// not go back to the command queue.
+//
+// The writer makes one batch after the other. Each batch is a turn of one of four kinds:
+//
+//   settle   contains no command; its log row proves that earlier batches are durable
+//   alone    contains one command: an earlier batch with this command failed
+//   large    contains one command, which touches more rows than a shared batch may touch
+//   shared   contains commands of the queue, after the release of the leases that have ended
+//
+// The first line that applies gives the next turn ("shared work": the queue has commands, or a
+// lease has ended):
+//
+//   a batch is unsettled                                                settle
+//   the last batch was alone or large, and shared work waits            shared
+//   a command waits to be decided alone                                 alone
+//   a large command waits                                               large
+//   none of these                                                       shared
+//
+// A batch is unsettled if its outcome is unknown, or if its log row was found and is not proven
+// durable. These events change that:
+//
+//   event        the batch was      afterwards
+//   Lost         being committed    its outcome is unknown; each of its commands counts one loss
+//   Found        of unknown outcome its row is in the log: the batch waits for proof
+//   NotFound     of unknown outcome its row is not in the log: each command is to be decided alone
+//   TakeProven   waiting for proof  a later batch of this process was committed: it is settled
+//
+// Invariants, checked in every build:
+//   1. While a batch is unsettled, every turn is a settle turn: no new command is decided.
+//   2. Shared work waits for one alone or large batch at most. Therefore two large batches never
+//      follow each other while shared work waits, and leases end in time.
+//   3. The outcome of one batch at most is unknown.
+//   4. A batch has begun with every command that waits to be decided alone. Such a command never
+//      goes back to the queue.
+//
+// Turns has no thread and no database. It belongs to the writer's thread.
+#ifndef BERTH_PLACEMENT_LEDGER_TURNS_H_
+#define BERTH_PLACEMENT_LEDGER_TURNS_H_
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "placement/ledger/batch.h"
+#include "placement/ledger/command_queue.h"
+
+namespace berth::placement {
+
+enum class Turn { kSettle, kAlone, kLarge, kShared };
+
+// What the last batch that decided commands was.
+enum class LastBatch { kShared, kAlone, kLarge };
+
+// What waits when the next turn is chosen.
+struct TurnsWaiting {
+  bool unsettled = false;  // a batch
+  bool shared = false;     // commands in the queue, or leases that have ended
+  bool alone = false;      // commands that must be decided alone
+  bool large = false;      // a large command
+};
+
+// The next turn, by the table above.
+Turn NextTurn(LastBatch last, const TurnsWaiting& waiting);
+
+// A command whose batch was lost so often is refused instead of decided again: its write may be
+// what breaks the connection.
+inline constexpr int kLossesMax = 2;
+
+class Turns {
+ public:
+  // Begins the next turn. `shared_waits`: the queue has commands, or a lease has ended.
+  Turn Begin(bool shared_waits);
+  Turn turn() const { return turn_; }
+  // The command of an alone or large turn. To be called once in such a turn.
+  PendingPtr TakeCommand();
+  // Whether the batch of this turn may touch more rows than a shared batch may. `others_wait`:
+  // another command would be decided in this batch or waits in the queue.
+  bool MayBeLarge(bool others_wait) const;
+  // The batch of this turn has decided its commands; `large`: it touches more rows than a shared
+  // batch may.
+  void Decided(bool large);
+
+  // `pending` must be decided alone, after those that wait for that already. REQUIRES: a batch had
+  // begun with it.
+  void AddAlone(PendingPtr pending);
+  // `pending` must have a batch of its own. False if another large command waits already: then
+  // nothing was done.
+  bool AddLarge(const PendingPtr& pending);
+
+  // The connection was lost while `batch` was committed.
+  void Lost(std::unique_ptr<Batch> batch);
+  // The batch whose outcome is unknown; null if there is none.
+  const Batch* in_doubt() const { return in_doubt_.get(); }
+  // The log has the row of the batch in doubt.
+  void Found();
+  // The log does not have the row of the batch in doubt and never will. Its commands that nobody
+  // has answered wait to be decided alone.
+  void NotFound();
+  // A batch of this process was just committed: returns the batches that this settles.
+  std::vector<std::unique_ptr<Batch>> TakeProven();
+
+  bool unsettled() const { return in_doubt_ != nullptr || !unproven_.empty(); }
+  // Whether nothing that a batch had begun with waits.
+  bool settled() const { return !unsettled() && alone_.empty(); }
+  // The commands that a batch has begun with and whose answer is still to come: those of unsettled
+  // batches and those that wait to be decided alone.
+  std::vector<PendingPtr> Begun() const;
+  // Gives up all unsettled batches and returns their commands, whose outcome is unknown.
+  std::vector<PendingPtr> GiveUpUnsettled();
+  // Gives up the commands that wait to be decided alone and the large command: none of them was
+  // done.
+  std::vector<PendingPtr> GiveUpWaiting();
+
+ private:
+  std::vector<PendingPtr> UnsettledCommands() const;
+
+  std::unique_ptr<Batch> in_doubt_;               // its outcome is unknown
+  std::vector<std::unique_ptr<Batch>> unproven_;  // found in the log, oldest first
+  std::deque<PendingPtr> alone_;
+  PendingPtr large_;
+  LastBatch last_ = LastBatch::kShared;
+  Turn turn_ = Turn::kShared;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_LEDGER_TURNS_H_
