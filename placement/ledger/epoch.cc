@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-// More than one epoch can ever hand out.
+// No epoch gives out this many numbers.
 constexpr int64_t kCommandsJump = int64_t{1} << 40;
 constexpr uint32_t kIdsJump = 1u << 20;
 constexpr int64_t kKeepAllLogRows = int64_t{1} << 50;
@@ -40,6 +40,11 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
                   absl::StrCat("the newest revision in the database is not the expected one, but ",
                                head.revision.number, " of epoch ", head.revision.epoch));
   }
+  // Loading the tables may take minutes, in which PostgreSQL often waits for this process. Without
+  // the name of a large batch, a writer that waits for the lock would end this session as paused.
+  const absl::Status patient = database.Run(
+      LargeBatchSql() + "; SET LOCAL idle_in_transaction_session_timeout = '10min'", nullptr);
+  if (!patient.ok()) return patient;
   absl::StatusOr<State> tables = LoadTables(database);
   if (!tables.ok()) return tables;
   State next = *tables;
@@ -53,7 +58,7 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
       {{start.actor, start.request_id, std::make_shared<const Changes>(), start.reason}});
   rows.log_rows_kept = kKeepAllLogRows;
   const absl::Status written = database.RunAndCommit(WriteBatchSql(rows));
-  // Lost in the commit: an operator must look again.
+  // The connection broke during the commit: nobody knows whether the epoch has begun.
   if (written.code() == absl::StatusCode::kUnavailable) return OutcomeUnknown();
   if (!written.ok()) return written;
   return next;
@@ -63,9 +68,7 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
 
 absl::StatusOr<State> BeginEpoch(Database& database, const State& last_good,
                                  const EpochStart& start) {
-  // Loading the tables takes its time, and the lock is held meanwhile.
-  absl::Status status = database.Run(
-      WriterSettingsSql() + "; SET idle_in_transaction_session_timeout = '10min'", nullptr);
+  const absl::Status status = database.Run(WriterSettingsSql(), nullptr);
   if (!status.ok()) return status;
   absl::StatusOr<State> state = BeginUnderLock(database, last_good, start);
   if (!state.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);

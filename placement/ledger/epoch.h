@@ -1,4 +1,5 @@
-// Epochs: what an operator does when the database went back in time.
+// Begins a new epoch: the step with which an operator accepts a database that went back in time,
+// for example after a restored backup.
 #ifndef BERTH_PLACEMENT_LEDGER_EPOCH_H_
 #define BERTH_PLACEMENT_LEDGER_EPOCH_H_
 
@@ -10,18 +11,22 @@
 
 namespace berth::placement {
 
-// Who begins an epoch and why; the log keeps it.
+// Who begins an epoch, and why. The log keeps both.
 struct EpochStart {
   std::string actor;
   std::string request_id;  // empty: none given
   std::string reason;
-  Revision expected_head;
+  Revision expected_head;  // the newest revision of the database, as the operator saw it
 };
 
-// Begins a new epoch over `database`: takes the ledger's lock and the tables as they are for the
-// truth, and appends a log row of an epoch later than the tables' and that of `last_good`. Command
-// numbers and catalog ids jump, so that nothing of the lost future is met again. Returns the state.
-// kAborted where the newest log row is not the expected one; else as Database::Run and LoadState.
+// Begins a new epoch on `database` and returns its first state. Takes the ledger's lock, loads the
+// tables, and appends a log row whose epoch is later than that of the tables and that of
+// `last_good`, the state of this process. Command numbers and catalog ids jump, so that no number
+// that was given in the lost part of the log is given again.
+//
+// Fails with kAborted if the newest log row is not the expected one; with kDeadlineExceeded without
+// a reason if the connection broke while the row was committed; else as Database::Run and LoadState
+// do. Nothing was written unless the result is OK or kDeadlineExceeded.
 absl::StatusOr<State> BeginEpoch(Database& database, const State& last_good,
                                  const EpochStart& start);
 

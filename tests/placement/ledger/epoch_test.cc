@@ -1,7 +1,10 @@
 // A database that went back in time, and the epoch that an operator begins after it.
 
+#include "placement/ledger/epoch.h"
+
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "placement/log/codec.h"
 #include "placement/store/rows.h"
 #include "placement/values/refusal.h"
+#include "tests/processes/cutting_proxy.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 #include "tests/processes/restorable.h"
@@ -161,6 +165,42 @@ TEST(LedgerEpoch, ABackupOfAnOlderReleaseIsBroughtUpToDate) {
     ExpectEqualStates(*runner.ledger().Newest(), *late.ledger().Newest());
     ExpectCleanSelfCheck(late, database.url());
   }
+}
+
+// Beginning an epoch takes long, under the lock: whoever waits for the lock leaves the session alone.
+TEST(LedgerEpoch, NobodyEndsTheSessionThatBeginsOne) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 100, 1024);
+  CuttingProxy proxy(url);
+  auto begins = ConnectOrDie(proxy.Through(url));
+  auto blocks = ConnectOrDie(url);
+  auto looks = ConnectOrDie(url);
+  // It has the lock, and waits for a table.
+  ASSERT_EQ(blocks->Run("BEGIN; LOCK TABLE provider IN ACCESS EXCLUSIVE MODE", nullptr),
+            absl::OkStatus());
+  const StatePtr last_good = runner.ledger().Newest();
+  std::future<absl::StatusOr<State>> begun = std::async(std::launch::async, [&] {
+    return BeginEpoch(*begins, *last_good, StartAt(last_good->position().revision));
+  });
+  ASSERT_TRUE(LedgerRunner::Eventually([&] {
+    return QueryOne(*looks,
+                    "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation' "
+                    "AND database = (SELECT oid FROM pg_database WHERE datname = "
+                    "current_database())") == "1";
+  }));
+  // Then its process is busy: PostgreSQL only waits for it.
+  proxy.Hold(true);
+  ASSERT_EQ(blocks->Run("COMMIT", nullptr), absl::OkStatus());
+  std::future<Decision> claim = runner.Begin(WithId(Claim(1, {1}, 1), ""));
+  EXPECT_TRUE(LedgerRunner::Eventually([&] { return !runner.told().empty(); }));
+  EXPECT_TRUE(absl::StrContains(runner.told(), "held by another process")) << runner.told();
+  proxy.Hold(false);
+  const absl::StatusOr<State> epoch = begun.get();
+  ASSERT_EQ(epoch.status(), absl::OkStatus());
+  EXPECT_EQ(claim.get().status, absl::OkStatus());
+  EXPECT_EQ(runner.ledger().Newest()->position().revision.epoch, epoch->position().revision.epoch);
+  ExpectCleanSelfCheck(runner, url);
 }
 
 TEST(LedgerEpoch, AnotherProcessLearnsOfTheEpoch) {
