@@ -1,7 +1,8 @@
-// Answerer: the thread that tells callers what became of their commands, so that the writer goes on
-// at once.
+// Answerer: the thread that calls the callbacks of submitted commands and waiting readers, so that
+// the writer can start its next batch at once.
 //
-// Owns the thread. Thread-safe. What is handed over is called in the order in which it came.
+// Owns the thread. Thread-safe. Answers are given in the order in which they were posted, and so
+// are other calls.
 #ifndef BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 #define BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 
@@ -14,6 +15,7 @@
 
 namespace berth::placement {
 
+// A decision and the callback that shall receive it.
 struct Answer {
   absl::AnyInvocable<void(Decision)> done;
   Decision decision;
@@ -22,13 +24,13 @@ struct Answer {
 class Answerer {
  public:
   Answerer();
-  // Stops as Stop does.
+  // As Stop.
   ~Answerer();
 
   void Post(std::vector<Answer> answers);
   void Post(absl::AnyInvocable<void()> call);
-  // Makes every call that was handed over, then ends the thread. What comes later is called by the
-  // thread that brings it. Idempotent; not to be called from the answering thread.
+  // Makes all calls that were posted, then ends the thread. Later posts are called by the thread
+  // that posts them. A second call does nothing. Not to be called from the answering thread.
   void Stop();
 
  private:

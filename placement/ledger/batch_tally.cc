@@ -20,7 +20,7 @@ bool IsClaim(const CommandBody& body) {
 }  // namespace
 
 void BatchTally::Add(const CommandBody& body, const absl::Status& status) {
-  if (std::holds_alternative<FindRequest>(body)) return;  // it is told something, not refused
+  if (std::holds_alternative<FindRequest>(body)) return;  // "not found" is an answer, not a refusal
   const bool claim = IsClaim(body);
   if (status.ok()) {
     claims_done += claim ? 1 : 0;

@@ -1,4 +1,4 @@
-// BatchTally: what the commands of a batch came to, counted as they are decided. A value.
+// BatchTally: counts of the outcomes of the commands of one batch, for metrics. A plain value.
 #ifndef BERTH_PLACEMENT_LEDGER_BATCH_TALLY_H_
 #define BERTH_PLACEMENT_LEDGER_BATCH_TALLY_H_
 
@@ -11,13 +11,14 @@ namespace berth::placement {
 
 struct BatchTally {
   int64_t refusals = 0;
-  // Writes after which somebody holds something, by result; without room: no place was found, too.
+  // Claims: commands that give allocations to a consumer. Done; refused because capacity lacks or
+  // no candidate was found; refused for another reason.
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
-  // Refusals because the author knew an older generation, by whose it was.
+  // Refusals because the command names an old generation of a provider, or of a consumer.
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
 
-  // `status` is what became of `body`. What look-ups of a request id are told does not
-  // count; answers that are given again are not to be counted.
+  // Counts `body`, which was decided with `status`. Does not count a FindRequest. Not to be called
+  // for an answer that was kept under a request id: it was counted when it was decided.
   void Add(const CommandBody& body, const absl::Status& status);
 };
 

@@ -1,10 +1,13 @@
-// LedgerClock: what ledger time is now, as this process reckons it.
+// LedgerClock: computes the ledger time, by which leases end, for this process.
 //
-// Belongs to the writer's thread. From the first position that it sees, it runs at the pace of the
-// boot clock; the time of a row that another process wrote moves it only forwards. So whoever
-// writes, and however many, ledger time runs as fast as time does: no row makes it jump, and what
-// deciding, committing and waiting for the lock took is not lost. The wall clock counts once, for
-// the first position: how long nobody ran is otherwise not known.
+// Belongs to the writer's thread. From the first position that the clock sees, ledger time runs as
+// fast as the boot clock. A log row of another process moves it only forwards. So ledger time does
+// not jump, and the time that deciding, committing and waiting for the lock take is not lost.
+// Example: a row that says 12:00:00 and waited 3 s for its commit is followed by a batch at
+// 12:00:03 or later.
+//
+// The wall clock is read once, for the first position, because nothing else tells how long no
+// process ran.
 #ifndef BERTH_PLACEMENT_LEDGER_CLOCK_H_
 #define BERTH_PLACEMENT_LEDGER_CLOCK_H_
 
@@ -17,7 +20,7 @@
 
 namespace berth::placement {
 
-// After a start ledger time follows the wall clock, this far at the most.
+// A start moves ledger time towards the wall clock by this much at most.
 inline constexpr absl::Duration kLedgerTimeStepMax = absl::Seconds(60);
 
 class LedgerClock {
@@ -25,24 +28,25 @@ class LedgerClock {
   LedgerClock(std::function<absl::Time()> wall_clock, std::function<absl::Duration()> boot_clock)
       : wall_clock_(std::move(wall_clock)), boot_clock_(std::move(boot_clock)) {}
 
-  // The time now, in whole microseconds, never before that of `newest`, the newest position that is
-  // known. It is the first one of an epoch as it is of a process: what was lost, time included,
-  // does not end the leases that are left.
+  // The ledger time now, in whole microseconds, and never before that of `newest`, the newest known
+  // position. The first position of a new epoch counts like the first position of a process: the
+  // time of the lost epoch does not end the leases that are left.
   absl::Time Now(const Position& newest);
-  // Since when `newest` has been the newest, as far as this process knows.
+  // How long `newest` has been the newest position that this process knows.
   absl::Duration Standing(const Position& newest);
 
  private:
+  // Takes note of `newest` at the boot time `at`.
   void See(const Position& newest, absl::Duration at);
 
   const std::function<absl::Time()> wall_clock_;
   const std::function<absl::Duration()> boot_clock_;
-  std::optional<Position> seen_;  // the last one
-  absl::Duration seen_at_;
-  // It was `time_` when the boot clock stood at `time_at_`.
+  std::optional<Position> seen_;  // the newest position so far
+  absl::Duration seen_at_;        // when it was seen first, on the boot clock
+  // Ledger time was `time_` when the boot clock showed `time_at_`.
   absl::Time time_;
   absl::Duration time_at_;
-  absl::Time given_;  // what Now said last
+  absl::Time given_;  // the last result of Now
 };
 
 }  // namespace berth::placement

@@ -8,8 +8,8 @@
 namespace berth::placement {
 namespace {
 
-// The ids that do not stand for the same name in both: histories that went apart may have given one
-// id to two names.
+// The ids that have a name in `a` or `b` and not the same name in both. After the database went
+// back in time, the same id may have been given to two names.
 template <typename IdType>
 absl::flat_hash_set<IdType> IdsApart(const NameTable<IdType>& a, const NameTable<IdType>& b) {
   absl::flat_hash_set<IdType> apart;
@@ -90,7 +90,8 @@ class Comparison {
   static std::string KeyOf(const ServiceRecord& service) { return service.id.ToString(); }
   static std::string KeyOf(const NodeRecord& node) { return node.id.ToString(); }
 
-  // What `from` has beyond `other`; with `compared`, also what both have and differs.
+  // Adds the providers that only `from` has. If `compared`, also those that both have and that
+  // differ.
   void Providers(const State& from, const State& other, bool compared) {
     for (const auto& chunk : from.roots().chunks()) {
       for (int at = 0; at < chunk->trees.size(); ++at) {
@@ -140,7 +141,7 @@ class Comparison {
     });
     b.ForEach([&](const auto& key, const auto& record) {
       const auto* found = a.Find(key);
-      // A key that stands for another entity in each is a difference of both.
+      // If the states have different entities under one key, both entities are listed.
       if (found == nullptr || KeyOf(**found) != KeyOf(*record)) Add(kind, KeyOf(*record));
       return true;
     });

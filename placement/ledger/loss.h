@@ -1,4 +1,5 @@
-// Loss: what a process knows and a database that went back in time does not, or otherwise. Pure.
+// Loss: the entities that differ between the last good state of a process and a database that went
+// back in time. Pure.
 #ifndef BERTH_PLACEMENT_LEDGER_LOSS_H_
 #define BERTH_PLACEMENT_LEDGER_LOSS_H_
 
@@ -11,7 +12,7 @@
 
 namespace berth::placement {
 
-// In the order in which differences are listed.
+// The kinds of entities, in the order in which differences are listed.
 enum class EntityKind {
   kProvider,
   kProviderUsage,
@@ -28,14 +29,14 @@ struct EntityKey {
   friend auto operator<=>(const EntityKey&, const EntityKey&) = default;
 };
 
-// What is in one state and not in the other, or differently, rising. The use of a provider is told
-// only where both have the provider.
+// The entities that only one of the states has, or that differ in both, in rising order. The usage
+// of a provider is compared only if both states have the provider.
 std::vector<EntityKey> Differences(const State& a, const State& b);
 
 struct Loss {
   StatePtr last_good;
   StatePtr database;
-  std::vector<EntityKey> differences;  // of the two
+  std::vector<EntityKey> differences;
 };
 using LossPtr = std::shared_ptr<const Loss>;
 

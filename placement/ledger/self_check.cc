@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kFindingsMax = 100;
 constexpr int kAttempts = 50;
 constexpr absl::Duration kAttemptWait = absl::Milliseconds(5);
-// Consumers are compared in so many portions, by the first digit of their uuid.
+// Consumers are compared in this many portions, by the first digit of their uuid.
 constexpr uint64_t kPortions = 16;
 
 struct Question {
@@ -27,7 +27,7 @@ struct Question {
   absl::string_view sql;  // each row it returns is a finding
 };
 
-// What must hold within the tables, whatever memory says.
+// Rules that the tables must satisfy, whatever the state in memory is.
 constexpr Question kQuestions[] = {
     {"used is not what the consumers hold",
      "WITH held AS (SELECT a.provider, a.class, sum(a.amount) AS amount FROM consumer k, "
@@ -127,7 +127,8 @@ class Checker {
     }
   }
 
-  // Compares a column of texts with those that memory gives, in any order.
+  // Compares the texts that `sql` returns with the texts made from memory, in any order. Returns
+  // the number of rows.
   absl::StatusOr<int64_t> Compare(absl::string_view kind, const std::string& sql,
                                   absl::flat_hash_set<std::string> memory) {
     QueryRows rows;
@@ -316,7 +317,7 @@ class Checker {
   SelfCheckReport* const report_;
 };
 
-// Begins a snapshot and finds the published state of the same revision.
+// Begins a snapshot of the tables and returns the published state that has the same revision.
 absl::StatusOr<StatePtr> BeginSnapshot(Database& database, const Ledger& ledger) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     QueryRows rows;

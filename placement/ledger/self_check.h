@@ -1,7 +1,8 @@
-// Self-check: do memory, tables and log tell the same story?
+// Self-check: compares the state in memory, the tables and the log of one ledger.
 //
-// Reads the tables with SQL of its own, over a connection of its own, in one REPEATABLE READ
-// snapshot, and shares no code with what wrote them. Slow; for operators and tests.
+// Uses its own connection and its own SQL in one REPEATABLE READ snapshot, and shares no code with
+// the writer, so that an error of the writer is found. Slow; for operators and tests. May be called
+// from any thread.
 #ifndef BERTH_PLACEMENT_LEDGER_SELF_CHECK_H_
 #define BERTH_PLACEMENT_LEDGER_SELF_CHECK_H_
 
@@ -16,14 +17,18 @@ namespace berth::placement {
 
 struct SelfCheckReport {
   Revision revision;
-  int64_t providers = 0, consumers = 0, log_rows = 0;  // that were compared
-  std::vector<std::string> findings;                   // in words, 100 at the most; empty: clean
+  int64_t providers = 0, consumers = 0, log_rows = 0;  // how many were compared
+  std::vector<std::string> findings;  // in words, 100 at most; empty: no difference
 };
 
-// Compares, at the newest committed revision: each provider's used with the sum of the consumers'
-// arrays; used with capacity and the over-committed flag; every row with the state in memory;
-// parents, names and references; consumers without rows; the log's revisions and batch ids for
-// gaps. kUnavailable where the database or a state at that revision could not be had.
+// Compares at the newest committed revision:
+//   - the usage of each provider with the sum of what consumers hold, with its capacity and with
+//     its over-committed flag
+//   - each row of the tables with the state in memory
+//   - parents, names and references within the tables
+//   - the revisions and batch ids of the log, which must have no gap
+// Fails with kUnavailable if the database cannot be read, or if no published state has the revision
+// of the tables.
 absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url);
 
 }  // namespace berth::placement
