@@ -11,7 +11,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr char kUntyped[] = "unknown";
+constexpr char kUnnamedGroup[] = "unknown";
 
 // A row in the making.
 struct Group {
@@ -51,7 +51,7 @@ class Reporter {
     Group* group = nullptr;
     for (const Allocation& row : consumer.allocations) {
       if (!WantsClass(row.resource_class) || !ProviderPasses(row.provider)) continue;
-      if (group == nullptr) group = &groups_[key.empty() ? kUntyped : key];
+      if (group == nullptr) group = &groups_[key.empty() ? kUnnamedGroup : key];
       group->providers.insert(row.provider);
       group->consumers.insert(consumer.id);
       group->row.classes[NameOf(row.resource_class)].used += row.amount;
