@@ -1,9 +1,38 @@
+#include <memory>
+
 #include "berth/placement/v1/report.grpc.pb.h"
 #include "services/api/services.h"
+#include "services/process/status.h"
 #include "services/report/session.h"
 
 namespace berth::services {
 namespace {
+
+// One tracker's stream as gRPC sees it. Owns itself: gRPC calls OnDone last, and the stream is gone.
+class ReportStream final : public grpc::ServerBidiReactor<pb::SessionRequest, pb::SessionResponse>,
+                           public ReportSink {
+ public:
+  explicit ReportStream(ReportSessions* sessions)
+      : session_(std::make_shared<ReportSession>(sessions, this)) {
+    session_->Open();
+  }
+
+  void Read(pb::SessionRequest* to) override { StartRead(to); }
+  void Send(const pb::SessionResponse& message) override { StartWrite(&message); }
+  void Finish(const absl::Status& status) override {
+    ServerBidiReactor::Finish(PlacementStatus(status));
+  }
+
+  void OnReadDone(bool ok) override { session_->HandleRead(ok); }
+  void OnWriteDone(bool ok) override { session_->HandleSent(ok); }
+  void OnDone() override {
+    session_->Closed();
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<ReportSession> session_;
+};
 
 class ReportService final : public pb::ReportService::CallbackService {
  public:
@@ -11,7 +40,7 @@ class ReportService final : public pb::ReportService::CallbackService {
 
   grpc::ServerBidiReactor<pb::SessionRequest, pb::SessionResponse>* Session(
       grpc::CallbackServerContext*) override {
-    return ReportSession::Open(sessions_);
+    return new ReportStream(sessions_);
   }
 
  private:

@@ -4,9 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "google/rpc/status.pb.h"
-#include "grpcpp/support/status.h"
-#include "services/process/status.h"
+#include "services/process/error.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
 #include "services/wire/inventory.h"
@@ -225,8 +223,7 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to) {
   to->set_node_uuid(report.node_uuid());
   to->set_sequence(report.sequence());
-  const grpc::Status wire = PlacementStatus(status);
-  to->mutable_status()->ParseFromString(wire.error_details());
+  *to->mutable_status() = PlacementError(status);
   if (!absl::IsAborted(status)) return;
   ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
     FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());

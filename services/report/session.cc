@@ -5,7 +5,6 @@
 
 #include "absl/time/clock.h"
 #include "services/process/log.h"
-#include "services/process/status.h"
 #include "services/report/missed_changes.h"
 #include "services/wire/fleet.h"
 
@@ -37,12 +36,9 @@ bool HasReason(const absl::Status& status, absl::string_view reason) {
 
 }  // namespace
 
-ReportSession* ReportSession::Open(ReportSessions* sessions) {
-  std::shared_ptr<ReportSession> session(new ReportSession(sessions));
-  session->self_ = session;
-  session->StartRead(&session->incoming_);
-  sessions->Opened(session);
-  return session.get();
+void ReportSession::Open() {
+  sessions_->Opened(shared_from_this());
+  ReadNext();
 }
 
 std::vector<ProviderId> ReportSession::node_ids() const {
@@ -51,7 +47,7 @@ std::vector<ProviderId> ReportSession::node_ids() const {
   return ids;
 }
 
-void ReportSession::OnReadDone(bool ok) {
+void ReportSession::HandleRead(bool ok) {
   if (!ok) return End(absl::OkStatus());
   if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
   if (incoming_.has_hello()) return HandleHello();

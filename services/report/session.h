@@ -1,9 +1,11 @@
-// ReportSession: one tracker's stream (T-226 to T-232).
+// ReportSession: placement's side of one tracker's stream (T-226 to T-232), free of gRPC.
 //
-// Takes one message at a time: the next is read when this one is settled, so a stream holds one
-// report and answers come in order. What has to be pushed is remembered as names and told from the
-// newest state when the stream can take it, so a slow tracker costs one scope per node. Lives until
-// gRPC is done with it and nobody refers to it any more. Thread-safe.
+// A session handles one message of its tracker at a time: it asks for the next message when the
+// present one is settled, so it holds at most one report, and answers are sent in the order of the
+// messages. What must be pushed is kept as names and is filled in from the newest state when the
+// stream can take a message, so a slow tracker costs one scope per node. The owner of the stream
+// calls HandleRead, HandleSent and Closed; a session lives until its owner has called Closed and
+// nobody refers to it any more. Thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SESSION_H_
 #define BERTH_SERVICES_REPORT_SESSION_H_
 
@@ -14,7 +16,6 @@
 #include <vector>
 
 #include "berth/placement/v1/report.pb.h"
-#include "grpcpp/support/server_callback.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/ledger.h"
 #include "placement/log/feed.h"
@@ -23,12 +24,34 @@
 
 namespace berth::services {
 
-class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::SessionResponse>,
-                      public TrackerStream,
-                      public std::enable_shared_from_this<ReportSession> {
+// The stream that a session reads from and writes to. Every method is called with the session's lock
+// held and must not call the session back before it returns.
+class ReportSink {
  public:
-  // Begins to read. `sessions` must outlive the stream.
-  static ReportSession* Open(ReportSessions* sessions);
+  virtual ~ReportSink() = default;
+  // Begins to read the tracker's next message into `to`, which stays valid until the end of the
+  // session. ReportSession::HandleRead is called when the message is there, or the stream has ended.
+  virtual void Read(pb::SessionRequest* to) = 0;
+  // Begins to send `message`, which stays valid until ReportSession::HandleSent is called.
+  virtual void Send(const pb::SessionResponse& message) = 0;
+  // Ends the stream. No other method is called afterwards.
+  virtual void Finish(const absl::Status& status) = 0;
+};
+
+class ReportSession final : public TrackerStream,
+                            public std::enable_shared_from_this<ReportSession> {
+ public:
+  // `sessions` must outlive the session; `sink` must live until Closed is called.
+  ReportSession(ReportSessions* sessions, ReportSink* sink) : sessions_(sessions), sink_(sink) {}
+
+  // Registers the session and asks for the first message. Called once, before all else.
+  void Open();
+  // The read that the session asked for is done; `ok`: there is a message.
+  void HandleRead(bool ok);
+  // The message that was being sent is out, or, if not `ok`, never will be.
+  void HandleSent(bool ok);
+  // The stream is over. REQUIRES: the sink's Finish was called, and nothing is being read or sent.
+  void Closed();
 
   const Liveness::Key& key() const override { return key_; }
   placement::Uuid incarnation() const override { return incarnation_; }
@@ -41,13 +64,7 @@ class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::Ses
   void OrderAudit(const std::string& order_id, placement::ProviderId node) override;
   void End(const absl::Status& status) override;
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnDone() override;
-
  private:
-  explicit ReportSession(ReportSessions* sessions) : sessions_(sessions) {}
-
   void HandleHello();
   void Welcome(const HelloFacts& hello, const placement::Decision& decision);
   void FillWelcome(const placement::State& state, const placement::Decision& decision,
@@ -71,8 +88,8 @@ class ReportSession : public grpc::ServerBidiReactor<pb::SessionRequest, pb::Ses
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ReportSessions* const sessions_;
-  std::shared_ptr<ReportSession> self_;  // until OnDone
-  pb::SessionRequest incoming_;          // of the read in progress, or the message being settled
+  ReportSink* const sink_;
+  pb::SessionRequest incoming_;  // of the read in progress, or the message being settled
 
   // Set by the first Hello, before Attach, and never again.
   Liveness::Key key_;

@@ -1,7 +1,7 @@
 // What a report stream sends, and when it reads on.
 #include <utility>
 
-#include "services/process/status.h"
+#include "placement/ground/check.h"
 #include "services/report/session.h"
 #include "services/wire/form.h"
 
@@ -48,12 +48,12 @@ void ReportSession::WriteNext() {
   if (writing_ || finished_) return;
   if (ending_) {
     finished_ = true;
-    Finish(PlacementStatus(*ending_));
+    sink_->Finish(*ending_);
   } else if (!outbox_.empty()) {
     outgoing_ = std::move(outbox_.front());
     outbox_.pop_front();
     writing_ = true;
-    StartWrite(&outgoing_);
+    sink_->Send(outgoing_);
   }
 }
 
@@ -67,10 +67,10 @@ void ReportSession::ReadIfRoom() {
   if (!read_waits_ || outbox_.size() >= kOutboxMax || ending_ || finished_) return;
   read_waits_ = false;
   incoming_.Clear();  // nobody needs it any more, and the next may be long in coming
-  StartRead(&incoming_);
+  sink_->Read(&incoming_);
 }
 
-void ReportSession::OnWriteDone(bool ok) {
+void ReportSession::HandleSent(bool ok) {
   {
     MutexLock lock(&mutex_);
     writing_ = false;
@@ -82,9 +82,12 @@ void ReportSession::OnWriteDone(bool ok) {
   FlushPushes();
 }
 
-void ReportSession::OnDone() {
-  const std::shared_ptr<ReportSession> self = std::move(self_);
-  sessions_->Closed(self);
+void ReportSession::Closed() {
+  {
+    MutexLock lock(&mutex_);
+    BERTH_CHECK(finished_ && !writing_);
+  }
+  sessions_->Closed(shared_from_this());
 }
 
 }  // namespace berth::services

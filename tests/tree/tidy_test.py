@@ -71,7 +71,7 @@ ARROWS = [
     (PRODUCT, r"pqxx", ("placement/store/database.*",), "libpqxx ends in placement/store/database.*"),
     (PRODUCT, r"libvirt/", ("tracker/hypervisor/*",), "libvirt ends in tracker/hypervisor/"),
     (("placement/*",), GRPC + r"|berth/", (), "placement/ knows no gRPC and no wire messages"),
-    (("services/wire/*",), GRPC, (), "services/wire/ knows no gRPC"),
+    (("services/wire/*", "services/report/*", "services/watch/*"), GRPC, (), "these rooms know no gRPC: api/ does"),
     (("tracker/*",), GRPC + r"|berth/|google/protobuf/", ("tracker/uplink/*",), "the wire ends in tracker/uplink/"),
     (("tests/e2e/*", "tests/fault/*", "tests/history/*", "tests/fuzz/*", "tests/oracle/*", "tests/bench/*"),
      r"tests/(?!e2e/|fault/|history/|fuzz/|oracle/|bench/|worlds/|processes/)", (),

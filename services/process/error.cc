@@ -1,0 +1,138 @@
+#include "services/process/error.h"
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "services/process/log.h"
+
+namespace berth::services {
+namespace {
+
+struct PublicWords {
+  absl::StatusCode code;
+  const char* reason;
+  const char* message;
+};
+
+// For what did not come from a rule.
+constexpr PublicWords kPublicWords[] = {
+    {absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE",
+     "the database is not available: nothing was done, try again"},
+    {absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
+     "the deadline passed before the outcome was known: ask GetRequest what became of it"},
+    {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
+};
+constexpr char kTypeUrl[] = "type.googleapis.com/";
+// A client that is set up as usual takes 8 KiB of trailers, and instead of larger ones reports an
+// error of its own. Details go there in base64, words up to three times as long as they are.
+constexpr size_t kDetailsMax = 4096;
+constexpr size_t kMessageMax = 512;
+constexpr char kInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr size_t kOmittedBytes = 32;  // of the note that items are left out
+constexpr size_t kEnvelope = 16;      // what a detail takes beside its own bytes, at most
+constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
+                                   "something went wrong here: the server's log says what"};
+
+const PublicWords& WordsFor(absl::StatusCode code) {
+  for (const PublicWords& words : kPublicWords) {
+    if (words.code == code) return words;
+  }
+  return kInternal;
+}
+
+// `message`, cut to kMessageMax bytes at the boundary of a UTF-8 character.
+std::string Shortened(absl::string_view message) {
+  if (message.size() <= kMessageMax) return std::string(message);
+  size_t end = kMessageMax;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0) == 0x80) --end;
+  return absl::StrCat(message.substr(0, end), "...");
+}
+
+bool HasRoom(const google::rpc::Status& details, size_t bytes) {
+  return details.ByteSizeLong() + bytes + kEnvelope <= kDetailsMax;
+}
+
+// Adds `info` once for each item of `refusal`, as far as there is room; the last one says how many
+// are not there.
+void AddInfos(const google::rpc::ErrorInfo& info, const placement::Refusal& refusal,
+              google::rpc::Status* details) {
+  const std::vector<placement::FaultItem>& items = refusal.items;
+  google::rpc::ErrorInfo last = info;
+  size_t added = 0;
+  for (; added < items.size(); ++added) {
+    google::rpc::ErrorInfo next = info;
+    for (const auto& [key, value] : items[added])
+      (*next.mutable_metadata())[key] = Shortened(value);
+    const size_t bytes = next.ByteSizeLong() + kOmittedBytes + sizeof(kInfoUrl);
+    if (added > 0 && !HasRoom(*details, bytes)) break;
+    details->add_details()->PackFrom(next);
+    last = std::move(next);
+  }
+  const size_t omitted = items.size() - added + refusal.omitted;
+  if (omitted == 0) return;
+  (*last.mutable_metadata())["omitted"] = absl::StrCat(omitted);
+  details->mutable_details(details->details_size() - 1)->PackFrom(last);
+}
+
+// Adds the messages that WithDetail attached to `status`, each only if there is room for it.
+void AddAttached(const absl::Status& status, google::rpc::Status* error) {
+  status.ForEachPayload([error](absl::string_view url, const absl::Cord& bytes) {
+    if (!absl::StartsWith(url, kTypeUrl) || !HasRoom(*error, url.size() + bytes.size())) return;
+    google::protobuf::Any* any = error->add_details();
+    any->set_type_url(std::string(url));
+    any->set_value(std::string(bytes));
+  });
+}
+
+}  // namespace
+
+absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail) {
+  status.SetPayload(absl::StrCat(kTypeUrl, std::string(detail.GetDescriptor()->full_name())),
+                    absl::Cord(detail.SerializeAsString()));
+  return status;
+}
+
+google::rpc::Status ErrorOf(absl::StatusCode code, absl::string_view message,
+                            absl::string_view domain, const placement::Refusal& refusal) {
+  google::rpc::Status error;
+  error.set_code(static_cast<int>(code));
+  error.set_message(Shortened(message));
+  google::rpc::ErrorInfo info;
+  info.set_reason(refusal.reason);
+  info.set_domain(std::string(domain));
+  if (refusal.retry_after) {
+    (*info.mutable_metadata())["retry_delay_ms"] =
+        absl::StrCat(absl::ToInt64Milliseconds(*refusal.retry_after));
+  }
+  AddInfos(info, refusal, &error);
+  if (refusal.items.empty()) error.add_details()->PackFrom(info);
+  return error;
+}
+
+google::rpc::Status PlacementError(const absl::Status& status) {
+  if (status.ok()) return google::rpc::Status();
+  if (const std::optional<placement::Refusal> refusal = placement::RefusalOf(status)) {
+    google::rpc::Status error =
+        ErrorOf(status.code(), status.message(), kPlacementDomain, *refusal);
+    AddAttached(status, &error);
+    return error;
+  }
+  const PublicWords& words = WordsFor(status.code());
+  if (words.code != absl::StatusCode::kCancelled) {
+    Log(LogLevel::kWarning, "a call failed for a reason that is not the caller's",
+        {{"reason", words.reason}, {"detail", status.ToString()}});
+  }
+  placement::Refusal in_words;
+  in_words.reason = words.reason;
+  return ErrorOf(words.code, words.message, kPlacementDomain, in_words);
+}
+
+}  // namespace berth::services
