@@ -41,20 +41,16 @@ void ReportSession::Open() {
   ReadNext();
 }
 
-std::vector<ProviderId> ReportSession::node_ids() const {
-  std::vector<ProviderId> ids;
-  for (const HelloNode& node : hello_.nodes) ids.push_back(node.id);
-  return ids;
+ReportSession::HelloPtr ReportSession::hello() const {
+  MutexLock lock(&mutex_);
+  return hello_;
 }
 
 void ReportSession::HandleRead(bool ok) {
   if (!ok) return End(absl::OkStatus());
   if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
   if (incoming_.has_hello()) return HandleHello();
-  if (!attached_) {
-    return End(
-        InvalidField("message", "must be hello: the first message of a session has to be hello"));
-  }
+  if (hello() == nullptr) return End(InvalidField("message", "must be hello first"));
   std::optional<Beat> beat;
   if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
   sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
@@ -72,21 +68,20 @@ void ReportSession::HandleRead(bool ok) {
 }
 
 void ReportSession::HandleHello() {
-  absl::StatusOr<HelloFacts> hello = HelloOf(incoming_.hello());
-  if (!hello.ok()) return End(hello.status());
-  const Liveness::Key key = {hello->service.host, hello->service.binary};
-  const bool same = key == key_ && hello->service.incarnation == incarnation_;
-  if (attached_ && !same) {
-    return End(InvalidField("hello", "names another process than the first hello of this session"));
-  }
-  if (!attached_) {
+  absl::StatusOr<HelloFacts> facts = HelloOf(incoming_.hello());
+  if (!facts.ok()) return End(facts.status());
+  const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
+  const placement::RegisterService& service = hello->service;
+  const Liveness::Key key = {service.host, service.binary};
+  if (this->hello() == nullptr) {
     key_ = key;
-    incarnation_ = hello->service.incarnation;
+    incarnation_ = service.incarnation;
+  } else if (key != key_ || service.incarnation != incarnation_) {
+    return End(InvalidField("hello", "names another process than before"));
   }
-  placement::CommandBody body = hello->service;
-  Submit(std::move(body), [this, hello = *std::move(hello)](const Decision& decision) {
+  Submit(service, [this, hello](const Decision& decision) {
     if (!decision.status.ok()) return End(decision.status);
-    // The nodes of ten thousand trackers are looked up by workers, not by who answers claims.
+    // Workers look up the nodes of ten thousand trackers: the ledger's answering thread must not.
     auto welcome = [self = shared_from_this(), hello, decision] { self->Welcome(hello, decision); };
     if (!sessions_->workers()->Submit(std::move(welcome))) {
       End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
@@ -96,39 +91,43 @@ void ReportSession::HandleHello() {
   });
 }
 
-void ReportSession::Welcome(const HelloFacts& hello, const Decision& decision) {
-  const std::shared_ptr<ReportSession> self = shared_from_this();
-  std::vector<ProviderId> gone = node_ids();
-  hello_ = hello;
-  for (const HelloNode& node : hello_.nodes) std::erase(gone, node.id);
+// Runs on a worker, when the stream may have ended long ago: Attach then refuses.
+void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
+  {
+    MutexLock lock(&mutex_);
+    hello_ = hello;
+  }
+  const absl::Status attached =
+      sessions_->Attach(shared_from_this(), OwnNodes(*sessions_->ledger()->Newest(), *hello));
+  if (!attached.ok()) return End(attached);
   sessions_->liveness().Hear(key_, incarnation_, std::nullopt, absl::Now());
-  if (!attached_) sessions_->Attach(self);
-  attached_ = true;
-  sessions_->Disown(self, gone);
-  sessions_->Own(self, OwnNodes(*sessions_->ledger()->Newest()));
-  // Newer than what was dispatched before: nothing falls between.
+  // This state is newer than all that was dispatched before Attach, so no change is lost between.
   const placement::StatePtr state = sessions_->ledger()->Newest();
   pb::SessionResponse response;
   SetRevision(state->position().revision, response.mutable_revision());
   FillWelcome(*state, decision, response.mutable_welcome());
-  RetireNodes(*state);
+  for (const HelloNode& node : hello->nodes) {
+    FillNodeWelcome(*state, node, response.mutable_welcome()->add_nodes());
+  }
+  RetireNodes(*state, *hello);
   Send(std::move(response));
-  BeginPushes(*state);
+  BeginPushes(*state, *hello);
   FlushPushes();
   ReadNext();
 }
 
-// Of the nodes that Hello named those that are recorded for its host, or for nobody yet.
-std::vector<ProviderId> ReportSession::OwnNodes(const State& state) const {
+// The nodes of the Hello that are recorded for its host, or not recorded at all.
+std::vector<ProviderId> ReportSession::OwnNodes(const State& state, const HelloFacts& hello) const {
   std::vector<ProviderId> own;
-  for (const HelloNode& node : hello_.nodes) {
+  for (const HelloNode& node : hello.nodes) {
     const NodePtr* record = state.nodes().Find(node.id);
     if (record == nullptr || (*record)->host == key_.first) own.push_back(node.id);
   }
   return own;
 }
 
-void ReportSession::FillWelcome(const State& state, const Decision& decision, pb::Welcome* to) {
+void ReportSession::FillWelcome(const State& state, const Decision& decision,
+                                pb::Welcome* to) const {
   const auto* service = state.services().Find(key_);
   if (service != nullptr) FillService(**service, nullptr, to->mutable_service());
   to->set_service_created(decision.result.created);
@@ -136,7 +135,6 @@ void ReportSession::FillWelcome(const State& state, const Decision& decision, pb
   to->mutable_heartbeat_interval()->set_seconds(absl::ToInt64Seconds(interval));
   to->mutable_heartbeat_interval()->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(interval % absl::Seconds(1))));
-  for (const HelloNode& node : hello_.nodes) FillNodeWelcome(state, node, to->add_nodes());
   for (const NodePtr& node : state.NodesOf(key_.first)) {
     FillRecordedNode(*node, to->add_recorded_nodes());
   }
@@ -163,11 +161,11 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
 }
 
 // What the tracker has not seen: what changed since it last heard, else all there is.
-void ReportSession::BeginPushes(const State& state) {
-  const std::vector<ProviderId> own = OwnNodes(state);
+void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
+  const std::vector<ProviderId> own = OwnNodes(state, hello);
   MutexLock lock(&mutex_);
   std::map<ProviderId, PushScope> scopes;
-  for (const HelloNode& node : hello_.nodes) {
+  for (const HelloNode& node : hello.nodes) {
     if (std::find(own.begin(), own.end(), node.id) == own.end()) continue;
     PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
     if (!IsTold(state, node.id)) continue;
@@ -178,8 +176,8 @@ void ReportSession::BeginPushes(const State& state) {
 }
 
 // What the configuration no longer names is retired (T-40).
-void ReportSession::RetireNodes(const State& state) {
-  for (const ProviderId id : hello_.retired) {
+void ReportSession::RetireNodes(const State& state, const HelloFacts& hello) {
+  for (const ProviderId id : hello.retired) {
     const NodePtr* node = state.nodes().Find(id);
     if (node == nullptr || (*node)->host != key_.first || (*node)->retired) continue;
     Submit(placement::RetireNode{id, true}, [](const Decision&) {});
@@ -188,13 +186,13 @@ void ReportSession::RetireNodes(const State& state) {
 
 void ReportSession::HandleReport() {
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  absl::StatusOr<placement::ApplyReport> report = ApplyReportOf(*state, hello_, incoming_.report());
+  const HelloPtr said = hello();
+  absl::StatusOr<placement::ApplyReport> report = ApplyReportOf(*state, *said, incoming_.report());
   if (!report.ok()) return End(report.status());
   const ProviderId node = report->node;
-  const std::vector<ProviderId> named = node_ids();
-  if (std::find(named.begin(), named.end(), node) == named.end()) {
-    return End(
-        InvalidField("report.node_uuid", "names a node that no hello of this session named"));
+  if (std::none_of(said->nodes.begin(), said->nodes.end(),
+                   [node](const HelloNode& named) { return named.id == node; })) {
+    return End(InvalidField("report.node_uuid", "is of no node that hello named"));
   }
   Submit(*std::move(report),
          [this, node](const Decision& decision) { SettleReport(node, decision); });
@@ -211,7 +209,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   if (decision.status.ok()) {
     FillAck(*state, report, decision, response.mutable_ack());
     if (report.kind() == pb::REPORT_KIND_SNAPSHOT) sessions_->SnapshotTaken(node);
-    sessions_->Own(shared_from_this(), {node});  // also one that came from another host
+    sessions_->Own(shared_from_this(), node);  // a node may come from another host
   } else if (HasReason(decision.status, "REPORT_GAP")) {
     response.mutable_snapshot_order()->set_node_uuid(report.node_uuid());
   } else {
@@ -308,9 +306,14 @@ void ReportSession::FlushPushes() {
     pushing_ = true;
   }
   if (sessions_->workers()->Submit([self = shared_from_this()] { self->TellPushes(); })) return;
-  MutexLock lock(&mutex_);
-  pushing_ = false;  // the next tick tries again
+  {
+    MutexLock lock(&mutex_);
+    pushing_ = false;
+  }
+  sessions_->TickLater(shared_from_this());
 }
+
+void ReportSession::Tick() { FlushPushes(); }
 
 // One push at a time: while it is on its way, what comes adds up.
 void ReportSession::TellPushes() {

@@ -55,34 +55,40 @@ class ReportSession final : public TrackerStream,
 
   const Liveness::Key& key() const override { return key_; }
   placement::Uuid incarnation() const override { return incarnation_; }
-  std::vector<placement::ProviderId> node_ids() const override;
   void Touch(placement::ProviderId node, const placement::FeedCommand& command) override;
   void TouchService() override;
   void TouchAll() override;
-  void FlushPushes() override;
+  void Tick() override;
   void OrderSnapshot(placement::ProviderId node) override;
   void OrderAudit(const std::string& order_id, placement::ProviderId node) override;
   void End(const absl::Status& status) override;
+  bool ended() const override;
 
  private:
+  using HelloPtr = std::shared_ptr<const HelloFacts>;
+
   void HandleHello();
-  void Welcome(const HelloFacts& hello, const placement::Decision& decision);
+  void Welcome(const HelloPtr& hello, const placement::Decision& decision);
   void FillWelcome(const placement::State& state, const placement::Decision& decision,
-                   pb::Welcome* to);
+                   pb::Welcome* to) const;
   void FillNodeWelcome(const placement::State& state, const HelloNode& node, pb::NodeWelcome* to);
-  std::vector<placement::ProviderId> OwnNodes(const placement::State& state) const;
-  void BeginPushes(const placement::State& state);
-  void RetireNodes(const placement::State& state);
+  std::vector<placement::ProviderId> OwnNodes(const placement::State& state,
+                                              const HelloFacts& hello) const;
+  void BeginPushes(const placement::State& state, const HelloFacts& hello);
+  void RetireNodes(const placement::State& state, const HelloFacts& hello);
   void HandleReport();
   void SettleReport(placement::ProviderId node, const placement::Decision& decision);
   absl::Status EndingOf(const absl::Status& refused) const;
   void HandleReadiness();
   void Submit(placement::CommandBody body, std::function<void(const placement::Decision&)> done);
+  // The Hello that was welcomed last; null before the first Welcome.
+  HelloPtr hello() const;
 
   // Reads on, once the tracker has read most of what it was answered: whoever only writes waits.
   void ReadNext();
   void ReadIfRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(pb::SessionResponse message);
+  void FlushPushes();
   void TellPushes();
   bool NextPush(pb::SessionResponse* message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -91,14 +97,12 @@ class ReportSession final : public TrackerStream,
   ReportSink* const sink_;
   pb::SessionRequest incoming_;  // of the read in progress, or the message being settled
 
-  // Set by the first Hello, before Attach, and never again.
+  // Set by the first Hello, before anybody else knows the session by them, and never again.
   Liveness::Key key_;
   placement::Uuid incarnation_;
-  // Of the newest Hello; only for whoever settles the present message.
-  HelloFacts hello_;
-  bool attached_ = false;
 
   mutable placement::Mutex mutex_;
+  HelloPtr hello_ ABSL_GUARDED_BY(mutex_);
   std::map<placement::ProviderId, PushScope> scopes_ ABSL_GUARDED_BY(mutex_);
   // A list, since an empty deque sets half a KiB aside, and nearly all are empty.
   std::list<pb::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);

@@ -61,47 +61,46 @@ ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
 
 ReportSessions::~ReportSessions() { ledger_->feed().Unsubscribe(feed_handle_); }
 
-void ReportSessions::Opened(const std::shared_ptr<TrackerStream>& stream) {
+void ReportSessions::Opened(const TrackerStreamPtr& stream) {
   {
     MutexLock lock(&mutex_);
-    open_.insert(stream);
+    connections_.Open(stream);
     if (!ended_) return;
   }
   stream->End(ComeBack());
 }
 
-void ReportSessions::Closed(const std::shared_ptr<TrackerStream>& stream) {
-  Disown(stream, stream->node_ids());
+void ReportSessions::Closed(const TrackerStreamPtr& stream) {
   MutexLock lock(&mutex_);
-  open_.erase(stream);
-  const auto service = by_service_.find(stream->key());
-  if (service != by_service_.end() && service->second == stream) by_service_.erase(service);
+  for (const ProviderId node : connections_.Close(stream)) slots_.Release(node);
 }
 
-void ReportSessions::Attach(const std::shared_ptr<TrackerStream>& session) {
-  std::shared_ptr<TrackerStream> older;
+absl::Status ReportSessions::Attach(const TrackerStreamPtr& stream,
+                                    const std::vector<ProviderId>& nodes) {
+  const std::string& host = stream->key().first;
+  Connections::Attached attached;
   {
     MutexLock lock(&mutex_);
-    older = std::exchange(by_service_[session->key()], session);
+    if (ended_) return ComeBack();
+    // A newer process of the same host may have registered after this stream's Hello.
+    const placement::StatePtr state = ledger_->Newest();
+    const auto* service = state->services().Find(stream->key());
+    if (service != nullptr && (*service)->incarnation != stream->incarnation()) return Fenced(host);
+    attached = connections_.Attach(stream, nodes);
+    for (const ProviderId node : attached.released) slots_.Release(node);
   }
-  if (older != nullptr && older != session) older->End(Fenced(session->key().first));
+  if (attached.replaced != nullptr) attached.replaced->End(Fenced(host));
+  return attached.is_owner ? absl::OkStatus() : Fenced(host);
 }
 
-void ReportSessions::Own(const std::shared_ptr<TrackerStream>& session,
-                         const std::vector<ProviderId>& nodes) {
+void ReportSessions::Own(const TrackerStreamPtr& stream, ProviderId node) {
   MutexLock lock(&mutex_);
-  for (const ProviderId node : nodes) by_node_[node] = session;
+  connections_.Own(stream, node);
 }
 
-void ReportSessions::Disown(const std::shared_ptr<TrackerStream>& session,
-                            const std::vector<ProviderId>& nodes) {
-  MutexLock lock(&mutex_);
-  for (const ProviderId node : nodes) {
-    const auto at = by_node_.find(node);
-    if (at == by_node_.end() || at->second != session) continue;
-    by_node_.erase(at);
-    slots_.Release(node);
-  }
+void ReportSessions::TickLater(const TrackerStreamPtr& stream) {
+  MutexLock lock(&tick_mutex_);
+  tick_later_.insert(stream);
 }
 
 bool ReportSessions::AskForSnapshot(ProviderId node) {
@@ -112,25 +111,28 @@ bool ReportSessions::AskForSnapshot(ProviderId node) {
 void ReportSessions::SnapshotTaken(ProviderId node) {
   MutexLock lock(&mutex_);
   slots_.Release(node);
-  for (const ProviderId due : slots_.Due(absl::Now())) {
-    const auto session = by_node_.find(due);
-    if (session != by_node_.end()) session->second->OrderSnapshot(due);
+  OrderSnapshots(absl::Now());
+}
+
+void ReportSessions::OrderSnapshots(absl::Time now) {
+  for (const ProviderId due : slots_.Due(now)) {
+    const TrackerStreamPtr owner = connections_.OwnerOf(due);
+    if (owner != nullptr) owner->OrderSnapshot(due);
   }
 }
 
 void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnswer& answer) {
-  std::shared_ptr<TrackerStream> session;
+  TrackerStreamPtr owner;
   bool is_full = false;
   const std::string order_id = placement::Uuid::Random().ToString();
   {
     MutexLock lock(&mutex_);
-    const auto found = by_node_.find(node);
-    if (found != by_node_.end() && !ended_) {
+    owner = ended_ ? nullptr : connections_.OwnerOf(node);
+    if (owner != nullptr) {
       const auto open = std::count_if(orders_.begin(), orders_.end(), [node](const auto& order) {
         return order.second.node == node;
       });
       is_full = open >= kOrdersMax;
-      session = is_full ? nullptr : found->second;
       if (!is_full) orders_[order_id] = Order{node, deadline, answer};
     }
   }
@@ -140,7 +142,7 @@ void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnsw
         "the node's tracker has not answered the earlier audit orders yet: try again later",
         {{{"node", node.ToString()}}}, kOrdersRetry));
   }
-  if (session != nullptr) return session->OrderAudit(order_id, node);
+  if (owner != nullptr) return owner->OrderAudit(order_id, node);
   answer(placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
                            "no tracker of this node is connected to this process",
                            {{{"node", node.ToString()}}}));
@@ -201,19 +203,21 @@ void ReportSessions::Tick(absl::Time now) {
     for (const placement::MarkService& turn : turns.down) liveness_.Retry({turn.host, turn.binary});
   }
   std::vector<AuditAnswer> late;
+  std::set<TrackerStreamPtr> streams;
   {
     MutexLock lock(&mutex_);
-    for (const ProviderId due : slots_.Due(now)) {
-      const auto session = by_node_.find(due);
-      if (session != by_node_.end()) session->second->OrderSnapshot(due);
-    }
+    OrderSnapshots(now);
     for (auto at = orders_.begin(); at != orders_.end();) {
       const bool is_late = at->second.deadline <= now;
       if (is_late) late.push_back(std::move(at->second.answer));
       at = is_late ? orders_.erase(at) : std::next(at);
     }
-    for (const auto& [key, session] : by_service_) session->FlushPushes();
   }
+  {
+    MutexLock lock(&tick_mutex_);
+    streams.swap(tick_later_);
+  }
+  for (const TrackerStreamPtr& stream : streams) stream->Tick();
   for (const AuditAnswer& answer : late) {
     answer(absl::DeadlineExceededError("the tracker did not answer in time"));
   }
@@ -229,12 +233,12 @@ void ReportSessions::WriteHeartbeat() {
 }
 
 void ReportSessions::EndAll() {
-  std::set<std::shared_ptr<TrackerStream>> open;
+  std::vector<TrackerStreamPtr> open;
   std::map<std::string, Order> orders;
   {
     MutexLock lock(&mutex_);
     ended_ = true;
-    open = open_;
+    open = connections_.open();
     orders.swap(orders_);
   }
   for (const auto& stream : open) stream->End(ComeBack());
@@ -246,7 +250,7 @@ void ReportSessions::RemoveHeartbeat() { heartbeats_.RemoveOwn().IgnoreError(); 
 void ReportSessions::Measure(Samples* samples) const {
   MutexLock lock(&mutex_);
   samples->Gauge("report_streams", "Trackers that are connected to this process.",
-                 static_cast<double>(by_service_.size()));
+                 static_cast<double>(connections_.owners().size()));
   samples->Gauge("report_snapshots_waiting", "Nodes that wait for their turn to send a snapshot.",
                  slots_.waiting());
 }
@@ -276,7 +280,7 @@ bool ReportSessions::FollowOnce() {
     // Fell behind, or the state was loaded anew: everybody gets everything.
     followed_ = ledger_->Newest()->position().revision;
     MutexLock sessions_lock(&mutex_);
-    for (const auto& [key, session] : by_service_) session->TouchAll();
+    for (const auto& [key, stream] : connections_.owners()) stream->TouchAll();
     NoteDispatched(followed_);
     return false;
   }
@@ -301,8 +305,8 @@ void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
   MutexLock lock(&mutex_);
   for (const placement::FeedCommand& command : batch.commands) {
     for (const ProviderId root : command.roots) {
-      const auto session = by_node_.find(root);
-      if (session != by_node_.end()) session->second->Touch(root, command);
+      const TrackerStreamPtr owner = connections_.OwnerOf(root);
+      if (owner != nullptr) owner->Touch(root, command);
     }
     for (const placement::Change& change : *command.changes) {
       const auto* put = std::get_if<placement::ServicePut>(&change);
@@ -312,12 +316,12 @@ void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
 }
 
 void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
-  const auto session = by_service_.find({service.host, service.binary});
-  if (session == by_service_.end()) return;
-  if (service.incarnation != session->second->incarnation()) {
-    session->second->End(Fenced(service.host));
+  const TrackerStreamPtr owner = connections_.OwnerOf(Liveness::Key(service.host, service.binary));
+  if (owner == nullptr) return;
+  if (service.incarnation != owner->incarnation()) {
+    owner->End(Fenced(service.host));
   } else {
-    session->second->TouchService();
+    owner->TouchService();
   }
 }
 

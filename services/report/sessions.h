@@ -15,8 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "berth/placement/v1/report.pb.h"
@@ -26,36 +24,13 @@
 #include "placement/store/heartbeats.h"
 #include "services/process/metrics.h"
 #include "services/process/workers.h"
+#include "services/report/connections.h"
 #include "services/report/liveness.h"
 #include "services/report/snapshot_slots.h"
 
 namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
-
-// A tracker at the other end of a stream, as the registry of all streams sees it.
-// Implementations are thread-safe; none of the calls blocks or calls back.
-class TrackerStream {
- public:
-  virtual ~TrackerStream() = default;
-
-  // Who it is, and the nodes that its Hello named. They stay while it is attached.
-  virtual const Liveness::Key& key() const = 0;
-  virtual placement::Uuid incarnation() const = 0;
-  virtual std::vector<placement::ProviderId> node_ids() const = 0;
-
-  // A committed command touched the tree of `node`; its service; anything at all.
-  virtual void Touch(placement::ProviderId node, const placement::FeedCommand& command) = 0;
-  virtual void TouchService() = 0;
-  virtual void TouchAll() = 0;
-  // Has a worker tell what is to be pushed, if anything is.
-  virtual void FlushPushes() = 0;
-
-  virtual void OrderSnapshot(placement::ProviderId node) = 0;
-  virtual void OrderAudit(const std::string& order_id, placement::ProviderId node) = 0;
-  // Ends the stream once what is being written is out. Idempotent.
-  virtual void End(const absl::Status& status) = 0;
-};
 
 class ReportSessions {
  public:
@@ -74,17 +49,20 @@ class ReportSessions {
   // The revision up to which streams have been told what touches their nodes.
   placement::Revision dispatched() const;
 
-  // `stream` is open, whether or not it ever says Hello; it has ended.
-  void Opened(const std::shared_ptr<TrackerStream>& stream);
-  void Closed(const std::shared_ptr<TrackerStream>& stream);
-  // `session` said Hello and was registered: it takes the place of an older stream of the same
-  // service, which ends.
-  void Attach(const std::shared_ptr<TrackerStream>& session);
-  // `nodes` are the session's: what touches their trees is told to it. And no longer.
-  void Own(const std::shared_ptr<TrackerStream>& session,
-           const std::vector<placement::ProviderId>& nodes);
-  void Disown(const std::shared_ptr<TrackerStream>& session,
-              const std::vector<placement::ProviderId>& nodes);
+  // A stream opened, or is over. Every stream that opened is closed once.
+  void Opened(const TrackerStreamPtr& stream);
+  void Closed(const TrackerStreamPtr& stream);
+  // The service that the stream's Hello named is registered. Makes the stream the owner of its
+  // service and of `nodes`, and of no other node; a stream that owned the service before ends. Fails,
+  // and changes nothing, with
+  //   kUnavailable / NOT_SERVING   all streams are being ended
+  //   kAborted / TRACKER_FENCED    the stream has ended, or a newer one has replaced it
+  absl::Status Attach(const TrackerStreamPtr& stream,
+                      const std::vector<placement::ProviderId>& nodes);
+  // Makes the stream the owner of `node`, too. Does nothing if the stream does not own its service.
+  void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
+  // Calls the stream's Tick with the next Tick.
+  void TickLater(const TrackerStreamPtr& stream);
   // Whether `node` may send its snapshot now; else it is told later by an order.
   bool AskForSnapshot(placement::ProviderId node);
   void SnapshotTaken(placement::ProviderId node);
@@ -120,6 +98,7 @@ class ReportSessions {
   void Mark(placement::MarkService turn);
   void MarkDown(const std::vector<placement::MarkService>& turns);
   void Dispatch(const placement::FeedBatch& batch);
+  void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -137,12 +116,12 @@ class ReportSessions {
   mutable placement::Mutex dispatched_mutex_;  // innermost
   placement::Revision dispatched_ ABSL_GUARDED_BY(dispatched_mutex_);
 
+  placement::Mutex tick_mutex_;  // innermost: streams ask to be called while mutex_ is held
+  std::set<TrackerStreamPtr> tick_later_ ABSL_GUARDED_BY(tick_mutex_);
+
   mutable placement::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<std::shared_ptr<TrackerStream>> open_ ABSL_GUARDED_BY(mutex_);
-  std::map<Liveness::Key, std::shared_ptr<TrackerStream>> by_service_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<placement::ProviderId, std::shared_ptr<TrackerStream>> by_node_
-      ABSL_GUARDED_BY(mutex_);
+  Connections connections_ ABSL_GUARDED_BY(mutex_);
   SnapshotSlots slots_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Order> orders_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,0 +1,105 @@
+// Connections: which trackers' streams are open in this process, and which stream owns which
+// service and which nodes.
+//
+// A stream is opened, may be attached to its service after its Hello, and is closed. Not
+// thread-safe: ReportSessions guards it with its lock, which is taken before the lock of any
+// stream.
+//
+// Invariants:
+//   1. A service or a node has at most one owner, and the owner is an open stream.
+//   2. Every owner of a node is the owner of its service.
+//   3. A stream that was replaced as the owner of its service never owns anything again.
+#ifndef BERTH_SERVICES_REPORT_CONNECTIONS_H_
+#define BERTH_SERVICES_REPORT_CONNECTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "placement/log/feed.h"
+#include "services/report/liveness.h"
+
+namespace berth::services {
+
+// A tracker's stream, as Connections and ReportSessions use it. Implementations are thread-safe; no
+// method blocks, or calls Connections or ReportSessions.
+class TrackerStream {
+ public:
+  virtual ~TrackerStream() = default;
+
+  // The service and the process that the Hello named. REQUIRES: a Hello came.
+  virtual const Liveness::Key& key() const = 0;
+  virtual placement::Uuid incarnation() const = 0;
+  // Whether End was called, or the tracker has gone.
+  virtual bool ended() const = 0;
+
+  // A committed command changed the tree of `node`; the stream's service; anything at all.
+  virtual void Touch(placement::ProviderId node, const placement::FeedCommand& command) = 0;
+  virtual void TouchService() = 0;
+  virtual void TouchAll() = 0;
+  // Repeats what could not be done before: pushes without a free worker.
+  virtual void Tick() = 0;
+
+  virtual void OrderSnapshot(placement::ProviderId node) = 0;
+  virtual void OrderAudit(const std::string& order_id, placement::ProviderId node) = 0;
+  // Ends the stream after the message that is being sent. Idempotent.
+  virtual void End(const absl::Status& status) = 0;
+};
+using TrackerStreamPtr = std::shared_ptr<TrackerStream>;
+
+class Connections {
+ public:
+  using Nodes = std::vector<placement::ProviderId>;
+
+  // What Attach did.
+  struct Attached {
+    bool is_owner = false;      // the stream owns its service and the nodes
+    TrackerStreamPtr replaced;  // owned the service until now: the caller ends it
+    Nodes released;             // have no owner any more
+  };
+
+  void Open(const TrackerStreamPtr& stream);
+  // Forgets the stream; returns the nodes that it owned.
+  Nodes Close(const TrackerStreamPtr& stream);
+
+  // Makes `stream` the owner of its service and of `nodes`, and of no other node. Does nothing if
+  // the stream has ended, is not open, or a stream of the same process that opened later owns the
+  // service.
+  Attached Attach(const TrackerStreamPtr& stream, const Nodes& nodes);
+  // Makes `stream` the owner of `node`, too, if it owns its service and has not ended.
+  void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
+
+  // The owner; null if there is none.
+  TrackerStreamPtr OwnerOf(placement::ProviderId node) const;
+  TrackerStreamPtr OwnerOf(const Liveness::Key& service) const;
+  // All owners of services.
+  const std::map<Liveness::Key, TrackerStreamPtr>& owners() const { return by_service_; }
+  std::vector<TrackerStreamPtr> open() const;
+
+ private:
+  struct Connection {
+    TrackerStreamPtr stream;
+    int64_t number = 0;                     // rises with each stream that opens
+    std::optional<Liveness::Key> service;   // that the stream owns
+    std::set<placement::ProviderId> nodes;  // that the stream owns
+  };
+
+  // Takes the service and the nodes of `connection` away; returns the nodes.
+  Nodes Release(Connection* connection);
+  void Take(placement::ProviderId node, Connection* connection);
+
+  int64_t last_number_ = 0;
+  absl::flat_hash_map<const TrackerStream*, Connection> open_;
+  std::map<Liveness::Key, TrackerStreamPtr> by_service_;
+  absl::flat_hash_map<placement::ProviderId, TrackerStreamPtr> by_node_;
+};
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_REPORT_CONNECTIONS_H_
