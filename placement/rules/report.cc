@@ -186,8 +186,8 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 }  // namespace
 
 // Form; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED for a node of another host that is alive; a report
-// that was overtaken succeeds without effect (T-398); REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED
-// for providers of others; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT with all that differ;
+// that was applied before, or was overtaken, succeeds without effect (T-398); REPORT_GAP, also for a
+// number under which another report was applied; PARENT_NOT_FOUND; POLICY_DENIED for providers of others; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT with all that differ;
 // PROVIDER_LOOP; then provider by provider INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND,
 // INVENTORY_IN_USE. All of the report or nothing.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,

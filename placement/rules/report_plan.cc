@@ -82,20 +82,26 @@ absl::Status ReportPlan::CheckOwner() const {
 }
 
 bool ReportPlan::IsStale() const {
-  return node_ && node_->incarnation == report_.incarnation &&
-         report_.sequence <= node_->report_sequence;
+  if (!IsFromRecordedProcess()) return false;
+  if (report_.sequence != node_->report_sequence) return report_.sequence < node_->report_sequence;
+  return report_.digest == node_->digest;
+}
+
+bool ReportPlan::IsFromRecordedProcess() const {
+  return node_ && node_->incarnation == report_.incarnation;
 }
 
 absl::Status ReportPlan::CheckSequence() const {
-  if (report_.complete) return absl::OkStatus();
-  if (node_ && root_ && node_->incarnation == report_.incarnation &&
-      report_.sequence == node_->report_sequence + 1) {
-    return absl::OkStatus();
-  }
+  const bool known = IsFromRecordedProcess();
+  const bool is_used = known && report_.sequence == node_->report_sequence;
+  const bool follows = known && root_ && report_.sequence == node_->report_sequence + 1;
+  if (follows || (report_.complete && !is_used)) return absl::OkStatus();
   return Refuse(
       absl::StatusCode::kFailedPrecondition, "REPORT_GAP",
-      absl::StrCat("report ", report_.sequence, " of node ", report_.node_name,
-                   " is a delta, but the report before it was not applied: send a snapshot"),
+      is_used ? absl::StrCat("report ", report_.sequence, " of node ", report_.node_name,
+                             " was applied with other content: send a snapshot under a new number")
+              : absl::StrCat("report ", report_.sequence, " of node ", report_.node_name,
+                             " is a difference to a report that was not applied: send a snapshot"),
       {{{"provider", report_.node.ToString()}, {"field", "sequence"}}});
 }
 

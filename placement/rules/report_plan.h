@@ -37,10 +37,11 @@ class ReportPlan {
   absl::Status CheckService() const;
   // Nobody else who is alive owns the node (T-22, T-387): PERMISSION_DENIED with POLICY_DENIED.
   absl::Status CheckOwner() const;
-  // Whether a report of the same process with this number or a later one was applied (T-398).
+  // Whether this very report, or one with a larger number of the same process, was applied (T-398).
   bool IsStale() const;
-  // A delta follows the last applied report of the same process (T-229): FAILED_PRECONDITION with
-  // REPORT_GAP.
+  // FAILED_PRECONDITION with REPORT_GAP for a number that the same process used for the last applied
+  // report, with other content: nobody knows which of the two is newer. And for a delta that does not
+  // follow the last applied report of the same process (T-229).
   absl::Status CheckSequence() const;
   // Everything named that stands is the node's own: PERMISSION_DENIED with POLICY_DENIED.
   absl::Status CheckSubtree() const;
@@ -64,6 +65,8 @@ class ReportPlan {
  private:
   absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at);
   std::vector<TraitId> ResolveTraits(size_t at);
+  // Whether the process that reports is the process whose report was applied last.
+  bool IsFromRecordedProcess() const;
   bool IsOwn(const ProviderPlace& place) const;
   bool IsMade(const ProviderConfig& config) const;
   bool IsGoing(ProviderId id) const;

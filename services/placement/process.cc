@@ -112,8 +112,8 @@ class PlacementProcess::Impl {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     workers = std::make_unique<Workers>(
         options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
-    sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(), url,
-                                                options.service_down_time);
+    sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(),
+                                                ReportOptions{url, options.service_down_time});
     watches = std::make_unique<WatchHub>(ledger.get(), workers.get(), url);
     edge = std::make_unique<Edge>(ledger.get(), workers.get(), &metrics,
                                   AccessLogOf(options.access_log));

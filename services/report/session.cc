@@ -18,8 +18,6 @@ using placement::State;
 
 namespace {
 
-constexpr absl::Duration kSettleWithin = absl::Seconds(30);
-
 // Nobody has to prove yet which host's tracker it is.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
@@ -201,7 +199,7 @@ void ReportSession::HandleReport() {
 void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   const pb::Report& report = incoming_.report();
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  const absl::Status ending = EndingOf(decision.status);
+  const absl::Status ending = EndingOf(decision.status, report.kind());
   if (!ending.ok()) return End(ending);
   pb::SessionResponse response;
   SetRevision(decision.status.ok() ? decision.revision : state->position().revision,
@@ -225,11 +223,19 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   ReadNext();
 }
 
-// What a refused report ends the stream with, or OK: a report that only is not taken is rejected.
-absl::Status ReportSession::EndingOf(const absl::Status& refused) const {
-  if (!HasReason(refused, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
+// What the stream ends with after a report of `kind` that got `status`. OK: the stream goes on, and an
+// Ack, a Reject or a SnapshotOrder answers the report.
+absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind kind) const {
+  // A Reject says that a report was not applied, so its number is used again. Only a new Hello tells a
+  // tracker which number is free after an unknown outcome, or for a snapshot whose number was used.
+  if (absl::IsDeadlineExceeded(status) && !placement::RefusalOf(status)) {
+    return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
+                             "it is not known whether the report was applied: say hello again");
+  }
+  if (HasReason(status, "REPORT_GAP") && kind == pb::REPORT_KIND_SNAPSHOT) return status;
+  if (!HasReason(status, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  if (state->services().Find(key_) == nullptr) return refused;
+  if (state->services().Find(key_) == nullptr) return status;
   return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
                            "another process of this host's tracker has taken over",
                            {{{"host", key_.first}, {"incarnation", incarnation_.ToString()}}});
@@ -261,11 +267,10 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
   placement::Command command;
   command.actor = ActorOf(key_.first);
   command.body = std::move(body);
-  sessions_->ledger()->Submit(
-      std::move(command), absl::Now() + kSettleWithin, std::make_shared<std::atomic<bool>>(false),
-      [self = shared_from_this(), done = std::move(done)](const Decision& decision) {
-        done(decision);
-      });
+  sessions_->ledger()->Submit(std::move(command), absl::Now() + sessions_->settle_within(),
+                              std::make_shared<std::atomic<bool>>(false),
+                              [self = shared_from_this(), done = std::move(done)](
+                                  const Decision& decision) { done(decision); });
 }
 
 void ReportSession::Touch(ProviderId node, const placement::FeedCommand& command) {

@@ -78,7 +78,7 @@ class ReportSession final : public TrackerStream,
   void RetireNodes(const placement::State& state, const HelloFacts& hello);
   void HandleReport();
   void SettleReport(placement::ProviderId node, const placement::Decision& decision);
-  absl::Status EndingOf(const absl::Status& refused) const;
+  absl::Status EndingOf(const absl::Status& status, pb::ReportKind kind) const;
   void HandleReadiness();
   void Submit(placement::CommandBody body, std::function<void(const placement::Decision&)> done);
   // The Hello that was welcomed last; null before the first Welcome.

@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kSnapshotsMax = 256;
 constexpr absl::Duration kSnapshotWithin = absl::Seconds(30);
-constexpr absl::Duration kMarkWithin = absl::Seconds(30);
 constexpr int kOrdersMax = 4;  // audits that one node owes an answer to
 constexpr absl::Duration kOrdersRetry = absl::Seconds(1);
 constexpr int kFeedBatches = 64;
@@ -44,12 +43,13 @@ absl::Status Fenced(const std::string& host) {
 }  // namespace
 
 ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
-                               const std::string& database_url, absl::Duration service_down_time)
+                               const ReportOptions& options)
     : ledger_(ledger),
       workers_(workers),
-      heartbeat_interval_(std::min(service_down_time / kBeatsInDownTime, kHeartbeatMax)),
-      heartbeats_(database_url, placement::Uuid::Random().ToString()),
-      liveness_(service_down_time),
+      heartbeat_interval_(std::min(options.service_down_time / kBeatsInDownTime, kHeartbeatMax)),
+      settle_within_(options.settle_within),
+      heartbeats_(options.database_url, placement::Uuid::Random().ToString()),
+      liveness_(options.service_down_time),
       slots_(kSnapshotsMax, kSnapshotWithin) {
   {
     MutexLock lock(&follow_mutex_);
@@ -169,7 +169,7 @@ void ReportSessions::Mark(placement::MarkService turn) {
   placement::Command command;
   command.actor = "placement";
   command.body = std::move(turn);
-  ledger_->Submit(std::move(command), absl::Now() + kMarkWithin,
+  ledger_->Submit(std::move(command), absl::Now() + settle_within_,
                   std::make_shared<std::atomic<bool>>(false),
                   [this, key](const placement::Decision& decision) {
                     if (!decision.status.ok()) liveness_.Retry(key);

@@ -32,12 +32,17 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
+struct ReportOptions {
+  std::string database_url;
+  absl::Duration service_down_time;                  // then a silent service is down
+  absl::Duration settle_within = absl::Seconds(30);  // then the outcome of a command is unknown
+};
+
 class ReportSessions {
  public:
   using AuditAnswer = std::function<void(const absl::StatusOr<pb::AuditSummary>&)>;
 
-  ReportSessions(placement::Ledger* ledger, Workers* workers, const std::string& database_url,
-                 absl::Duration service_down_time);
+  ReportSessions(placement::Ledger* ledger, Workers* workers, const ReportOptions& options);
   // REQUIRES: no stream is open.
   ~ReportSessions();
 
@@ -45,6 +50,7 @@ class ReportSessions {
   Workers* workers() const { return workers_; }
   Liveness& liveness() { return liveness_; }
   absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
+  absl::Duration settle_within() const { return settle_within_; }
 
   // The revision up to which streams have been told what touches their nodes.
   placement::Revision dispatched() const;
@@ -105,6 +111,7 @@ class ReportSessions {
   placement::Ledger* const ledger_;
   Workers* const workers_;
   const absl::Duration heartbeat_interval_;
+  const absl::Duration settle_within_;
   placement::Heartbeats heartbeats_;
   Liveness liveness_;
   int64_t feed_handle_ = 0;

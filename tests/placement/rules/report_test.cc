@@ -69,6 +69,11 @@ TEST_F(RulesReport, Ladder) {
   report.incarnation = FleetWorld::Process(1);
   EXPECT_EQ(fleet.Send(report), "OK");  // T-398: a duplicate, whatever it says
   EXPECT_TRUE(fleet.last.changes.empty());
+  report.digest = "digest of another report";
+  EXPECT_EQ(fleet.Send(report), "REPORT_GAP");  // T-398: the number is taken, by another report
+  report.sequence = 4;
+  EXPECT_EQ(fleet.Send(report), "OK");  // T-398: overtaken
+  EXPECT_TRUE(fleet.last.changes.empty());
   report.sequence = 6;
   EXPECT_EQ(fleet.Send(report), "POLICY_DENIED");  // "other" is not of this node
   report.providers[1].id = fleet.world.provider("pf1");

@@ -66,7 +66,7 @@ class ReportSessionTest : public ::testing::Test {
 TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
   std::string incarnation;
   {
-    ReportSessions sessions(&runner_.ledger(), &workers_, url_, absl::Seconds(60));
+    ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
     PlayedTracker tracker(&sessions, "h1", node_);
     incarnation = tracker.incarnation;
     ASSERT_TRUE(tracker.SayHello());
@@ -74,7 +74,7 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
   }
   AwaitWorker();
   for (int round = 0; round < 20; ++round) {
-    ReportSessions sessions(&runner_.ledger(), &workers_, url_, absl::Seconds(60));
+    ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
     std::promise<void> go_on;
     BlockWorker(&go_on);
     PlayedTracker tracker(&sessions, "h1", node_);
@@ -95,6 +95,56 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
                    [&audited](const auto& answer) { audited = answer.status(); });
     EXPECT_EQ(audited.code(), absl::StatusCode::kUnavailable);
   }
+}
+
+// The deadline passes while the batch waits in PostgreSQL, and then the batch is committed: nobody may
+// conclude from the answer that the report was not applied, and use its number again.
+TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
+  ReportSessions sessions(&runner_.ledger(), &workers_,
+                          {url_, absl::Seconds(60), /*settle_within=*/absl::Seconds(1)});
+  auto tracker = std::make_unique<PlayedTracker>(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker->SayHello());
+  ASSERT_TRUE(tracker->Next().has_welcome());
+  ASSERT_TRUE(tracker->SayReport(1, 8, std::nullopt, true));
+  const pb::Ack ack = tracker->Next().ack();
+  ASSERT_EQ(ack.sequence(), 1);
+
+  const auto database = placement::ConnectOrDie(url_);
+  ASSERT_EQ(database->Run("BEGIN; LOCK TABLE node IN EXCLUSIVE MODE", nullptr), absl::OkStatus());
+  ASSERT_TRUE(tracker->SayReport(2, 16, ack.generations(0).generation(), false));
+  const pb::SessionResponse answer = tracker->Next();
+  EXPECT_TRUE(answer.ShortDebugString().empty()) << answer.ShortDebugString();
+  EXPECT_EQ(tracker->End()->code(), absl::StatusCode::kDeadlineExceeded);
+  ASSERT_EQ(database->Run("COMMIT", nullptr), absl::OkStatus());
+  ASSERT_TRUE(LedgerRunner::Eventually(
+      [this] { return (*runner_.ledger().Newest()->nodes().Find(node_))->report_sequence == 2; }));
+
+  const std::string incarnation = tracker->incarnation;
+  tracker.reset();
+  PlayedTracker again(&sessions, "h1", node_);
+  again.incarnation = incarnation;
+  ASSERT_TRUE(again.SayHello("digest-8"));
+  const pb::SessionResponse welcome = again.Next();
+  ASSERT_EQ(welcome.welcome().nodes_size(), 1);
+  EXPECT_EQ(welcome.welcome().nodes(0).last_sequence(), 2);
+  EXPECT_EQ(welcome.welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
+}
+
+// A number that was used for another report is no duplicate: it is never acknowledged.
+TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, T-398
+  ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
+  const int64_t generation = tracker.Next().ack().generations(0).generation();
+  ASSERT_TRUE(tracker.SayReport(1, 8, generation, true));
+  EXPECT_EQ(tracker.Next().ack().sequence(), 1);  // the same report again
+  ASSERT_TRUE(tracker.SayReport(1, 16, generation, false));
+  EXPECT_TRUE(tracker.Next().has_snapshot_order());
+  ASSERT_TRUE(tracker.SayReport(1, 16, generation, true));
+  EXPECT_TRUE(tracker.Next().ShortDebugString().empty());  // the next Hello tells the number to use
+  EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "REPORT_GAP");
 }
 
 }  // namespace
