@@ -241,26 +241,59 @@ absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind 
                            {{{"host", key_.first}, {"incarnation", incarnation_.ToString()}}});
 }
 
-// Most say what stands already. What an operator says meanwhile is the rule's to heed (T-297).
 void ReportSession::HandleReadiness() {
-  const pb::Readiness& readiness = incoming_.readiness();
+  {
+    MutexLock lock(&mutex_);
+    readiness_ = incoming_.readiness();
+  }
+  RecordReadiness();
+  ReadNext();
+}
+
+// Most messages say what is recorded already. If an operator said otherwise, the rule of UpdateService
+// obeys the operator (T-297).
+void ReportSession::RecordReadiness() {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const auto* service = state->services().Find(key_);
-  if (service == nullptr) return ReadNext();
-  if ((*service)->disabled != readiness.ready()) return ReadNext();
+  pb::Readiness readiness;
+  {
+    MutexLock lock(&mutex_);
+    if (!readiness_ || recording_readiness_ || ending_ || finished_) return;
+    readiness = *std::exchange(readiness_, std::nullopt);
+    if (service == nullptr || (*service)->disabled != readiness.ready()) return;
+    recording_readiness_ = true;
+  }
   placement::UpdateService command;
   command.host = key_.first;
   command.binary = key_.second;
   command.disabled = !readiness.ready();
   command.automatic = true;
   if (!readiness.ready()) command.disabled_reason = kAutomaticReason + readiness.reason();
-  Submit(std::move(command), [this](const Decision& decision) {
-    if (!decision.status.ok()) {
-      Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
-          {{"host", key_.first}, {"detail", decision.status.ToString()}});
-    }
-    ReadNext();
+  Submit(std::move(command), [this, readiness](const Decision& decision) {
+    SettleReadiness(readiness, decision.status);
   });
+}
+
+// A tracker does not repeat its readiness, so the session does if the ledger could not write, or may
+// not have written. A newer message replaces the older one.
+void ReportSession::SettleReadiness(const pb::Readiness& readiness, const absl::Status& status) {
+  bool again = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+               HasReason(status, "RECOVERY_REQUIRED");
+  {
+    MutexLock lock(&mutex_);
+    recording_readiness_ = false;
+    if (again && !readiness_) readiness_ = readiness;
+    again = readiness_.has_value();
+  }
+  if (again) return sessions_->TickLater(shared_from_this());
+  if (status.ok()) return;
+  Log(LogLevel::kWarning, "a tracker's readiness could not be recorded",
+      {{"host", key_.first}, {"detail", status.ToString()}});
+}
+
+void ReportSession::Tick() {
+  RecordReadiness();
+  FlushPushes();
 }
 
 void ReportSession::Submit(placement::CommandBody body, std::function<void(const Decision&)> done) {
@@ -317,8 +350,6 @@ void ReportSession::FlushPushes() {
   }
   sessions_->TickLater(shared_from_this());
 }
-
-void ReportSession::Tick() { FlushPushes(); }
 
 // One push at a time: while it is on its way, what comes adds up.
 void ReportSession::TellPushes() {

@@ -80,6 +80,8 @@ class ReportSession final : public TrackerStream,
   void SettleReport(placement::ProviderId node, const placement::Decision& decision);
   absl::Status EndingOf(const absl::Status& status, pb::ReportKind kind) const;
   void HandleReadiness();
+  void RecordReadiness();
+  void SettleReadiness(const pb::Readiness& readiness, const absl::Status& status);
   void Submit(placement::CommandBody body, std::function<void(const placement::Decision&)> done);
   // The Hello that was welcomed last; null before the first Welcome.
   HelloPtr hello() const;
@@ -102,6 +104,8 @@ class ReportSession final : public TrackerStream,
   placement::Uuid incarnation_;
 
   mutable placement::Mutex mutex_;
+  std::optional<pb::Readiness> readiness_ ABSL_GUARDED_BY(mutex_);  // still to be recorded
+  bool recording_readiness_ ABSL_GUARDED_BY(mutex_) = false;        // a command is under way
   HelloPtr hello_ ABSL_GUARDED_BY(mutex_);
   std::map<placement::ProviderId, PushScope> scopes_ ABSL_GUARDED_BY(mutex_);
   // A list, since an empty deque sets half a KiB aside, and nearly all are empty.

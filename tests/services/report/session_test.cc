@@ -147,5 +147,48 @@ TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, 
   EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "REPORT_GAP");
 }
 
+// A tracker says once that it is not ready; the record must follow when the database is back.
+TEST_F(ReportSessionTest, AReadinessThatWasRefusedIsRecordedLater) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  const std::string name =
+      url_.substr(strlen("postgresql:///"), url_.find('?') - strlen("postgresql:///"));
+  const auto operator_ = placement::ConnectOrDie(placement::PrivateCluster().Url("postgres"));
+  const auto allow = [&](const std::string& allowed) {
+    ASSERT_EQ(operator_->Run(absl::StrCat("ALTER DATABASE ", name, " ALLOW_CONNECTIONS ", allowed),
+                             nullptr),
+              absl::OkStatus());
+  };
+  allow("false");
+  ASSERT_EQ(operator_->Run(absl::StrCat("SELECT bool_and(pg_terminate_backend(pid, 5000)) FROM "
+                                        "pg_stat_activity WHERE datname = '",
+                                        name, "'"),
+                           nullptr),
+            absl::OkStatus());
+  int provider = 0;
+  ASSERT_TRUE(LedgerRunner::Eventually([&] {
+    return placement::ReasonOf(runner_.Do(placement::NewProvider(++provider))) ==
+           "STORE_UNAVAILABLE";
+  }));
+  pb::SessionRequest request;
+  request.mutable_readiness()->set_ready(false);
+  request.mutable_readiness()->set_reason("the hypervisor does not answer");
+  ASSERT_TRUE(tracker.Say(request));
+  request.mutable_heartbeat()->set_count(1);
+  ASSERT_TRUE(tracker.Say(request));  // the readiness was refused: the session reads on
+  allow("true");
+  const auto disabled = [this] {
+    const auto state = runner_.ledger().Newest();
+    return (*state->services().Find(Liveness::Key("h1", "berth-tracker")))->disabled;
+  };
+  EXPECT_FALSE(disabled());
+  EXPECT_TRUE(LedgerRunner::Eventually([&] {
+    sessions.Tick(absl::Now());
+    return disabled();
+  }));
+}
+
 }  // namespace
 }  // namespace berth::services
