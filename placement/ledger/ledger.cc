@@ -12,6 +12,7 @@
 #include "placement/ledger/publisher.h"
 #include "placement/ledger/writer.h"
 #include "placement/store/database.h"
+#include "placement/store/database_watch.h"
 #include "placement/store/rows.h"
 #include "placement/store/rows_load.h"
 #include "placement/store/schema.h"
@@ -20,19 +21,25 @@
 namespace berth::placement {
 namespace {
 
+// One statement that reads a whole table takes no longer, unless the database hangs.
+constexpr absl::Duration kTablesWithin = absl::Minutes(2);
+
 absl::Status NoRecovery() {
   return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
                 "the ledger requires no recovery");
 }
 
-// A connection to a database that has all steps of the schema: it may be new, or a backup of an older
-// release that was put back.
-absl::StatusOr<std::unique_ptr<Database>> ConnectUpToDate(const std::string& url,
-                                                          absl::string_view purpose) {
-  auto database = ConnectToPrimary(url, purpose);
-  if (!database.ok()) return database;
-  const absl::Status prepared = BringUpToDate(**database);
+// A connection that `watch` watches. Brings the database up to date first: it may be new, or a backup
+// of an older release that was put back.
+absl::StatusOr<std::shared_ptr<Database>> ConnectUpToDate(const std::string& url,
+                                                          absl::string_view purpose,
+                                                          DatabaseWatch* watch) {
+  auto connected = ConnectToPrimary(url, purpose);
+  if (!connected.ok()) return connected.status();
+  std::shared_ptr<Database> database = *std::move(connected);
+  const absl::Status prepared = BringUpToDate(*database);
   if (!prepared.ok()) return prepared;
+  watch->Add(database);
   return database;
 }
 
@@ -70,6 +77,7 @@ class Ledger::Impl {
   void Watchdog() {
     writer_.Watch();
     follower_.Watch(options_.no_progress_max);
+    watch_.ShutIfSlow(kTablesWithin);
     const absl::Time now = absl::Now();
     answerer_.Post(queue_.Expire(now));
     publisher_.Expire(now);
@@ -82,7 +90,7 @@ class Ledger::Impl {
 
   absl::Status StartEpoch(const EpochStart& start) {
     if (!condition_.recovery_required) return NoRecovery();
-    auto database = ConnectUpToDate(options_.database_url, "berth-placement epoch");
+    auto database = ConnectUpToDate(options_.database_url, "berth-placement epoch", &watch_);
     if (!database.ok()) return database.status();
     absl::StatusOr<State> state = BeginEpoch(**database, *publisher_.Newest(), start);
     if (!state.ok()) return state.status();
@@ -97,7 +105,7 @@ class Ledger::Impl {
   absl::StatusOr<LossPtr> FindLoss() {
     const MutexLock loading(&loading_);
     if (!condition_.recovery_required) return NoRecovery();
-    auto database = ConnectUpToDate(options_.database_url, "berth-placement recovery");
+    auto database = ConnectUpToDate(options_.database_url, "berth-placement recovery", &watch_);
     if (!database.ok()) return database.status();
     const absl::StatusOr<std::optional<LogRow>> head = ReadHead(**database);
     if (!head.ok()) return head.status();
@@ -163,13 +171,15 @@ class Ledger::Impl {
   CommandQueue queue_;
   Writer writer_;
   Follower follower_;
-  Mutex loading_;  // one comparison with the database at a time; before the other one
+  DatabaseWatch watch_;  // of what operators ask for
+  Mutex loading_;        // one comparison with the database at a time; before the other one
   Mutex loss_mutex_;
   LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);  // of the present recovery; kept for its pages
 };
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& options) {
-  auto database = ConnectUpToDate(options.database_url, "berth-placement start");
+  DatabaseWatch nobody;
+  auto database = ConnectUpToDate(options.database_url, "berth-placement start", &nobody);
   if (!database.ok()) return database.status();
   absl::StatusOr<State> state = LoadState(**database);
   if (!state.ok()) return state.status();

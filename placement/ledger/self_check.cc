@@ -339,14 +339,17 @@ absl::StatusOr<StatePtr> BeginSnapshot(Database& database, const Ledger& ledger)
 
 }  // namespace
 
-absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url) {
-  auto database = Database::Connect(database_url, "berth-placement self-check");
-  if (!database.ok()) return database.status();
-  const absl::StatusOr<StatePtr> state = BeginSnapshot(**database, ledger);
+absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url,
+                                          DatabaseWatch* watch) {
+  auto connected = Database::Connect(database_url, "berth-placement self-check");
+  if (!connected.ok()) return connected.status();
+  const std::shared_ptr<Database> database = *std::move(connected);
+  if (watch != nullptr) watch->Add(database);
+  const absl::StatusOr<StatePtr> state = BeginSnapshot(*database, ledger);
   if (!state.ok()) return absl::UnavailableError(state.status().message());
   SelfCheckReport report;
   report.revision = (*state)->position().revision;
-  const absl::Status status = Checker(**database, **state, &report).Check();
+  const absl::Status status = Checker(*database, **state, &report).Check();
   if (!status.ok()) return absl::UnavailableError(status.message());
   return report;
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "placement/ledger/ledger.h"
+#include "placement/store/database_watch.h"
 
 namespace berth::placement {
 
@@ -24,7 +25,9 @@ struct SelfCheckReport {
 // arrays; used with capacity and the over-committed flag; every row with the state in memory;
 // parents, names and references; consumers without rows; the log's revisions and batch ids for
 // gaps. kUnavailable where the database or a state at that revision could not be had.
-absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url);
+// `watch`, if any, watches the connection.
+absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url,
+                                          DatabaseWatch* watch = nullptr);
 
 }  // namespace berth::placement
 

@@ -15,6 +15,7 @@ using google::protobuf::Message;
 
 constexpr absl::Duration kDeadlineMax = absl::Minutes(1);
 constexpr absl::Duration kOverloadedRetry = absl::Milliseconds(50);
+constexpr absl::Duration kDatabaseRetry = absl::Seconds(1);
 
 std::string RequestIdOf(const Message& request) {
   const auto* field = request.GetDescriptor()->FindFieldByName("request_id");
@@ -24,8 +25,8 @@ std::string RequestIdOf(const Message& request) {
 }  // namespace
 
 CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_(access_log) {
-  // Every service's file is linked in through this one's pool; requests name their method, for no
-  // two methods share one.
+  // All files of services are in the pool of this message. The request type identifies the method,
+  // because no two methods share a request type.
   const auto* pool = pb::SetAllocationsRequest::descriptor()->file()->pool();
   for (const char* file :
        {"allocation", "association", "candidate", "catalog", "consumer", "fleet", "host",
@@ -74,7 +75,7 @@ absl::Time UnaryCall::deadline() const {
 absl::Status UnaryCall::Listens() const {
   if (cancelled_->load()) return absl::CancelledError("the caller has gone");
   if (absl::Now() < deadline()) return absl::OkStatus();
-  return absl::DeadlineExceededError("the time was over before its turn came");
+  return absl::DeadlineExceededError("the deadline passed before the call was begun");
 }
 
 grpc::Status CallRecorder::End(const Message& request, const Context& context,
@@ -152,6 +153,14 @@ bool Edge::OnWorker(UnaryCall* call, std::function<void()> work) {
   call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
                               "too many calls are waiting: nothing was done, try again", {},
                               kOverloadedRetry));
+  return false;
+}
+
+bool Edge::OnDatabaseWorker(UnaryCall* call, std::function<void()> work) {
+  if (database_worker_->Submit(std::move(work))) return true;
+  call->End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                              "too many calls wait for the database: nothing was done", {},
+                              kDatabaseRetry));
   return false;
 }
 

@@ -1,9 +1,10 @@
-// Edge: what every handler stands on: reads and writes as four beats, in one place.
+// Edge: the steps that all unary handlers share: check the request, convert it, read or write,
+// convert the result, end the call.
 //
-// A handler names its converters; Edge checks what all requests share, delegates to the ledger or
-// the state, converts back, counts and logs. A handler's thread never blocks: writes are answered
-// from the ledger's answering thread, heavy reads from a worker. Thread-safe; must outlive the
-// server.
+// A handler gives Edge its converters. Edge checks the parts that all requests have, submits a
+// write to the ledger or reads the state, and counts and logs the call. It never blocks the
+// handler's thread: writes are answered on the ledger's answering thread, expensive reads on a
+// worker. Thread-safe; must outlive the server.
 #ifndef BERTH_SERVICES_API_EDGE_H_
 #define BERTH_SERVICES_API_EDGE_H_
 
@@ -35,13 +36,14 @@ using Reactor = grpc::ServerUnaryReactor;
 
 enum class AccessLog { kNone, kFailures, kAll };
 
-// Counts and logs calls as they end. Methods are known by the type of their request.
+// Counts and logs calls when they end. Finds the method by the type of the request.
 class CallRecorder {
  public:
   CallRecorder(Metrics* metrics, AccessLog access_log);
-  // The method of `request`, as "package.Service/Method"; empty: none.
+  // The method whose request type `request` has, as "package.Service/Method"; empty if there is
+  // none.
   const std::string& MethodOf(const google::protobuf::Message& request) const;
-  // Records a call that began at `begun` as it ends with `status`; what its caller gets.
+  // Records a call that began at `begun` and ends with `status`. Returns the status for the caller.
   grpc::Status End(const google::protobuf::Message& request, const Context& context,
                    const absl::Status& status, absl::Time begun) const;
 
@@ -58,19 +60,20 @@ class CallRecorder {
   absl::flat_hash_map<const google::protobuf::Descriptor*, Method> methods_;
 };
 
-// One unary call in flight. Owns itself; gone when gRPC is done with it.
+// A unary call that is not answered yet. Owns itself: OnDone, the last call by gRPC, deletes it.
 class UnaryCall : public Reactor {
  public:
   UnaryCall(const CallRecorder* recorder, Context* context,
             const google::protobuf::Message* request)
       : recorder_(recorder), context_(context), request_(request) {}
 
-  // When the caller stops listening; a minute at the most.
+  // The caller's deadline, at most a minute after the begin of the call.
   absl::Time deadline() const;
-  // OK while somebody waits for the answer, else what to end with: work that was queued asks first.
+  // OK while the caller waits, else the status to end the call with. Queued work asks this before
+  // it begins.
   absl::Status Listens() const;
   const std::shared_ptr<std::atomic<bool>>& cancelled() const { return cancelled_; }
-  // Answers. Called once, from any thread.
+  // Ends the call with `status`. Called once, from any thread.
   void End(const absl::Status& status);
 
   void OnCancel() override { cancelled_->store(true); }
@@ -94,13 +97,19 @@ using Answer = std::function<absl::Status(const placement::State&, const Request
 
 enum class Cost {
   kLight,  // well below 50 us: answered on gRPC's own thread
-  kHeavy,  // searches, long lists: a worker's
+  kHeavy,  // searches, long lists: answered on a worker
 };
 
 class Edge {
  public:
-  Edge(placement::Ledger* ledger, Workers* workers, Metrics* metrics, AccessLog access_log)
-      : ledger_(ledger), workers_(workers), recorder_(metrics, access_log) {}
+  // `workers` do searches and lists. `database_worker` does work that waits for the database, for
+  // which no search must wait.
+  Edge(placement::Ledger* ledger, Workers* workers, Workers* database_worker, Metrics* metrics,
+       AccessLog access_log)
+      : ledger_(ledger),
+        workers_(workers),
+        database_worker_(database_worker),
+        recorder_(metrics, access_log) {}
 
   placement::Ledger* ledger() const { return ledger_; }
   Workers* workers() const { return workers_; }
@@ -110,11 +119,12 @@ class Edge {
     return new UnaryCall(&recorder_, context, request);
   }
 
-  // A call that its handler answers before it returns: gRPC then wakes no thread to be done with it.
+  // Ends a call before its handler returns. This is cheaper: gRPC wakes no thread for the end.
   Reactor* EndAtOnce(Context* context, const google::protobuf::Message& request, absl::Time begun,
                      const absl::Status& status) const;
 
-  // A write: `convert` makes the command or refuses, `fill` the reply from what it did.
+  // A write. `convert` makes the command or refuses the request; `fill` makes the reply from the
+  // result.
   template <typename Request, typename Response>
   Reactor* Write(Context* context, const Request* request, Response* response,
                  const std::type_identity_t<Convert<Request>>& convert,
@@ -134,7 +144,8 @@ class Edge {
     return call;
   }
 
-  // A read: `answer` fills the reply from one state, or refuses. The revision is set before.
+  // A read. `answer` fills the reply from one state, or refuses. Edge sets the reply's revision
+  // first.
   template <typename Request, typename Response>
   Reactor* Read(Context* context, const Request* request, Response* response, Cost cost,
                 std::type_identity_t<Answer<Request, Response>> answer) {
@@ -148,19 +159,24 @@ class Edge {
     return call;
   }
 
-  // Queues `command` and ends `call` with its decision, after `fill` for a success. A refusal goes
-  // to `refused` first, where given: true says that it ends the call itself.
+  // Submits `command` and ends `call` with the decision. After a success it calls `fill` first.
+  // After a refusal it calls `refused`, if there is one; if that returns true, it has ended the
+  // call, or will.
   void Submit(placement::Command command, UnaryCall* call,
               std::function<void(const WriteAnswer&)> fill,
               std::function<bool(const absl::Status&)> refused = nullptr);
-  // Runs `answer` once there is a state of at least `minimum` (null: any), and ends `call`.
+  // Waits for a state at `minimum` or later (null: any state), and ends `call` with the status of
+  // `answer`.
   void WithState(UnaryCall* call, const google::protobuf::Message& request,
                  const pb::Revision* minimum, Cost cost,
                  std::function<absl::Status(const placement::State&)> answer);
-  // Runs `work` on a worker; else ends `call` with OVERLOADED and returns false.
+  // Runs `work` on a worker. If the queue is full, ends `call` with OVERLOADED and returns false.
   bool OnWorker(UnaryCall* call, std::function<void()> work);
+  // The same for work that waits for the database.
+  bool OnDatabaseWorker(UnaryCall* call, std::function<void()> work);
 
-  // The command of `request`, with who asks and under which id. Checks the text first.
+  // Checks the text and the request id of `request`, and makes its command with actor and request
+  // id.
   absl::StatusOr<placement::Command> CommandFor(
       const google::protobuf::Message& request,
       absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const;
@@ -168,10 +184,11 @@ class Edge {
  private:
   placement::Ledger* const ledger_;
   Workers* const workers_;
+  Workers* const database_worker_;
   const CallRecorder recorder_;
 };
 
-// Who asks: nobody has to prove it yet.
+// The actor of all calls: callers are not authenticated yet.
 inline constexpr char kAnonymous[] = "anonymous";
 
 }  // namespace berth::services

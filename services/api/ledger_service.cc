@@ -16,8 +16,9 @@ constexpr int kDifferencesMax = 1000;
 constexpr int kReasonMax = 1000;
 class LedgerService final : public pb::LedgerService::CallbackService {
  public:
-  LedgerService(Edge* edge, std::string database_url, ImportPlace* imports)
-      : edge_(edge), database_url_(std::move(database_url)), imports_(imports) {}
+  LedgerService(Edge* edge, std::string database_url, placement::DatabaseWatch* watch,
+                ImportPlace* imports)
+      : edge_(edge), database_url_(std::move(database_url)), watch_(watch), imports_(imports) {}
 
   // Answers in every state of the ledger: a stale state too, unless a revision is asked for.
   Reactor* GetRevision(Context* context, const pb::GetRevisionRequest* request,
@@ -67,9 +68,9 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                                   absl::Seconds(1)));
       return call;
     }
-    const bool queued = edge_->OnWorker(call, [this, call, request, response] {
+    const bool queued = edge_->OnDatabaseWorker(call, [this, call, request, response] {
       const absl::Time begun = absl::Now();
-      const auto report = placement::SelfCheck(*edge_->ledger(), database_url_);
+      const auto report = placement::SelfCheck(*edge_->ledger(), database_url_, watch_);
       checking_ = false;
       if (!report.ok()) return call->End(report.status());
       const int asked = request->difference_limit();
@@ -85,7 +86,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   Reactor* ListLostChanges(Context* context, const pb::ListLostChangesRequest* request,
                            pb::ListLostChangesResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
-    edge_->OnWorker(
+    edge_->OnDatabaseWorker(
         call, [this, call, request, response] { call->End(LostChangesNow(*request, response)); });
     return call;
   }
@@ -108,7 +109,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   Reactor* StartEpoch(Context* context, const pb::StartEpochRequest* request,
                       pb::StartEpochResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
-    edge_->OnWorker(
+    edge_->OnDatabaseWorker(
         call, [this, call, request, response] { call->End(StartEpochNow(*request, response)); });
     return call;
   }
@@ -142,6 +143,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 
   Edge* const edge_;
   const std::string database_url_;
+  placement::DatabaseWatch* const watch_;
   ImportPlace* const imports_;
   std::atomic<bool> checking_{false};  // each reads all tables
 };
@@ -149,8 +151,9 @@ class LedgerService final : public pb::LedgerService::CallbackService {
 }  // namespace
 
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
+                                                 placement::DatabaseWatch* watch,
                                                  ImportPlace* imports) {
-  return std::make_unique<LedgerService>(edge, database_url, imports);
+  return std::make_unique<LedgerService>(edge, database_url, watch, imports);
 }
 
 }  // namespace berth::services

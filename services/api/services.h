@@ -1,7 +1,7 @@
-// The gRPC services of placement: one maker per service, so that nobody else includes generated
+// The gRPC services of placement: one function makes each, so that only api/ includes generated
 // stubs.
 //
-// Each is thread-safe and keeps pointers to what it is given, which must outlive it.
+// The services are thread-safe. They keep pointers to their arguments, which must outlive them.
 #ifndef BERTH_SERVICES_API_SERVICES_H_
 #define BERTH_SERVICES_API_SERVICES_H_
 
@@ -13,6 +13,10 @@
 namespace grpc {
 class Service;
 }  // namespace grpc
+
+namespace berth::placement {
+class DatabaseWatch;
+}  // namespace berth::placement
 
 namespace berth::services {
 
@@ -29,14 +33,16 @@ std::unique_ptr<grpc::Service> MakeAllocationService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeUsageService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
                                                     const placement::SearchBudget& budget);
+// `watch` watches connections to the database at `database_url`.
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
+                                                 placement::DatabaseWatch* watch,
                                                  ImportPlace* imports);
 std::unique_ptr<grpc::Service> MakeFleetService(Edge* edge, ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub);
-// Described, and answered with UNIMPLEMENTED by this release.
+// Services that reflection describes and whose calls end with UNIMPLEMENTED in this release.
 std::unique_ptr<grpc::Service> MakeHostService();
 std::unique_ptr<grpc::Service> MakeInstanceService();
 

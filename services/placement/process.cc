@@ -10,6 +10,7 @@
 #include "placement/ledger/ledger.h"
 #include "placement/store/cluster.h"
 #include "placement/store/database.h"
+#include "placement/store/database_watch.h"
 #include "placement/values/standard_data.h"
 #include "services/api/edge.h"
 #include "services/api/import_place.h"
@@ -20,6 +21,7 @@
 #include "services/process/metrics.h"
 #include "services/process/server.h"
 #include "services/process/workers.h"
+#include "services/report/liveness_recorder.h"
 #include "services/report/sessions.h"
 #include "services/watch/hub.h"
 
@@ -34,6 +36,8 @@ constexpr char kDatabaseName[] = "berth";
 constexpr absl::Duration kTimerStep = absl::Milliseconds(20);
 constexpr absl::Duration kSessionStep = absl::Seconds(1);
 constexpr absl::Duration kStandardNamesWithin = absl::Seconds(30);
+constexpr absl::Duration kOperatorCallMax = absl::Minutes(2);  // one statement, of a self-check
+constexpr int kDatabaseQueueMax = 16;
 constexpr absl::Duration kStopWithin = absl::Seconds(5);
 
 AccessLog AccessLogOf(const std::string& name) {
@@ -51,7 +55,7 @@ placement::LedgerOptions LedgerOptionsOf(const PlacementOptions& options, const 
   return ledger;
 }
 
-// A new private cluster has no database of ours yet.
+// Creates the database in a new private cluster.
 absl::Status EnsureDatabase(const Cluster& cluster) {
   if (Database::Connect(cluster.Url(kDatabaseName), "berth-placement start").ok()) {
     return absl::OkStatus();
@@ -61,7 +65,7 @@ absl::Status EnsureDatabase(const Cluster& cluster) {
   return (*connected)->Run(absl::StrCat("CREATE DATABASE ", kDatabaseName), nullptr);
 }
 
-// Adds the standard names that are missing (P-31, P-32), and waits until they are there.
+// Adds the standard names that are missing (P-31, P-32), and waits for the commit.
 absl::Status EnsureStandardNames(Ledger* ledger) {
   placement::EnsureStandardNames names;
   for (const absl::string_view name : placement::StandardClasses())
@@ -112,10 +116,11 @@ class PlacementProcess::Impl {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     workers = std::make_unique<Workers>(
         options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
-    sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(),
-                                                ReportOptions{url, options.service_down_time});
+    database_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
+    recorder = std::make_unique<LivenessRecorder>(ledger.get(), url, options.service_down_time);
+    sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(), recorder.get());
     watches = std::make_unique<WatchHub>(ledger.get(), workers.get(), url);
-    edge = std::make_unique<Edge>(ledger.get(), workers.get(), &metrics,
+    edge = std::make_unique<Edge>(ledger.get(), workers.get(), database_worker.get(), &metrics,
                                   AccessLogOf(options.access_log));
     const placement::SearchBudget budget{options.candidates_max, options.search_steps_max};
     services.push_back(MakeProviderService(edge.get()));
@@ -125,7 +130,7 @@ class PlacementProcess::Impl {
     services.push_back(MakeAllocationService(edge.get()));
     services.push_back(MakeUsageService(edge.get()));
     services.push_back(MakeCandidateService(edge.get(), budget));
-    services.push_back(MakeLedgerService(edge.get(), url, &imports));
+    services.push_back(MakeLedgerService(edge.get(), url, &database_watch, &imports));
     services.push_back(MakeFleetService(edge.get(), sessions.get()));
     services.push_back(MakeReportService(sessions.get()));
     services.push_back(MakeConsumerService(edge.get()));
@@ -152,24 +157,22 @@ class PlacementProcess::Impl {
     return absl::OkStatus();
   }
 
-  // One step of the timer: deadlines, liveness, silent callers, health, heartbeats.
+  // One step of the timer: deadlines, calls to the database that hang, silent callers, health.
   absl::Duration Tick() {
     ledger->Watchdog();
     const absl::Time now = absl::Now();
     if (!serving.load(std::memory_order_acquire) || now < next_sessions) return kTimerStep;
     next_sessions = now + kSessionStep;
+    database_watch.ShutIfSlow(kOperatorCallMax);
+    recorder->ShutIfSlow();
     sessions->Tick(now);
     watches->Tick(now);
     imports.Tick(now);
     ShowHealth();
-    if (now < next_heartbeat) return kTimerStep;
-    next_heartbeat = now + sessions->heartbeat_interval();
-    // Not here: it waits for the database, and deadlines must be kept while that is frozen.
-    if (!workers->Submit([this] { sessions->WriteHeartbeat(); })) next_heartbeat = now;
     return kTimerStep;
   }
 
-  // "" and the services answer reads; "writes" is what writing needs.
+  // The service "" and the gRPC services are SERVING if reads are answered, "writes" if writes are.
   void ShowHealth() {
     const bool reads = ledger->Fresh().ok();
     for (const char* name :
@@ -192,30 +195,38 @@ class PlacementProcess::Impl {
   Metrics metrics{"placement"};
   std::unique_ptr<Loop> follower;
   std::unique_ptr<Workers> workers;
+  // Calls of operators may wait for the database for minutes; no search must wait with them.
+  placement::DatabaseWatch database_watch;
+  std::unique_ptr<Workers> database_worker;
+  std::unique_ptr<LivenessRecorder> recorder;
   std::unique_ptr<ReportSessions> sessions;
   std::unique_ptr<WatchHub> watches;
   ImportPlace imports;
   std::unique_ptr<Edge> edge;
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<Server> server;
-  std::atomic<bool> serving{false};  // everything above is there
+  std::atomic<bool> serving{false};  // all members above are set
   absl::Time next_sessions = absl::InfinitePast();
-  absl::Time next_heartbeat = absl::InfinitePast();
   std::unique_ptr<Loop> timer;
+  std::unique_ptr<Loop> liveness;
 };
 
 PlacementProcess::PlacementProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 PlacementProcess::~PlacementProcess() {
-  impl_->metrics.StopListening();  // readings ask what is ended below
+  impl_->metrics.StopListening();  // a reading uses parts that end below
+  impl_->liveness.reset();         // while the timer can end a call that hangs
   impl_->timer.reset();
+  impl_->database_watch.Close();
   if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kStopWithin);
   impl_->server.reset();
   impl_->services.clear();
-  impl_->workers.reset();  // what it has accepted may use everything below
+  impl_->workers.reset();  // their work may use all parts below
+  impl_->database_worker.reset();
   impl_->edge.reset();
   impl_->watches.reset();
   impl_->sessions.reset();
+  impl_->recorder.reset();
   impl_->follower.reset();
 }
 
@@ -229,6 +240,7 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
   impl.MakeServices();
   BERTH_RETURN_IF_ERROR(impl.StartServer());
   impl.serving.store(true, std::memory_order_release);
+  impl.liveness = std::make_unique<Loop>([&impl] { return impl.recorder->Step(); });
   return process;
 }
 
@@ -242,7 +254,8 @@ bool PlacementProcess::Drain() {
     impl_->watches->EndAll();
     impl_->imports.EndAll();
   });
-  impl_->sessions->RemoveHeartbeat();
+  impl_->liveness.reset();
+  impl_->recorder->RemoveHeartbeat();
   return all_done;
 }
 

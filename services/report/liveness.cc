@@ -13,24 +13,23 @@ using placement::Uuid;
 
 namespace {
 
-std::vector<std::pair<Liveness::Key, Uuid>> ServicesUp(const placement::State& state) {
-  std::vector<std::pair<Liveness::Key, Uuid>> up;
-  state.services().ForEach(
-      [&up](const Liveness::Key& key, const std::shared_ptr<const ServiceRecord>& service) {
-        if (service->up) up.emplace_back(key, service->incarnation);
-      });
-  return up;
-}
+constexpr int kJudgedMax = 4096;  // services of one step: heartbeats wait for the lock
 
 }  // namespace
 
 void Liveness::Hear(const Key& key, Uuid incarnation, const std::optional<Beat>& beat,
                     absl::Time now) {
   MutexLock lock(&mutex_);
-  Entry& entry = entries_[key];
-  const bool back = entry.heard.incarnation == incarnation && !entry.here;
-  if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now}, true, {}};
-  if (back) entry.heard.stale_audit = false;  // what it said before it went elsewhere is over
+  const auto [at, is_new] = entries_.try_emplace(key);
+  Entry& entry = at->second;
+  const bool is_other = is_new || entry.heard.incarnation != incarnation;
+  if (is_other || now - entry.heard.at > down_time_) pending_.insert(key);
+  if (is_other) {
+    entry.heard = Heard{incarnation, now};
+    entry.told.reset();
+  } else if (!entry.here) {
+    entry.heard.stale_audit = false;  // the service said this before its stream went elsewhere
+  }
   entry.here = true;
   entry.heard.at = now;
   if (!beat) return;
@@ -56,38 +55,83 @@ std::vector<std::pair<std::string, absl::Time>> Liveness::All() const {
   return all;
 }
 
-Liveness::TurnList Liveness::Turns(const placement::State& state, absl::Time now,
-                                   size_t turns_max) {
+void Liveness::NoteChange(const Key& key) {
   MutexLock lock(&mutex_);
-  for (const auto& [key, incarnation] : ServicesUp(state)) {
-    Entry& entry = entries_.try_emplace(key, Entry{{incarnation, now}, false, {}}).first->second;
-    if (entry.heard.incarnation != incarnation) entry = Entry{{incarnation, now}, false, {}};
+  pending_.insert(key);
+}
+
+void Liveness::NoteAll(const placement::State& state) {
+  std::vector<Key> up;
+  state.services().ForEach(
+      [&up](const Key& key, const std::shared_ptr<const ServiceRecord>& service) {
+        if (service->up) up.push_back(key);
+      });
+  MutexLock lock(&mutex_);
+  for (const auto& [key, entry] : entries_) pending_.insert(key);
+  pending_.insert(up.begin(), up.end());
+}
+
+Liveness::Transitions Liveness::Judge(const placement::State& state, absl::Time now,
+                                      size_t transitions_max) {
+  MutexLock lock(&mutex_);
+  while (!alarms_.empty() && alarms_.begin()->first < now) {
+    const Key& key = *alarms_.begin()->second;
+    pending_.insert(key);
+    SetAlarm(entries_.find(key), std::nullopt);
   }
-  TurnList turns;
-  for (auto at = entries_.begin(); at != entries_.end();) {
-    const Key& key = at->first;
-    Entry& entry = at->second;
-    const bool up = now - entry.heard.at <= down_time_;
-    const auto* service = state.services().Find(key);
-    const bool ours = service != nullptr && (*service)->incarnation == entry.heard.incarnation;
-    const bool turned = ours && (*service)->up != up;
-    if (!turned) entry.told.reset();
-    if (turned && entry.told != up && turns.up.size() + turns.down.size() < turns_max) {
-      entry.told = up;
-      (up ? turns.up : turns.down)
-          .push_back(MarkService{key.first, key.second, entry.heard.incarnation, up});
+  Transitions result;
+  while (!pending_.empty() && result.judged < kJudgedMax &&
+         result.up.size() + result.down.size() < transitions_max) {
+    const Key key = std::move(pending_.extract(pending_.begin()).value());
+    JudgeOne(key, state, now, &result);
+    ++result.judged;
+  }
+  return result;
+}
+
+void Liveness::JudgeOne(const Key& key, const placement::State& state, absl::Time now,
+                        Transitions* result) {
+  const auto* service = state.services().Find(key);
+  auto at = entries_.find(key);
+  if (service != nullptr && (*service)->up) {
+    const Uuid incarnation = (*service)->incarnation;
+    const auto [found, is_new] = entries_.try_emplace(key);
+    at = found;
+    if (is_new || at->second.heard.incarnation != incarnation) {
+      at->second.heard = Heard{incarnation, now};
+      at->second.here = false;
+      at->second.told.reset();
     }
-    // A service that is down, and recorded so, is nobody's business until it is heard again.
-    const bool over = !up && (!ours || !(*service)->up);
-    at = over ? entries_.erase(at) : std::next(at);
   }
-  return turns;
+  if (at == entries_.end()) return;
+  Entry& entry = at->second;
+  const bool up = now - entry.heard.at <= down_time_;
+  const bool ours = service != nullptr && (*service)->incarnation == entry.heard.incarnation;
+  const bool differs = ours && (*service)->up != up;
+  if (!differs) entry.told.reset();
+  if (differs && entry.told != up) {
+    entry.told = up;
+    (up ? result->up : result->down)
+        .push_back(MarkService{key.first, key.second, entry.heard.incarnation, up});
+  }
+  SetAlarm(at, up ? std::optional(entry.heard.at + down_time_) : std::nullopt);
+  // Nobody asks for a service that is down, and recorded as down, before it is heard again.
+  if (!up && (!ours || !(*service)->up)) entries_.erase(at);
+}
+
+void Liveness::SetAlarm(Entries::iterator at, std::optional<absl::Time> time) {
+  std::optional<absl::Time>& alarm = at->second.alarm;
+  if (alarm) alarms_.erase({*alarm, &at->first});
+  if (time) alarms_.insert({*time, &at->first});
+  alarm = time;
 }
 
 void Liveness::Retry(const Key& key) {
   MutexLock lock(&mutex_);
   const auto found = entries_.find(key);
-  if (found != entries_.end()) found->second.told.reset();
+  if (found == entries_.end()) return;
+  found->second.told.reset();
+  pending_.insert(key);
 }
 
 void Liveness::HearElsewhere(const Key& key, absl::Time at) {
@@ -95,9 +139,10 @@ void Liveness::HearElsewhere(const Key& key, absl::Time at) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
-  if (at > entry.heard.at) entry.here = false;  // its stream is there now
+  if (at > entry.heard.at) entry.here = false;  // the other process has its stream now
   entry.heard.at = std::max(entry.heard.at, at);
   entry.told.reset();
+  pending_.insert(key);
 }
 
 }  // namespace berth::services

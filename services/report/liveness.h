@@ -1,15 +1,22 @@
-// Liveness: which services are heard, and when one turns up or down (T-288..T-293).
+// Liveness: which services this process hears, and which became up or down (T-288 to T-293).
 //
-// A service is up while it was heard within the down time, by the clock of the process that hears
-// it. Every process keeps an eye on every service that is recorded as up, so that none outlives the
-// process that heard it; before one is marked down, the caller asks what other processes heard.
-// Only a turn against what the ledger records becomes a command. Thread-safe.
+// A service is up if it was heard within the down time, by the clock of the process that hears it.
+// Every process judges every service that is recorded as up, so that no record stays up when the
+// process that heard the service dies. Before the caller records that a service is down, it asks
+// what other processes heard. Only a judgement that differs from the ledger's record is a
+// transition.
+//
+// A service is judged only when something may have changed: it was heard anew, its record changed,
+// its down time passed. So a step costs what has changed, not what there is. Thread-safe.
+//
+// Invariant: an entry whose service is up has an alarm, or waits in pending_.
 #ifndef BERTH_SERVICES_REPORT_LIVENESS_H_
 #define BERTH_SERVICES_REPORT_LIVENESS_H_
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,13 +24,14 @@
 #include "absl/time/time.h"
 #include "placement/commands/command.h"
 #include "placement/ground/mutex.h"
+#include "placement/state/state.h"
 #include "services/wire/fleet.h"
 
 namespace berth::services {
 
-// What a beat says of its service.
+// What a heartbeat says of its service.
 struct Beat {
-  int64_t count = 0;  // of beats, this one too
+  int64_t count = 0;  // heartbeats so far, with this one
   bool stale_audit = false;
 };
 
@@ -31,25 +39,31 @@ class Liveness {
  public:
   using Key = std::pair<std::string, std::string>;  // host, binary
 
-  struct TurnList {
+  struct Transitions {
     std::vector<placement::MarkService> up;
     std::vector<placement::MarkService> down;
+    int judged = 0;  // services that were looked at
   };
 
   explicit Liveness(absl::Duration down_time) : down_time_(down_time) {}
 
-  // The service's stream said something; `beat` where it was one.
+  // The service's stream sent a message at `now`; `beat` if it was a heartbeat.
   void Hear(const Key& key, placement::Uuid incarnation, const std::optional<Beat>& beat,
             absl::Time now);
+  // What this process heard of the service; nothing if another process hears it, or none.
   std::optional<Heard> Find(const Key& key) const;
-  // Those that this process itself heard, by NameOf.
+  // The services that this process itself heard, by NameOf, and when.
   std::vector<std::pair<std::string, absl::Time>> All() const;
   static std::string NameOf(const Key& key);  // "HOST/BINARY"
 
-  // What turned at `now` against `state`, `turns_max` at the most. A turn is told once, unless it is
-  // taken back by Retry, or the state or the judgement changes.
-  TurnList Turns(const placement::State& state, absl::Time now, size_t turns_max);
-  // The turn could not be recorded: it is told again.
+  // The ledger's record of the service changed, or of any service: they will be judged.
+  void NoteChange(const Key& key);
+  void NoteAll(const placement::State& state);
+  // Judges at `now` against `state`, which has the changes that were noted. Returns at most
+  // `transitions_max` transitions; the others come with the next call. Each is returned once,
+  // unless Retry is called for it, or the record or the judgement changes.
+  Transitions Judge(const placement::State& state, absl::Time now, size_t transitions_max);
+  // The transition could not be recorded: it is returned again.
   void Retry(const Key& key);
   // Another process heard the service at `at`.
   void HearElsewhere(const Key& key, absl::Time at);
@@ -59,13 +73,24 @@ class Liveness {
  private:
   struct Entry {
     Heard heard;
-    bool here = false;         // this process has heard it itself
-    std::optional<bool> told;  // the judgement of the last command, while the state lacks it
+    bool here = false;                // this process has heard the service itself
+    std::optional<bool> told;         // the last transition returned, until the record has it
+    std::optional<absl::Time> alarm;  // of alarms_
   };
+  using Entries = std::map<Key, Entry>;
+
+  void JudgeOne(const Key& key, const placement::State& state, absl::Time now, Transitions* result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetAlarm(Entries::iterator at, std::optional<absl::Time> time)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const absl::Duration down_time_;
   mutable placement::Mutex mutex_;
-  std::map<Key, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  Entries entries_ ABSL_GUARDED_BY(mutex_);
+  std::set<Key> pending_ ABSL_GUARDED_BY(mutex_);  // to be judged; some have no entry
+  // When an entry is to be judged next, at the latest; keys are those of entries_. A heartbeat does
+  // not move the alarm: the alarm that goes off too early is set again.
+  std::set<std::pair<absl::Time, const Key*>> alarms_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::services

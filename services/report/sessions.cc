@@ -17,17 +17,10 @@ namespace {
 
 constexpr int kSnapshotsMax = 256;
 constexpr absl::Duration kSnapshotWithin = absl::Seconds(30);
-constexpr int kOrdersMax = 4;  // audits that one node owes an answer to
+constexpr int kOrdersMax = 4;  // audits ordered of one node and not answered yet
 constexpr absl::Duration kOrdersRetry = absl::Seconds(1);
 constexpr int kFeedBatches = 64;
 constexpr int kFollowRounds = 16;
-constexpr size_t kTurnsMax = 256;  // of one tick
-// Another process hears of a beat two intervals late at the most: the tracker's, and that of the row
-// that tells it. The rest of the down time is patience.
-constexpr int kBeatsInDownTime = 6;
-constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
-// A call to the database for heartbeats that lasts longer is made to fail.
-constexpr absl::Duration kHeartbeatCallMax = absl::Seconds(5);
 
 absl::Status ComeBack() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
@@ -43,18 +36,15 @@ absl::Status Fenced(const std::string& host) {
 }  // namespace
 
 ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
-                               const ReportOptions& options)
+                               LivenessRecorder* recorder, absl::Duration settle_within)
     : ledger_(ledger),
       workers_(workers),
-      heartbeat_interval_(std::min(options.service_down_time / kBeatsInDownTime, kHeartbeatMax)),
-      settle_within_(options.settle_within),
-      heartbeats_(options.database_url, placement::Uuid::Random().ToString()),
-      liveness_(options.service_down_time),
+      recorder_(recorder),
+      settle_within_(settle_within),
       slots_(kSnapshotsMax, kSnapshotWithin) {
   {
     MutexLock lock(&follow_mutex_);
-    followed_ = ledger->Newest()->position().revision;
-    NoteDispatched(followed_);
+    BeginAnew();
   }
   feed_handle_ = ledger->feed().Subscribe(std::nullopt, [this] { Wake(); });
 }
@@ -137,10 +127,10 @@ void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnsw
     }
   }
   if (is_full) {
-    return answer(placement::Refuse(
-        absl::StatusCode::kUnavailable, "OVERLOADED",
-        "the node's tracker has not answered the earlier audit orders yet: try again later",
-        {{{"node", node.ToString()}}}, kOrdersRetry));
+    return answer(
+        placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
+                          "this node has not answered earlier audit orders yet: try again later",
+                          {{{"node", node.ToString()}}}, kOrdersRetry));
   }
   if (owner != nullptr) return owner->OrderAudit(order_id, node);
   answer(placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
@@ -161,47 +151,7 @@ void ReportSessions::AuditDone(const pb::AuditDone& done) {
   order.answer(audit == done.audits().end() ? pb::AuditSummary() : audit->second);
 }
 
-// Written into the ledger; told again where that was refused.
-void ReportSessions::Mark(placement::MarkService turn) {
-  const Liveness::Key key = {turn.host, turn.binary};
-  Log(LogLevel::kInfo, turn.up ? "a service turned up" : "a service turned down",
-      {{"host", turn.host}, {"binary", turn.binary}});
-  placement::Command command;
-  command.actor = "placement";
-  command.body = std::move(turn);
-  ledger_->Submit(std::move(command), absl::Now() + settle_within_,
-                  std::make_shared<std::atomic<bool>>(false),
-                  [this, key](const placement::Decision& decision) {
-                    if (!decision.status.ok()) liveness_.Retry(key);
-                  });
-}
-
-// Only those that no other process hears either.
-void ReportSessions::MarkDown(const std::vector<placement::MarkService>& turns) {
-  const auto elsewhere = heartbeats_.HeardElsewhere(absl::Now() - liveness_.down_time());
-  for (const placement::MarkService& turn : turns) {
-    const Liveness::Key key = {turn.host, turn.binary};
-    if (!elsewhere.ok()) {
-      liveness_.Retry(key);
-      continue;
-    }
-    const auto heard = elsewhere->find(Liveness::NameOf(key));
-    if (heard == elsewhere->end()) {
-      Mark(turn);
-    } else {
-      liveness_.HearElsewhere(key, heard->second);
-    }
-  }
-}
-
 void ReportSessions::Tick(absl::Time now) {
-  heartbeats_.ShutIfSlow(kHeartbeatCallMax);
-  const placement::StatePtr state = ledger_->Newest();
-  Liveness::TurnList turns = liveness_.Turns(*state, now, kTurnsMax);
-  for (placement::MarkService& turn : turns.up) Mark(std::move(turn));
-  if (!turns.down.empty() && !workers_->Submit([this, down = turns.down] { MarkDown(down); })) {
-    for (const placement::MarkService& turn : turns.down) liveness_.Retry({turn.host, turn.binary});
-  }
   std::vector<AuditAnswer> late;
   std::set<TrackerStreamPtr> streams;
   {
@@ -224,14 +174,6 @@ void ReportSessions::Tick(absl::Time now) {
   Wake();
 }
 
-void ReportSessions::WriteHeartbeat() {
-  const absl::Status written = heartbeats_.Write(liveness_.All());
-  if (!written.ok()) {
-    Log(LogLevel::kWarning, "the heartbeat could not be written",
-        {{"detail", std::string(written.message())}});
-  }
-}
-
 void ReportSessions::EndAll() {
   std::vector<TrackerStreamPtr> open;
   std::map<std::string, Order> orders;
@@ -245,9 +187,9 @@ void ReportSessions::EndAll() {
   for (const auto& [id, order] : orders) order.answer(ComeBack());
 }
 
-void ReportSessions::RemoveHeartbeat() { heartbeats_.RemoveOwn().IgnoreError(); }
-
 void ReportSessions::Measure(Samples* samples) const {
+  samples->Counter("services_judged_total", "Services that were checked for being up or down.",
+                   static_cast<double>(recorder_->judged()));
   MutexLock lock(&mutex_);
   samples->Gauge("report_streams", "Trackers that are connected to this process.",
                  static_cast<double>(connections_.owners().size()));
@@ -255,33 +197,29 @@ void ReportSessions::Measure(Samples* samples) const {
                  slots_.waiting());
 }
 
-// The feed's own thread: only sees to it that a worker looks.
+// Called by the thread that appends to the feed: only has a worker follow it.
 void ReportSessions::Wake() {
   if (following_.exchange(true)) return;
-  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // the next tick tries again
+  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
 }
 
 void ReportSessions::FollowFeed() {
   for (int round = 0; round < kFollowRounds; ++round) {
     if (FollowOnce()) continue;
     following_ = false;
-    // What was appended between the look and this line woke nobody.
+    // A batch that was appended between the look and this line woke nobody.
     if (!FollowOnce() || following_.exchange(true)) return;
   }
   following_ = false;
-  Wake();  // the worker first does what waits
+  Wake();  // after the work that waits for this worker
 }
 
-// Whether there was anything.
+// Gives the streams the next batches of the feed; whether there were any.
 bool ReportSessions::FollowOnce() {
   MutexLock lock(&follow_mutex_);
   const auto batches = ledger_->feed().After(followed_, kFeedBatches);
   if (!batches.ok()) {
-    // Fell behind, or the state was loaded anew: everybody gets everything.
-    followed_ = ledger_->Newest()->position().revision;
-    MutexLock sessions_lock(&mutex_);
-    for (const auto& [key, stream] : connections_.owners()) stream->TouchAll();
-    NoteDispatched(followed_);
+    BeginAnew();
     return false;
   }
   for (const placement::FeedBatchPtr& batch : *batches) Dispatch(*batch);
@@ -289,6 +227,16 @@ bool ReportSessions::FollowOnce() {
   followed_ = batches->back()->revision;
   NoteDispatched(followed_);
   return true;
+}
+
+// At the start, and when the feed no longer has the next batch: every stream is told everything.
+void ReportSessions::BeginAnew() {
+  const placement::StatePtr state = ledger_->Newest();
+  followed_ = state->position().revision;
+  recorder_->liveness().NoteAll(*state);
+  MutexLock lock(&mutex_);
+  for (const auto& [key, stream] : connections_.owners()) stream->TouchAll();
+  NoteDispatched(followed_);
 }
 
 void ReportSessions::NoteDispatched(placement::Revision revision) {
@@ -309,14 +257,19 @@ void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
       if (owner != nullptr) owner->Touch(root, command);
     }
     for (const placement::Change& change : *command.changes) {
-      const auto* put = std::get_if<placement::ServicePut>(&change);
-      if (put != nullptr) DispatchService(*put->service);
+      if (const auto* put = std::get_if<placement::ServicePut>(&change)) {
+        DispatchService(*put->service);
+      } else if (const auto* gone = std::get_if<placement::ServiceRemoved>(&change)) {
+        recorder_->liveness().NoteChange({gone->host, gone->binary});
+      }
     }
   }
 }
 
 void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
-  const TrackerStreamPtr owner = connections_.OwnerOf(Liveness::Key(service.host, service.binary));
+  const Liveness::Key key = {service.host, service.binary};
+  recorder_->liveness().NoteChange(key);
+  const TrackerStreamPtr owner = connections_.OwnerOf(key);
   if (owner == nullptr) return;
   if (service.incarnation != owner->incarnation()) {
     owner->End(Fenced(service.host));

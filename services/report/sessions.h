@@ -1,9 +1,10 @@
-// ReportSessions: all trackers' streams of this process: who is connected, who is alive, what has to
-// be told to whom.
+// ReportSessions: all trackers' streams of this process, and what they share.
 //
-// Follows the feed once for all streams and hands each what touches its trees. Owns the liveness of
-// services, the slots for snapshots and the open orders for audits. Thread-safe. Locks: this one's
-// before a session's; a session calls in here without its own.
+// Knows which stream owns which service and nodes, follows the feed once for all streams and gives
+// each stream the commands that changed its trees, limits how many snapshots come at a time, and
+// keeps the audit orders that are not answered yet. Thread-safe. Locks: follow_mutex_, then mutex_,
+// then a stream's, then dispatched_mutex_ or tick_mutex_; a stream does not call here with its own
+// lock held, except for dispatched().
 #ifndef BERTH_SERVICES_REPORT_SESSIONS_H_
 #define BERTH_SERVICES_REPORT_SESSIONS_H_
 
@@ -21,72 +22,64 @@
 #include "placement/ground/mutex.h"
 #include "placement/ledger/ledger.h"
 #include "placement/log/feed.h"
-#include "placement/store/heartbeats.h"
 #include "services/process/metrics.h"
 #include "services/process/workers.h"
 #include "services/report/connections.h"
-#include "services/report/liveness.h"
+#include "services/report/liveness_recorder.h"
 #include "services/report/snapshot_slots.h"
 
 namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-struct ReportOptions {
-  std::string database_url;
-  absl::Duration service_down_time;                  // then a silent service is down
-  absl::Duration settle_within = absl::Seconds(30);  // then the outcome of a command is unknown
-};
-
 class ReportSessions {
  public:
   using AuditAnswer = std::function<void(const absl::StatusOr<pb::AuditSummary>&)>;
 
-  ReportSessions(placement::Ledger* ledger, Workers* workers, const ReportOptions& options);
+  // `settle_within`: a command whose decision is not known by then has an unknown outcome.
+  ReportSessions(placement::Ledger* ledger, Workers* workers, LivenessRecorder* recorder,
+                 absl::Duration settle_within = absl::Seconds(30));
   // REQUIRES: no stream is open.
   ~ReportSessions();
 
   placement::Ledger* ledger() const { return ledger_; }
   Workers* workers() const { return workers_; }
-  Liveness& liveness() { return liveness_; }
-  absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
+  Liveness& liveness() { return recorder_->liveness(); }
+  absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
   absl::Duration settle_within() const { return settle_within_; }
 
-  // The revision up to which streams have been told what touches their nodes.
+  // Streams have been given every command up to this revision that changed their trees.
   placement::Revision dispatched() const;
 
   // A stream opened, or is over. Every stream that opened is closed once.
   void Opened(const TrackerStreamPtr& stream);
   void Closed(const TrackerStreamPtr& stream);
   // The service that the stream's Hello named is registered. Makes the stream the owner of its
-  // service and of `nodes`, and of no other node; a stream that owned the service before ends. Fails,
-  // and changes nothing, with
+  // service and of `nodes`, and of no other node; a stream that owned the service before ends.
+  // Fails, and changes nothing, with
   //   kUnavailable / NOT_SERVING   all streams are being ended
   //   kAborted / TRACKER_FENCED    the stream has ended, or a newer one has replaced it
   absl::Status Attach(const TrackerStreamPtr& stream,
                       const std::vector<placement::ProviderId>& nodes);
   // Makes the stream the owner of `node`, too. Does nothing if the stream does not own its service.
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
-  // Calls the stream's Tick with the next Tick.
+  // The next Tick calls the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);
-  // Whether `node` may send its snapshot now; else it is told later by an order.
+  // Whether `node` may send its snapshot now. If not, an order goes to its stream later.
   bool AskForSnapshot(placement::ProviderId node);
   void SnapshotTaken(placement::ProviderId node);
 
-  // Has `node` audited; `answer` is called once: NOT_SERVING where no stream is open for it,
-  // OUTCOME_UNKNOWN when `deadline` passes.
+  // Orders an audit of `node`. Calls `answer` once: with the summary of the audit, with OVERLOADED
+  // if too many orders are open, with NOT_SERVING if no stream owns the node or all are being
+  // ended, or with kDeadlineExceeded when `deadline` passes.
   void Audit(placement::ProviderId node, absl::Time deadline, const AuditAnswer& answer);
   void AuditDone(const pb::AuditDone& done);
 
-  // One step of the timer, about once a second: turns of liveness, snapshots that are due, audits
-  // that are late, pushes that found no worker.
+  // One step of the timer, about once a second: orders snapshots that are due, answers audit orders
+  // that are late, and calls the streams of TickLater.
   void Tick(absl::Time now);
-  // Writes down which services this process hears. Blocks: for a worker.
-  void WriteHeartbeat();
   // Ends all streams with NOT_SERVING, answers all orders, refuses new ones.
   void EndAll();
-  // The last word of a process that stops: others need not ask about it.
-  void RemoveHeartbeat();
 
   void Measure(Samples* samples) const;
 
@@ -100,9 +93,8 @@ class ReportSessions {
   void Wake();
   void FollowFeed();
   bool FollowOnce();
+  void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(follow_mutex_);
   void NoteDispatched(placement::Revision revision);
-  void Mark(placement::MarkService turn);
-  void MarkDown(const std::vector<placement::MarkService>& turns);
   void Dispatch(const placement::FeedBatch& batch);
   void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)
@@ -110,20 +102,18 @@ class ReportSessions {
 
   placement::Ledger* const ledger_;
   Workers* const workers_;
-  const absl::Duration heartbeat_interval_;
+  LivenessRecorder* const recorder_;
   const absl::Duration settle_within_;
-  placement::Heartbeats heartbeats_;
-  Liveness liveness_;
   int64_t feed_handle_ = 0;
   std::atomic<bool> following_{false};
 
-  mutable placement::Mutex follow_mutex_;  // one follower at a time; before mutex_
+  mutable placement::Mutex follow_mutex_;  // one worker follows the feed at a time
   placement::Revision followed_ ABSL_GUARDED_BY(follow_mutex_);
 
-  mutable placement::Mutex dispatched_mutex_;  // innermost
+  mutable placement::Mutex dispatched_mutex_;
   placement::Revision dispatched_ ABSL_GUARDED_BY(dispatched_mutex_);
 
-  placement::Mutex tick_mutex_;  // innermost: streams ask to be called while mutex_ is held
+  placement::Mutex tick_mutex_;
   std::set<TrackerStreamPtr> tick_later_ ABSL_GUARDED_BY(tick_mutex_);
 
   mutable placement::Mutex mutex_;

@@ -27,7 +27,6 @@ class SnapshotSlots {
   // The nodes whose turn has come, each now with a slot.
   std::vector<placement::ProviderId> Due(absl::Time now);
 
-  int in_use() const { return static_cast<int>(slots_.size()); }
   int waiting() const { return static_cast<int>(queued_.size()); }
 
  private:

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "placement/store/database_watch.h"
 #include "tests/processes/private_cluster.h"
 
 namespace berth::placement {
@@ -109,6 +112,35 @@ TEST(Database, ShutEndsACallThatHangs) {
   database->Shut();
   caller.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(DatabaseWatch, EndsCallsThatHang) {
+  const std::string url = NewDatabase();
+  DatabaseWatch watch;
+  const std::shared_ptr<Database> database = ConnectOrDie(url);
+  watch.Add(database);
+  watch.Add(std::shared_ptr<Database>(ConnectOrDie(url)));  // is gone at once
+  watch.ShutIfSlow(absl::ZeroDuration());                   // no call is under way
+  EXPECT_EQ(QueryOne(*database, "SELECT 1"), "1");
+  std::atomic<bool> ended{false};
+  std::thread watching([&] {
+    while (!ended) watch.ShutIfSlow(absl::Milliseconds(200));
+  });
+  EXPECT_EQ(database->Run("SELECT pg_sleep(3600)", nullptr).code(), absl::StatusCode::kUnavailable);
+  ended = true;
+  watching.join();
+}
+
+TEST(DatabaseWatch, ClosesWhatComesLater) {
+  const std::string url = NewDatabase();
+  DatabaseWatch watch;
+  const std::shared_ptr<Database> before = ConnectOrDie(url);
+  const std::shared_ptr<Database> after = ConnectOrDie(url);
+  watch.Add(before);
+  watch.Close();
+  watch.Add(after);
+  EXPECT_EQ(before->Run("SELECT 1", nullptr).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(after->Run("SELECT 1", nullptr).code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(Database, NeverShowsAPassword) {

@@ -12,9 +12,9 @@ using placement::Uuid;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Stream : public TrackerStream {
+class OpenStream : public TrackerStream {
  public:
-  Stream(const std::string& host, uint64_t process) : key_(host, "b"), process_{0, process} {}
+  OpenStream(const std::string& host, uint64_t process) : key_(host, "b"), process_{0, process} {}
   const Liveness::Key& key() const override { return key_; }
   Uuid incarnation() const override { return process_; }
   bool ended() const override { return is_ended; }
@@ -33,12 +33,12 @@ class Stream : public TrackerStream {
   const Uuid process_;
 };
 
-ProviderId Node(uint64_t number) { return ProviderId{Uuid{0, number}}; }
+ProviderId NodeNumber(uint64_t number) { return ProviderId{Uuid{0, number}}; }
 
 class ConnectionsTest : public ::testing::Test {
  protected:
-  std::shared_ptr<Stream> Open(const std::string& host, uint64_t process) {
-    auto stream = std::make_shared<Stream>(host, process);
+  std::shared_ptr<OpenStream> Open(const std::string& host, uint64_t process) {
+    auto stream = std::make_shared<OpenStream>(host, process);
     connections_.Open(stream);
     return stream;
   }
@@ -47,45 +47,45 @@ class ConnectionsTest : public ::testing::Test {
 
 TEST_F(ConnectionsTest, AHelloNamesAllNodesAnew) {
   const auto stream = Open("h", 1);
-  EXPECT_TRUE(connections_.Attach(stream, {Node(1), Node(2)}).is_owner);
-  const auto again = connections_.Attach(stream, {Node(2), Node(3)});
+  EXPECT_TRUE(connections_.Attach(stream, {NodeNumber(1), NodeNumber(2)}).is_owner);
+  const auto again = connections_.Attach(stream, {NodeNumber(2), NodeNumber(3)});
   EXPECT_TRUE(again.is_owner);
   EXPECT_EQ(again.replaced, nullptr);
-  EXPECT_THAT(again.released, ElementsAre(Node(1)));
-  EXPECT_EQ(connections_.OwnerOf(Node(1)), nullptr);
-  EXPECT_EQ(connections_.OwnerOf(Node(3)), stream);
-  connections_.Own(stream, Node(4));
-  EXPECT_THAT(connections_.Close(stream), ElementsAre(Node(2), Node(3), Node(4)));
-  EXPECT_EQ(connections_.OwnerOf(Node(3)), nullptr);
+  EXPECT_THAT(again.released, ElementsAre(NodeNumber(1)));
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(1)), nullptr);
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(3)), stream);
+  connections_.Own(stream, NodeNumber(4));
+  EXPECT_THAT(connections_.Close(stream), ElementsAre(NodeNumber(2), NodeNumber(3), NodeNumber(4)));
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(3)), nullptr);
   EXPECT_THAT(connections_.owners(), IsEmpty());
 }
 
 TEST_F(ConnectionsTest, WhatHasEndedOwnsNothing) {
   const auto ended = Open("h", 1);
   ended->End(absl::OkStatus());
-  EXPECT_FALSE(connections_.Attach(ended, {Node(1)}).is_owner);
+  EXPECT_FALSE(connections_.Attach(ended, {NodeNumber(1)}).is_owner);
   const auto closed = Open("h", 1);
   connections_.Close(closed);
-  EXPECT_FALSE(connections_.Attach(closed, {Node(1)}).is_owner);
-  connections_.Own(closed, Node(1));
+  EXPECT_FALSE(connections_.Attach(closed, {NodeNumber(1)}).is_owner);
+  connections_.Own(closed, NodeNumber(1));
   const auto later = Open("h", 1);
   EXPECT_TRUE(connections_.Attach(later, {}).is_owner);
   later->End(absl::OkStatus());
-  connections_.Own(later, Node(1));
-  EXPECT_EQ(connections_.OwnerOf(Node(1)), nullptr);
+  connections_.Own(later, NodeNumber(1));
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(1)), nullptr);
 }
 
 TEST_F(ConnectionsTest, AReplacedStreamNeverOwnsAgain) {
   const auto older = Open("h", 1);
   const auto newer = Open("h", 1);
-  EXPECT_TRUE(connections_.Attach(older, {Node(1), Node(2)}).is_owner);
-  const auto attached = connections_.Attach(newer, {Node(1)});
+  EXPECT_TRUE(connections_.Attach(older, {NodeNumber(1), NodeNumber(2)}).is_owner);
+  const auto attached = connections_.Attach(newer, {NodeNumber(1)});
   EXPECT_EQ(attached.replaced, older);
-  EXPECT_THAT(attached.released, ElementsAre(Node(2)));
-  EXPECT_FALSE(connections_.Attach(older, {Node(2)}).is_owner);
-  connections_.Own(older, Node(2));
-  EXPECT_EQ(connections_.OwnerOf(Node(1)), newer);
-  EXPECT_EQ(connections_.OwnerOf(Node(2)), nullptr);
+  EXPECT_THAT(attached.released, ElementsAre(NodeNumber(2)));
+  EXPECT_FALSE(connections_.Attach(older, {NodeNumber(2)}).is_owner);
+  connections_.Own(older, NodeNumber(2));
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(1)), newer);
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(2)), nullptr);
   EXPECT_THAT(connections_.Close(older), IsEmpty());
   EXPECT_EQ(connections_.OwnerOf(Liveness::Key("h", "b")), newer);
 }
@@ -94,20 +94,20 @@ TEST_F(ConnectionsTest, AReplacedStreamNeverOwnsAgain) {
 TEST_F(ConnectionsTest, TheStreamThatOpenedLastWins) {
   const auto older = Open("h", 1);
   const auto newer = Open("h", 1);
-  EXPECT_TRUE(connections_.Attach(newer, {Node(1)}).is_owner);
-  EXPECT_FALSE(connections_.Attach(older, {Node(1)}).is_owner);
-  EXPECT_EQ(connections_.OwnerOf(Node(1)), newer);
+  EXPECT_TRUE(connections_.Attach(newer, {NodeNumber(1)}).is_owner);
+  EXPECT_FALSE(connections_.Attach(older, {NodeNumber(1)}).is_owner);
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(1)), newer);
 }
 
 TEST_F(ConnectionsTest, ANodeMovesToTheStreamThatReportsIt) {
   const auto one = Open("h1", 1);
   const auto two = Open("h2", 2);
-  connections_.Attach(one, {Node(1)});
+  connections_.Attach(one, {NodeNumber(1)});
   connections_.Attach(two, {});
-  connections_.Own(two, Node(1));
-  EXPECT_EQ(connections_.OwnerOf(Node(1)), two);
+  connections_.Own(two, NodeNumber(1));
+  EXPECT_EQ(connections_.OwnerOf(NodeNumber(1)), two);
   EXPECT_THAT(connections_.Close(one), IsEmpty());
-  EXPECT_THAT(connections_.Close(two), ElementsAre(Node(1)));
+  EXPECT_THAT(connections_.Close(two), ElementsAre(NodeNumber(1)));
 }
 
 }  // namespace

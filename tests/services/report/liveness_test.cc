@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "services/report/messages.h"
 #include "services/report/snapshot_slots.h"
 
@@ -36,25 +39,30 @@ State Recorded(Uuid incarnation, bool up) {
   return state;
 }
 
-std::vector<bool> UpsOf(const std::vector<MarkService>& turns) {
+std::vector<bool> UpsOf(const std::vector<MarkService>& found) {
   std::vector<bool> ups;
-  for (const MarkService& turn : turns) ups.push_back(turn.up);
+  for (const MarkService& transition : found) ups.push_back(transition.up);
   return ups;
 }
 
-std::vector<MarkService> TurnsOf(Liveness& liveness, const State& state, absl::Time now) {
-  Liveness::TurnList turns = liveness.Turns(state, now, 100);
-  turns.up.insert(turns.up.end(), turns.down.begin(), turns.down.end());
-  return turns.up;
+std::vector<MarkService> Judged(Liveness& liveness, const State& state, absl::Time now) {
+  Liveness::Transitions found = liveness.Judge(state, now, 100);
+  found.up.insert(found.up.end(), found.down.begin(), found.down.end());
+  return found.up;
+}
+// The same right after the record of kKey became that of `state`.
+std::vector<MarkService> JudgedAnew(Liveness& liveness, const State& state, absl::Time now) {
+  liveness.NoteChange(kKey);
+  return Judged(liveness, state, now);
 }
 
 TEST(LivenessTest, DownOnlyAfterTheDownTime) {  // T-291
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
   liveness.Hear(kKey, kOne, Beat{1}, At(0));
-  EXPECT_THAT(TurnsOf(liveness, up, At(60)), IsEmpty());  // inclusive
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
-  EXPECT_THAT(TurnsOf(liveness, up, At(62)), IsEmpty());  // told once
+  EXPECT_THAT(Judged(liveness, up, At(60)), IsEmpty());  // inclusive
+  EXPECT_THAT(UpsOf(Judged(liveness, up, At(61))), ElementsAre(false));
+  EXPECT_THAT(Judged(liveness, up, At(62)), IsEmpty());  // told once
 }
 
 TEST(LivenessTest, OneOverdueAuditOfSeveralIsWorthALook) {
@@ -82,53 +90,108 @@ TEST(LivenessTest, ABeatTurnsItUpAgain) {
   Liveness liveness(absl::Seconds(60));
   liveness.Hear(kKey, kOne, Beat{7}, At(0));
   const State down = Recorded(kOne, false);
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, down, At(1))), ElementsAre(true));
+  EXPECT_THAT(UpsOf(JudgedAnew(liveness, down, At(1))), ElementsAre(true));
   EXPECT_EQ(liveness.Find(kKey)->count, 7);  // T-288
 }
 
 TEST(LivenessTest, ReassertsWhatAnotherProcessTookBack) {
   Liveness liveness(absl::Seconds(60));
   liveness.Hear(kKey, kOne, Beat{1}, At(0));
-  EXPECT_THAT(TurnsOf(liveness, Recorded(kOne, true), At(1)), IsEmpty());
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, Recorded(kOne, false), At(2))), ElementsAre(true));
-  EXPECT_THAT(TurnsOf(liveness, Recorded(kOne, true), At(3)), IsEmpty());
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, Recorded(kOne, false), At(4))), ElementsAre(true));
+  EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, true), At(1)), IsEmpty());
+  EXPECT_THAT(UpsOf(JudgedAnew(liveness, Recorded(kOne, false), At(2))), ElementsAre(true));
+  EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, true), At(3)), IsEmpty());
+  EXPECT_THAT(UpsOf(JudgedAnew(liveness, Recorded(kOne, false), At(4))), ElementsAre(true));
 }
 
 TEST(LivenessTest, JudgesWhatItNeverHeardAfterTheSameTime) {
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
-  EXPECT_THAT(TurnsOf(liveness, up, At(1)), IsEmpty());
-  EXPECT_THAT(TurnsOf(liveness, up, At(61)), IsEmpty());
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(62))), ElementsAre(false));
+  liveness.NoteAll(up);
+  EXPECT_THAT(Judged(liveness, up, At(1)), IsEmpty());
+  EXPECT_THAT(Judged(liveness, up, At(61)), IsEmpty());
+  EXPECT_THAT(UpsOf(Judged(liveness, up, At(62))), ElementsAre(false));
   EXPECT_THAT(liveness.All(), IsEmpty());  // not heard here
 }
 
 TEST(LivenessTest, LeavesAloneWhatAnotherProcessHears) {
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
-  EXPECT_THAT(TurnsOf(liveness, up, At(0)), IsEmpty());
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
+  liveness.NoteAll(up);
+  EXPECT_THAT(Judged(liveness, up, At(0)), IsEmpty());
+  EXPECT_THAT(UpsOf(Judged(liveness, up, At(61))), ElementsAre(false));
   liveness.HearElsewhere(kKey, At(55));
-  EXPECT_THAT(TurnsOf(liveness, up, At(115)), IsEmpty());
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(116))), ElementsAre(false));  // that one is gone, too
+  EXPECT_THAT(Judged(liveness, up, At(115)), IsEmpty());
+  EXPECT_THAT(UpsOf(Judged(liveness, up, At(116))), ElementsAre(false));  // that one is gone, too
 }
 
 TEST(LivenessTest, TellsAgainWhatWasRefused) {
   Liveness liveness(absl::Seconds(60));
   const State up = Recorded(kOne, true);
   liveness.Hear(kKey, kOne, Beat{1}, At(0));
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(61))), ElementsAre(false));
-  EXPECT_THAT(TurnsOf(liveness, up, At(62)), IsEmpty());
+  EXPECT_THAT(UpsOf(Judged(liveness, up, At(61))), ElementsAre(false));
+  EXPECT_THAT(Judged(liveness, up, At(62)), IsEmpty());
   liveness.Retry(kKey);
-  EXPECT_THAT(UpsOf(TurnsOf(liveness, up, At(63))), ElementsAre(false));
+  EXPECT_THAT(UpsOf(Judged(liveness, up, At(63))), ElementsAre(false));
 }
 
 TEST(LivenessTest, SaysNothingOfAnotherIncarnation) {
   Liveness liveness(absl::Seconds(60));
   liveness.Hear(kKey, kOne, Beat{1}, At(0));
-  EXPECT_THAT(TurnsOf(liveness, Recorded(kTwo, true), At(100)), IsEmpty());
+  EXPECT_THAT(JudgedAnew(liveness, Recorded(kTwo, true), At(100)), IsEmpty());
   EXPECT_FALSE(liveness.Find(kKey).has_value());
+}
+
+TEST(LivenessTest, ForgetsWhatIsRecordedAsDown) {
+  Liveness liveness(absl::Seconds(60));
+  liveness.Hear(kKey, kOne, Beat{1}, At(0));
+  EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, true), At(1)), IsEmpty());
+  EXPECT_THAT(UpsOf(Judged(liveness, Recorded(kOne, true), At(61))), ElementsAre(false));
+  EXPECT_THAT(JudgedAnew(liveness, Recorded(kOne, false), At(62)), IsEmpty());
+  EXPECT_THAT(liveness.All(), IsEmpty());
+  liveness.Hear(kKey, kOne, Beat{2}, At(70));
+  EXPECT_THAT(UpsOf(Judged(liveness, Recorded(kOne, false), At(71))), ElementsAre(true));
+}
+
+// Ten thousand services that are up and heard cost a step next to nothing, and hold up no heartbeat.
+TEST(LivenessTest, AStepLooksAtWhatMayHaveChanged) {
+  constexpr int kServices = 10'000;
+  constexpr int kSeconds = 150;
+  Liveness liveness(absl::Seconds(60));
+  placement::Changes changes;
+  std::vector<Liveness::Key> keys;
+  for (int i = 0; i < kServices; ++i) {
+    auto service = std::make_shared<placement::ServiceRecord>();
+    service->host = absl::StrCat("host-", i);
+    service->binary = "berth-tracker";
+    service->incarnation = kOne;
+    service->up = true;
+    keys.emplace_back(service->host, service->binary);
+    changes.push_back(placement::ServicePut{std::move(service)});
+  }
+  State state;
+  state.Apply(changes);
+  liveness.NoteAll(state);
+  int judged = 0;
+  int judged_at_once = 0;
+  for (int second = 1; second <= kSeconds; ++second) {
+    for (int i = second % 10; i < kServices; i += 10) {
+      liveness.Hear(keys[i], kOne, Beat{second}, At(second));
+    }
+    const Liveness::Transitions found = liveness.Judge(state, At(second), 100);
+    EXPECT_THAT(found.up, IsEmpty());
+    EXPECT_THAT(found.down, IsEmpty());
+    judged += found.judged;
+    judged_at_once = std::max(judged_at_once, found.judged);
+  }
+  // Each once at first and once in about 50 s.
+  EXPECT_LE(judged, kServices * (1 + kSeconds / 50));
+  EXPECT_LE(judged_at_once, kServices / 2);
+  // Then all of them fall silent at once.
+  size_t down = 0;
+  for (int second = kSeconds + 1; second <= kSeconds + 200; ++second) {
+    down += liveness.Judge(state, At(second), 100).down.size();
+  }
+  EXPECT_EQ(down, static_cast<size_t>(kServices));
 }
 
 ProviderId Node(uint64_t number) { return ProviderId{Uuid{0, number}}; }
@@ -147,7 +210,9 @@ TEST(SnapshotSlotsTest, GivesTurnsInOrder) {  // T-230
   EXPECT_THAT(slots.Due(At(1)), ElementsAre(Node(3)));  // T-366
   slots.Release(Node(4));                               // went away while it waited
   EXPECT_THAT(slots.Due(At(31)), IsEmpty());
-  EXPECT_EQ(slots.in_use(), 0);  // 2 and 3 let their time pass
+  EXPECT_TRUE(slots.Ask(Node(5), At(31)));  // 2 and 3 let their time pass
+  EXPECT_TRUE(slots.Ask(Node(6), At(31)));
+  EXPECT_FALSE(slots.Ask(Node(7), At(31)));
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ class ReportSessionTest : public ::testing::Test {
 
   const std::string url_ = placement::NewDatabase();
   LedgerRunner runner_{placement::OptionsFor(url_)};
+  LivenessRecorder recorder_{&runner_.ledger(), url_, absl::Seconds(60)};
   Workers workers_{1, 1000};
   const ProviderId node_{Uuid::Random()};
 };
@@ -66,7 +67,7 @@ class ReportSessionTest : public ::testing::Test {
 TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
   std::string incarnation;
   {
-    ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
+    ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
     PlayedTracker tracker(&sessions, "h1", node_);
     incarnation = tracker.incarnation;
     ASSERT_TRUE(tracker.SayHello());
@@ -74,7 +75,7 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
   }
   AwaitWorker();
   for (int round = 0; round < 20; ++round) {
-    ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
+    ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
     std::promise<void> go_on;
     BlockWorker(&go_on);
     PlayedTracker tracker(&sessions, "h1", node_);
@@ -100,8 +101,8 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
 // The deadline passes while the batch waits in PostgreSQL, and then the batch is committed: nobody may
 // conclude from the answer that the report was not applied, and use its number again.
 TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
-  ReportSessions sessions(&runner_.ledger(), &workers_,
-                          {url_, absl::Seconds(60), /*settle_within=*/absl::Seconds(1)});
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_,
+                          /*settle_within=*/absl::Seconds(1));
   auto tracker = std::make_unique<PlayedTracker>(&sessions, "h1", node_);
   ASSERT_TRUE(tracker->SayHello());
   ASSERT_TRUE(tracker->Next().has_welcome());
@@ -132,7 +133,7 @@ TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
 
 // A number that was used for another report is no duplicate: it is never acknowledged.
 TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, T-398
-  ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   PlayedTracker tracker(&sessions, "h1", node_);
   ASSERT_TRUE(tracker.SayHello());
   ASSERT_TRUE(tracker.Next().has_welcome());
@@ -149,7 +150,7 @@ TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, 
 
 // A tracker says once that it is not ready; the record must follow when the database is back.
 TEST_F(ReportSessionTest, AReadinessThatWasRefusedIsRecordedLater) {
-  ReportSessions sessions(&runner_.ledger(), &workers_, {url_, absl::Seconds(60)});
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
   PlayedTracker tracker(&sessions, "h1", node_);
   ASSERT_TRUE(tracker.SayHello());
   ASSERT_TRUE(tracker.Next().has_welcome());

@@ -1,0 +1,33 @@
+// DatabaseWatch: ends calls to the database that hang, in connections that nobody else watches.
+//
+// Watches each connection for as long as it exists. Thread-safe; nothing blocks.
+#ifndef BERTH_PLACEMENT_STORE_DATABASE_WATCH_H_
+#define BERTH_PLACEMENT_STORE_DATABASE_WATCH_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "placement/ground/mutex.h"
+#include "placement/store/database.h"
+
+namespace berth::placement {
+
+class DatabaseWatch {
+ public:
+  // Watches `database` from now on.
+  void Add(const std::shared_ptr<Database>& database);
+  // Makes each call that has lasted for `limit` fail.
+  void ShutIfSlow(absl::Duration limit);
+  // Makes all calls fail, now and later: the process stops.
+  void Close();
+
+ private:
+  Mutex mutex_;
+  std::vector<std::weak_ptr<Database>> databases_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_STORE_DATABASE_WATCH_H_

@@ -1,0 +1,84 @@
+#include "services/report/liveness_recorder.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "services/process/log.h"
+
+namespace berth::services {
+
+namespace {
+
+constexpr absl::Duration kStep = absl::Seconds(1);
+constexpr size_t kTransitionsMax = 256;  // of one step
+constexpr absl::Duration kRecordWithin = absl::Seconds(30);
+constexpr absl::Duration kCallMax = absl::Seconds(5);  // to the database
+// Another process hears of a heartbeat at most two intervals late: the tracker's interval, and the
+// interval of the row that tells it. The rest of the down time is patience.
+constexpr int kBeatsInDownTime = 6;
+constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
+
+}  // namespace
+
+LivenessRecorder::LivenessRecorder(placement::Ledger* ledger, const std::string& database_url,
+                                   absl::Duration service_down_time)
+    : ledger_(ledger),
+      heartbeat_interval_(std::min(service_down_time / kBeatsInDownTime, kHeartbeatMax)),
+      heartbeats_(database_url, placement::Uuid::Random().ToString()),
+      liveness_(service_down_time) {}
+
+absl::Duration LivenessRecorder::Step() {
+  const absl::Time now = absl::Now();
+  const placement::StatePtr state = ledger_->Newest();
+  Liveness::Transitions found = liveness_.Judge(*state, now, kTransitionsMax);
+  judged_ += found.judged;
+  for (placement::MarkService& transition : found.up) Record(std::move(transition));
+  if (!found.down.empty()) RecordDown(found.down);
+  if (now < next_heartbeat_) return kStep;
+  next_heartbeat_ = now + heartbeat_interval_;
+  if (const absl::Status written = heartbeats_.Write(liveness_.All()); !written.ok()) {
+    Log(LogLevel::kWarning, "the heartbeat row of this process could not be written",
+        {{"detail", std::string(written.message())}});
+  }
+  return kStep;
+}
+
+void LivenessRecorder::Record(placement::MarkService transition) {
+  const Liveness::Key key = {transition.host, transition.binary};
+  Log(LogLevel::kInfo, transition.up ? "a service is up" : "a service is down",
+      {{"host", transition.host}, {"binary", transition.binary}});
+  placement::Command command;
+  command.actor = "placement";
+  command.body = std::move(transition);
+  ledger_->Submit(std::move(command), absl::Now() + kRecordWithin,
+                  std::make_shared<std::atomic<bool>>(false),
+                  [this, key](const placement::Decision& decision) {
+                    if (!decision.status.ok()) liveness_.Retry(key);
+                  });
+}
+
+void LivenessRecorder::RecordDown(const std::vector<placement::MarkService>& transitions) {
+  const auto elsewhere = heartbeats_.HeardElsewhere(absl::Now() - liveness_.down_time());
+  for (const placement::MarkService& transition : transitions) {
+    const Liveness::Key key = {transition.host, transition.binary};
+    if (!elsewhere.ok()) {
+      liveness_.Retry(key);
+      continue;
+    }
+    const auto heard = elsewhere->find(Liveness::NameOf(key));
+    if (heard == elsewhere->end()) {
+      Record(transition);
+    } else {
+      liveness_.HearElsewhere(key, heard->second);
+    }
+  }
+}
+
+void LivenessRecorder::ShutIfSlow() { heartbeats_.ShutIfSlow(kCallMax); }
+
+void LivenessRecorder::RemoveHeartbeat() { heartbeats_.RemoveOwn().IgnoreError(); }
+
+}  // namespace berth::services
