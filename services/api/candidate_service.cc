@@ -20,21 +20,22 @@ namespace {
 
 using placement::State;
 
-// What requests ask for where they do not say, and at most.
+// The default and the largest numbers of results.
 constexpr int kNearMisses = 10;
 constexpr int kNearMissesMax = 100;
 constexpr int kRoots = 100;
 constexpr int kRootsMax = 1000;
-// Of an explanation that goes with an error.
+// The size of an explanation in the details of an error.
 constexpr size_t kExplanationBytesMax = 3072;
-// An answer takes room at once for as many candidates as are asked for, but no more than so many;
-// and for so many where no limit is given.
+// Memory for this many candidates at most is allocated before the search; the second number is for
+// requests without a limit.
 constexpr int64_t kExpectedMax = 1000;
 constexpr int64_t kExpectedWithoutLimit = 100;
-// What gRPC's own thread tries, for one group: enough to find as many candidates on hosts of one
-// provider. Steps of groups that have to do with each other take far longer.
+// A search for one group runs on gRPC's own thread if it asks for few candidates and takes few
+// steps: the steps suffice to find that many on hosts with one provider. Requests with several
+// groups go to a worker: their steps take far longer.
 constexpr int kLimitAtOnce = 100;
-constexpr int kTableLimitAtOnce = 1000;  // written much faster
+constexpr int kTableLimitAtOnce = 1000;  // a table is written much faster
 constexpr int64_t kStepsAtOnce = 1000;
 constexpr int64_t kTableStepsAtOnce = 10'000;
 
@@ -51,16 +52,16 @@ class CandidateService final : public Service {
   CandidateService(Edge* edge, const placement::SearchBudget& budget)
       : edge_(edge), budget_(budget) {}
 
-  // The reply is written as bytes: as messages it would cost more than the search.
+  // The reply is written as bytes: to build it from messages would take longer than the search.
   Reactor* FindCandidates(Context* context, const grpc::ByteBuffer* bytes,
                           grpc::ByteBuffer* reply) override {
     const absl::Time begun = absl::Now();
     const auto request = std::make_shared<pb::FindCandidatesRequest>();
-    grpc::ByteBuffer copy = *bytes;  // of references
+    grpc::ByteBuffer copy = *bytes;  // copies references only
     if (!grpc::SerializationTraits<pb::FindCandidatesRequest>::Deserialize(&copy, request.get())
              .ok()) {
-      const auto unreadable = absl::InternalError("the request is not a FindCandidatesRequest");
-      return edge_->EndAtOnce(context, *request, begun, unreadable);
+      const auto unreadable = InvalidField("request", "is not a FindCandidatesRequest");
+      return edge_->EndAtOnce(context, pb::FindCandidatesRequest(), begun, unreadable);
     }
     if (const std::optional<absl::Status> found = FindAtOnce(*request, reply)) {
       return edge_->EndAtOnce(context, *request, begun, *found);
@@ -75,16 +76,18 @@ class CandidateService final : public Service {
   }
   Reactor* Explain(Context* context, const pb::ExplainRequest* request,
                    pb::ExplainResponse* response) override {
-    return edge_->Read(context, request, response, Cost::kHeavy,
-                       [this](const State& state, const pb::ExplainRequest& asked,
-                              pb::ExplainResponse* answer) { return Say(state, asked, answer); });
+    return edge_->Read(
+        context, request, response, Cost::kHeavy,
+        [this](const State& state, const pb::ExplainRequest& asked, pb::ExplainResponse* answer) {
+          return FillExplanation(state, asked, answer);
+        });
   }
   Reactor* GetCapacity(Context* context, const pb::GetCapacityRequest* request,
                        pb::GetCapacityResponse* response) override {
     return edge_->Read(
         context, request, response, Cost::kHeavy,
         [this](const State& state, const pb::GetCapacityRequest& asked,
-               pb::GetCapacityResponse* answer) { return Count(state, asked, answer); });
+               pb::GetCapacityResponse* answer) { return FillCapacity(state, asked, answer); });
   }
 
   Reactor* Claim(Context* context, const pb::ClaimRequest* request,
@@ -97,8 +100,8 @@ class CandidateService final : public Service {
   }
 
  private:
-  absl::Status Say(const State& state, const pb::ExplainRequest& request,
-                   pb::ExplainResponse* response) const {
+  absl::Status FillExplanation(const State& state, const pb::ExplainRequest& request,
+                               pb::ExplainResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
     const auto limit =
         LimitOf("near_miss_limit", request.near_miss_limit(), kNearMisses, kNearMissesMax);
@@ -111,8 +114,8 @@ class CandidateService final : public Service {
     return absl::OkStatus();
   }
 
-  absl::Status Count(const State& state, const pb::GetCapacityRequest& request,
-                     pb::GetCapacityResponse* response) const {
+  absl::Status FillCapacity(const State& state, const pb::GetCapacityRequest& request,
+                            pb::GetCapacityResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
     const auto limit = LimitOf("root_limit", request.root_limit(), kRoots, kRootsMax);
     BERTH_RETURN_IF_ERROR(limit.status());
@@ -124,7 +127,8 @@ class CandidateService final : public Service {
     return absl::OkStatus();
   }
 
-  // A write whose places a worker looks for first; what becomes of them is the ledger's to say.
+  // A write that names no providers. A worker first searches for choices; the ledger then takes one
+  // of them, or searches again.
   template <typename Request, typename Response>
   Reactor* SearchAndWrite(Context* context, const Request* request, Response* response,
                           absl::StatusOr<placement::CommandBody> (*convert)(const Request&),
@@ -137,7 +141,7 @@ class CandidateService final : public Service {
     }
     auto command = std::make_shared<placement::Command>(*std::move(made));
     edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
-      // What nobody waits for any more the ledger refuses by itself.
+      // Without a caller there is nothing to search for; the ledger refuses the command.
       if (call->Listens().ok()) {
         auto& claims = std::get<placement::PlaceClaims>(command->body);
         const placement::StatePtr state = edge_->ledger()->Newest();
@@ -157,9 +161,10 @@ class CandidateService final : public Service {
     return call;
   }
 
-  // Ends `call` from a worker, with the reasons why nothing fits; false where nobody has the time,
-  // or the refusal is another one. An explanation knows only the query: what several claims leave
-  // to each other, or one that replaces what its consumer holds, is more than that.
+  // If `refused` is NO_CANDIDATE, ends `call` on a worker with an explanation of why nothing fits.
+  // Returns false, and does nothing, if there is another reason, no free worker, or no explanation:
+  // one can be made only for a single claim of a consumer that holds nothing, because several
+  // claims take capacity from each other, and a claim that replaces allocations frees some.
   bool ExplainRefusal(UnaryCall* call, const absl::Status& refused,
                       const absl::StatusOr<placement::CommandBody>& body) const {
     const auto refusal = placement::RefusalOf(refused);
@@ -178,8 +183,8 @@ class CandidateService final : public Service {
     });
   }
 
-  // Finds on gRPC's own thread what takes no longer than to wake a worker; nothing where a worker has
-  // to.
+  // Searches on gRPC's own thread if that takes no longer than waking a worker would. Returns
+  // nothing if a worker must search.
   std::optional<absl::Status> FindAtOnce(const pb::FindCandidatesRequest& request,
                                          grpc::ByteBuffer* reply) const {
     const bool table = request.form() == pb::CANDIDATE_FORM_TABLE;
@@ -199,7 +204,7 @@ class CandidateService final : public Service {
     return truncated.status();
   }
 
-  // Whether the candidates in `reply` are not all.
+  // Fills `reply`. Returns whether the search was cut before it had found all candidates.
   absl::StatusOr<bool> Find(const State& state, const pb::FindCandidatesRequest& request,
                             const placement::SearchBudget& budget, grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);
@@ -210,7 +215,7 @@ class CandidateService final : public Service {
       case pb::CANDIDATE_FORM_TABLE:
         return Write<CandidateTableWriter>(state, request, *wanted, budget, reply);
       default:
-        return InvalidField("form", "is not a value that this release knows");
+        return InvalidField("form", "is not a known form");
     }
   }
 
@@ -227,7 +232,7 @@ class CandidateService final : public Service {
     BERTH_RETURN_IF_ERROR(end.status());
     WireBytes written = writer.End(*end, !request.omit_summaries(), wanted.order.seed);
     const size_t size = written.size;
-    // gRPC sends the very bytes, and frees them.
+    // gRPC sends these bytes without a copy, and frees them.
     const grpc::Slice slice(written.data.release(), size,
                             [](void* data) { delete[] static_cast<char*>(data); });
     *reply = grpc::ByteBuffer(&slice, 1);

@@ -26,6 +26,7 @@
 #include "berth/placement/v1/usage.pb.h"
 #include "berth/placement/v1/watch.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "google/protobuf/wrappers.pb.h"
 #include "services/cli/session/reflection.h"
 #include "services/cli/session/session.h"
 #include "tests/worlds/candidate_table.h"
@@ -155,6 +156,17 @@ TEST_F(CallsTest, RefusalsComeWithTheirReasons) {
   Do("InventoryService/GetInventories", get, &got);
   EXPECT_EQ(got.generation(), generation);  // no refused write left a trace
   EXPECT_EQ(got.inventories().at("VCPU").used(), 0);
+}
+
+// Bytes that are no request are the caller's fault, and no error of the server's.
+TEST_F(CallsTest, UnreadableRequestsAreRefusedInWords) {
+  google::protobuf::BytesValue bytes;
+  bytes.set_value("\xff\xff");  // field 1 of FindCandidatesRequest is a message
+  pb::FindCandidatesResponse response;
+  const grpc::Status status = Invoke("CandidateService/FindCandidates", bytes, &response);
+  EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << status.error_message();
+  EXPECT_EQ(ReasonOf(status), "INVALID_FIELD");
+  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("is not a FindCandidatesRequest"));
 }
 
 TEST_F(CallsTest, AClaimIsSeenByWhoeverAsksForItsRevision) {
