@@ -14,7 +14,7 @@ namespace {
 
 using grpc::ByteBuffer;
 
-// The bytes of `message`, which lives as long as anybody sends them.
+// The bytes of `message` without a copy. The buffer keeps the message alive.
 ByteBuffer BufferOf(const WatchMessage& message) {
   auto* keep = new WatchMessage(message);
   const grpc::Slice slice(
@@ -23,7 +23,7 @@ ByteBuffer BufferOf(const WatchMessage& message) {
   return ByteBuffer(&slice, 1);
 }
 
-// One stream. Owns itself; gone when gRPC is done with it.
+// One Watch stream of gRPC. Owns itself: OnDone, the last call by gRPC, deletes it.
 class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public WatchSink {
  public:
   explicit WatchStream(WatchHub* hub)
@@ -33,7 +33,8 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
     pb::WatchRequest request;
     grpc::ProtoBufferReader reader(const_cast<ByteBuffer*>(&bytes));
     const bool parsed = reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
-    // Ends, and goes, once it is open; so does the pointer to it.
+    // The stream may end and delete itself as soon as it is open, and its pointer to the watcher
+    // with it.
     const WatcherPtr watcher = watcher_;
     if (parsed) return hub_->Open(watcher, request);
     watcher->End(InvalidField("request", "is not a WatchRequest"));
@@ -61,10 +62,10 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
  private:
   WatchHub* const hub_;
   const WatcherPtr watcher_;
-  ByteBuffer buffer_;  // in flight
+  ByteBuffer buffer_;  // being sent
 };
 
-// Messages come encoded, and are shared among all who are told them.
+// Sends encoded messages, which all watchers share.
 class WatchService final
     : public pb::WatchService::WithRawCallbackMethod_Watch<pb::WatchService::Service> {
  public:

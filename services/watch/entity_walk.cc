@@ -15,7 +15,7 @@ using placement::Tree;
 
 namespace {
 
-// Tells the names of `table` after `last`, moving it on; false where `next` wants no more.
+// Visits the names of `table` after `last`, and moves `last`. False when `next` returns null.
 template <typename IdType, typename Fill>
 bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
                absl::FunctionRef<pb::Entity*()> next, std::optional<std::string>* last, Fill fill) {
@@ -31,7 +31,7 @@ bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
   return true;
 }
 
-// Tells the entries of `map` after `last`, likewise.
+// The same for the entries of `map`.
 template <typename Map, typename Key, typename Fill>
 bool TellEntries(const Map& map, absl::FunctionRef<pb::Entity*()> next, std::optional<Key>* last,
                  Fill fill) {
@@ -149,7 +149,7 @@ bool EntityWalk::TellTrees(Next next) {
   return true;
 }
 
-// The provider at position_, then its use.
+// Visits the provider at position_, then its usage.
 bool EntityWalk::TellProvider(const Tree& tree, Next next) {
   if (filter_.Wants(pb::ENTITY_KIND_PROVIDER) && !config_told_) {
     pb::Entity* const entity = next();
@@ -177,7 +177,7 @@ bool EntityWalk::TellConsumers(Next next) {
                      });
 }
 
-// Those who hold something of the chosen trees.
+// Visits the consumers that hold something of the chosen trees.
 bool EntityWalk::TellHolders(Next next) {
   for (; consumers_told_ < consumers_.size(); ++consumers_told_) {
     pb::Entity* const entity = next();

@@ -1,7 +1,8 @@
-// EntityWalk: every entity of a state, one after the other, in as many steps as one likes.
+// EntityWalk: visits every entity of a state that passes a filter, in as many steps as the caller
+// likes.
 //
-// Classes, traits, trees with parents first, consumers, services, nodes: the order in which they can
-// be made again. Keeps the state until it is done. Not thread-safe.
+// The order is classes, traits, trees with parents first, consumers, services, nodes: an importer
+// can create the entities in this order. Keeps the state alive. Not thread-safe.
 #ifndef BERTH_SERVICES_WATCH_ENTITY_WALK_H_
 #define BERTH_SERVICES_WATCH_ENTITY_WALK_H_
 
@@ -24,18 +25,18 @@ class EntityWalk {
   EntityWalk(placement::StatePtr state, const WatchFilter& filter, Names names);
 
   const placement::State& state() const { return *state_; }
-  // Fills what `next` gives, cleared, with the next entity, again and again, until `next` gives null
-  // (that entity comes first the next time) or there are no more. REQUIRES: not done().
+  // Calls `next` for an empty message and fills it with the next entity, until `next` returns null
+  // or no entity is left. The next call goes on after the last entity. REQUIRES: not done().
   void Fill(absl::FunctionRef<pb::Entity*()> next);
   bool done() const { return step_ == Step::kDone; }
-  // How many entities a walk without filters but `Names::kCustom`, and without usages, tells.
+  // How many entities a walk over `state` with Names::kCustom and no filter visits, without usages.
   static int64_t CustomCount(const placement::State& state);
 
  private:
   enum class Step { kClasses, kTraits, kTrees, kConsumers, kServices, kNodes, kDone };
   using Next = absl::FunctionRef<pb::Entity*()>;
 
-  // Each returns whether all of its kind have been told.
+  // Each fills messages with one kind of entity; whether all of that kind were visited.
   bool TellStep(Next next);
   bool TellClasses(Next next);
   bool TellTraits(Next next);
@@ -51,17 +52,17 @@ class EntityWalk {
   const WatchFilter filter_;
   const Names names_;
   Step step_ = Step::kClasses;
-  // What was told last of each kind; none: nothing yet.
+  // The entity of each kind that was visited last, if any.
   std::optional<std::string> last_class_, last_trait_;
   std::optional<placement::ConsumerId> last_consumer_;
   std::optional<std::pair<std::string, std::string>> last_service_;
   std::optional<placement::ProviderId> last_node_;
   bool trees_chosen_ = false;
-  std::vector<placement::TreePtr> trees_;         // that are told
-  size_t tree_ = 0;                               // of them, the next one
-  int position_ = 0;                              // in it
-  bool config_told_ = false;                      // of the provider there; its use is due
-  std::vector<placement::ConsumerId> consumers_;  // that are told, where not all are
+  std::vector<placement::TreePtr> trees_;         // that pass the filter
+  size_t tree_ = 0;                               // index of the present tree in trees_
+  int position_ = 0;                              // of the next provider in that tree
+  bool config_told_ = false;                      // that provider was visited, but not its usage
+  std::vector<placement::ConsumerId> consumers_;  // that pass, if the filter is by tree
   size_t consumers_told_ = 0;
 };
 

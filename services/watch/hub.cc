@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
+#include "placement/ground/check.h"
 #include "placement/state/lookup.h"
 
 namespace berth::services {
@@ -16,16 +17,18 @@ namespace {
 
 constexpr int kBatchesAtOnce = 16;
 constexpr size_t kChangesAtOnce = 256;
-constexpr int kRounds = 16;  // of one piece of work; then the worker does first what waits
+constexpr int kRounds = 16;  // of one piece of work; other work may be waiting for the worker
 constexpr absl::Duration kAwaitMax = absl::Seconds(10);
 constexpr absl::Duration kReadingMax = absl::Seconds(5);
 
 absl::Status Stopping() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
-                           "placement is stopping: continue with another process");
+                           "placement is stopping: resume at another process");
 }
 
-// Whether `ahead` is so little that it may be told at once. The first one may be as large as it is.
+// Whether the backlog `ahead` is small enough for a watcher to become live: live watchers are given
+// messages without regard to how many they still have to send. The changes of the first batch are
+// not counted.
 bool IsLittle(const std::vector<FeedBatchPtr>& ahead) {
   size_t changes = 0;
   for (size_t i = 1; i < ahead.size(); ++i) {
@@ -50,7 +53,7 @@ void WatchHub::Open(const WatcherPtr& watcher, const pb::WatchRequest& request) 
     if (ended_) return watcher->End(Stopping());
   }
   if (absl::Status text = CheckText(request); !text.ok()) return watcher->End(text);
-  // What is malformed is so in any state.
+  // A request that is malformed is refused before the state matters.
   static const placement::State* const kNothing = new placement::State();
   if (const auto formed = WatchFilter::Of(request, *kNothing); !formed.ok()) {
     return watcher->End(formed.status());
@@ -73,7 +76,8 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
   if (revision.epoch < 0 || revision.number < 0) {
     return watcher->End(InvalidField("after_revision", "must not be negative"));
   }
-  // It may have been told by a process that is ahead of this one, which knows no tree of it yet.
+  // The revision may come from a process that is ahead of this one. The trees that the filter names
+  // may not exist here before.
   ledger_->AwaitRevision(
       revision, absl::Now() + kAwaitMax,
       [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
@@ -94,11 +98,11 @@ void WatchHub::Continue(const WatcherPtr& watcher) {
   }
   if (workers_->Submit([this, watcher] { Work(watcher); })) return;
   MutexLock lock(&mutex_);
-  working_.erase(watcher.get());  // the next tick tries again
+  working_.erase(watcher.get());  // Tick retries
 }
 
 void WatchHub::Closed(const WatcherPtr& watcher) {
-  watcher->Closed();
+  BERTH_CHECK(watcher->ended());
   MutexLock lock(&mutex_);
   Leave(watcher.get());
   open_.erase(watcher);
@@ -111,13 +115,13 @@ void WatchHub::Work(const WatcherPtr& watcher) {
   }
   {
     MutexLock lock(&mutex_);
-    working_.erase(watcher.get());
+    BERTH_CHECK(working_.erase(watcher.get()) == 1);
     if (progress == Progress::kLogIsTaken && log_is_taken_) {
       if (!absl::c_linear_search(for_log_, watcher)) for_log_.push_back(watcher);
       return;
     }
   }
-  // What it sent in the meantime asked for nothing.
+  // While the watcher was in working_, Continue did nothing for it.
   Continue(watcher);
 }
 
@@ -147,7 +151,7 @@ WatchHub::Progress WatchHub::CatchUp(Watcher* watcher) {
   return Progress::kNoMore;
 }
 
-// As many as it has room for; the others when it has sent what waits.
+// Gives the watcher as many as it has room for. It gets the rest when it has sent these.
 absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
   for (const FeedBatchPtr& batch : batches) {
     if (!watcher->HasRoom()) break;
@@ -167,7 +171,7 @@ void WatchHub::LeaveLog() {
   WatcherPtr next;
   {
     MutexLock lock(&mutex_);
-    log_is_taken_ = false;
+    BERTH_CHECK(std::exchange(log_is_taken_, false));
     if (for_log_.empty()) return;
     next = std::move(for_log_.front());
     for_log_.pop_front();
@@ -175,12 +179,11 @@ void WatchHub::LeaveLog() {
   Continue(next);
 }
 
-// Whether `watcher` is one of those who are told as things happen, now.
+// Makes `watcher` live if its position allows it; whether the watcher is done with being behind.
 bool WatchHub::Join(Watcher* watcher) {
   const Revision position = watcher->position();
-  if (position < untold_) return false;  // by itself it is told why it cannot go on
+  if (position < untold_) return false;  // CatchUp will end it with the reason
   if (live_.empty()) {
-    // Not from far back: nobody paces what is told as it happens.
     const auto ahead = ledger_->feed().After(position, kBatchesAtOnce + 1);
     if (!ahead.ok() || !IsLittle(*ahead)) return false;
     followed_ = position;
@@ -188,17 +191,18 @@ bool WatchHub::Join(Watcher* watcher) {
     return false;
   }
   if (watcher->ended()) return true;
+  BERTH_CHECK(position >= followed_ && !live_.contains(watcher));
   const WatchFilter& filter = watcher->filter();
   live_.insert(watcher);
   live_count_ = static_cast<int>(live_.size());
   if (!filter.by_tree()) of_all_trees_.insert(watcher);
   for (const auto root : filter.roots()) by_root_[root].insert(watcher);
-  // Trees named are the smaller set: who names some is found by them.
+  // A filter that names trees and aggregates passes only changes of those trees: the trees find it.
   if (filter.roots().empty()) {
     for (const auto aggregate : filter.aggregates()) by_aggregate_[aggregate].insert(watcher);
   }
   watcher->SetLive(true);
-  Wake();  // for what came since the look at its position
+  Wake();  // for batches that came after the look at the position
   return true;
 }
 
@@ -218,24 +222,24 @@ void WatchHub::Leave(Watcher* watcher) {
   leave(&by_aggregate_, watcher->filter().aggregates());
 }
 
-// Called by whoever publishes: only sees to it that a worker looks.
+// Called by the thread that publishes a state: only has a worker follow the feed.
 void WatchHub::Wake() {
   if (live_count_ == 0 || following_.exchange(true)) return;
-  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // the next tick tries again
+  if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
 }
 
 void WatchHub::FollowFeed() {
   for (int round = 0; round < kRounds; ++round) {
     if (FollowOnce()) continue;
     following_ = false;
-    // What was appended between the look and this line woke nobody.
+    // A batch that was appended between the look and this line woke nobody.
     if (!FollowOnce() || following_.exchange(true)) return;
   }
   following_ = false;
-  Wake();  // the worker first does what waits
+  Wake();  // after the work that waits for this worker
 }
 
-// Whether there was anything.
+// Gives the live watchers the next batches of the feed; whether there were any.
 bool WatchHub::FollowOnce() {
   MutexLock follow(&follow_mutex_);
   Revision from;
@@ -260,14 +264,15 @@ bool WatchHub::FollowOnce() {
       return false;
     }
     MutexLock lock(&mutex_);
-    if (followed_ != from) return true;  // others have taken the places of all who were here
+    if (followed_ != from) return true;  // all watchers left, and others became live elsewhere
     Dispatch(**told);
     followed_ = from = batch->revision;
   }
   return !batches->empty();
 }
 
-// The feed has lost what they are to be told next, or began anew: each goes on by itself.
+// Makes all live watchers behind: the feed no longer has their next batch, or the batch cannot be
+// encoded. Each then goes on, or ends with the reason, by itself.
 void WatchHub::SendBack() {
   std::vector<WatcherPtr> back;
   {
@@ -285,6 +290,7 @@ void WatchHub::SendBack() {
 }
 
 void WatchHub::Dispatch(const ToldRevision& told) {
+  BERTH_CHECK(told.revision() > followed_);
   for (Watcher* const watcher : of_all_trees_) watcher->Tell(told);
   if (by_root_.empty() && by_aggregate_.empty()) return;
   Watchers concerned;
@@ -294,7 +300,7 @@ void WatchHub::Dispatch(const ToldRevision& told) {
     concerned.insert(found->second.begin(), found->second.end());
   };
   for (const ToldChange& change : told.changes()) {
-    if (!change.in_trees) {  // filters by tree let it through
+    if (!change.in_trees) {  // a filter by tree lets it pass
       concerned = live_;
       break;
     }

@@ -1,10 +1,27 @@
-// WatchHub: all who watch this process: tells each what it wants, in order, without a gap.
+// WatchHub: all watchers of this process. Sends each watcher the changes that it wants, in order
+// and without a gap.
 //
-// Follows the feed once for all, encodes each revision once, and hands it to those whom it
-// concerns. Who begins in the past, or falls behind the feed, is brought up from the feed or from
-// the log, at its own pace, and joins the others when it has caught up. The work is done by
-// workers; the ledger's threads only wake them. Without a watcher it costs nothing. Thread-safe.
-// Locks: this one's before a watcher's.
+// A watcher is either live or behind. The hub follows the feed once for all live watchers, encodes
+// each revision once, and gives it to the watchers whose filter it may pass. A watcher that begins
+// in the past, or falls out of the feed, is behind: a worker brings it up from the feed or from the
+// log, as fast as the watcher takes messages, and then it becomes live. Workers do all of this; the
+// threads of the ledger only wake them. Without a watcher the hub does nothing. Thread-safe. Locks:
+// follow_mutex_, then the hub's, then a watcher's.
+//
+// Invariants of what mutex_ guards:
+//   1. Every live watcher is open. of_all_trees_, by_root_ and by_aggregate_ name live watchers
+//      only.
+//   2. Every live watcher has been given all that it wants up to followed_. A watcher that became
+//      live further on passes over what it has already been given. Without a live watcher followed_
+//      has no meaning: the next watcher that becomes live sets it.
+//   3. No watcher that has been given less than untold_ becomes live: revision untold_ cannot be
+//      encoded, so that watcher must end with the reason, and would otherwise take the others
+//      along.
+//   4. A watcher in working_ has exactly one worker, or one place in the workers' queue. Only that
+//      worker gives messages to a watcher that is behind.
+//   5. log_is_taken_ while one worker reads the log. A worker whose watcher needs the log meanwhile
+//      does not wait: it puts the watcher into for_log_. The worker that has read calls Continue
+//      for the first of for_log_, and Tick does so for all.
 #ifndef BERTH_SERVICES_WATCH_HUB_H_
 #define BERTH_SERVICES_WATCH_HUB_H_
 
@@ -32,15 +49,15 @@ class WatchHub {
   // REQUIRES: no stream is open.
   ~WatchHub();
 
-  // Begins to tell `watcher` what `request` asks for, or ends it as WatchService.Watch describes.
+  // Begins to send `watcher` what `request` asks for, or ends it as WatchService.Watch describes.
   void Open(const WatcherPtr& watcher, const pb::WatchRequest& request);
-  // `watcher` has sent something: sees to it that it has more.
+  // `watcher` may have room for more: if it is behind and idle, gives it a worker.
   void Continue(const WatcherPtr& watcher);
-  // The stream is over.
+  // The stream is over, and `watcher` has ended. Called once.
   void Closed(const WatcherPtr& watcher);
 
-  // One step of the timer, about once a second: empty messages, streams that are stuck, work for
-  // which there was no worker.
+  // One step of the timer, about once a second: sends empty messages to watchers that heard nothing
+  // for a while, ends streams that are stuck, and retries work for which no worker was free.
   void Tick(absl::Time now);
   // Ends all streams with NOT_SERVING and refuses new ones.
   void EndAll();
@@ -50,8 +67,12 @@ class WatchHub {
  private:
   using Watchers = absl::flat_hash_set<Watcher*>;
 
-  // What became of a piece of work for one watcher.
-  enum class Progress { kMore, kNoMore, kLogIsTaken };
+  // What one round of work for a watcher that is behind came to.
+  enum class Progress {
+    kMore,        // the watcher may take another round
+    kNoMore,      // it is live, has ended, or has enough to send
+    kLogIsTaken,  // it needs the log, which another worker is reading
+  };
 
   void BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& request);
   void Work(const WatcherPtr& watcher);
@@ -72,13 +93,12 @@ class WatchHub {
 
   placement::Ledger* const ledger_;
   Workers* const workers_;
-  const WatchLimits limits_;
   placement::LogReader log_;
   int64_t feed_handle_ = 0;
   std::atomic<bool> following_{false};
   std::atomic<int> live_count_{0};
 
-  placement::Mutex follow_mutex_;  // one follower at a time; before mutex_
+  placement::Mutex follow_mutex_;  // one worker follows the feed at a time
 
   placement::Mutex names_mutex_;
   NameBook names_ ABSL_GUARDED_BY(names_mutex_);
@@ -86,14 +106,13 @@ class WatchHub {
   mutable placement::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<WatcherPtr> open_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_set<Watcher*> working_ ABSL_GUARDED_BY(mutex_);  // a worker is with them
-  // Whether a worker reads the log, and who wants it next: the others do not stand and wait.
+  absl::flat_hash_set<Watcher*> working_ ABSL_GUARDED_BY(mutex_);
   bool log_is_taken_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<WatcherPtr> for_log_ ABSL_GUARDED_BY(mutex_);
-  // Those who are told as things happen, up to which revision they have been; by what they filter.
   placement::Revision followed_ ABSL_GUARDED_BY(mutex_);
-  placement::Revision untold_ ABSL_GUARDED_BY(mutex_);  // the last one that could not be told
+  placement::Revision untold_ ABSL_GUARDED_BY(mutex_);  // the last one that could not be encoded
   Watchers live_ ABSL_GUARDED_BY(mutex_);
+  // The live watchers by their filter: no trees named; trees named; only aggregates named.
   Watchers of_all_trees_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<placement::ProviderId, Watchers> by_root_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<placement::AggregateId, Watchers> by_aggregate_ ABSL_GUARDED_BY(mutex_);

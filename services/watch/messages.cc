@@ -9,6 +9,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "placement/commands/command.h"
+#include "placement/ground/check.h"
 #include "services/wire/allocation.h"
 #include "services/wire/catalog.h"
 #include "services/wire/fleet.h"
@@ -26,7 +27,7 @@ using placement::TreeFacts;
 
 namespace {
 
-// Of WatchResponse.changes: field 2, length-delimited.
+// The tag of WatchResponse.changes: field 2, length-delimited.
 constexpr char kChangesTag = 2 << 3 | 2;
 
 std::vector<TreePlace> PlacesOf(const TreeFacts& facts, const std::vector<ProviderId>& providers) {
@@ -50,7 +51,11 @@ std::vector<ProviderId> ProvidersOf(const placement::Consumer& consumer) {
   return providers;
 }
 
-// Turns the changes of one command into what is told of them.
+// Makes the ToldChanges of one command. First the command's own changes and those derived from
+// them; then, with own_ false, the neighbours: entities that did not change in a tree that did.
+//
+// Each operator() encodes the present entity with Present(), if the entity still exists, and then
+// calls Tell, TellConsumer or Add, which take the encoded entity and reset the arena.
 class Teller {
  public:
   Teller(const FeedCommand& command, const Catalog& names, std::vector<ToldChange>* to)
@@ -66,7 +71,7 @@ class Teller {
     own_ = false;
     for (const auto& change : scope_.neighbours) std::visit(*this, change);
   }
-  // The ids whose names are not known. Where there are any, nothing told is valid.
+  // Ids without a name in `names`. If there are any, the ToldChanges are invalid.
   const std::vector<placement::ClassId>& unknown_classes() const { return unknown_classes_; }
   const std::vector<placement::TraitId>& unknown_traits() const { return unknown_traits_; }
 
@@ -86,7 +91,7 @@ class Teller {
     Tell(pb::ENTITY_KIND_PROVIDER, key, {removed.id}, false);
   }
   void operator()(const placement::ProviderUsed& used) {
-    if (removed_.contains(used.id)) return;  // it stands nowhere any more
+    if (removed_.contains(used.id)) return;  // the removal of the provider tells it
     for (const auto& amount : used.used) KnowClass(amount.resource_class);
     FillProviderUsage(names_, used, scope_.after.RootOf(used.id),
                       Present()->mutable_provider_usage());
@@ -128,7 +133,7 @@ class Teller {
   void operator()(const placement::NodeRemoved& removed) {
     Tell(pb::ENTITY_KIND_NODE, removed.id.ToString(), {}, false);
   }
-  // What is no entity is not told.
+  // Changes of the ledger itself are not sent to watchers.
   template <typename Other>
   void operator()(const Other&) {}
 
@@ -141,7 +146,7 @@ class Teller {
     return next_key_ < scope_.removed_keys.size() ? scope_.removed_keys[next_key_++] : "";
   }
 
-  // What the ledger does by itself has none.
+  // A command of the ledger itself has no author.
   void FillAuthor(pb::Change* change) {
     if (command_.actor == placement::kLeaseActor) return;
     change->set_actor(command_.actor);
@@ -172,6 +177,7 @@ class Teller {
 
   void Add(pb::EntityKind kind, const std::string& key, const std::vector<ProviderId>& before,
            const std::vector<ProviderId>& after, bool moved, bool is_present) {
+    BERTH_CHECK(is_present == (message_ != nullptr) && (is_present || after.empty()));
     ToldChange told;
     told.kind = kind;
     told.own = own_;
@@ -184,6 +190,7 @@ class Teller {
     if (is_present) told.present = WatchElement(*message_);
     if (told.moved || !is_present) told.removed = WatchElement(*Removed(kind, key));
     to_->push_back(std::move(told));
+    message_ = nullptr;
     arena_.Reset();
   }
 
@@ -201,7 +208,7 @@ class Teller {
   std::vector<ToldChange>* const to_;
   absl::flat_hash_set<ProviderId> removed_;
   google::protobuf::Arena arena_;
-  pb::Change* message_ = nullptr;
+  pb::Change* message_ = nullptr;  // made by Present for the next Add; in arena_
   size_t next_key_ = 0;
   bool own_ = true;
   std::vector<placement::ClassId> unknown_classes_;
@@ -210,7 +217,8 @@ class Teller {
 
 std::string Fields(const pb::WatchResponse& response) { return response.SerializeAsString(); }
 
-// An id is never another name's; a name may come again with another id, a larger one.
+// Adds a name. An id belongs to one name for ever, but a name that was deleted and made again has
+// several ids. `newest` keeps the largest of them, `older` the others.
 template <typename IdType>
 void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>* newest,
                absl::flat_hash_map<IdType, std::string>* older) {
@@ -227,12 +235,17 @@ void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>*
   newest->Insert(id, name);
 }
 
-// Lets `ids` have the names that they had. Returns false where they are not known.
+// Gives `ids` in `names` the names that they had. A name that has a newer id loses that id. Returns
+// false if a name is not known.
+//
+// Example: CUSTOM_A was class 7, was deleted, and was made again as class 9. A batch of the past
+// names class 7. Then `names`, which has CUSTOM_A as 9, gets CUSTOM_A as 7, as it was when the
+// batch was committed; no change of that batch can name class 9.
 template <typename IdType>
 bool GoBack(const std::vector<IdType>& ids, const absl::flat_hash_map<IdType, std::string>& older,
             placement::NameTable<IdType>* names) {
   for (const IdType id : ids) {
-    if (names->Contains(id)) continue;  // it stands there twice
+    if (names->Contains(id)) continue;  // `ids` has it twice
     const auto name = older.find(id);
     if (name == older.end()) return false;
     if (const std::optional<IdType> newer = names->Find(name->second)) names->Erase(*newer);
@@ -241,13 +254,13 @@ bool GoBack(const std::vector<IdType>& ids, const absl::flat_hash_map<IdType, st
   return true;
 }
 
-// Adds what is told of `command`. Returns false where a name is not known.
+// Adds the ToldChanges of `command`. Returns false if a class or a trait has no known name.
 bool TellCommand(const FeedCommand& command, const Names& names, std::vector<ToldChange>* to) {
   const size_t before = to->size();
   Teller teller(command, names.newest, to);
   teller.TellAll();
   if (teller.unknown_classes().empty() && teller.unknown_traits().empty()) return true;
-  // All that a command tells of was so in one state, in which each name had one id.
+  // The names that the command used are those of one state, in which each name had one id.
   Catalog then = names.newest;
   if (!GoBack(teller.unknown_classes(), names.older_classes, &then.classes) ||
       !GoBack(teller.unknown_traits(), names.older_traits, &then.traits)) {
@@ -347,7 +360,7 @@ absl::StatusOr<ToldRevisionPtr> ToldRevision::Of(const placement::FeedBatch& bat
     return placement::Refuse(
         absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
         absl::StrCat("revision ", batch.revision.number,
-                     " names a class or trait that has been deleted: begin with a snapshot"));
+                     " names a class or a trait that was deleted and is no longer known"));
   }
   told->whole_ = told->Compose(WatchFilter());
   return told;

@@ -1,7 +1,8 @@
-// What those who watch are told: committed batches as WatchResponse messages, encoded once and
-// shared by all who are told them.
+// Committed batches as WatchResponse messages, encoded once and shared by all watchers.
 //
-// Values; free of gRPC.
+// Values; free of gRPC. A message is the encoded fields of a WatchResponse followed by encoded
+// elements of `changes`: protobuf allows the parts of a message to be concatenated, so each change
+// is encoded once, and a filter only chooses among the elements.
 #ifndef BERTH_SERVICES_WATCH_MESSAGES_H_
 #define BERTH_SERVICES_WATCH_MESSAGES_H_
 
@@ -19,70 +20,72 @@
 
 namespace berth::services {
 
-// Whatever a message holds more than this goes into the next one.
+// A message ends with the first element that would make it larger.
 inline constexpr size_t kWatchMessageBytesMax = 256 << 10;
 
 // A WatchResponse, encoded.
 using WatchMessage = std::shared_ptr<const std::string>;
 
-// Names of classes and traits, also of those that are gone: what is told may be of the past.
+// Names of classes and traits, with those that were deleted: a watcher may be sent batches of the
+// past.
 struct Names {
-  placement::Catalog newest;  // each name with the newest id that it had
-  // Older ids of names that were deleted and made again.
+  placement::Catalog newest;  // each name with the newest of its ids
+  // The older ids of names that were deleted and made again.
   absl::flat_hash_map<placement::ClassId, std::string> older_classes;
   absl::flat_hash_map<placement::TraitId, std::string> older_traits;
 };
 
-// Learns them. Not thread-safe.
+// NameBook: collects names. Not thread-safe.
 class NameBook {
  public:
-  // Learns what `catalog` knows.
+  // Adds the names of `catalog`.
   void Learn(const placement::Catalog& catalog);
-  // Learns the names that `changes` bring.
+  // Adds the names of classes and traits that `changes` make.
   void Learn(const placement::Changes& changes);
   std::shared_ptr<const Names> names() const { return names_; }
 
  private:
-  // A copy, to be changed and published.
+  // A copy to change, and then to assign to names_.
   std::shared_ptr<Names> Copy() const;
 
   std::shared_ptr<const Names> names_ = std::make_shared<Names>();
 };
 
-// One revision, as it is told to everybody.
+// One revision with its changes, encoded for all watchers. Immutable.
 class ToldRevision {
  public:
-  // Encodes `batch`. kOutOfRange / REVISION_COMPACTED where it names a class or a trait that `names`
-  // does not know.
+  // Encodes `batch`. Fails with kOutOfRange / REVISION_COMPACTED if the batch names a class or a
+  // trait that `names` does not know.
   static absl::StatusOr<std::shared_ptr<const ToldRevision>> Of(const placement::FeedBatch& batch,
                                                                 const Names& names);
 
   placement::Revision revision() const { return revision_; }
   const std::vector<ToldChange>& changes() const { return changes_; }
-  // What `filter` lets through, the last message marked as complete. None: nothing is.
+  // The messages with the changes that pass `filter`; the last message is marked as complete. Empty
+  // if no change passes.
   std::vector<WatchMessage> MessagesFor(const WatchFilter& filter) const;
 
  private:
   std::vector<WatchMessage> Compose(const WatchFilter& filter) const;
 
   placement::Revision revision_;
-  std::string part_;  // the fields of a message that does not complete the revision
-  std::string last_;  // of the one that does
+  std::string part_;  // the encoded fields of each message but the last
+  std::string last_;  // and of the last
   std::vector<ToldChange> changes_;
-  std::vector<WatchMessage> whole_;  // for who filters nothing
+  std::vector<WatchMessage> whole_;  // for watchers without a filter
 };
 using ToldRevisionPtr = std::shared_ptr<const ToldRevision>;
 
-// An empty message: all up to `revision` has been told.
+// A message without changes, which says that everything up to `revision` was sent.
 WatchMessage BeatMessage(placement::Revision revision);
 
 // `change` as an element of WatchResponse.changes.
 std::string WatchElement(const pb::Change& change);
 void FillProviderUsage(const placement::Catalog& names, const placement::ProviderUsed& used,
                        placement::ProviderId root, pb::ProviderUsage* to);
-// A node without what its service tells.
+// A node, without the fields that come from its service.
 void FillNodeRecord(const placement::NodeRecord& node, pb::Node* to);
-// A consumer with all it holds.
+// A consumer with all its allocations.
 void FillHeld(const placement::Catalog& names, const placement::Consumer& consumer,
               pb::Consumer* to);
 

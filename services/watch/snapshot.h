@@ -1,6 +1,6 @@
-// WatchSnapshot: everything there is at one revision, as WatchResponse messages, one at a time.
+// WatchSnapshot: all entities of one revision that pass a filter, as WatchResponse messages.
 //
-// Keeps the state until it is told. Not thread-safe.
+// Keeps the state of that revision alive. Not thread-safe.
 #ifndef BERTH_SERVICES_WATCH_SNAPSHOT_H_
 #define BERTH_SERVICES_WATCH_SNAPSHOT_H_
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "placement/ground/check.h"
 #include "placement/values/refusal.h"
 
 namespace berth::services {
@@ -95,7 +94,7 @@ void Watcher::Beat(placement::Revision revision, absl::Time now) {
   if (ended_ || !started_) return;
   if (in_snapshot_ && now - begun_at_ > limits_.snapshot_max) return EndLocked(SnapshotTooSlow());
   if (sending_since_ && now - *sending_since_ > limits_.sending_max) return EndLocked(TooSlow());
-  // An empty message in a snapshot would say that it is whole.
+  // An empty message would tell the client that the snapshot is complete.
   if (in_snapshot_ || sending_since_ || now - sent_at_ < limits_.quiet_max) return;
   if (live_ && position_ < revision) position_ = revision;
   Put(BeatMessage(position_));
@@ -138,16 +137,11 @@ void Watcher::EndLocked(const absl::Status& status) {
   sink_->Finish(status);
 }
 
-void Watcher::Closed() {
-  MutexLock lock(&mutex_);
-  BERTH_CHECK(ended_);
-}
-
 absl::Status Watcher::TooSlow() const {
   return placement::Refuse(
       absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
-      absl::StrCat("the caller reads too slowly: it was sent changes up to revision ",
-                   position_.number, "; watch again after the last complete revision"));
+      absl::StrCat("too many changes wait for this watcher: it was sent no more than revision ",
+                   position_.number, "; resume after the last one that was complete"));
 }
 
 absl::Status Watcher::SnapshotTooSlow() const {

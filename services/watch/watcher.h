@@ -1,7 +1,10 @@
-// Watcher: one who watches: what it wants, how far it has been told, what waits to be sent to it.
+// Watcher: one open Watch stream: its filter, the revision that it has, and the messages that wait
+// to be sent.
 //
-// Holds messages only up to a limit: one that reads too slowly is cut off, and resumes where it
-// was. Thread-safe; free of gRPC.
+// A watcher is live if the hub gives it every revision as it is committed, and behind if it is
+// given revisions when it asks for more. Messages wait only up to a limit: a live watcher whose
+// client reads too slowly is ended, and the client resumes with a new stream. Thread-safe; free of
+// gRPC.
 #ifndef BERTH_SERVICES_WATCH_WATCHER_H_
 #define BERTH_SERVICES_WATCH_WATCHER_H_
 
@@ -18,67 +21,69 @@
 
 namespace berth::services {
 
-// Where a watcher's messages go. Called with the watcher's lock held; must not call back from
-// within.
+// The stream that a watcher sends to. Every method is called with the watcher's lock held and must
+// not call the watcher back before it returns.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
-  // Begins to send. Watcher::Sent is called when the message is gone, before the next one comes.
+  // Begins to send `message`. Watcher::Sent must be called when it is sent; no other message comes
+  // before.
   virtual void Send(const WatchMessage& message) = 0;
-  // The last call.
+  // Ends the stream. No other method is called afterwards.
   virtual void Finish(const absl::Status& status) = 0;
 };
 
 struct WatchLimits {
-  size_t messages_max = 1024;  // that wait for one watcher
-  size_t bytes_max = 4 << 20;  // of them; a revision that is larger is told alone
-  absl::Duration sending_max = absl::Seconds(30);  // of one message
-  absl::Duration quiet_max = absl::Seconds(3);     // then comes an empty message
-  absl::Duration snapshot_max = absl::Minutes(5);  // as long as it lasts, its state is kept
+  size_t messages_max = 1024;  // messages that wait for one live watcher
+  size_t bytes_max = 4 << 20;  // their bytes; one larger revision may wait alone
+  absl::Duration sending_max = absl::Seconds(30);  // to send one message
+  absl::Duration quiet_max = absl::Seconds(3);     // without a message; then an empty one is sent
+  absl::Duration snapshot_max =
+      absl::Minutes(5);  // to send a snapshot, whose state is kept meanwhile
 };
 
 class Watcher {
  public:
   Watcher(WatchSink* sink, const WatchLimits& limits) : sink_(sink), limits_(limits) {}
 
-  // What it wants and where it begins; `snapshot` is told first. To be called once, before anything
-  // is told.
+  // Sets the filter and the revision after which changes are wanted. `snapshot`, if any, is sent
+  // first. Called once, before everything else.
   void Begin(const WatchFilter& filter, placement::Revision position,
              std::unique_ptr<WatchSnapshot> snapshot);
-  // Says at which revision it begins, where nothing else tells it. REQUIRES: begun, not started.
+  // Sends an empty message with the revision at which the stream begins. REQUIRES: Begin was
+  // called, and Start was not.
   void SayWhere();
-  // From now on it may be told something: what it begins with is there. Before, it is not hungry.
+  // Lets the watcher be given revisions: the messages that must come first are there.
   void Start();
-  // Valid after Begin.
+  // REQUIRES: Begin was called.
   const WatchFilter& filter() const { return filter_; }
 
   placement::Revision position() const;
   bool ended() const;
-  // Whether it is told as things happen; else it is told what it asks for.
+  // Makes the watcher live, or behind.
   void SetLive(bool live);
-  // Has nothing to send and is not told as things happen.
+  // Whether the watcher is started, behind, and has nothing to send.
   bool IsHungry() const;
 
-  // Tells the next part of the snapshot. Returns false where there is none left. One at a time.
+  // Gives the watcher the next message of its snapshot. Returns false if there is none left. Called
+  // by one thread at a time.
   bool TellSnapshot();
-  // Whether it may be told more than waits already: of one that is told what it asks for, not much
-  // is kept.
+  // Whether a watcher that is behind may be given another revision: only a few messages may wait
+  // for it, a quarter of the limits of a live watcher.
   bool HasRoom() const;
-  // Tells `told`, unless it has been. Ends the stream with WATCHER_TOO_SLOW where too much waits for
-  // one that is told as things happen.
+  // Gives the watcher the revision `told`, unless the watcher has it. Ends the stream with
+  // WATCHER_TOO_SLOW if more waits for a live watcher than the limits allow.
   void Tell(const ToldRevision& told);
-  // All up to `revision` has been told.
+  // The watcher has been given everything that it wants up to `revision`.
   void SkipTo(placement::Revision revision);
-  // The time is `now`, and all up to `revision` has been told to those who are told as things
-  // happen. Says how far this one is, where nothing else was said for a while; ends the stream where
-  // a message does not go, or a snapshot takes too long.
+  // A step of the timer. `revision` is the revision that all live watchers have. Sends an empty
+  // message with the revision that this watcher has, if nothing was sent for a while. Ends the
+  // stream if a message, or the snapshot, takes too long to send.
   void Beat(placement::Revision revision, absl::Time now);
-  // The message in flight is gone, or will never be.
+  // The message that was being sent is sent; if not `ok`, it never will be.
   void Sent(bool ok);
-  // Ends the stream; what waits is dropped. Idempotent.
+  // Ends the stream and drops the messages that wait. Idempotent.
   void End(const absl::Status& status);
-  // The sink is going. REQUIRES: ended.
-  void Closed();
 
  private:
   void Put(WatchMessage message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -92,9 +97,9 @@ class Watcher {
   WatchFilter filter_;
 
   mutable placement::Mutex mutex_;
-  placement::Revision position_ ABSL_GUARDED_BY(mutex_);  // told, or waiting to be sent
+  placement::Revision position_ ABSL_GUARDED_BY(mutex_);  // sent, or waiting to be sent
   std::unique_ptr<WatchSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_);
-  bool in_snapshot_ ABSL_GUARDED_BY(mutex_) = false;  // it has not been told to its end
+  bool in_snapshot_ ABSL_GUARDED_BY(mutex_) = false;  // it is not complete yet
   absl::Time begun_at_ ABSL_GUARDED_BY(mutex_);
   std::deque<WatchMessage> outbox_ ABSL_GUARDED_BY(mutex_);
   size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -178,7 +178,6 @@ TEST_F(WatcherTest, EndsOnce) {
   watcher_.End(absl::InternalError(""));
   EXPECT_EQ(sink_.end->code(), absl::StatusCode::kCancelled);
   EXPECT_FALSE(watcher_.IsHungry());
-  watcher_.Closed();
 }
 
 }  // namespace
