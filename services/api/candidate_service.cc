@@ -215,7 +215,7 @@ class CandidateService final : public Service {
       case pb::CANDIDATE_FORM_TABLE:
         return Write<CandidateTableWriter>(state, request, *wanted, budget, reply);
       default:
-        return InvalidField("form", "is not a known form");
+        return InvalidField("form", "is not a value that this release knows");
     }
   }
 

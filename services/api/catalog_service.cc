@@ -13,7 +13,7 @@ namespace {
 using placement::State;
 using placement::TraitId;
 
-// One page of the names of `table` that `is_wanted`, each given to `add`.
+// Calls `add` for each name of one page of `table`, of those names for which `is_wanted`.
 template <typename IdType, typename Request, typename Response>
 absl::Status ListNames(const State& state, const placement::NameTable<IdType>& table,
                        const Request& request, Response* response,

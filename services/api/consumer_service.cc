@@ -13,7 +13,7 @@ using placement::ConsumerId;
 using placement::ProviderId;
 using placement::State;
 
-// INVALID_FIELD for what is no time between the years 1 and 9999.
+// Fails with INVALID_FIELD for a time before year 1 or after year 9999.
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field,
                                   const google::protobuf::Timestamp& time) {
   constexpr int64_t kSecondsMin = -62'135'596'800;

@@ -12,7 +12,7 @@ namespace {
 using placement::ProviderId;
 using placement::State;
 
-// A field of a list's key that no name contains.
+// Separates the parts of a list's key. No name contains it.
 constexpr char kKeySeparator = '\n';
 
 class FleetService final : public pb::FleetService::CallbackService {

@@ -78,7 +78,7 @@ void ImportPlace::EndAll() {
   end(ImportEnded());
 }
 
-// Whoever gets what ends the call calls it, and nobody else does.
+// Frees the place. Returns the End of the call; the caller of Free calls it, or drops it for good.
 ImportPlace::End ImportPlace::Free() {
   holder_ = 0;
   silent_since_.reset();

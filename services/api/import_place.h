@@ -1,10 +1,12 @@
-// ImportPlace: the one import that a process takes at a time, and how long its caller may be silent.
+// ImportPlace: lets one import at a time into this process, and ends an import whose caller is too
+// slow.
 //
-// An import is held in memory as a whole, so there is a place for one; a caller that sends nothing
-// gives it back. Only the wait for the caller is timed: never a worker, nor the ledger. Keeps what
-// ends the call that has the place. Thread-safe; free of gRPC.
+// A process keeps a whole import in memory, so it takes one at a time: the import that has the
+// place. A ticket identifies it. Only the time that the import waits for its caller counts, not the
+// time of workers or of the ledger. Thread-safe; free of gRPC.
 //
-// A call is ended once: by this one, or by whoever has heard its caller and has not awaited more.
+// A call is ended once. While it awaits its caller, the ImportPlace may end it, by the call's End;
+// at all other times only the thread that works for the call may.
 #ifndef BERTH_SERVICES_API_IMPORT_PLACE_H_
 #define BERTH_SERVICES_API_IMPORT_PLACE_H_
 
@@ -21,29 +23,30 @@ namespace berth::services {
 
 class ImportPlace {
  public:
-  // Ends a call. Called without a lock, at most once, by whoever calls Await, Tick or EndAll.
+  // Ends a call. Await, Tick or EndAll calls it at most once, without a lock.
   using End = std::function<void(const absl::Status&)>;
 
-  static constexpr absl::Duration kSilenceMax = absl::Seconds(30);  // of one wait for the caller
-  static constexpr absl::Duration kReadingMax = absl::Minutes(10);  // from Take on
+  static constexpr absl::Duration kSilenceMax = absl::Seconds(30);  // one wait for the caller
+  static constexpr absl::Duration kReadingMax = absl::Minutes(10);  // all waits, counted from Take
 
-  // Takes the place, and returns the ticket to it, above 0; 0 where another one has it.
+  // Takes the place and returns its ticket, above 0. Returns 0 if another import has the place.
   int64_t Take(absl::Time now, End end);
-  // Waits for the caller from now on: `read` begins to. It is called at once and under the lock, so
-  // that whoever ends the call comes before it or after it; it must not call back. Where the call
-  // has been ended, or is here, nothing is read.
+  // From now on the call awaits its caller. Calls `read`, which begins to read, at once and with
+  // the lock held, so that the call is ended before or after it but not meanwhile; `read` must not
+  // call back. Does not call `read` if the call has been ended. If EndAll was called, ends the call
+  // instead.
   void Await(int64_t ticket, absl::Time now, absl::FunctionRef<void()> read);
-  // The caller is awaited no more. Returns false where the call has been ended: nothing is left to
-  // do.
+  // The caller was heard: the call no longer awaits it. Returns false if the call has been ended;
+  // then nothing is left to do.
   [[nodiscard]] bool Heard(int64_t ticket);
-  // Gives the place back, where `ticket` still has it. REQUIRES: the caller is not awaited.
+  // Gives the place back if `ticket` still has it. REQUIRES: the call does not await its caller.
   void Leave(int64_t ticket);
 
-  // One step of the timer, about once a second: ends a call whose caller is too slow with
-  // DEADLINE_BEFORE_START.
+  // One step of the timer, about once a second: ends the call with DEADLINE_BEFORE_START if its
+  // caller is too slow.
   void Tick(absl::Time now);
-  // Ends the call with NOT_SERVING if it awaits its caller, now or later, and so each that begins.
-  // One that has heard all is not disturbed.
+  // Ends the call with NOT_SERVING as soon as it awaits its caller, and every later call, too. A
+  // call that has all its records goes on.
   void EndAll();
 
  private:
@@ -51,11 +54,12 @@ class ImportPlace {
 
   placement::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  int64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;  // handed out so far
-  int64_t holder_ ABSL_GUARDED_BY(mutex_) = 0;   // 0: nobody
+  int64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;  // given so far
+  int64_t holder_ ABSL_GUARDED_BY(mutex_) = 0;   // ticket that has the place; 0: none
   End end_ ABSL_GUARDED_BY(mutex_);
   absl::Time begun_at_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Time> silent_since_ ABSL_GUARDED_BY(mutex_);  // while the caller is awaited
+  std::optional<absl::Time> silent_since_
+      ABSL_GUARDED_BY(mutex_);  // set while the call awaits its caller
 };
 
 }  // namespace berth::services

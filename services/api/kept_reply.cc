@@ -27,13 +27,13 @@ void Pack(const WriteAnswer& answer, Response response, google::protobuf::Any* t
   to->PackFrom(response);
 }
 
-// A reply of nothing but the revision.
+// A reply with only the revision.
 template <typename Response>
 void Bare(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, Response(), to);
 }
 
-// A reply that `fill` makes from the answer alone.
+// A reply that `fill` makes from the answer.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -43,7 +43,7 @@ Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   };
 }
 
-// The same with what was asked about.
+// A reply that `fill` makes from the answer and the kept part of the request.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -53,7 +53,7 @@ Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   };
 }
 
-// A service as the command left it; when it was last heard is not the command's to say.
+// A service as the command left it. When the service was last heard is not known any more.
 template <typename Response>
 void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
   Response response;

@@ -1,7 +1,8 @@
-// The reply to a write, made again from the answer that the ledger kept under its request id.
+// Makes the reply to a write again, from the answer that the ledger kept under its request id.
 //
-// One table: which method's reply is made how. A write that is not in it answers GetRequest without
-// its reply; a test sees to it that none is missing. Pure.
+// One table says for each method how its reply is made. For a write that is missing in the table,
+// GetRequest would answer without the reply; a test checks that no write is missing. Pure
+// functions.
 #ifndef BERTH_SERVICES_API_KEPT_REPLY_H_
 #define BERTH_SERVICES_API_KEPT_REPLY_H_
 
@@ -16,13 +17,14 @@
 
 namespace berth::services {
 
-// What has to be kept of `request`, a call of `method`, to make its reply again.
+// The part of `request`, a call of `method`, that must be kept to make its reply again.
 placement::Asked AskedBy(const google::protobuf::Message& request, const std::string& method);
 
-// Packs the reply to what `answer` answered into `to`. False where its method is not known.
+// Packs the reply of the call that `answer` answered into `to`. False if the method is not in the
+// table.
 bool FillKeptReply(const WriteAnswer& answer, google::protobuf::Any* to);
 
-// The methods that are known, as "/package.Service/Method".
+// The methods of the table, as "/package.Service/Method".
 std::vector<std::string> KeptMethods();
 
 }  // namespace berth::services

@@ -20,7 +20,7 @@ using placement::LedgerHealth;
 using placement::ProviderPlace;
 using placement::State;
 
-// A page of large entities ends here, far below what one message may be.
+// A page ends when it is larger than this, which is far below the limit of a message.
 constexpr size_t kPageBytesMax = 1 << 20;
 constexpr char kKindSeparator = ':';
 
@@ -68,27 +68,48 @@ void FillUsage(const State& state, const ProviderPlace& place, pb::ProviderUsage
   }
 }
 
-// What `key` names in `state`. False where there is no such thing.
+// Each fills `to` with the entity that has `key`. False if there is none.
+
+bool FillProviderEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto place = state.FindProvider(*placement::ProviderId::Parse(key.key));
+  if (!place) return false;
+  if (key.kind == EntityKind::kProviderUsage) {
+    FillUsage(state, *place, to->mutable_provider_usage());
+  } else {
+    FillProvider(state, *place, pb::PROVIDER_VIEW_FULL, to->mutable_provider());
+  }
+  return true;
+}
+
+bool FillConsumerEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto consumer = state.FindConsumer(*placement::ConsumerId::Parse(key.key));
+  if (consumer == nullptr) return false;
+  FillConsumer(
+      state, *consumer, [](placement::ProviderId) { return true; }, to->mutable_consumer());
+  return true;
+}
+
+bool FillServiceEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto service = FindServiceByUuid(state, key.key);
+  if (!service.ok()) return false;
+  FillService(**service, nullptr, to->mutable_service());
+  return true;
+}
+
+bool FillNodeEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto node = FindNodeByUuid(state, key.key);
+  if (!node.ok()) return false;
+  FillNode(state, **node, pb::NODE_VIEW_FULL, to->mutable_node());
+  return true;
+}
+
 bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   switch (key.kind) {
     case EntityKind::kProvider:
-    case EntityKind::kProviderUsage: {
-      const auto place = state.FindProvider(*placement::ProviderId::Parse(key.key));
-      if (!place) return false;
-      if (key.kind == EntityKind::kProviderUsage) {
-        FillUsage(state, *place, to->mutable_provider_usage());
-      } else {
-        FillProvider(state, *place, pb::PROVIDER_VIEW_FULL, to->mutable_provider());
-      }
-      return true;
-    }
-    case EntityKind::kConsumer: {
-      const auto consumer = state.FindConsumer(*placement::ConsumerId::Parse(key.key));
-      if (consumer == nullptr) return false;
-      FillConsumer(
-          state, *consumer, [](placement::ProviderId) { return true; }, to->mutable_consumer());
-      return true;
-    }
+    case EntityKind::kProviderUsage:
+      return FillProviderEntity(state, key, to);
+    case EntityKind::kConsumer:
+      return FillConsumerEntity(state, key, to);
     case EntityKind::kResourceClass:
       if (!state.catalog().classes.Find(key.key)) return false;
       FillClass(key.key, to->mutable_resource_class());
@@ -97,23 +118,15 @@ bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
       if (!state.catalog().traits.Find(key.key)) return false;
       FillTrait(key.key, to->mutable_trait());
       return true;
-    case EntityKind::kService: {
-      const auto service = FindServiceByUuid(state, key.key);
-      if (!service.ok()) return false;
-      FillService(**service, nullptr, to->mutable_service());
-      return true;
-    }
-    case EntityKind::kNode: {
-      const auto node = FindNodeByUuid(state, key.key);
-      if (!node.ok()) return false;
-      FillNode(state, **node, pb::NODE_VIEW_FULL, to->mutable_node());
-      return true;
-    }
+    case EntityKind::kService:
+      return FillServiceEntity(state, key, to);
+    case EntityKind::kNode:
+      return FillNodeEntity(state, key, to);
   }
   return false;
 }
 
-// A difference as a key of pages, and back.
+// The key of a difference in page tokens, and back.
 std::string PageKey(const EntityKey& key) {
   return absl::StrCat(static_cast<int>(key.kind), std::string(1, kKindSeparator), key.key);
 }
@@ -157,7 +170,7 @@ absl::Status FillOutcome(const WriteAnswer& answer, pb::GetRequestResponse* resp
   response->set_outcome(pb::REQUEST_OUTCOME_CANCELLED);
   if (refusal && refusal->reason == "REQUEST_CANCELLED") return absl::OkStatus();
   BERTH_RETURN_IF_ERROR(decision.status);
-  if (!decision.replayed) return absl::OkStatus();  // the cancellation's own
+  if (!decision.replayed) return absl::OkStatus();  // the look-up itself cancelled the request id
   response->set_outcome(pb::REQUEST_OUTCOME_APPLIED);
   response->set_method(decision.asked.method);
   SetRevision(decision.revision, response->mutable_applied_revision());

@@ -1,4 +1,4 @@
-// The ledger as a whole between protos and the domain.
+// Converts messages about the whole ledger between protos and values. Pure functions.
 #ifndef BERTH_SERVICES_API_LEDGER_MESSAGES_H_
 #define BERTH_SERVICES_API_LEDGER_MESSAGES_H_
 
@@ -15,11 +15,11 @@ absl::StatusOr<placement::CommandBody> SetFormatCommand(const pb::SetFormatReque
 
 void FillStanding(const placement::LedgerHealth& health, const placement::State& state,
                   pb::GetRevisionResponse* response);
-// What became of a write, from the decision of a look-up.
+// The outcome of a write, from the decision of the look-up by its request id.
 absl::Status FillOutcome(const WriteAnswer& answer, pb::GetRequestResponse* response);
 void FillSelfCheck(const placement::SelfCheckReport& report, int limit,
                    pb::SelfCheckResponse* response);
-// A page of what was lost. Fails as Page::Of. It ends early where it grows large.
+// A page of the lost changes. Fails as Page::Of. A page with large entities is shorter.
 absl::Status FillLostChanges(const placement::Loss& loss, const pb::ListLostChangesRequest& request,
                              pb::ListLostChangesResponse* response);
 

@@ -16,10 +16,10 @@
 namespace berth::services {
 namespace {
 
-// Whatever a message of an export holds more than this goes into the next one.
+// A message of an export ends with the entity that makes it larger than this.
 constexpr size_t kExportMessageBytesMax = 256 << 10;
 constexpr size_t kImportBytesMax = 256 << 20;
-// An import may take longer than other calls; nobody waits for ever.
+// An import may take longer than other calls, but not for ever.
 constexpr absl::Duration kImportDeadlineMax = absl::Minutes(10);
 
 absl::Status Overloaded(absl::string_view why) {
@@ -30,7 +30,7 @@ absl::Time DeadlineOf(const Context& context, absl::Duration longest) {
   return std::min(absl::FromChrono(context.deadline()), absl::Now() + longest);
 }
 
-// Providers, consumers, names, services and nodes, but no usages: they follow from the consumers.
+// All kinds of entities but usages, which follow from the consumers.
 absl::StatusOr<WatchFilter> WithoutUsages(const placement::State& state) {
   pb::WatchRequest request;
   for (const pb::EntityKind kind :
@@ -100,7 +100,7 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   pb::Revision revision_;
   int64_t total_count_ = -1;  // below 0: not counted yet
   std::optional<EntityWalk> walk_;
-  pb::ExportLedgerResponse message_;  // in flight
+  pb::ExportLedgerResponse message_;  // being sent
 };
 
 class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerRequest> {
@@ -151,19 +151,19 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     return absl::OkStatus();
   }
 
-  // What only the first message says.
+  // Takes the fields that only the first message has.
   absl::Status TakeFirst() {
     first_.emplace(message_);
     first_->clear_entities();
     BERTH_RETURN_IF_ERROR(CheckText(*first_));
     BERTH_RETURN_IF_ERROR(CheckRequestId(first_->request_id()));
     if (!first_->has_total_count()) return InvalidField("total_count", "is required");
-    if (first_->total_count() < 0) return InvalidField("total_count", "must not be below 0");
+    if (first_->total_count() < 0) return InvalidField("total_count", "must not be negative");
     digest_ = MessageDigest(*first_, {"request_id"});
     return absl::OkStatus();
   }
 
-  // The stream is over: all that was to come is there, or it broke off.
+  // The caller has sent all messages, or the stream broke.
   void Decide() {
     if (!first_) return End(InvalidField("total_count", "is required"));
     if (records_.count() != first_->total_count()) {
@@ -194,7 +194,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     End(absl::OkStatus());
   }
 
-  // Called once: by `place_` while the caller is awaited, else by whoever is at work.
+  // Called once: by `place_` while the call awaits its caller, else by the thread that works for
+  // the call.
   void End(const absl::Status& status) {
     place_->Leave(ticket_);
     const auto& request = first_.value_or(pb::ImportLedgerRequest());
@@ -207,8 +208,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   pb::ImportLedgerResponse* const response_;
   const absl::Time begun_ = absl::Now();
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  int64_t ticket_ = 0;                            // 0: another one has the place
-  pb::ImportLedgerRequest message_;               // of the read in progress, or being taken
+  int64_t ticket_ = 0;                            // 0: another import has the place
+  pb::ImportLedgerRequest message_;               // being read, or being handled
   std::optional<pb::ImportLedgerRequest> first_;  // without its entities
   size_t bytes_ = 0;
   std::string digest_;

@@ -1,7 +1,7 @@
-// The streams that carry a whole ledger: out of placement, and into it.
+// The streams that export and import a whole ledger.
 //
-// Each owns itself and is gone when gRPC is done with it. What takes longer than a callback may is
-// a worker's.
+// Each stream owns itself: OnDone, the last call by gRPC, deletes it. Work that takes too long for
+// a callback is done by a worker.
 #ifndef BERTH_SERVICES_API_LEDGER_STREAMS_H_
 #define BERTH_SERVICES_API_LEDGER_STREAMS_H_
 
@@ -12,12 +12,12 @@
 
 namespace berth::services {
 
-// Tells everything at one revision, message by message as the caller reads.
+// Sends all entities of one revision, each message when the caller has read the one before.
 grpc::ServerWriteReactor<pb::ExportLedgerResponse>* OpenExport(
     Edge* edge, Context* context, const pb::ExportLedgerRequest& request);
 
-// Takes records until the caller has no more, then has the ledger decide all of them at once. Only
-// one at a time, as `place` says, which also ends it where the caller is silent for too long.
+// Receives records until the caller has sent all, then submits them as one command. `place` lets
+// one import in at a time, and ends an import whose caller is silent for too long.
 grpc::ServerReadReactor<pb::ImportLedgerRequest>* OpenImport(Edge* edge, ImportPlace* place,
                                                              Context* context,
                                                              pb::ImportLedgerResponse* response);

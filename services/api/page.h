@@ -1,7 +1,8 @@
-// Pages of a list: how many, after what, and the token that asks for the next (AIP-158).
+// Page: one page of a list: its size, the key after which it begins, and the token of the next page
+// (AIP-158).
 //
-// A token is bound to the call and its filters; it carries the revision of the first page, so that
-// whoever reads all pages knows from where to watch. Values.
+// A token is valid for one method with the same filters. It carries the revision of the first page,
+// so a caller that has read all pages can watch from that revision. Values.
 #ifndef BERTH_SERVICES_API_PAGE_H_
 #define BERTH_SERVICES_API_PAGE_H_
 
@@ -16,21 +17,22 @@ namespace berth::services {
 
 class Page {
  public:
-  // What `request` asks for: a message with page_size and page_token. Fails with INVALID_FIELD for a
-  // negative size, PAGE_TOKEN_MISMATCH for a token of another list or other filters.
+  // The page that `request` asks for; it must have the fields page_size and page_token. Fails with
+  // INVALID_FIELD for a negative size, and with PAGE_TOKEN_MISMATCH for the token of another list
+  // or of other filters.
   static absl::StatusOr<Page> Of(const google::protobuf::Message& request);
 
   int limit() const { return limit_; }  // 1..1000
-  // The key after which this page begins; none: the first page.
+  // The key after which this page begins; nothing for the first page.
   const std::optional<std::string>& after() const { return after_; }
-  // The revision to answer: that of the first page.
+  // The revision to answer, which is that of the first page.
   placement::Revision RevisionToAnswer(placement::Revision read_at) const;
   // The token of the page after `last_key`.
   std::string NextToken(const std::string& last_key, placement::Revision read_at) const;
 
  private:
   int limit_ = 0;
-  std::string filters_;  // digest
+  std::string filters_;  // their digest
   std::optional<std::string> after_;
   placement::Revision first_page_;
 };

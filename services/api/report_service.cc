@@ -8,7 +8,7 @@
 namespace berth::services {
 namespace {
 
-// One tracker's stream as gRPC sees it. Owns itself: gRPC calls OnDone last, and the stream is gone.
+// One tracker's stream of gRPC. Owns itself: OnDone, the last call by gRPC, deletes it.
 class ReportStream final : public grpc::ServerBidiReactor<pb::SessionRequest, pb::SessionResponse>,
                            public ReportSink {
  public:

@@ -1,4 +1,4 @@
-// Services that are described, so that clients can be built on them, and answer UNIMPLEMENTED.
+// Services whose calls end with UNIMPLEMENTED. Clients can already be built against their protos.
 #include "berth/placement/v1/host.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "services/api/services.h"

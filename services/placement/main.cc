@@ -1,4 +1,4 @@
-// berth-placement: who holds what, on which host.
+// berth-placement: keeps which consumer has which allocations on which host.
 #include <pthread.h>
 #include <signal.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kSettingsFile[] = "/etc/berth/placement.toml";
 
-// Signals that end the process, kept for WaitForStop; all threads that start later inherit this.
+// Blocks the signals that end the process, for WaitForStop. Threads that start later inherit this.
 sigset_t BlockStopSignals() {
   sigset_t stop;
   sigemptyset(&stop);
@@ -29,7 +29,7 @@ sigset_t BlockStopSignals() {
   return stop;
 }
 
-// Returns at the first signal. The next one ends the process at once.
+// Waits for the first such signal. The second signal ends the process at once.
 void WaitForStop(const sigset_t& stop) {
   int received = 0;
   sigwait(&stop, &received);
@@ -46,7 +46,8 @@ int Fail(const absl::Status& status) {
 int Main(int argc, char** argv) {
   SetUpLibraries();
   PlacementOptions options;
-  Config config("berth-placement", "Keeps who holds what, on which host.", kSettingsFile);
+  Config config("berth-placement", "Keeps which consumer has which allocations on which host.",
+                kSettingsFile);
   AddPlacementOptions(&options, &config);
   const absl::StatusOr<Config::Next> next = config.Parse(argc, argv);
   if (!next.ok()) return Fail(next.status());
@@ -65,7 +66,7 @@ int Main(int argc, char** argv) {
   WaitForStop(stop);
   Log(LogLevel::kInfo, "stopping");
   const bool all_done = (*process)->Drain();
-  Log(LogLevel::kInfo, all_done ? "stopped" : "stopped; some calls had to be cut off");
+  Log(LogLevel::kInfo, all_done ? "stopped" : "stopped; some calls were cancelled");
   return 0;
 }
 

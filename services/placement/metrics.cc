@@ -33,15 +33,16 @@ void AddTree(const placement::Tree& tree, ClassSums* sums) {
 void MeasureLedger(const placement::Ledger& ledger, const State& state, Samples* samples) {
   const placement::LedgerHealth health = ledger.health();
   const placement::Position& position = state.position();
-  samples->Gauge("revision", "Number of the newest revision that reads are answered from.",
+  samples->Gauge("revision", "Number of the newest revision; reads are answered from it.",
                  static_cast<double>(position.revision.number));
   samples->Gauge("epoch", "The ledger's epoch.", static_cast<double>(position.revision.epoch));
   samples->Gauge("writable", "1 while writes are taken.", health.writable ? 1 : 0);
   samples->Gauge("recovery_required", "1 when the database went back in time.",
                  health.recovery_required ? 1 : 0);
-  samples->Gauge("staleness_seconds", "Since the last look at the database that succeeded began.",
+  samples->Gauge("staleness_seconds",
+                 "Time since the begin of the last successful read of the log.",
                  absl::ToDoubleSeconds(health.staleness));
-  samples->Gauge("command_queue_length", "Writes that wait.",
+  samples->Gauge("command_queue_length", "Writes that wait for the ledger.",
                  static_cast<double>(health.queue_length));
   const std::pair<const char*, int64_t> counters[] = {
       {"batches_total", health.batches},          {"commands_total", health.commands},
@@ -55,14 +56,14 @@ void MeasureLedger(const placement::Ledger& ledger, const State& state, Samples*
                                                     {"no_room", health.claims_without_room},
                                                     {"refused", health.claims_refused}};
   for (const auto& [result, value] : claims) {
-    samples->Counter("claims_total", "Writes of allocations after which somebody holds something.",
+    samples->Counter("claims_total", "Writes that left a consumer with allocations.",
                      static_cast<double>(value), {{"result", result}});
   }
   const std::pair<const char*, int64_t> conflicts[] = {{"provider", health.provider_conflicts},
                                                        {"consumer", health.consumer_conflicts}};
   for (const auto& [kind, value] : conflicts) {
     samples->Counter("generation_conflicts_total",
-                     "Writes refused because their author knew an older generation.",
+                     "Writes that were refused because of a stale generation.",
                      static_cast<double>(value), {{"kind", kind}});
   }
 }
@@ -75,7 +76,7 @@ void MeasureFleet(const State& state, Samples* samples) {
   samples->Gauge("trackers", "Services by state.", up, {{"state", "up"}});
   samples->Gauge("trackers", "Services by state.", down, {{"state", "down"}});
   samples->Gauge("providers", "Resource providers.", static_cast<double>(state.provider_count()));
-  samples->Gauge("consumers", "Consumers that hold something.",
+  samples->Gauge("consumers", "Consumers with allocations.",
                  static_cast<double>(state.consumers().size()));
 }
 
@@ -88,9 +89,10 @@ void MeasureClasses(const State& state, Samples* samples) {
     const std::string* name = ClassName(state.catalog(), id);
     if (name == nullptr) continue;
     const Samples::Labels labels = {{"resource_class", *name}};
-    samples->Gauge("capacity", "What can be given away, by class.", sum.capacity, labels);
-    samples->Gauge("used", "What is given away, by class.", sum.used, labels);
-    samples->Gauge("reserved", "What is never given away, by class.", sum.reserved, labels);
+    samples->Gauge("capacity", "Capacity of all providers, by class.", sum.capacity, labels);
+    samples->Gauge("used", "Allocated amounts of all providers, by class.", sum.used, labels);
+    samples->Gauge("reserved", "Reserved amounts of all providers, by class.", sum.reserved,
+                   labels);
   }
 }
 
@@ -103,7 +105,8 @@ void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
     MeasureLedger(*ledger, *state, samples);
     MeasureFleet(*state, samples);
     MeasureClasses(*state, samples);
-    samples->Gauge("worker_queue_length", "Searches and lists that wait.", workers->queue_length());
+    samples->Gauge("worker_queue_length", "Searches and lists that wait for a worker.",
+                   workers->queue_length());
     sessions->Measure(samples);
   });
 }

@@ -1,4 +1,4 @@
-// What berth-placement measures of itself besides its calls.
+// The measurements of berth-placement, apart from the counts of its calls.
 #ifndef BERTH_SERVICES_PLACEMENT_METRICS_H_
 #define BERTH_SERVICES_PLACEMENT_METRICS_H_
 
@@ -9,7 +9,8 @@
 
 namespace berth::services {
 
-// Adds them to `metrics`. All must live until it stops being read.
+// Adds the measurements to `metrics`. The other arguments must live until `metrics` stops
+// listening.
 void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
                       const ReportSessions* sessions, Metrics* metrics);
 

@@ -18,18 +18,18 @@ struct PlacementOptions {
   std::vector<std::string> listen = {"127.0.0.1:7310"};
   bool insecure_listen = false;
   std::string address_file;
-  std::string metrics_listen = "127.0.0.1:7311";  // empty: none
+  std::string metrics_listen = "127.0.0.1:7311";  // empty: no metrics
 
   std::string database;      // empty: a private cluster under state_dir
   std::string state_dir;     // empty: DefaultStateDirectory()
-  std::string cluster_user;  // who runs the private cluster when this process is root
+  std::string cluster_user;  // runs the private cluster if this process is root
   std::vector<std::string> cluster_settings;
 
   std::string log_format = "json";
   std::string log_level = "info";
   std::string access_log = "failures";
 
-  int workers = 0;  // 0: one less than there are cores
+  int workers = 0;  // 0: one less than the number of cores
   int worker_queue_max = 1024;
   int command_queue_max = 4096;
   int streams_max = 1024;
@@ -43,15 +43,16 @@ struct PlacementOptions {
   absl::Duration drain_max = absl::Seconds(25);
 };
 
-// Declares them all; `options` must live until the Config has parsed.
+// Declares all settings. `options` must live until Config::Parse returns.
 void AddPlacementOptions(PlacementOptions* options, Config* config);
 
-// kInvalidArgument or kFailedPrecondition, in words, for what cannot work.
+// Fails with kInvalidArgument or kFailedPrecondition for settings that cannot work. The message is
+// for the person who wrote them.
 absl::Status CheckPlacementOptions(const PlacementOptions& options);
 
 ServerOptions ServerOptionsOf(const PlacementOptions& options);
 
-// /var/lib/berth-placement for root, else under the user's state home.
+// /var/lib/berth-placement for root, else a directory under the user's state home.
 std::string DefaultStateDirectory();
 
 }  // namespace berth::services

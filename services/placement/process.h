@@ -1,6 +1,7 @@
-// PlacementProcess: berth-placement, put together: database, ledger, loops, services, server.
+// PlacementProcess: all parts of berth-placement: database, ledger, loops, services, server.
 //
-// Owns everything, and ends it in the opposite order. Made, run and ended by one thread.
+// Owns the parts, starts them in that order and ends them in the opposite order. One thread makes,
+// uses and destroys it.
 #ifndef BERTH_SERVICES_PLACEMENT_PROCESS_H_
 #define BERTH_SERVICES_PLACEMENT_PROCESS_H_
 
@@ -15,13 +16,13 @@ namespace berth::services {
 
 class PlacementProcess {
  public:
-  // Starts everything and begins to answer. The message of a failure says in words what is wrong,
-  // for whoever started the process.
+  // Starts all parts and answers calls. The message of a failure is for the person who started the
+  // process.
   static absl::StatusOr<std::unique_ptr<PlacementProcess>> Start(const PlacementOptions& options);
   ~PlacementProcess();
 
   const std::vector<std::string>& addresses() const;
-  // The graceful stop; whether no call had to be cut off.
+  // Stops gracefully. Returns whether all calls ended by themselves.
   bool Drain();
 
  private:

@@ -27,7 +27,7 @@ std::string EnvironmentName(const std::string& name) {
 
 std::string FlagName(const std::string& key) { return absl::StrReplaceAll(key, {{"_", "-"}}); }
 
-// The text that `value` would have on a command line; several of an array.
+// The text of `value` as on a command line; several texts for an array.
 std::vector<std::string> Texts(const std::string& key, const toml::value& value) {
   switch (value.type()) {
     case toml::value_t::string:
@@ -68,7 +68,7 @@ void ReadTables(const std::string& name, const toml::value& value, const TableKi
   }
 }
 
-// Gives `option` what the file says of it, unless the command line or the environment said so.
+// Gives `option` its values of the file, unless the command line or the environment sets it.
 void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* option) {
   if (option == nullptr || !option->get_configurable()) {
     throw CLI::ConfigError(absl::StrCat("unknown setting '", key, "'"));
@@ -79,8 +79,8 @@ void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* 
   option->run_callback();
 }
 
-// The arguments, last first, as CLI11 takes them. `--name=` says an empty value, where CLI11 by
-// itself would take the argument after it.
+// The arguments in reverse order, as CLI11 takes them. `--name=` becomes an empty value; CLI11
+// alone would take the next argument as the value.
 std::vector<std::string> Arguments(int argc, const char* const* argv) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
@@ -101,10 +101,10 @@ class Config::Impl {
   Impl(const std::string& program, const std::string& description, const std::string& otherwise)
       : app(description, program), default_file(otherwise) {
     app.set_version_flag("--version", absl::StrCat(program, " ", kVersion));
-    app.add_option("--config", file, "TOML file with settings; else " + default_file)
+    app.add_option("--config", file, "TOML file with settings; default: " + default_file)
         ->envname("BERTH_CONFIG")
         ->configurable(false);
-    app.add_flag("--check-config", check_only, "Check the settings, and end")->configurable(false);
+    app.add_flag("--check-config", check_only, "Check the settings and exit")->configurable(false);
     app.get_help_ptr()->configurable(false);
     app.get_formatter()->column_width(36);
   }
@@ -116,7 +116,7 @@ class Config::Impl {
         ->envname(EnvironmentName(name));
   }
 
-  // CLI11 passes over a variable that is empty.
+  // CLI11 ignores a variable that is empty.
   void ReadEmptyVariables() {
     for (CLI::Option* const option : plain_texts) {
       const char* value = std::getenv(option->get_envname().c_str());
@@ -139,7 +139,7 @@ class Config::Impl {
       }
     } catch (const CLI::Error& error) {
       throw CLI::ConfigError(absl::StrCat(file, ": ", error.what()));
-    } catch (const std::exception& error) {  // toml11 says where, over several lines
+    } catch (const std::exception& error) {  // toml11 prints the place, in several lines
       throw CLI::ConfigError(absl::StrCat(file, ": ", error.what()));
     }
   }

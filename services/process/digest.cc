@@ -21,7 +21,7 @@ std::string Sha256(absl::string_view bytes) {
 
 namespace {
 
-// Equal messages have equal bytes.
+// Encodes equal messages as equal bytes.
 void AppendBytesOf(const Message& message, std::string* to) {
   google::protobuf::io::StringOutputStream stream(to);
   google::protobuf::io::CodedOutputStream output(&stream);

@@ -1,4 +1,5 @@
-// Digests of requests: whether two are the same, whatever process made or reads them. Pure.
+// Digests of requests: two requests have the same digest if they are equal, in every process and
+// every release. Pure functions.
 #ifndef BERTH_SERVICES_PROCESS_DIGEST_H_
 #define BERTH_SERVICES_PROCESS_DIGEST_H_
 
@@ -13,11 +14,11 @@ namespace berth::services {
 // SHA-256 of `bytes`: 32 bytes.
 std::string Sha256(absl::string_view bytes);
 
-// SHA-256 of the type of `message` and of everything in it but `left_out`, names of fields.
+// SHA-256 of the type of `message` and of all its fields except those named in `left_out`.
 std::string MessageDigest(const google::protobuf::Message& message,
                           std::initializer_list<absl::string_view> left_out);
 
-// SHA-256 of `before`, the digest of what came before, and of `message`.
+// SHA-256 of `before`, the digest of the messages before, followed by `message`.
 std::string ChainedDigest(absl::string_view before, const google::protobuf::Message& message);
 
 }  // namespace berth::services

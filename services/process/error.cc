@@ -22,24 +22,25 @@ struct PublicWords {
   const char* message;
 };
 
-// For what did not come from a rule.
+// The errors for failures that did not come from a rule.
 constexpr PublicWords kPublicWords[] = {
     {absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE",
      "the database is not available: nothing was done, try again"},
     {absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
-     "the deadline passed before the outcome was known: ask GetRequest what became of it"},
+     "the deadline passed before the outcome was known: GetRequest with the request id tells it"},
     {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
 };
 constexpr char kTypeUrl[] = "type.googleapis.com/";
-// A client that is set up as usual takes 8 KiB of trailers, and instead of larger ones reports an
-// error of its own. Details go there in base64, words up to three times as long as they are.
+// A gRPC client accepts 8 KiB of trailers by default and reports an error of its own for larger
+// ones. There the details are in base64, and the message is up to three times as long because of
+// escapes.
 constexpr size_t kDetailsMax = 4096;
 constexpr size_t kMessageMax = 512;
 constexpr char kInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
-constexpr size_t kOmittedBytes = 32;  // of the note that items are left out
-constexpr size_t kEnvelope = 16;      // what a detail takes beside its own bytes, at most
+constexpr size_t kOmittedBytes = 32;  // the entry `omitted` of the last item
+constexpr size_t kEnvelope = 16;      // the most that a detail takes beside its own bytes
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
-                                   "something went wrong here: the server's log says what"};
+                                   "the server failed: its log says why"};
 
 const PublicWords& WordsFor(absl::StatusCode code) {
   for (const PublicWords& words : kPublicWords) {
@@ -60,8 +61,8 @@ bool HasRoom(const google::rpc::Status& details, size_t bytes) {
   return details.ByteSizeLong() + bytes + kEnvelope <= kDetailsMax;
 }
 
-// Adds `info` once for each item of `refusal`, as far as there is room; the last one says how many
-// are not there.
+// Adds `info` once for each item of `refusal` that fits. The last item that fits says how many do
+// not.
 void AddInfos(const google::rpc::ErrorInfo& info, const placement::Refusal& refusal,
               google::rpc::Status* details) {
   const std::vector<placement::FaultItem>& items = refusal.items;
@@ -127,7 +128,7 @@ google::rpc::Status PlacementError(const absl::Status& status) {
   }
   const PublicWords& words = WordsFor(status.code());
   if (words.code != absl::StatusCode::kCancelled) {
-    Log(LogLevel::kWarning, "a call failed for a reason that is not the caller's",
+    Log(LogLevel::kWarning, "a call failed, and the caller is not at fault",
         {{"reason", words.reason}, {"detail", status.ToString()}});
   }
   placement::Refusal in_words;

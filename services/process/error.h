@@ -1,8 +1,9 @@
 // The table that maps every failure of placement to the error that a client receives.
 //
-// An error is a google.rpc.Status with one google.rpc.ErrorInfo for each item at fault, or exactly one
-// if no item is named (P-235, P-236). Text that no rule wrote, such as PostgreSQL's, goes to the log
-// and never to a client. Pure functions except for that log line; free of gRPC; thread-safe.
+// An error is a google.rpc.Status with one google.rpc.ErrorInfo for each item at fault, or exactly
+// one if no item is named (P-235, P-236). Text that no rule wrote, such as PostgreSQL's, goes to
+// the log and never to a client. Pure functions except for that log line; free of gRPC;
+// thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_ERROR_H_
 #define BERTH_SERVICES_PROCESS_ERROR_H_
 
@@ -19,24 +20,23 @@ namespace berth::services {
 
 inline constexpr char kPlacementDomain[] = "berth.placement";
 
-// The error for a refusal. gRPC sends errors in trailers, which must stay small: a message longer than
-// 512 bytes is cut, and items that do not fit into 4 KiB are left out. The last item that is kept then
-// says in `omitted` how many are missing.
+// The error for a refusal. gRPC sends errors in trailers, which must stay small: a message longer
+// than 512 bytes is cut, and items that do not fit into 4 KiB are left out. The last item that is
+// kept then says in `omitted` how many are missing.
 google::rpc::Status ErrorOf(absl::StatusCode code, absl::string_view message,
                             absl::string_view domain, const placement::Refusal& refusal);
 
-// Attaches `detail` to `status`, to be sent after the details of the refusal itself. A detail that does
-// not fit into what is left of the 4 KiB is not sent, so `detail` should be much smaller.
+// Attaches `detail` to `status`, to be sent after the details of the refusal itself. A detail that
+// does not fit into what is left of the 4 KiB is not sent, so `detail` should be much smaller.
 absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail);
 
-// The error that a client of placement receives for `status`:
-//   a refusal (placement/refusal.h)        its own code, message, reason and items, then the messages
-//                                          that WithDetail attached
-//   kUnavailable without a refusal         UNAVAILABLE / STORE_UNAVAILABLE: nothing was done
-//   kDeadlineExceeded without a refusal    DEADLINE_EXCEEDED / OUTCOME_UNKNOWN: ask GetRequest
-//   kCancelled without a refusal           CANCELLED / CANCELLED
-//   any other failure                      INTERNAL / INTERNAL; the text is in the log
-// OK gives an empty message.
+// The error that a client of placement receives for `status`; an empty message for OK.
+//   a refusal (placement/values/refusal.h)  its own code, message, reason and items, then what
+//                                           WithDetail attached
+//   kUnavailable without a refusal          UNAVAILABLE / STORE_UNAVAILABLE: nothing was done
+//   kDeadlineExceeded without a refusal     DEADLINE_EXCEEDED / OUTCOME_UNKNOWN: ask GetRequest
+//   kCancelled without a refusal            CANCELLED / CANCELLED
+//   any other failure                       INTERNAL / INTERNAL; the text is in the log
 google::rpc::Status PlacementError(const absl::Status& status);
 
 }  // namespace berth::services

@@ -18,7 +18,8 @@ using ::grpc::health::v1::HealthCheckRequest;
 using ::grpc::health::v1::HealthCheckResponse;
 using ServingStatus = HealthCheckResponse::ServingStatus;
 
-// One open Watch: writes each new status once, the newest where several came during a write.
+// One open Watch call. Writes each new status; if several come during a write, only the newest of
+// them.
 class Watcher : public grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
   Watcher(std::string name, std::function<void(Watcher*)> on_done)

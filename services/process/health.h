@@ -1,7 +1,7 @@
-// Health: grpc.health.v1, answered from memory at once, however busy the rest is.
+// Health: the service grpc.health.v1, answered from memory at once, even if all workers are busy.
 //
-// Our own instead of gRPC's built-in one: that one cannot be described by reflection, and its open
-// Watch calls hold up a graceful stop. Owns the statuses; thread-safe.
+// It replaces gRPC's built-in health service, which reflection cannot describe and whose open Watch
+// calls delay a graceful stop. Owns the statuses. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_HEALTH_H_
 #define BERTH_SERVICES_PROCESS_HEALTH_H_
 
@@ -19,10 +19,10 @@ class Health {
   Health();
   ~Health();
 
-  // Makes `service` known, or changes it; "" stands for the whole process.
+  // Sets the status of `service`, which becomes known by that. "" is the whole process.
   void Set(const std::string& service, bool serving);
-  // Everything is NOT_SERVING from now on, whatever Set says, and open Watch calls end after they
-  // were told. For the stop.
+  // Makes every status NOT_SERVING for good; later calls of Set have no effect. Open Watch calls
+  // get this status and then end. Called when the process stops.
   void Stop();
 
   grpc::Service* service();

@@ -7,13 +7,14 @@
 namespace berth::services {
 
 void SetUpLibraries() {
-  // Debian builds Abseil without NDEBUG, so every mutex in gRPC keeps a record of which others were
-  // held with it, half a KiB each, in one graph behind one lock. That finds mistakes in gRPC's own
-  // order of locks, at the cost of memory for each connection and of time for each call.
+  // Debian builds Abseil without NDEBUG, so Abseil records for every mutex of gRPC which other
+  // mutexes were held with it: half a KiB each, in one graph under one lock. This would find
+  // mistakes in gRPC's lock order, but it costs memory for each connection and time for each call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  // gRPC 1.51 tries out reads into chunks of 8 or 64 KiB, of which a silent connection keeps one.
-  // Without, the room follows what a connection sends (server.cc says where it begins). A later gRPC
-  // may not know the experiment any more, and says so. What an operator sets comes first.
+  // gRPC 1.51 has an experiment that reads into chunks of 8 or 64 KiB, and a silent connection
+  // keeps one chunk. Without the experiment the buffer's size follows what the connection sends;
+  // server.cc sets the first size. A later gRPC may not know the experiment and then logs that. An
+  // operator's own setting of the variable wins.
   setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", /*overwrite=*/0);
 }
 

@@ -1,10 +1,11 @@
-// Libraries: how the libraries that serve a process of Berth are to behave in it.
+// Settings of the libraries that a process of Berth uses: gRPC and Abseil.
 #ifndef BERTH_SERVICES_PROCESS_LIBRARIES_H_
 #define BERTH_SERVICES_PROCESS_LIBRARIES_H_
 
 namespace berth::services {
 
-// Settings that hold for the whole process. REQUIRES: it has one thread, and has not used gRPC yet.
+// Applies the settings to this process. REQUIRES: the process has one thread and has not used gRPC
+// yet.
 void SetUpLibraries();
 
 }  // namespace berth::services

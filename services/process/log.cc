@@ -19,7 +19,7 @@ struct LogSettings {
 };
 LogSettings settings;
 
-// Never destroyed: threads may log while the process ends.
+// Never destroyed, because threads may log while the process ends.
 spdlog::logger& Logger() {
   static auto* const logger = [] {
     auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
@@ -54,7 +54,8 @@ std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// Bare where it is one plain word, else as a JSON string: a line stays one line.
+// A value without special characters as it is, any other value as a JSON string: a line stays one
+// line.
 std::string TextOf(const LogValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   const bool plain = text != nullptr && !text->empty() &&

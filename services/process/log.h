@@ -18,21 +18,21 @@ namespace berth::services {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogFormat { kText, kJson };
 
-// The value of a setting: "text", else JSON; "debug", "warning", "error", else information.
+// The format and the level that a setting names. Unknown names give JSON, and kInfo.
 LogFormat LogFormatOf(absl::string_view name);
 LogLevel LogLevelOf(absl::string_view name);
 
 using LogValue = std::variant<std::string, int64_t, double, bool>;
 using LogField = std::pair<absl::string_view, LogValue>;
 
-// Sets format and threshold.
+// Sets the format, and the lowest level that is written.
 void StartLog(LogFormat format, LogLevel level_min);
 bool LogEnabled(LogLevel level);
 
 // Writes one line. Text that is not valid UTF-8 is written with replacement characters.
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});
 
-// The line that Log writes, without its line break and with `timestamp` as it is.
+// The line that Log writes, with `timestamp` and without the line break.
 std::string LogLine(LogFormat format, absl::string_view timestamp, LogLevel level,
                     absl::string_view message, std::initializer_list<LogField> fields);
 

@@ -1,6 +1,6 @@
-// Loop: one thread that repeats a step, as often as the step wishes.
+// Loop: a thread that repeats one step. The step itself says when it wants to be called again.
 //
-// Libraries offer steps; what repeats them lives here. Thread-safe.
+// Libraries offer steps and have no threads for them; processes make the loops. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_LOOPS_H_
 #define BERTH_SERVICES_PROCESS_LOOPS_H_
 
@@ -15,9 +15,10 @@ namespace berth::services {
 
 class Loop {
  public:
-  // Calls `step` from a thread of its own, again after the time that it returns, until it ends.
+  // Calls `step` on a new thread, again and again, each time after the duration that `step`
+  // returned.
   explicit Loop(std::function<absl::Duration()> step);
-  // Waits for the step that runs.
+  // Waits until the step that runs, if any, returns. No other begins.
   ~Loop();
 
  private:
@@ -30,7 +31,7 @@ class Loop {
   std::thread thread_;
 };
 
-// How long a follower waits after its poll: 5 ms while rows come, then longer, up to 100 ms.
+// How long the ledger's follower waits between polls: 5 ms while rows come, then up to 100 ms.
 class FollowPace {
  public:
   absl::Duration After(const absl::StatusOr<int>& polled);

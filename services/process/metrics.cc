@@ -22,7 +22,7 @@ namespace {
 using ::berth::placement::Mutex;
 using ::berth::placement::MutexLock;
 
-// By grpc::StatusCode.
+// The names of grpc::StatusCode, by its value.
 constexpr std::array<const char*, 17> kCodeNames = {
     "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
     "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
@@ -93,7 +93,7 @@ class SampleFamilies : public Samples {
   absl::btree_map<std::string, prometheus::MetricFamily> families_;
 };
 
-// The registry with the counted calls, then what the sources say.
+// One reading: the counted calls, then the values of the sources.
 class Everything : public prometheus::Collectable {
  public:
   Everything(const std::string& prefix, prometheus::Registry* registry)
@@ -106,14 +106,14 @@ class Everything : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     std::vector<prometheus::MetricFamily> families;
     for (prometheus::MetricFamily& family : registry_->Collect()) {
-      // A method has a counter for every code; those that never happened would only be noise.
+      // Every method has a counter for each code. Counters that are 0 are left out.
       std::erase_if(family.metric, [&](const prometheus::ClientMetric& metric) {
         return family.type == prometheus::MetricType::Counter && metric.counter.value == 0;
       });
       if (!family.metric.empty()) families.push_back(std::move(family));
     }
     SampleFamilies samples(prefix_);
-    samples.Gauge("build_info", "Always 1; the label says which release this is.", 1,
+    samples.Gauge("build_info", "Always 1; the label has the version of the program.", 1,
                   {{"version", kVersion}});
     MutexLock lock(&mutex_);
     for (const auto& source : sources_) source(&samples);
@@ -136,11 +136,11 @@ class Metrics::Impl {
       : everything(std::make_shared<Everything>(prefix, &registry)),
         requests(&prometheus::BuildCounter()
                       .Name(prefix + "_grpc_requests_total")
-                      .Help("RPCs that ended, by method and status code.")
+                      .Help("Calls that ended, by method and status code.")
                       .Register(registry)),
         durations(&prometheus::BuildHistogram()
                        .Name(prefix + "_grpc_request_duration_seconds")
-                       .Help("How long RPCs took, by method; streams are not among them.")
+                       .Help("Duration of calls by method, without streams.")
                        .Register(registry)) {}
 
   prometheus::Registry registry;
@@ -171,7 +171,7 @@ void Metrics::AddSource(std::function<void(Samples*)> source) {
 absl::StatusOr<std::string> Metrics::Listen(const std::string& address) {
   try {
     impl_->exposer = std::make_unique<prometheus::Exposer>(address, 1);
-  } catch (const std::exception&) {  // civetweb says nothing of use
+  } catch (const std::exception&) {  // the exception has no useful text
     return absl::UnavailableError(
         absl::StrCat("cannot serve metrics on ", address,
                      ": the port is taken, or the address is not one of this machine"));

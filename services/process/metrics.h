@@ -1,7 +1,8 @@
-// Metrics: what a Prometheus server reads from this process, and the endpoint it reads from.
+// Metrics: the measurements of this process for Prometheus, and the HTTP endpoint that serves them.
 //
-// Names begin with the prefix of the process, e.g. "placement_". Calls are counted as they end;
-// everything else is asked of its sources when somebody reads. No ids are labels. Thread-safe.
+// Names begin with the prefix of the process, for example "placement_". Calls are counted when they
+// end; all other values are asked of sources when somebody reads the endpoint. Ids are never
+// labels, because there are too many of them. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_METRICS_H_
 #define BERTH_SERVICES_PROCESS_METRICS_H_
 
@@ -16,12 +17,12 @@
 
 namespace berth::services {
 
-// What one reading of the sources gathers.
+// Collects the values of one reading. Not thread-safe.
 class Samples {
  public:
   virtual ~Samples() = default;
   using Labels = std::map<std::string, std::string>;
-  // `name` without the prefix; a counter's ends in _total.
+  // Adds a value. `name` has no prefix; the name of a counter ends in _total.
   virtual void Gauge(const std::string& name, const std::string& help, double value,
                      const Labels& labels = {}) = 0;
   virtual void Counter(const std::string& name, const std::string& help, double value,
@@ -41,20 +42,21 @@ class Metrics {
     // `code` is a grpc::StatusCode.
     virtual void Record(int code, absl::Duration duration) = 0;
   };
-  // Lives as long as the Metrics; the same for the same name.
+  // The Method of this name, which lives as long as the Metrics. The same name gives the same
+  // Method.
   Method* ForMethod(const std::string& full_name);
 
-  // Asks `source` at every reading. It must stay callable until the Metrics is gone.
+  // Calls `source` at every reading. `source` must stay valid as long as the Metrics.
   void AddSource(std::function<void(Samples*)> source);
 
-  // Serves http://`address`/metrics; `address` is HOST:PORT, port 0 for a free one. Returns the
-  // address with the port that it got; kUnavailable when it cannot be had.
+  // Serves http://`address`/metrics. `address` is HOST:PORT; port 0 takes a free port. Returns the
+  // address with the port that is used. Fails with kUnavailable if the address cannot be used.
   absl::StatusOr<std::string> Listen(const std::string& address);
 
-  // No reading is under way, and none begins, once it has returned.
+  // Ends the endpoint: after the return no reading runs, and none begins.
   void StopListening();
 
-  // Everything in Prometheus' text format.
+  // All values in the text format of Prometheus.
   std::string Text() const;
 
  private:

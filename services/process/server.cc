@@ -20,12 +20,13 @@ namespace {
 
 constexpr int kKeepaliveMilliseconds = 30'000;
 constexpr int kKeepaliveTimeoutMilliseconds = 10'000;
-// Clients may ping every 20 s; gRPC's own default of 300 s is the usual cause of GOAWAY.
+// Clients may ping every 20 s. With gRPC's default of 300 s, connections of clients that ping more
+// often are closed with GOAWAY.
 constexpr int kPingIntervalMinMilliseconds = 20'000;
-// The room for a connection's first read, which is kept while it waits for the next. gRPC doubles it
-// for those that fill it, and shrinks it again: a Hello or a heartbeat fits, and who sends claims
-// without a pause soon has the tens of KiB that it needs. Only heeded without gRPC's fixed chunks:
-// libraries.cc.
+// The size of a connection's read buffer, which a silent connection keeps. gRPC doubles the buffer
+// of a connection that fills it and shrinks it again: a Hello or a heartbeat fits into the first
+// size, and a connection that sends claims without a pause soon has tens of KiB. gRPC uses this
+// setting only without its experiment of fixed chunks; see libraries.cc.
 constexpr int kFirstReadBytes = 1024;
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
@@ -47,7 +48,7 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(options.message_bytes_max);
   builder->SetMaxSendMessageSize(options.message_bytes_max);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
-  // Two processes on one port would share its connections without a word.
+  // Otherwise two processes could listen on one port and silently share its connections.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
@@ -56,17 +57,17 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
                               kPingIntervalMinMilliseconds);
 }
 
-// What gRPC sets aside for every connection or call and never uses here. Ten thousand trackers are
-// as many connections.
+// Turns off memory that gRPC allocates for each connection or call, and that Berth never uses. Ten
+// thousand trackers are ten thousand connections.
 void LeaveOutUnused(grpc::ServerBuilder* builder) {
-  // Answers are not compressed. Requests that are will still be understood: that is another filter.
+  // Answers are not compressed. Compressed requests are still accepted, by another filter.
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
-  // Records of sends without a copy, 320 bytes each: four by default, though such sends are off.
+  // gRPC allocates four records of 320 bytes for zero-copy sends, which are off.
   builder->AddChannelArgument(GRPC_ARG_TCP_TX_ZEROCOPY_MAX_SIMULT_SENDS, 1);
   builder->AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kFirstReadBytes);
 }
 
-// Appears whole: whoever waits for the file never reads half of it.
+// Writes the file under another name and renames it, so that nobody reads a half-written file.
 absl::Status WriteAddressFile(const std::string& path, const std::vector<std::string>& addresses) {
   const std::string part = path + ".part";
   std::ofstream file(part);
@@ -87,7 +88,7 @@ bool IsLoopback(const std::string& address) {
 }
 
 absl::Status CheckListeners(const ServerOptions& options) {
-  if (options.listen.empty()) return absl::InvalidArgumentError("no address to listen on");
+  if (options.listen.empty()) return absl::InvalidArgumentError("--listen names no address");
   for (const std::string& address : options.listen) {
     absl::Status status = CheckAddress(address, options.insecure_listen);
     if (!status.ok()) return status;

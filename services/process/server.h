@@ -1,8 +1,8 @@
-// Server: the gRPC server of a process: listeners, health, reflection, channelz, limits and the
-// graceful stop.
+// Server: the gRPC server of a process, with its listeners, health, reflection, channelz, limits
+// and graceful stop.
 //
-// Owns the server and the health service; the services that it is given are the caller's and must
-// outlive it. Start and Drain are called from one thread; Health is thread-safe.
+// Owns the server and the health service. The caller owns the services that it passes, and they
+// must outlive the Server. One thread calls Start and Drain; health() is thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_SERVER_H_
 #define BERTH_SERVICES_PROCESS_SERVER_H_
 
@@ -18,36 +18,39 @@
 namespace berth::services {
 
 struct ServerOptions {
-  std::vector<std::string> listen;  // HOST:PORT (port 0: a free one), [IPV6]:PORT or unix:PATH
-  bool insecure_listen = false;     // allows addresses that other machines reach
-  std::string address_file;         // gets the chosen addresses, one a line; empty: none
+  std::vector<std::string> listen;  // HOST:PORT (port 0: a free port), [IPV6]:PORT or unix:PATH
+  bool insecure_listen = false;     // allow addresses that other machines can reach
+  std::string address_file;         // the addresses are written there, one a line; empty: nowhere
   int message_bytes_max = 4 << 20;
-  int streams_max = 1024;                             // concurrent calls of one connection
-  absl::Duration drain_delay = absl::ZeroDuration();  // between NOT_SERVING and the closed door
-  absl::Duration drain_max = absl::Seconds(25);       // for calls that are running
+  int streams_max = 1024;                             // open calls of one connection
+  absl::Duration drain_delay = absl::ZeroDuration();  // new calls are accepted after NOT_SERVING
+  absl::Duration drain_max = absl::Seconds(25);       // running calls may go on
 };
 
-// Whether only this machine reaches `address`.
+// Whether only this machine can reach `address`.
 bool IsLoopback(const std::string& address);
 
-// What Start would refuse of `listen`, without trying: kInvalidArgument, kFailedPrecondition.
+// Checks `listen` without listening. Fails with kInvalidArgument or kFailedPrecondition, as Start
+// would.
 absl::Status CheckListeners(const ServerOptions& options);
 
 class Server {
  public:
-  // Starts to listen and answers. kFailedPrecondition for an address that other machines reach
-  // without `insecure_listen`, kUnavailable for one that cannot be had, kPermissionDenied when the
-  // address file cannot be written.
+  // Listens and answers. Fails with
+  //   kFailedPrecondition  an address can be reached by other machines, without `insecure_listen`
+  //   kUnavailable         an address cannot be used
+  //   kPermissionDenied    the address file cannot be written
   static absl::StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                        const std::vector<grpc::Service*>& services);
   ~Server();
 
-  // As clients dial them, with the ports that were chosen.
+  // The addresses for clients, with the ports that are used.
   const std::vector<std::string>& addresses() const;
   Health& health();
 
-  // The graceful stop: NOT_SERVING, `end_streams`, no new calls, then waits for those that run,
-  // `drain_max` at the most; what is left is cancelled. Returns whether none had to be.
+  // Stops gracefully: sets NOT_SERVING, waits for `drain_delay`, calls `end_streams`, accepts no
+  // new calls, waits at most `drain_max` for running calls, and cancels the rest. Returns whether
+  // all calls ended by themselves.
   bool Drain(const std::function<void()>& end_streams);
 
  private:

@@ -20,7 +20,7 @@ using placement::State;
 
 namespace {
 
-constexpr size_t kScopeMax = 4096;   // names; beyond them everything is told
+constexpr size_t kScopeMax = 4096;   // names; a larger scope becomes complete
 constexpr int kHelloNodesMax = 256;  // of one tracker
 
 absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
@@ -51,7 +51,7 @@ absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
   return provider;
 }
 
-// Each node stands once in what is named and what is retired together.
+// No node is named twice, or both named and retired.
 absl::Status CheckNamedOnce(const HelloFacts& facts) {
   std::vector<ProviderId> named = facts.retired;
   for (const HelloNode& node : facts.nodes) named.push_back(node.id);
@@ -64,7 +64,7 @@ absl::Status CheckNamedOnce(const HelloFacts& facts) {
                            {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
 }
 
-// What the node says of itself after `report`, as FillNode reads it.
+// The facts of the node after `report`, in the form that FillNode reads.
 std::string FactsAfter(const State& state, ProviderId id, const pb::Report& report) {
   pb::Node facts;
   const auto* node = state.nodes().Find(id);

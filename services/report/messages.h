@@ -1,4 +1,4 @@
-// The messages of a tracker's session between protos and the domain.
+// Converts the messages of a tracker's session between protos and values. Pure functions.
 #ifndef BERTH_SERVICES_REPORT_MESSAGES_H_
 #define BERTH_SERVICES_REPORT_MESSAGES_H_
 
@@ -15,7 +15,7 @@
 
 namespace berth::services {
 
-// A Hello whose form is sound.
+// A well-formed Hello.
 struct HelloNode {
   placement::ProviderId id;
   std::string name;
@@ -31,13 +31,13 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello);
 
 Beat BeatOf(const pb::Heartbeat& heartbeat);
 
-// The command of a report. What a delta leaves out of the node's facts is taken from `state`.
+// The command for a report. Facts of the node that a delta omits are taken from `state`.
 absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& state,
                                                      const HelloFacts& hello,
                                                      const pb::Report& report);
 
-// Whether the last report of `node`, with `digest`, still stands: its providers have the generations
-// that they had right after it.
+// Whether the last applied report of `node` had `digest`, and every provider of that report still
+// has the generation that it had right after the report.
 bool IsKnown(const placement::State& state, const placement::NodeRecord& node,
              const std::string& digest);
 
@@ -48,9 +48,9 @@ void FillAck(const placement::State& state, const pb::Report& report,
 void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to);
 
-// What a push has to tell of one node.
+// The names of what a push must contain for one node.
 struct PushScope {
-  bool complete = false;  // everything there is
+  bool complete = false;  // the node's whole tree and all its consumers
   std::set<placement::ProviderId> providers;
   std::set<placement::ConsumerId> consumers;
   bool service = false;
@@ -58,10 +58,11 @@ struct PushScope {
   bool empty() const { return !complete && !service && providers.empty() && consumers.empty(); }
 };
 
-// Adds what `change` touched; beyond a few thousand names everything is told.
+// Adds the names that `change` touched. With more than a few thousand names the scope becomes
+// complete.
 void AddToScope(const placement::Change& change, PushScope* scope);
 
-// Fills `to` with how `state` has what `scope` names, for the tracker of `host`.
+// Fills `to` with the values that the names of `scope` have in `state`, for the tracker of `host`.
 void FillPush(const placement::State& state, const std::string& host, placement::ProviderId node,
               const PushScope& scope, pb::Push* to);
 

@@ -5,7 +5,7 @@
 namespace berth::services {
 namespace {
 
-constexpr int kPagesMax = 4;  // that a tracker may have missed; beyond them it is told everything
+constexpr int kPagesMax = 4;  // a tracker that missed more is sent everything
 constexpr size_t kPageBatches = 64;
 
 void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, PushScope* scope) {
@@ -20,7 +20,8 @@ void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, Pus
 
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
                PushScope* scope) {
-  // What an epoch lost, the tracker may have seen: only everything tells that it is gone.
+  // The tracker may have seen changes that a lost epoch took back. Only a complete push tells it
+  // so.
   if (!node.pushed || node.pushed->epoch != now.epoch || *node.pushed > now) return false;
   placement::Revision heard = *node.pushed;
   for (int page = 0; page < kPagesMax; ++page) {

@@ -1,4 +1,5 @@
-// What a tracker missed of a node while its stream was broken, from the batches that are still in memory.
+// Finds what changed for a node while its tracker had no stream, in the batches that are still in
+// memory.
 #ifndef BERTH_SERVICES_REPORT_MISSED_CHANGES_H_
 #define BERTH_SERVICES_REPORT_MISSED_CHANGES_H_
 
@@ -8,9 +9,9 @@
 
 namespace berth::services {
 
-// Adds to `scope` the names of what changed in the tree of `node` after the revision that its tracker has
-// heard. False where that is not known: it heard nothing, or what it heard is of another epoch, newer than
-// `now`, or too long ago; `scope` may then hold a part.
+// Adds to `scope` the names of what changed in the tree of `node` after the last push that its
+// tracker has. False if that cannot be found: the tracker has no push, or its push is of another
+// epoch, of a revision after `now`, or too old. `scope` may then contain a part of the names.
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
                PushScope* scope);
 

@@ -18,11 +18,11 @@ using placement::State;
 
 namespace {
 
-// Nobody has to prove yet which host's tracker it is.
+// Trackers do not authenticate yet: anybody may name any host.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
-// Whether there is something to tell of `node`: a tracker waits for the records of a node that is
-// recorded, also where its providers are gone and the push is empty.
+// Whether a push for `node` makes sense. If the node is recorded, its tracker waits for a push,
+// even for an empty one because the node's providers were removed.
 bool IsTold(const State& state, ProviderId node) {
   return state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
 }
@@ -48,7 +48,9 @@ void ReportSession::HandleRead(bool ok) {
   if (!ok) return End(absl::OkStatus());
   if (absl::Status form = CheckText(incoming_); !form.ok()) return End(form);
   if (incoming_.has_hello()) return HandleHello();
-  if (hello() == nullptr) return End(InvalidField("message", "must be hello first"));
+  if (hello() == nullptr)
+    return End(
+        InvalidField("message", "must be hello: the first message of a session has to be hello"));
   std::optional<Beat> beat;
   if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
   sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
@@ -60,7 +62,7 @@ void ReportSession::HandleRead(bool ok) {
     case pb::SessionRequest::kAuditDone:
       sessions_->AuditDone(incoming_.audit_done());
       return ReadNext();
-    default:  // a heartbeat, or what a newer tracker says beyond this release
+    default:  // a heartbeat, or a message that only newer releases know
       return ReadNext();
   }
 }
@@ -75,7 +77,7 @@ void ReportSession::HandleHello() {
     key_ = key;
     incarnation_ = service.incarnation;
   } else if (key != key_ || service.incarnation != incarnation_) {
-    return End(InvalidField("hello", "names another process than before"));
+    return End(InvalidField("hello", "names another process than the first hello of this session"));
   }
   Submit(service, [this, hello](const Decision& decision) {
     if (!decision.status.ok()) return End(decision.status);
@@ -158,7 +160,8 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
                                                       : pb::NODE_STANDING_WAIT);
 }
 
-// What the tracker has not seen: what changed since it last heard, else all there is.
+// Prepares the first pushes: what changed since the revision that the tracker says it has, or
+// everything if that is not known.
 void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
   const std::vector<ProviderId> own = OwnNodes(state, hello);
   MutexLock lock(&mutex_);
@@ -173,7 +176,7 @@ void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
   scopes_ = std::move(scopes);
 }
 
-// What the configuration no longer names is retired (T-40).
+// Retires the nodes that the tracker's configuration no longer names (T-40).
 void ReportSession::RetireNodes(const State& state, const HelloFacts& hello) {
   for (const ProviderId id : hello.retired) {
     const NodePtr* node = state.nodes().Find(id);
@@ -190,7 +193,8 @@ void ReportSession::HandleReport() {
   const ProviderId node = report->node;
   if (std::none_of(said->nodes.begin(), said->nodes.end(),
                    [node](const HelloNode& named) { return named.id == node; })) {
-    return End(InvalidField("report.node_uuid", "is of no node that hello named"));
+    return End(
+        InvalidField("report.node_uuid", "names a node that no hello of this session named"));
   }
   Submit(*std::move(report),
          [this, node](const Decision& decision) { SettleReport(node, decision); });
@@ -215,7 +219,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   }
   Send(std::move(response));
   if (decision.status.ok() && decision.result.created) {
-    // The node's tree stands now: what others hold of it is told from here on.
+    // The node's tree exists only now, so no earlier push named what consumers hold of it.
     MutexLock lock(&mutex_);
     scopes_[node].complete = true;
   }
@@ -223,11 +227,12 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   ReadNext();
 }
 
-// What the stream ends with after a report of `kind` that got `status`. OK: the stream goes on, and an
-// Ack, a Reject or a SnapshotOrder answers the report.
+// What the stream ends with after a report of `kind` that got `status`. OK: the stream goes on, and
+// an Ack, a Reject or a SnapshotOrder answers the report.
 absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind kind) const {
-  // A Reject says that a report was not applied, so its number is used again. Only a new Hello tells a
-  // tracker which number is free after an unknown outcome, or for a snapshot whose number was used.
+  // A Reject says that a report was not applied, so its number is used again. Only a new Hello
+  // tells a tracker which number is free after an unknown outcome, or for a snapshot whose number
+  // was used.
   if (absl::IsDeadlineExceeded(status) && !placement::RefusalOf(status)) {
     return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
                              "it is not known whether the report was applied: say hello again");
@@ -250,8 +255,8 @@ void ReportSession::HandleReadiness() {
   ReadNext();
 }
 
-// Most messages say what is recorded already. If an operator said otherwise, the rule of UpdateService
-// obeys the operator (T-297).
+// Most messages say what is recorded already. If an operator said otherwise, the rule of
+// UpdateService obeys the operator (T-297).
 void ReportSession::RecordReadiness() {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const auto* service = state->services().Find(key_);
@@ -274,8 +279,8 @@ void ReportSession::RecordReadiness() {
   });
 }
 
-// A tracker does not repeat its readiness, so the session does if the ledger could not write, or may
-// not have written. A newer message replaces the older one.
+// A tracker does not repeat its readiness, so the session does if the ledger could not write, or
+// may not have written. A newer message replaces the older one.
 void ReportSession::SettleReadiness(const pb::Readiness& readiness, const absl::Status& status) {
   bool again = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
                HasReason(status, "RECOVERY_REQUIRED");
@@ -307,7 +312,7 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
 }
 
 void ReportSession::Touch(ProviderId node, const placement::FeedCommand& command) {
-  if (command.actor == ActorOf(key_.first)) return;  // its own report: the Ack says it
+  if (command.actor == ActorOf(key_.first)) return;  // its own report: the Ack tells it
   {
     MutexLock lock(&mutex_);
     PushScope& scope = scopes_[node];
@@ -351,7 +356,7 @@ void ReportSession::FlushPushes() {
   sessions_->TickLater(shared_from_this());
 }
 
-// One push at a time: while it is on its way, what comes adds up.
+// Sends one push at a time. Changes that come while it is being sent are collected in the scopes.
 void ReportSession::TellPushes() {
   MutexLock lock(&mutex_);
   pushing_ = false;
@@ -369,7 +374,8 @@ bool ReportSession::NextPush(pb::SessionResponse* message) {
   for (auto& [node, scope] : scopes_) {
     if (scope.complete && !IsTold(*state, node)) scope.complete = false;
     if (scope.empty()) continue;
-    // Names that are told from the newest state may lack some that it changed as well.
+    // A push of names is filled from the newest state, but names of changes after `dispatched` may
+    // be missing. So it claims no later revision than that.
     SetRevision(scope.complete ? newest : std::min(newest, dispatched),
                 message->mutable_revision());
     FillPush(*state, key_.first, node, scope, message->mutable_push());

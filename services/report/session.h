@@ -24,13 +24,14 @@
 
 namespace berth::services {
 
-// The stream that a session reads from and writes to. Every method is called with the session's lock
-// held and must not call the session back before it returns.
+// The stream that a session reads from and writes to. Every method is called with the session's
+// lock held and must not call the session back before it returns.
 class ReportSink {
  public:
   virtual ~ReportSink() = default;
   // Begins to read the tracker's next message into `to`, which stays valid until the end of the
-  // session. ReportSession::HandleRead is called when the message is there, or the stream has ended.
+  // session. ReportSession::HandleRead is called when the message is there, or the stream has
+  // ended.
   virtual void Read(pb::SessionRequest* to) = 0;
   // Begins to send `message`, which stays valid until ReportSession::HandleSent is called.
   virtual void Send(const pb::SessionResponse& message) = 0;
@@ -86,7 +87,8 @@ class ReportSession final : public TrackerStream,
   // The Hello that was welcomed last; null before the first Welcome.
   HelloPtr hello() const;
 
-  // Reads on, once the tracker has read most of what it was answered: whoever only writes waits.
+  // Asks for the next message as soon as few answers wait to be sent: a tracker that only writes,
+  // and does not read its answers, is not listened to.
   void ReadNext();
   void ReadIfRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(pb::SessionResponse message);
@@ -97,7 +99,7 @@ class ReportSession final : public TrackerStream,
 
   ReportSessions* const sessions_;
   ReportSink* const sink_;
-  pb::SessionRequest incoming_;  // of the read in progress, or the message being settled
+  pb::SessionRequest incoming_;  // being read, or being settled
 
   // Set by the first Hello, before anybody else knows the session by them, and never again.
   Liveness::Key key_;
@@ -108,12 +110,12 @@ class ReportSession final : public TrackerStream,
   bool recording_readiness_ ABSL_GUARDED_BY(mutex_) = false;        // a command is under way
   HelloPtr hello_ ABSL_GUARDED_BY(mutex_);
   std::map<placement::ProviderId, PushScope> scopes_ ABSL_GUARDED_BY(mutex_);
-  // A list, since an empty deque sets half a KiB aside, and nearly all are empty.
+  // A list, because an empty deque takes half a KiB, and nearly all are empty.
   std::list<pb::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
   pb::SessionResponse outgoing_ ABSL_GUARDED_BY(mutex_);
-  bool pushing_ ABSL_GUARDED_BY(mutex_) = false;  // a worker has been asked
+  bool pushing_ ABSL_GUARDED_BY(mutex_) = false;  // a worker will call TellPushes
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool read_waits_ ABSL_GUARDED_BY(mutex_) = false;  // the message before is settled
+  bool read_waits_ ABSL_GUARDED_BY(mutex_) = false;  // the last message is settled
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);
 };

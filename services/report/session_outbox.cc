@@ -1,4 +1,4 @@
-// What a report stream sends, and when it reads on.
+// ReportSession: the order in which messages are sent, when the next one is read, and the end.
 #include <utility>
 
 #include "placement/ground/check.h"
@@ -44,6 +44,11 @@ void ReportSession::End(const absl::Status& status) {
   WriteNext();
 }
 
+bool ReportSession::ended() const {
+  MutexLock lock(&mutex_);
+  return ending_.has_value() || finished_;
+}
+
 void ReportSession::WriteNext() {
   if (writing_ || finished_) return;
   if (ending_) {
@@ -66,7 +71,7 @@ void ReportSession::ReadNext() {
 void ReportSession::ReadIfRoom() {
   if (!read_waits_ || outbox_.size() >= kOutboxMax || ending_ || finished_) return;
   read_waits_ = false;
-  incoming_.Clear();  // nobody needs it any more, and the next may be long in coming
+  incoming_.Clear();  // frees memory: the next message may be long in coming
   sink_->Read(&incoming_);
 }
 
@@ -74,8 +79,8 @@ void ReportSession::HandleSent(bool ok) {
   {
     MutexLock lock(&mutex_);
     writing_ = false;
-    outgoing_.Clear();  // it is out, and the next may be long in coming
-    if (!ok && !ending_) ending_ = absl::OkStatus();  // nobody is there any more
+    outgoing_.Clear();  // frees memory: the next message may be long in coming
+    if (!ok && !ending_) ending_ = absl::OkStatus();  // the tracker has gone
     WriteNext();
     ReadIfRoom();
   }

@@ -127,10 +127,10 @@ void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnsw
     }
   }
   if (is_full) {
-    return answer(
-        placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
-                          "this node has not answered earlier audit orders yet: try again later",
-                          {{{"node", node.ToString()}}}, kOrdersRetry));
+    return answer(placement::Refuse(
+        absl::StatusCode::kUnavailable, "OVERLOADED",
+        "the node's tracker has not answered the earlier audit orders yet: try again later",
+        {{{"node", node.ToString()}}}, kOrdersRetry));
   }
   if (owner != nullptr) return owner->OrderAudit(order_id, node);
   answer(placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",

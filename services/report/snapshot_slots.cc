@@ -16,7 +16,7 @@ bool SnapshotSlots::Ask(ProviderId node, absl::Time now) {
 
 void SnapshotSlots::Release(ProviderId node) {
   slots_.erase(node);
-  queued_.erase(node);  // its place in the queue is passed over when it comes up
+  queued_.erase(node);  // Due ignores the entry in queue_
 }
 
 std::vector<ProviderId> SnapshotSlots::Due(absl::Time now) {

@@ -1,7 +1,7 @@
-// SnapshotSlots: how many snapshots placement takes at a time, and who waits for one (T-230).
+// SnapshotSlots: limits how many nodes send a snapshot at a time, and queues the others (T-230).
 //
-// After a restart ten thousand trackers come back at once; those whose report no longer stands send
-// theirs one slot after the other. A slot that is not used in time goes to the next. Not thread-safe.
+// After a restart of placement ten thousand trackers connect at once, and many must send a
+// snapshot. A slot that is not used in time goes to the next node. Not thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 #define BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 
@@ -20,11 +20,11 @@ class SnapshotSlots {
   SnapshotSlots(int slots_max, absl::Duration use_within)
       : slots_max_(slots_max), use_within_(use_within) {}
 
-  // Takes a slot for `node`, or queues it; whether it has one.
+  // Gives `node` a slot, or queues the node. Returns whether the node has a slot.
   bool Ask(placement::ProviderId node, absl::Time now);
-  // `node` has sent its snapshot, or is gone.
+  // Frees the slot of `node`, or removes the node from the queue.
   void Release(placement::ProviderId node);
-  // The nodes whose turn has come, each now with a slot.
+  // Gives free slots to nodes of the queue and returns these nodes.
   std::vector<placement::ProviderId> Due(absl::Time now);
 
   int waiting() const { return static_cast<int>(queued_.size()); }
@@ -32,9 +32,10 @@ class SnapshotSlots {
  private:
   const int slots_max_;
   const absl::Duration use_within_;
-  std::map<placement::ProviderId, absl::Time> slots_;  // with the end of its time
+  std::map<placement::ProviderId, absl::Time>
+      slots_;  // by node, the time at which the slot is lost
   std::deque<placement::ProviderId> queue_;
-  std::set<placement::ProviderId> queued_;  // those of `queue_` that still wait
+  std::set<placement::ProviderId> queued_;  // nodes of queue_ that still wait
 };
 
 }  // namespace berth::services

@@ -20,7 +20,7 @@ constexpr int kNamesMax = 1000;
 
 absl::Status CheckCount(absl::string_view field, int count) {
   if (count <= kNamesMax) return absl::OkStatus();
-  return InvalidField(field, absl::StrCat("has more than ", kNamesMax, " names"));
+  return InvalidField(field, absl::StrCat("must not hold more than ", kNamesMax, " names"));
 }
 
 }  // namespace
@@ -31,7 +31,8 @@ absl::StatusOr<WatchFilter> WatchFilter::Of(const pb::WatchRequest& request,
   for (int i = 0; i < request.kinds_size(); ++i) {
     const auto kind = request.kinds(i);
     if (kind == pb::ENTITY_KIND_UNSPECIFIED || !pb::EntityKind_IsValid(kind)) {
-      return InvalidField(absl::StrCat("kinds[", i, "]"), "is not a known kind of entity");
+      return InvalidField(absl::StrCat("kinds[", i, "]"),
+                          "is not a kind of entity that this release knows");
     }
     filter.kinds_ |= 1U << kind;
   }
@@ -46,9 +47,9 @@ absl::StatusOr<WatchFilter> WatchFilter::Of(const pb::WatchRequest& request,
     const auto place = state.FindProvider((*members)[i]);
     filter.roots_.push_back(place ? place->tree->root_id() : (*members)[i]);
     if (request.has_after_revision() && filter.roots_.back() != (*members)[i]) {
-      return InvalidField(
-          absl::StrCat("in_trees[", i, "]"),
-          "is not a root now: resume with the uuid of its root, or watch from a new snapshot");
+      return InvalidField(absl::StrCat("in_trees[", i, "]"),
+                          "is not a root: to continue after a revision, name the root of the tree, "
+                          "or begin with a snapshot");
     }
   }
   SortUnique(&filter.roots_);

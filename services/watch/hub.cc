@@ -23,7 +23,7 @@ constexpr absl::Duration kReadingMax = absl::Seconds(5);
 
 absl::Status Stopping() {
   return placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
-                           "placement is stopping: resume at another process");
+                           "placement is stopping: continue with another process");
 }
 
 // Whether the backlog `ahead` is small enough for a watcher to become live: live watchers are given

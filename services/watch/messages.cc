@@ -360,7 +360,7 @@ absl::StatusOr<ToldRevisionPtr> ToldRevision::Of(const placement::FeedBatch& bat
     return placement::Refuse(
         absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
         absl::StrCat("revision ", batch.revision.number,
-                     " names a class or a trait that was deleted and is no longer known"));
+                     " names a class or trait that has been deleted: begin with a snapshot"));
   }
   told->whole_ = told->Compose(WatchFilter());
   return told;

@@ -140,8 +140,8 @@ void Watcher::EndLocked(const absl::Status& status) {
 absl::Status Watcher::TooSlow() const {
   return placement::Refuse(
       absl::StatusCode::kAborted, "WATCHER_TOO_SLOW",
-      absl::StrCat("too many changes wait for this watcher: it was sent no more than revision ",
-                   position_.number, "; resume after the last one that was complete"));
+      absl::StrCat("the caller reads too slowly: it was sent changes up to revision ",
+                   position_.number, "; watch again after the last complete revision"));
 }
 
 absl::Status Watcher::SnapshotTooSlow() const {
