@@ -27,7 +27,10 @@ struct LedgerOptions {
   int64_t log_rows_kept = 100'000;                    // the horizon: older rows go
   int awaits_max = 10'000;
   absl::Duration requests_kept = absl::Hours(24);  // at least; they go by the hour
-  int feed_rows_kept = 4096;                       // in memory
+  // How many batches, changes and bytes the feed holds in memory at the most.
+  int64_t feed_rows_kept = 4096;
+  int64_t feed_changes_kept = 500'000;
+  int64_t feed_bytes_kept = int64_t{256} << 20;
   std::function<absl::Time()> wall_clock = absl::Now;
   // Monotonic, and running while the machine sleeps (CLOCK_BOOTTIME). Empty: the system's.
   std::function<absl::Duration()> boot_clock;

@@ -36,7 +36,7 @@ Publisher::Publisher(const LedgerOptions& options, StatePtr first, Answerer* ans
       awaits_max_(options.awaits_max),
       boot_clock_(options.boot_clock ? options.boot_clock : SystemBootClock),
       answerer_(answerer),
-      feed_(options.feed_rows_kept) {
+      feed_({options.feed_rows_kept, options.feed_changes_kept, options.feed_bytes_kept}) {
   recent_.push_back(std::make_shared<const State>());
   Replace(std::move(first));
 }

@@ -5,23 +5,31 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/ground/check.h"
+#include "placement/log/change_bytes.h"
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
 
 FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands) {
-  // One for all: most are.
+  // Most scopes are empty: all of these share one.
   static const auto* const kEmpty =
       new std::shared_ptr<const Scope>(std::make_shared<const Scope>());
   auto batch = std::make_shared<FeedBatch>();
+  size_t bytes = BlockBytes(sizeof(FeedBatch) + 16);
   batch->revision = position.revision;
   batch->ledger_time = position.ledger_time;
   for (const LogCommand& command : commands) {
     std::shared_ptr<const Scope> scope = command.scope != nullptr ? command.scope : *kEmpty;
     std::vector<ProviderId> roots = RootsTouched(*command.changes, *scope);
+    batch->changes += static_cast<int64_t>(command.changes->size());
+    if (command.scope != nullptr) bytes += BytesOf(*scope) + BlockBytes(sizeof(Scope) + 16);
     batch->commands.push_back(
         {command.actor, command.request_id, command.changes, std::move(scope), std::move(roots)});
+    const FeedCommand& added = batch->commands.back();
+    bytes += BytesOf(*added.changes) + BlockBytes(sizeof(Changes) + 16) + BlockBytes(added.roots) +
+             BlockBytes(added.actor) + BlockBytes(added.request_id);
   }
+  batch->bytes = static_cast<int64_t>(bytes + BlockBytes(batch->commands));
   return batch;
 }
 
@@ -31,18 +39,30 @@ void Feed::Append(const FeedBatchPtr& batch) {
     const Revision& last = batches_.empty() ? begin_ : batches_.back()->revision;
     BERTH_CHECK(batch->revision > last && batch->revision.number == last.number + 1);
     batches_.push_back(batch);
-    if (static_cast<int>(batches_.size()) > batches_max_) {
-      begin_ = batches_.front()->revision;
-      batches_.pop_front();
+    changes_ += batch->changes;
+    bytes_ += batch->bytes;
+    while (batches_.size() > 1 && (static_cast<int64_t>(batches_.size()) > limits_.batches ||
+                                   changes_ > limits_.changes || bytes_ > limits_.bytes)) {
+      DropOldest();
     }
   }
   Wake(*batch);
 }
 
+void Feed::DropOldest() {
+  const FeedBatch& oldest = *batches_.front();
+  changes_ -= oldest.changes;
+  bytes_ -= oldest.bytes;
+  begin_ = oldest.revision;
+  batches_.pop_front();
+  BERTH_CHECK(changes_ >= 0 && bytes_ >= 0);
+}
+
 void Feed::Restart(Revision revision) {
   {
     MutexLock lock(&mutex_);
-    batches_.clear();
+    while (!batches_.empty()) DropOldest();
+    BERTH_CHECK(changes_ == 0 && bytes_ == 0);
     begin_ = revision;
   }
   MutexLock lock(&subscribers_mutex_);

@@ -1,13 +1,20 @@
-// Feed: the last committed batches, in memory, for watchers and for what is pushed to trackers.
+// Feed: the newest committed batches, in memory, for watchers and for the pushes to trackers.
 //
-// A bounded ring, filled by the ledger in revision order. Readers poll with the revision they have;
-// a wake-up tells them that there is more. Thread-safe.
+// The ledger appends batches in the order of revisions. The oldest batches go when the feed holds
+// more batches, changes or bytes than FeedLimits allows; a reader that needs them reads the log.
+// Readers ask for the batches after the revision that they have; a wake-up tells them that there is
+// a newer one. Thread-safe.
+//
+// Invariants, checked at every Append and Restart:
+//   1. The batches follow each other without a gap, and the first follows begin_.
+//   2. changes_ and bytes_ are the sums over batches_.
 #ifndef BERTH_PLACEMENT_LOG_FEED_H_
 #define BERTH_PLACEMENT_LOG_FEED_H_
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,42 +32,55 @@
 
 namespace berth::placement {
 
-// One command as it was committed.
+// One committed command.
 struct FeedCommand {
   std::string actor;
   std::string request_id;
   std::shared_ptr<const Changes> changes;
   std::shared_ptr<const Scope> scope;
-  std::vector<ProviderId> roots;  // of the trees it touched, before and after a move
+  // The roots of the trees that the command touched. If it moved a provider to another tree, the
+  // root before the move and the one after it.
+  std::vector<ProviderId> roots;
 };
 struct FeedBatch {
   Revision revision;
   absl::Time ledger_time;
   std::vector<FeedCommand> commands;
+  int64_t changes = 0;  // of all commands
+  int64_t bytes = 0;    // of memory that the batch takes; see change_bytes.h
 };
 using FeedBatchPtr = std::shared_ptr<const FeedBatch>;
 
-// The batch that made the state at `position`.
+// How much a feed holds at the most. The newest batch stays even if it alone is more.
+struct FeedLimits {
+  int64_t batches = std::numeric_limits<int64_t>::max();
+  int64_t changes = std::numeric_limits<int64_t>::max();
+  int64_t bytes = std::numeric_limits<int64_t>::max();
+};
+
+// The batch that made the state at `position`, with its changes and bytes counted.
 FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands);
 
 class Feed {
  public:
-  explicit Feed(int batches_max) : batches_max_(batches_max) {}
+  explicit Feed(const FeedLimits& limits) : limits_(limits) {}
 
-  // Appends. REQUIRES: its number follows the last one's.
+  // Appends `batch`. REQUIRES: its revision number is one more than that of the batch before.
   void Append(const FeedBatchPtr& batch);
-  // Forgets everything and begins after `revision`: after a reload.
+  // Forgets all batches; the next one follows `revision`. For a ledger that has loaded its tables
+  // anew.
   void Restart(Revision revision);
-  // The batches after `revision`, oldest first, `batches_max` at the most; none when it is the
-  // newest or newer. kOutOfRange (REVISION_COMPACTED, with the oldest revision after which all are
-  // here) when some of them are no longer here.
+  // The batches after `revision`, oldest first, at most `batches_max`. Nothing if `revision` is the
+  // newest one or newer. Fails with kOutOfRange / REVISION_COMPACTED if some of these batches are
+  // gone; the refusal names the oldest revision after which all batches are here.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max) const;
 
-  // Calls `wake` after each Append that touches the tree of `root` (none: any), and after each
-  // Restart, from the appending thread: it must be quick, and must not take a lock that is held
-  // while calling Subscribe or Unsubscribe, nor call those. Returns a handle for Unsubscribe, after
-  // which `wake` is not called any more. Ten thousand subscribers with roots cost an Append
-  // nothing.
+  // Calls `wake` after each Append of a batch that touches the tree of `root`, and after each
+  // Restart. No root: after every Append. `wake` runs on the thread that appends, so it must be
+  // quick. It must not call Subscribe or Unsubscribe, nor take a lock that another thread holds
+  // while it calls one of them. Returns a handle for Unsubscribe, after which `wake` is not called
+  // any more. The cost of an Append does not grow with the number of subscribers whose trees it
+  // does not touch.
   int64_t Subscribe(std::optional<ProviderId> root, std::function<void()> wake);
   void Unsubscribe(int64_t handle);
 
@@ -71,16 +91,19 @@ class Feed {
   };
 
   void Wake(const FeedBatch& batch);
+  void DropOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const int batches_max_;
+  const FeedLimits limits_;
   mutable Mutex mutex_;
   std::deque<FeedBatchPtr> batches_ ABSL_GUARDED_BY(mutex_);
   Revision begin_ ABSL_GUARDED_BY(mutex_);  // the revision before the oldest batch
+  int64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 
-  // Held while waking, so that Unsubscribe waits for a wake that runs; never with mutex_.
+  // Held during wake-ups, so that Unsubscribe waits for one that runs. Never held with mutex_.
   Mutex subscribers_mutex_;
   std::map<int64_t, Subscriber> subscribers_ ABSL_GUARDED_BY(subscribers_mutex_);
-  // Handles by root; those without a root stand under none.
+  // Handles by root; under nullopt those of subscribers without a root.
   std::map<std::optional<ProviderId>, std::set<int64_t>> by_root_
       ABSL_GUARDED_BY(subscribers_mutex_);
   int64_t next_handle_ ABSL_GUARDED_BY(subscribers_mutex_) = 1;

@@ -35,7 +35,7 @@ std::vector<int64_t> NumbersAfter(const Feed& feed, Revision revision, int batch
 }
 
 TEST(Feed, KeepsTheNewestInOrder) {
-  Feed feed(3);
+  Feed feed({.batches = 3});
   feed.Restart({1, 10});
   EXPECT_EQ(NumbersAfter(feed, {1, 10}, 9), std::vector<int64_t>());
   for (int64_t number = 11; number <= 15; ++number) feed.Append(Batch(number));
@@ -51,8 +51,37 @@ TEST(Feed, KeepsTheNewestInOrder) {
             (std::vector<FaultItem>{{{"oldest_epoch", "1"}, {"oldest_revision", "12"}}}));
 }
 
+// A batch of the given weight.
+FeedBatchPtr Heavy(int64_t number, int64_t changes, int64_t bytes) {
+  auto batch = std::make_shared<FeedBatch>(*Batch(number));
+  batch->changes = changes;
+  batch->bytes = bytes;
+  return batch;
+}
+
+TEST(Feed, HoldsNoMoreChangesAndBytesThanItMay) {
+  Feed feed({.batches = 100, .changes = 10, .bytes = 1000});
+  for (int64_t number = 1; number <= 4; ++number) feed.Append(Heavy(number, 4, 10));
+  EXPECT_EQ(NumbersAfter(feed, {1, 2}, 9), (std::vector<int64_t>{3, 4}));
+  EXPECT_FALSE(feed.After({1, 1}, 9).ok());
+  feed.Append(Heavy(5, 1, 990));
+  EXPECT_EQ(NumbersAfter(feed, {1, 3}, 9), (std::vector<int64_t>{4, 5}));
+  feed.Append(Heavy(6, 1, 1));
+  EXPECT_EQ(NumbersAfter(feed, {1, 4}, 9), (std::vector<int64_t>{5, 6}));
+  // The newest batch stays, however large it is.
+  feed.Append(Heavy(7, 99, 9999));
+  EXPECT_EQ(NumbersAfter(feed, {1, 6}, 9), std::vector<int64_t>{7});
+  EXPECT_FALSE(feed.After({1, 5}, 9).ok());
+  feed.Append(Heavy(8, 1, 1));
+  EXPECT_EQ(NumbersAfter(feed, {1, 7}, 9), std::vector<int64_t>{8});
+  // What was dropped at a restart counts no more.
+  feed.Restart({1, 8});
+  feed.Append(Heavy(9, 10, 1000));
+  EXPECT_EQ(NumbersAfter(feed, {1, 8}, 9), std::vector<int64_t>{9});
+}
+
 TEST(Feed, BeginsAnewAfterARestart) {
-  Feed feed(3);
+  Feed feed({.batches = 3});
   for (int64_t number = 1; number <= 3; ++number) feed.Append(Batch(number));
   feed.Restart({2, 8});
   EXPECT_FALSE(feed.After({1, 3}, 9).ok());
@@ -61,7 +90,7 @@ TEST(Feed, BeginsAnewAfterARestart) {
 }
 
 TEST(FeedDeathTest, TakesNoBatchOutOfOrder) {
-  Feed feed(3);
+  Feed feed({.batches = 3});
   feed.Append(Batch(1));
   EXPECT_DEATH(feed.Append(Batch(1)), "BERTH_CHECK");
   EXPECT_DEATH(feed.Append(Batch(3)), "BERTH_CHECK");
@@ -69,7 +98,7 @@ TEST(FeedDeathTest, TakesNoBatchOutOfOrder) {
 }
 
 TEST(Feed, WakesWhomItConcerns) {
-  Feed feed(3);
+  Feed feed({.batches = 3});
   std::map<std::string, int> woken;
   const auto count = [&woken](const char* name) { return [&woken, name] { ++woken[name]; }; };
   feed.Subscribe(std::nullopt, count("any"));
@@ -90,7 +119,7 @@ TEST(Feed, WakesWhomItConcerns) {
 }
 
 TEST(Feed, MayBeReadFromAWake) {
-  Feed feed(3);
+  Feed feed({.batches = 3});
   std::vector<int64_t> seen;
   feed.Subscribe(std::nullopt, [&] { seen = NumbersAfter(feed, {0, 0}, 9); });
   feed.Append(Batch(1));
@@ -99,7 +128,7 @@ TEST(Feed, MayBeReadFromAWake) {
 
 // The thread sanitizer watches; nobody may be woken once Unsubscribe has returned.
 TEST(Feed, ServesManyThreads) {
-  Feed feed(50);
+  Feed feed({.batches = 50});
   std::atomic<bool> stop = false;
   std::thread reader([&] {
     Revision at;

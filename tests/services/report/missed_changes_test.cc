@@ -51,7 +51,7 @@ class MissedChangesTest : public ::testing::Test {
   }
 
   MissedChangesTest() { feed_.Restart({2, 10}); }
-  placement::Feed feed_{1000};
+  placement::Feed feed_{{.batches = 1000}};
   int64_t next_ = 11;
 };
 

@@ -1,0 +1,83 @@
+#include "placement/log/change_bytes.h"
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace berth::placement {
+namespace {
+
+// What std::make_shared puts beside the value: two counters and a table.
+constexpr size_t kSharedBytes = 16;
+
+template <typename T>
+size_t SharedBlock(const std::shared_ptr<const T>& value) {
+  return value == nullptr ? 0 : BlockBytes(sizeof(T) + kSharedBytes);
+}
+
+// One case for each kind of change: a kind that is added later does not compile until it is here.
+struct Counter {
+  size_t operator()(const ProviderPut& put) const {
+    const ProviderConfig& config = *put.config;
+    return SharedBlock(put.config) + BlockBytes(config.name) + BlockBytes(config.inventories) +
+           BlockBytes(config.traits) + BlockBytes(config.aggregates);
+  }
+  size_t operator()(const ProviderRemoved&) const { return 0; }
+  size_t operator()(const ProviderUsed& used) const { return BlockBytes(used.used); }
+  size_t operator()(const ConsumerPut& put) const {
+    const Consumer& consumer = *put.consumer;
+    size_t bytes = SharedBlock(put.consumer) + BlockBytes(consumer.allocations);
+    if (consumer.owner.use_count() > 1) return bytes;
+    const Owner& owner = *consumer.owner;
+    bytes += SharedBlock(consumer.owner) + BlockBytes(owner.project);
+    return bytes + BlockBytes(owner.user) + BlockBytes(owner.type);
+  }
+  size_t operator()(const ConsumerRemoved&) const { return 0; }
+  size_t operator()(const ClassPut& put) const { return BlockBytes(put.name); }
+  size_t operator()(const ClassRemoved&) const { return 0; }
+  size_t operator()(const TraitPut& put) const { return BlockBytes(put.name); }
+  size_t operator()(const TraitRemoved&) const { return 0; }
+  size_t operator()(const ServicePut& put) const {
+    const ServiceRecord& service = *put.service;
+    return SharedBlock(put.service) + BlockBytes(service.host) + BlockBytes(service.binary) +
+           BlockBytes(service.machine_id) + BlockBytes(service.version) +
+           BlockBytes(service.disabled_reason);
+  }
+  size_t operator()(const ServiceRemoved& removed) const {
+    return BlockBytes(removed.host) + BlockBytes(removed.binary);
+  }
+  size_t operator()(const NodePut& put) const {
+    const NodeRecord& node = *put.node;
+    size_t bytes = SharedBlock(put.node) + BlockBytes(node.name) + BlockBytes(node.host) +
+                   BlockBytes(node.digest) + BlockBytes(node.reported) + SharedBlock(node.facts);
+    if (node.facts != nullptr) bytes += BlockBytes(*node.facts);
+    return bytes;
+  }
+  size_t operator()(const NodeRemoved&) const { return 0; }
+  size_t operator()(const FormatRaised&) const { return 0; }
+};
+
+size_t BytesOf(const TreeFacts& facts) {
+  size_t bytes = BlockBytes(facts.roots) + BlockBytes(facts.aggregates);
+  for (const auto& [root, aggregates] : facts.aggregates) bytes += BlockBytes(aggregates);
+  return bytes;
+}
+
+}  // namespace
+
+size_t BytesOf(const Changes& changes) {
+  size_t bytes = BlockBytes(changes);
+  for (const Change& change : changes) bytes += std::visit(Counter(), change);
+  return bytes;
+}
+
+size_t BytesOf(const Scope& scope) {
+  size_t bytes = BytesOf(scope.after) + BytesOf(scope.before) + BlockBytes(scope.gave_up) +
+                 BytesOf(scope.derived) + BytesOf(scope.neighbours) +
+                 BlockBytes(scope.removed_keys);
+  for (const auto& [consumer, providers] : scope.gave_up) bytes += BlockBytes(providers);
+  for (const std::string& key : scope.removed_keys) bytes += BlockBytes(key);
+  return bytes;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,39 @@
+// How much memory changes and scopes take, counted block by block.
+//
+// A count is the sum of the sizes of all heap blocks that a value owns, as glibc's malloc rounds
+// them. A shared value counts in full, even if a State or another batch holds it as well. An Owner
+// is the exception: it counts only if nobody else holds it, because most consumers share a few.
+#ifndef BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
+#define BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "placement/log/scope.h"
+#include "placement/values/change.h"
+
+namespace berth::placement {
+
+// What malloc takes from the heap for a block of `bytes`; nothing for none.
+inline size_t BlockBytes(size_t bytes) {
+  return bytes == 0 ? 0 : std::max<size_t>(32, (bytes + 8 + 15) / 16 * 16);
+}
+template <typename T>
+size_t BlockBytes(const std::vector<T>& vector) {
+  return BlockBytes(vector.capacity() * sizeof(T));
+}
+// A short text lies within the string itself.
+inline size_t BlockBytes(const std::string& text) {
+  return text.capacity() < sizeof(std::string) / 2 ? 0 : BlockBytes(text.capacity() + 1);
+}
+
+// What the changes own, with the block of the vector itself.
+size_t BytesOf(const Changes& changes);
+// What the scope owns, without the Scope itself.
+size_t BytesOf(const Scope& scope);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
