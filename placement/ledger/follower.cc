@@ -43,9 +43,15 @@ absl::StatusOr<int> Follower::Follow() {
   condition_->followed_rows += step->applied;
   if (!horizon_read_at_ || began - *horizon_read_at_ > kHorizonAge) {
     const absl::StatusOr<Revision> oldest = ReadHorizon(**database);
-    if (!oldest.ok()) return oldest.status();
-    condition_->SetOldestWatchable(*oldest);
     horizon_read_at_ = began;
+    if (oldest.ok()) {
+      condition_->SetOldestWatchable(*oldest);
+    } else if (absl::IsDataLoss(oldest.status())) {
+      // Reads and writes need no old rows: only watchers that come from far back do.
+      condition_->Tell(std::string(oldest.status().message()));
+    } else {
+      return oldest.status();
+    }
   }
   switch (step->end) {
     case CaughtUp::kAll:

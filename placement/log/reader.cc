@@ -1,5 +1,7 @@
 #include "placement/log/reader.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "placement/log/codec.h"
 #include "placement/store/database.h"
@@ -28,7 +30,7 @@ absl::Status Lost(Revision revision, Revision there) {
                    " was lost: the revision with this number belongs to epoch ", there.epoch));
 }
 
-// Nobody is told what this release may misread.
+// A row of a newer format is not delivered at all: this release might misread it.
 absl::Status TooNew(const Position& position) {
   return Refuse(
       absl::StatusCode::kUnavailable, "NOT_SERVING",
@@ -60,13 +62,14 @@ absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, in
   const MutexLock reading(&reading_);
   const absl::StatusOr<std::shared_ptr<Database>> database = Open();
   if (!database.ok()) return database.status();
-  const int own = revision.number > 0 ? 1 : 0;  // its row comes first
+  // The row of `revision` itself is read first, to compare it.
+  const int own = revision.number > 0 ? 1 : 0;
   const absl::StatusOr<std::vector<LogRow>> rows =
       ReadLog(**database, revision.number, batches_max + own);
   if (!rows.ok()) return rows.status();
   auto row = rows->begin();
   if (revision.number > 0) {
-    // Its own row has to be there still: else those that followed it may be gone, too.
+    // If that row was deleted, the rows after it may have been deleted, too.
     if (row == rows->end() || row->position.revision.number != revision.number) {
       return Compacted(**database, revision);
     }
@@ -79,6 +82,10 @@ absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, in
   }
   std::vector<FeedBatchPtr> batches;
   for (; row != rows->end(); ++row) {
+    if (row != rows->begin()) {
+      const absl::Status follows = CheckFollows(*std::prev(row), *row);
+      if (!follows.ok()) return follows;
+    }
     if (row->position.format > kLogFormat) {
       if (!batches.empty()) break;
       return TooNew(row->position);

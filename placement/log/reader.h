@@ -1,6 +1,8 @@
-// LogReader: committed batches from the log, for watchers who want what the feed has forgotten.
+// LogReader: committed batches from the log, for watchers that need batches which the feed no longer
+// holds.
 //
-// Owns a connection of its own, opened when it is first needed. Thread-safe; one reading at a time.
+// Owns a connection of its own, which is opened at the first use. Thread-safe; one call of After
+// runs at a time.
 #ifndef BERTH_PLACEMENT_LOG_READER_H_
 #define BERTH_PLACEMENT_LOG_READER_H_
 
@@ -21,15 +23,17 @@ class LogReader {
  public:
   explicit LogReader(std::string database_url) : database_url_(std::move(database_url)) {}
 
-  // The batches after `revision`, oldest first, `batches_max` at the most; none where it is the
-  // newest. Fails as Database::Run, with kOutOfRange (REVISION_COMPACTED, with the oldest revision
-  // after which all are there), kFailedPrecondition (REVISION_LOST) where the row of this number is
-  // of another epoch, kUnavailable (NOT_SERVING) where the next row is of a format that this release
-  // does not know, or kDataLoss where it cannot be read. Blocks.
-  // REQUIRES: CheckRevision has nothing against `revision`.
+  // The batches after `revision`, oldest first, at most `batches_max`. Nothing if `revision` is the
+  // newest one. Blocks. Fails as Database::Run does, or with
+  //   kOutOfRange / REVISION_COMPACTED      some of these batches were deleted; the refusal names the
+  //                                         oldest revision after which all batches are there
+  //   kFailedPrecondition / REVISION_LOST   another batch has the number of `revision`
+  //   kUnavailable / NOT_SERVING            the next row has a format that this release cannot read
+  //   kDataLoss                             a row is missing, or cannot be decoded
+  // REQUIRES: CheckRevision accepts `revision`.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max);
 
-  // Makes a reading that has lasted for `limit` fail.
+  // Makes a call of After fail that has waited for the database for `limit`.
   void Watch(absl::Duration limit);
 
  private:
@@ -37,7 +41,7 @@ class LogReader {
 
   const std::string database_url_;
   Mutex reading_;
-  Mutex mutex_;  // guards the pointer; what it points to is used under reading_
+  Mutex mutex_;  // guards the pointer; the connection itself is used under reading_
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -69,7 +69,11 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector
 
 // The newest log row without its payload, or nothing.
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database);
-// The revision after which the log is whole: {0, 0}, or that of its oldest row.
+// OK if `row` is the batch right after `before`; else kDataLoss, which names the two revisions. The
+// log has no gaps by design: only its oldest rows are deleted.
+absl::Status CheckFollows(const LogRow& before, const LogRow& row);
+// The revision after which every log row is there: {0, 0}, or the revision of the oldest row. Fails
+// as Database::Run, or with kDataLoss if the second oldest row does not follow the oldest one.
 absl::StatusOr<Revision> ReadHorizon(Database& database);
 // Up to `rows_max` log rows from `number` on, rising; that of `number` itself without its payload.
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max);

@@ -87,13 +87,29 @@ absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database) {
   return std::optional<LogRow>(LogRowAt(rows, 0));
 }
 
+absl::Status CheckFollows(const LogRow& before, const LogRow& row) {
+  const Revision& from = before.position.revision;
+  const Revision& to = row.position.revision;
+  if (to.number == from.number + 1 && row.previous == before.position.batch) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(
+      absl::StrCat("the log has a gap: the row after revision ", from.number, " is revision ",
+                   to.number, to.number == from.number + 1 ? " of another history" : ""));
+}
+
 absl::StatusOr<Revision> ReadHorizon(Database& database) {
   QueryRows rows;
-  const absl::Status status =
-      database.Run("SELECT epoch, revision FROM log ORDER BY revision LIMIT 1", &rows);
+  const absl::Status status = database.Run(
+      absl::StrCat("SELECT ", kPositionColumns, " FROM log ORDER BY revision LIMIT 2"), &rows);
   if (!status.ok()) return status;
-  if (rows.size() == 0 || rows.Int(0, 1) == 1) return Revision();
-  return Revision{rows.Int(0, 0), rows.Int(0, 1)};
+  if (rows.size() == 0) return Revision();
+  const LogRow oldest = LogRowAt(rows, 0);
+  if (rows.size() == 2) {
+    const absl::Status follows = CheckFollows(oldest, LogRowAt(rows, 1));
+    if (!follows.ok()) return follows;
+  }
+  return oldest.position.revision.number == 1 ? Revision() : oldest.position.revision;
 }
 
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max) {

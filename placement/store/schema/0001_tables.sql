@@ -18,8 +18,9 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   SELECT (extract(epoch FROM at AT TIME ZONE 'UTC') * 1000000)::bigint
 $$;
 
--- One row per committed batch. `payload` holds the changes (placement/log/log.proto). Each row
--- names the batch before it.
+-- One row per committed batch. `payload` holds the changes (placement/log/log.proto). The rows that
+-- are kept follow each other without a gap: each names the batch before it, and only the oldest
+-- rows are ever deleted.
 CREATE TABLE log (
   revision bigint PRIMARY KEY,
   epoch bigint NOT NULL,

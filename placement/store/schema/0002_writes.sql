@@ -259,7 +259,9 @@ BEGIN
   WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM request_default d WHERE d.created_at < oldest LIMIT 10000));
 END $$;
 
--- Appends the batch's row to the log and deletes rows that are older than `kept`, a few at a time.
+-- Appends the batch's row to the log. Every eighth batch also deletes the oldest rows, 64 at most,
+-- as long as more than `kept` rows are there. Only the oldest rows ever go, so that the rows that
+-- stay follow each other without a gap, also if a later release keeps fewer.
 CREATE FUNCTION append_log(
   new_revision bigint, new_epoch bigint, batch uuid, previous uuid, at bigint, new_format int, commands bigint,
   next_class bigint, next_trait bigint, epoch_began bigint, content bytea, kept bigint) RETURNS void
@@ -272,5 +274,9 @@ BEGIN
   IF new_revision = greatest(epoch_began, 1) THEN
     INSERT INTO epoch (number, began_at) VALUES (new_epoch, new_revision);
   END IF;
-  DELETE FROM log WHERE revision BETWEEN new_revision - kept - 8 AND new_revision - kept;
+  IF new_revision % 8 = 0 THEN
+    DELETE FROM log
+    WHERE revision = ANY (ARRAY(
+      SELECT l.revision FROM log l WHERE l.revision <= new_revision - kept ORDER BY l.revision LIMIT 64));
+  END IF;
 END $$;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "placement/store/rows.h"
 #include "placement/values/refusal.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
@@ -64,6 +65,54 @@ TEST(LogReader, SaysFromWhereOnItKnows) {
     EXPECT_EQ(static_cast<int64_t>(rest->size()), newest.number - oldest);
   }
   EXPECT_TRUE(reader.After(newest, 100)->empty());
+}
+
+// A release that keeps fewer rows leaves nothing behind: at every moment the rows that are there
+// follow each other.
+TEST(LogReader, RowsBeyondTheHorizonGoOldestFirst) {
+  const std::string url = NewDatabase();
+  LedgerOptions options = OptionsFor(url);
+  options.log_rows_kept = 300;
+  const auto database = ConnectOrDie(url);
+  const auto missing = [&] {
+    return QueryOne(*database, "SELECT max(revision) - min(revision) + 1 - count(*) FROM log");
+  };
+  int consumer = 0;
+  {
+    LedgerRunner runner(options);
+    MakeProviders(runner, 1, 10'000, 1024);
+    while (consumer < 320) runner.Must(Claim(++consumer, {1}, 1));
+    EXPECT_EQ(missing(), "0");
+  }
+  options.log_rows_kept = 20;
+  LedgerRunner runner(options);
+  for (int i = 0; i < 48; ++i) {
+    runner.Must(Claim(++consumer, {1}, 1));
+    ASSERT_EQ(missing(), "0") << i;
+  }
+  EXPECT_LT(std::stoi(QueryOne(*database, "SELECT count(*) FROM log")), 20 + 8 + 1);
+}
+
+TEST(LogReader, AGapIsAnError) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 1000, 1024);
+  for (int i = 1; i <= 10; ++i) runner.Must(Claim(i, {1}, 1));
+  const Revision newest = runner.ledger().Newest()->position().revision;
+  const auto database = ConnectOrDie(url);
+  QueryOne(*database,
+           absl::StrCat("DELETE FROM log WHERE revision = ", newest.number - 5, " RETURNING 1"));
+  LogReader reader(url);
+  const absl::Status gap = reader.After({newest.epoch, newest.number - 8}, 100).status();
+  EXPECT_EQ(gap.code(), absl::StatusCode::kDataLoss) << gap;
+  EXPECT_EQ(gap.message(), absl::StrCat("the log has a gap: the row after revision ",
+                                        newest.number - 6, " is revision ", newest.number - 4));
+  EXPECT_EQ(reader.After({newest.epoch, newest.number - 4}, 100)->size(), 4U);
+  // A row that stayed behind when those after it went is no horizon.
+  EXPECT_TRUE(ReadHorizon(*database).ok());
+  QueryOne(*database, absl::StrCat("DELETE FROM log WHERE revision BETWEEN 2 AND ",
+                                   newest.number - 6, " RETURNING 1"));
+  EXPECT_EQ(ReadHorizon(*database).status().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(LogReader, KnowsARevisionThatWasLostLongAgo) {
