@@ -150,7 +150,7 @@ bool Publisher::Publish(const State& base, StatePtr next, const std::vector<LogC
 void Publisher::Replace(StatePtr state) {
   const MutexLock publishing(&publishing_);
   if (Newest()->position().revision > state->position().revision) return;
-  feed_.Restart(state->position().revision);
+  feed_.Restart(state->position().resume_point());
   SetNewest(std::move(state), true);
 }
 

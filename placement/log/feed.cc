@@ -1,6 +1,7 @@
 #include "placement/log/feed.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +17,7 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
       new std::shared_ptr<const Scope>(std::make_shared<const Scope>());
   auto batch = std::make_shared<FeedBatch>();
   size_t bytes = BlockBytes(sizeof(FeedBatch) + 16);
-  batch->revision = position.revision;
+  batch->revision = position.resume_point();
   batch->ledger_time = position.ledger_time;
   for (const LogCommand& command : commands) {
     std::shared_ptr<const Scope> scope = command.scope != nullptr ? command.scope : *kEmpty;
@@ -31,6 +32,14 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
   }
   batch->bytes = static_cast<int64_t>(bytes + BlockBytes(batch->commands));
   return batch;
+}
+
+absl::Status RevisionLost(Revision wanted, Revision there) {
+  const std::string now =
+      wanted.epoch == there.epoch ? "another batch" : absl::StrCat("epoch ", there.epoch);
+  return Refuse(absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
+                absl::StrCat("revision ", wanted.number, " of epoch ", wanted.epoch,
+                             " was lost: the revision with this number belongs to ", now));
 }
 
 void Feed::Append(const FeedBatchPtr& batch) {
@@ -83,6 +92,8 @@ absl::StatusOr<std::vector<FeedBatchPtr>> Feed::After(Revision revision, int bat
   const auto first = std::upper_bound(
       batches_.begin(), batches_.end(), revision,
       [](const Revision& wanted, const FeedBatchPtr& batch) { return wanted < batch->revision; });
+  const Revision& own = first == batches_.begin() ? begin_ : (*std::prev(first))->revision;
+  if (own == revision && !MayBeOneHistory(own, revision)) return RevisionLost(revision, own);
   const int64_t count = std::min<int64_t>(batches_.end() - first, batches_max);
   return std::vector<FeedBatchPtr>(first, first + count);
 }

@@ -43,7 +43,7 @@ struct FeedCommand {
   std::vector<ProviderId> roots;
 };
 struct FeedBatch {
-  Revision revision;
+  Revision revision;  // with its batch
   absl::Time ledger_time;
   std::vector<FeedCommand> commands;
   int64_t changes = 0;  // of all commands
@@ -61,6 +61,10 @@ struct FeedLimits {
 // The batch that made the state at `position`, with its changes and bytes counted.
 FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands);
 
+// The refusal of a reader that has seen `wanted`, whose number belongs to `there` now:
+// kFailedPrecondition / REVISION_LOST.
+absl::Status RevisionLost(Revision wanted, Revision there);
+
 class Feed {
  public:
   explicit Feed(const FeedLimits& limits) : limits_(limits) {}
@@ -72,7 +76,8 @@ class Feed {
   void Restart(Revision revision);
   // The batches after `revision`, oldest first, at most `batches_max`. Nothing if `revision` is the
   // newest one or newer. Fails with kOutOfRange / REVISION_COMPACTED if some of these batches are
-  // gone; the refusal names the oldest revision after which all batches are here.
+  // gone; the refusal names the oldest revision after which all batches are here. Fails with
+  // kFailedPrecondition / REVISION_LOST if another batch has the number of `revision`.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max) const;
 
   // Calls `wake` after each Append of a batch that touches the tree of `root`, and after each

@@ -23,13 +23,6 @@ absl::Status Compacted(Database& database, Revision revision) {
         {"oldest_revision", absl::StrCat(from->number)}}});
 }
 
-absl::Status Lost(Revision revision, Revision there) {
-  return Refuse(
-      absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
-      absl::StrCat("revision ", revision.number, " of epoch ", revision.epoch,
-                   " was lost: the revision with this number belongs to epoch ", there.epoch));
-}
-
 // A row of a newer format is not delivered at all: this release might misread it.
 absl::Status TooNew(const Position& position) {
   return Refuse(
@@ -73,8 +66,9 @@ absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, in
     if (row == rows->end() || row->position.revision.number != revision.number) {
       return Compacted(**database, revision);
     }
-    if (row->position.revision.epoch != revision.epoch) {
-      return Lost(revision, row->position.revision);
+    const Revision own_now = row->position.resume_point();
+    if (own_now != revision || !MayBeOneHistory(own_now, revision)) {
+      return RevisionLost(revision, own_now);
     }
     ++row;
   } else if (row != rows->end() && row->position.revision.number != 1) {

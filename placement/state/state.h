@@ -107,6 +107,9 @@ struct Position {
   uint32_t next_trait_id = 1;
   int64_t epoch_began_at =
       0;  // revision number at which this epoch began; an older epoch's later revisions are lost
+
+  // The revision with its batch: what a watcher or a tracker sends back when it resumes.
+  Revision resume_point() const { return {revision.epoch, revision.number, batch.uuid.high}; }
 };
 
 class State {

@@ -41,8 +41,24 @@ struct Generation {
 struct Revision {
   int64_t epoch = 0;
   int64_t number = 0;
-  friend auto operator<=>(const Revision&, const Revision&) = default;
+  // The first half of the id of the batch that made this revision; 0: not known. Revisions are
+  // ordered and compared without it. A restored database gives the same numbers to other batches;
+  // this field then tells the old revision from the new one.
+  uint64_t batch = 0;
+
+  friend bool operator==(const Revision& a, const Revision& b) {
+    return a.epoch == b.epoch && a.number == b.number;
+  }
+  friend std::strong_ordering operator<=>(const Revision& a, const Revision& b) {
+    return a.epoch != b.epoch ? a.epoch <=> b.epoch : a.number <=> b.number;
+  }
 };
+
+// Whether `a` and `b`, which are equal, may be of one history: their batches are the same, or one
+// of them is not known.
+inline bool MayBeOneHistory(const Revision& a, const Revision& b) {
+  return a.batch == 0 || b.batch == 0 || a.batch == b.batch;
+}
 
 // What a provider offers of one class (spec 1.3). The defaults are those of an omitted field
 // (P-14).

@@ -51,6 +51,27 @@ TEST(Feed, KeepsTheNewestInOrder) {
             (std::vector<FaultItem>{{{"oldest_epoch", "1"}, {"oldest_revision", "12"}}}));
 }
 
+// A restored database gives the numbers that are lost to other batches.
+TEST(Feed, KnowsARevisionOfAnotherHistory) {
+  Feed feed({.batches = 3});
+  feed.Restart({1, 10, 100});
+  for (int64_t number = 11; number <= 12; ++number) {
+    auto batch = std::make_shared<FeedBatch>(*Batch(number));
+    batch->revision.batch = static_cast<uint64_t>(10 * number);
+    feed.Append(batch);
+  }
+  EXPECT_EQ(NumbersAfter(feed, {1, 10, 100}, 9), (std::vector<int64_t>{11, 12}));
+  EXPECT_EQ(NumbersAfter(feed, {1, 11, 110}, 9), std::vector<int64_t>{12});
+  EXPECT_EQ(NumbersAfter(feed, {1, 12, 120}, 9), std::vector<int64_t>());
+  EXPECT_EQ(NumbersAfter(feed, {1, 11}, 9),
+            std::vector<int64_t>{12});  // it does not know its batch
+  for (const int64_t number : {10, 11, 12}) {
+    const absl::Status lost = feed.After({1, number, 7}, 9).status();
+    EXPECT_EQ(lost.code(), absl::StatusCode::kFailedPrecondition) << lost;
+    EXPECT_EQ(RefusalOf(lost)->reason, "REVISION_LOST");
+  }
+}
+
 // A batch of the given weight.
 FeedBatchPtr Heavy(int64_t number, int64_t changes, int64_t bytes) {
   auto batch = std::make_shared<FeedBatch>(*Batch(number));

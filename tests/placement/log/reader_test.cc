@@ -126,6 +126,21 @@ TEST(LogReader, KnowsARevisionThatWasLostLongAgo) {
   EXPECT_EQ(RefusalOf(lost)->reason, "REVISION_LOST");
 }
 
+TEST(LogReader, KnowsARevisionOfAnotherHistory) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url));
+  MakeProviders(runner, 1, 1000, 1024);
+  const Position newest = runner.ledger().Newest()->position();
+  LogReader reader(url);
+  EXPECT_TRUE(reader.After(newest.resume_point(), 1).ok());
+  Revision other = newest.resume_point();
+  ++other.batch;
+  const absl::Status lost = reader.After(other, 1).status();
+  EXPECT_EQ(lost.code(), absl::StatusCode::kFailedPrecondition) << lost;
+  EXPECT_EQ(RefusalOf(lost)->reason, "REVISION_LOST");
+  EXPECT_EQ(runner.ledger().feed().After(other, 1).status(), lost);
+}
+
 TEST(LogReader, TellsNothingThatItMayMisread) {
   const std::string url = NewDatabase();
   Revision newest;
