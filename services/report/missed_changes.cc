@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "services/process/history_alarm.h"
+
 namespace berth::services {
 namespace {
 
@@ -21,10 +23,15 @@ void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, Pus
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
                PushScope* scope) {
   // What an epoch lost, the tracker may have seen: only everything tells that it is gone.
-  if (!node.pushed || node.pushed->epoch != now.epoch || *node.pushed > now) return false;
+  if (!node.pushed || node.pushed->epoch != now.epoch) return false;
+  if (*node.pushed > now) {
+    AlarmOfHistory("a tracker", *node.pushed, now);
+    return false;
+  }
   placement::Revision heard = *node.pushed;
   for (int page = 0; page < kPagesMax; ++page) {
     const auto batches = feed.After(heard, static_cast<int>(kPageBatches));
+    if (absl::IsFailedPrecondition(batches.status())) AlarmOfHistory("a tracker", heard, now);
     if (!batches.ok()) return false;
     for (const placement::FeedBatchPtr& batch : *batches) AddBatch(*batch, node.id, scope);
     if (batches->size() < kPageBatches) return true;

@@ -330,7 +330,7 @@ void ReportSession::TellPushes() {
 bool ReportSession::NextPush(pb::SessionResponse* message) {
   const placement::Revision dispatched = sessions_->dispatched();
   const placement::StatePtr state = sessions_->ledger()->Newest();
-  const placement::Revision newest = state->position().revision;
+  const placement::Revision newest = state->position().resume_point();
   for (auto& [node, scope] : scopes_) {
     if (scope.complete && !IsTold(*state, node)) scope.complete = false;
     if (scope.empty()) continue;

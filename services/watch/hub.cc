@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/time/clock.h"
 #include "placement/state/lookup.h"
+#include "services/process/history_alarm.h"
 
 namespace berth::services {
 
@@ -62,7 +63,7 @@ void WatchHub::Open(const WatcherPtr& watcher, const pb::WatchRequest& request) 
   if (!filter.ok()) return watcher->End(filter.status());
   std::unique_ptr<WatchSnapshot> snapshot;
   if (request.has_snapshot()) snapshot = std::make_unique<WatchSnapshot>(*state, *filter);
-  watcher->Begin(*filter, (*state)->position().revision, std::move(snapshot));
+  watcher->Begin(*filter, (*state)->position().resume_point(), std::move(snapshot));
   if (!request.has_snapshot()) watcher->SayWhere();
   watcher->Start();
   Continue(watcher);
@@ -77,7 +78,10 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
   ledger_->AwaitRevision(
       revision, absl::Now() + kAwaitMax,
       [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
-        if (!state.ok()) return watcher->End(state.status());
+        if (!state.ok()) {
+          if (absl::IsDeadlineExceeded(state.status())) Alarm(revision);
+          return watcher->End(state.status());
+        }
         const absl::StatusOr<WatchFilter> filter = WatchFilter::Of(request, **state);
         if (!filter.ok()) return watcher->End(filter.status());
         watcher->Begin(*filter, revision, nullptr);
@@ -143,8 +147,15 @@ WatchHub::Progress WatchHub::CatchUp(Watcher* watcher) {
     status = batches.ok() ? TellBatches(*batches, watcher) : batches.status();
   }
   if (status.ok()) return Progress::kMore;
+  // Another batch has its number. An epoch that an operator began is no cause for alarm.
+  const bool lost = absl::IsFailedPrecondition(status);
+  if (lost && position.epoch == ledger_->Newest()->position().revision.epoch) Alarm(position);
   watcher->End(status);
   return Progress::kNoMore;
+}
+
+void WatchHub::Alarm(Revision seen) {
+  AlarmOfHistory("a watcher", seen, ledger_->Newest()->position().revision);
 }
 
 // As many as it has room for; the others when it has sent what waits.

@@ -58,6 +58,8 @@ class WatchHub {
   Progress WorkOnce(const WatcherPtr& watcher);
   Progress CatchUp(Watcher* watcher);
   absl::Status TellBatches(const std::vector<placement::FeedBatchPtr>& batches, Watcher* watcher);
+  // Tells the operator of a watcher that has seen a revision which this ledger does not have.
+  void Alarm(placement::Revision seen);
   bool TakeLog();
   void LeaveLog();
   bool Join(Watcher* watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

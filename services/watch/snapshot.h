@@ -16,7 +16,7 @@ class WatchSnapshot {
   WatchSnapshot(placement::StatePtr state, const WatchFilter& filter)
       : walk_(std::move(state), filter, EntityWalk::Names::kAll) {}
 
-  placement::Revision revision() const { return walk_.state().position().revision; }
+  placement::Revision revision() const { return walk_.state().position().resume_point(); }
   // The next message. REQUIRES: not done().
   WatchMessage Next();
   bool done() const { return walk_.done(); }

@@ -74,12 +74,13 @@ absl::Status CheckRequestId(absl::string_view request_id) {
 }
 
 placement::Revision RevisionOf(const pb::Revision& revision) {
-  return {revision.epoch(), revision.number()};
+  return {revision.epoch(), revision.number(), revision.batch()};
 }
 
 void SetRevision(const placement::Revision& revision, pb::Revision* to) {
   to->set_epoch(revision.epoch);
   to->set_number(revision.number);
+  if (revision.batch != 0) to->set_batch(revision.batch);
 }
 
 void SetDuration(absl::Duration duration, google::protobuf::Duration* to) {

@@ -37,6 +37,7 @@ struct KnownAllocation {
 struct LedgerRevision {
   int64_t epoch = 0;
   int64_t number = 0;
+  uint64_t batch = 0;  // sent back as it came; 0: none came
   friend bool operator==(const LedgerRevision&, const LedgerRevision&) = default;
 };
 

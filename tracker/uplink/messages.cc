@@ -347,7 +347,7 @@ void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* reco
   // What a database that went back in time tells is no state to go on from.
   const bool usable = revision.number() > 0 && !revision.recovery_required();
   if (usable && (push.complete() || records->told_up_to)) {
-    records->told_up_to = LedgerRevision{revision.epoch(), revision.number()};
+    records->told_up_to = LedgerRevision{revision.epoch(), revision.number(), revision.batch()};
   } else {
     records->told_up_to.reset();
   }

@@ -185,6 +185,7 @@ bool UplinkSession::SayHello() {
     if (!told) continue;
     digest->mutable_pushed_revision()->set_epoch(told->epoch);
     digest->mutable_pushed_revision()->set_number(told->number);
+    digest->mutable_pushed_revision()->set_batch(told->batch);
   }
   const bool greeted = stream_ != nullptr && !greeted_.empty() && known == greeted_;
   if (known.empty() || greeted) return true;

@@ -21,7 +21,7 @@ class MissedChangesTest : public ::testing::Test {
   void Append(int64_t last) {
     for (int64_t number = next_; number <= last; ++number) {
       auto batch = std::make_shared<placement::FeedBatch>();
-      batch->revision = {2, number};
+      batch->revision = {2, number, static_cast<uint64_t>(10 * number)};
       for (const ProviderId root : {kNode, kOther}) {
         const uint64_t high = root == kNode ? 7 : 8;
         placement::Changes changes;
@@ -67,6 +67,8 @@ TEST_F(MissedChangesTest, AreThoseSinceItHeard) {  // T-228
   EXPECT_EQ(Told(Revision{1, 14}, {2, 14}), Numbers{-1});  // of an epoch that ended
   EXPECT_EQ(Told(Revision{3, 1}, {2, 14}), Numbers{-1});   // of one that is none
   EXPECT_EQ(Told(Revision{2, 15}, {2, 14}), Numbers{-1});  // of a future that was lost
+  EXPECT_EQ(Told(Revision{2, 12, 120}, {2, 14}), (Numbers{13, 14}));
+  EXPECT_EQ(Told(Revision{2, 12, 121}, {2, 14}), Numbers{-1});  // another batch had that number
 }
 
 TEST_F(MissedChangesTest, AreBounded) {

@@ -116,6 +116,27 @@ TEST_F(WatchHubTest, WhoComesFromFarBackIsNotCutOff) {  // R-21
   }
 }
 
+// The message that a watcher was sent says which batch made its revision. After a restore of the
+// database another batch has that number.
+TEST_F(WatchHubTest, WhoComesFromALostHistoryBeginsAnew) {
+  placement::MakeProviders(runner_, 1, 1000, 1024);
+  hub_.Open(watcher_, pb::WatchRequest());
+  runner_.Must(placement::Claim(1, {1}, 1));
+  TakeUntil(Newest());
+  const placement::Position newest = runner_.ledger().Newest()->position();
+  for (const pb::WatchResponse& response : sink_.told()) EXPECT_NE(response.revision().batch(), 0U);
+  pb::WatchRequest request;
+  *request.mutable_after_revision() = sink_.told().back().revision();
+  EXPECT_EQ(request.after_revision().batch(), newest.batch.uuid.high);
+  request.mutable_after_revision()->set_batch(newest.batch.uuid.high + 1);
+  TakenSink sink;
+  const auto lost = std::make_shared<Watcher>(&sink, WatchLimits());
+  hub_.Open(lost, request);
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return sink.end().has_value(); }));
+  EXPECT_EQ(placement::RefusalOf(*sink.end())->reason, "REVISION_LOST") << *sink.end();
+  hub_.Closed(lost);
+}
+
 TEST_F(WatchHubTest, WhoWatchesAnAggregateHearsOfItsTrees) {
   placement::MakeProviders(runner_, 2, 1000, 1024);
   const placement::AggregateId aggregate{placement::Uuid{7, 7}};

@@ -271,6 +271,7 @@ TEST_F(UplinkTest, SaysUpToWhatItHasHeard) {  // T-226, T-228
   claim(&everything, kSecond, 2);
   everything.mutable_revision()->set_epoch(3);
   everything.mutable_revision()->set_number(40);
+  everything.mutable_revision()->set_batch(77);
   placement->Say(everything);
   const auto allocated = [&] {
     const auto audit = node_->view().audit;
@@ -289,6 +290,7 @@ TEST_F(UplinkTest, SaysUpToWhatItHasHeard) {  // T-226, T-228
   const v1::NodeDigest again = placement->requests()[0].hello().nodes(0);
   EXPECT_EQ(again.pushed_revision().epoch(), 3);
   EXPECT_EQ(again.pushed_revision().number(), 40);
+  EXPECT_EQ(again.pushed_revision().batch(), 77U);
   ASSERT_TRUE(Eventually([&] { return uplink->status().state == Uplink::State::kConnected; }));
   // What changed meanwhile: one let go, one came, one stays unsaid.
   FakePlacement::Response changed;
