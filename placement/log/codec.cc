@@ -167,7 +167,7 @@ std::string EncodeAnswer(const Decision& decision) {
   answer->set_epoch(decision.revision.epoch);
   answer->set_revision(decision.revision.number);
   answer->set_fresh(decision.fresh.value);
-  // Nobody asks again for the changes of an import, which may be a whole ledger.
+  // An import may change the whole ledger, and its answer does not need the changes.
   const bool keeps_changes = decision.result.imported == 0;
   for (const Change& change : *decision.changes) {
     if (keeps_changes) EncodeChange(change, answer->add_changes());

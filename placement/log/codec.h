@@ -1,7 +1,8 @@
-// What the ledger keeps as bytes: the payload of a log row and kept answers (log.proto).
+// Codec: turns the commands of a batch and kept answers into bytes, and bytes back into values.
 //
-// Equal values give equal bytes. Decoding fails with kDataLoss for bytes that are not a message, or
-// that hold a kind of change which this release does not know.
+// The bytes are messages of log.proto: the payload of a log row, and the answer in the table
+// `request`. Equal values give equal bytes. Decoding fails with kDataLoss if the bytes are not such
+// a message, or contain a kind of change that this release does not know. Pure functions.
 #ifndef BERTH_PLACEMENT_LOG_CODEC_H_
 #define BERTH_PLACEMENT_LOG_CODEC_H_
 
@@ -17,13 +18,13 @@
 
 namespace berth::placement {
 
-// One command of a batch, as the log tells it.
+// One command of a batch, as a log row contains it.
 struct LogCommand {
   std::string actor;
   std::string request_id;
   std::shared_ptr<const Changes> changes;
-  std::string reason;  // in the author's words; empty: not said
-  // Null: an empty one.
+  std::string reason;  // in the caller's words; empty: none was given
+  // Null: an empty scope.
   std::shared_ptr<const Scope> scope = nullptr;
 };
 
@@ -32,7 +33,7 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload);
 
 // REQUIRES: the decision's status is OK.
 std::string EncodeAnswer(const Decision& decision);
-// The decision, marked as replayed.
+// The decision that was encoded, marked as replayed.
 absl::StatusOr<Decision> DecodeAnswer(absl::string_view answer);
 
 }  // namespace berth::placement

@@ -1,4 +1,5 @@
-// Changes as the protobuf messages of log.proto, and back.
+// Messages: turns changes and scopes into the protobuf messages of log.proto, and back. Pure
+// functions.
 #ifndef BERTH_PLACEMENT_LOG_MESSAGES_H_
 #define BERTH_PLACEMENT_LOG_MESSAGES_H_
 
@@ -12,7 +13,7 @@
 namespace berth::placement {
 
 void EncodeChange(const Change& change, ledger::v1::Change* out);
-// False where `in` holds no kind of change that this release knows.
+// False if `in` contains no kind of change that this release knows.
 bool DecodeChange(const ledger::v1::Change& in, Changes* out);
 
 void EncodeId(const Uuid& uuid, ledger::v1::Id* out);
@@ -21,7 +22,7 @@ void EncodeProvider(const ProviderConfig& config, ledger::v1::Provider* out);
 std::shared_ptr<const ProviderConfig> DecodeProvider(const ledger::v1::Provider& in);
 
 void EncodeScope(const Scope& scope, ledger::v1::Scope* out);
-// False where `in` holds a kind of change that this release does not know.
+// False if `in` contains a kind of change that this release does not know.
 bool DecodeScope(const ledger::v1::Scope& in, Scope* out);
 
 }  // namespace berth::placement

@@ -23,16 +23,18 @@
 namespace berth::placement {
 namespace {
 
-// A statement of so many bytes is worth a round trip of its own to the commit: reading its values as
-// SQL would take PostgreSQL longer.
+// From so many bytes on, a statement sends its values as parameters, and its COMMIT takes another
+// round trip. To parse that many values as SQL literals would take longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
-// Batches are of a few forms. After so many all are forgotten, also those that failed.
+// Batches need only a few different statements. Once so many were prepared, failed ones included, all
+// of them are deallocated.
 constexpr int kPreparedMax = 64;
 
 constexpr char kSqlStatePayload[] = "berth.sqlstate";
 
-// Find a dead peer within seconds. Written first: what the operator says later in the string wins.
+// These settings detect a dead server within seconds. They come first in the connection string, so
+// that settings of the operator override them.
 constexpr std::array<absl::string_view, 5> kConnectionDefaults = {
     "connect_timeout=2", "keepalives_idle=5", "keepalives_interval=2", "keepalives_count=3",
     "tcp_user_timeout=5000"};
@@ -49,7 +51,7 @@ std::string WithDefaults(const std::string& url) {
   return absl::StrCat(url.substr(0, question + 1), defaults, "&", url.substr(question + 1));
 }
 
-// The password that `url` spells, or empty.
+// The password in `url`; empty if there is none.
 absl::string_view PasswordIn(absl::string_view url) {
   size_t begin = url.find("password=");
   if (begin != absl::string_view::npos) {
@@ -70,7 +72,7 @@ std::string WithoutPassword(absl::string_view text, absl::string_view url) {
   return absl::StrReplaceAll(absl::StripAsciiWhitespace(text), {{password, "..."}});
 }
 
-// Whether a refusal says something about PostgreSQL's condition and nothing about the statement.
+// Whether the SQLSTATE is about the condition of PostgreSQL and not about the statement.
 bool IsCondition(absl::string_view sqlstate) {
   const absl::string_view kind = sqlstate.substr(0, 2);
   return kind == "40" || kind == "53" || kind == "57" || kind == "58" || sqlstate == "55P03" ||
@@ -91,7 +93,7 @@ int64_t BootTimeNs() {
   return absl::ToInt64Nanoseconds(absl::DurationFromTimespec(now));
 }
 
-// While it lives, a call is under way.
+// Marks a call as running as long as this object exists.
 class Calling {
  public:
   explicit Calling(std::atomic<int64_t>* began_ns) : began_ns_(began_ns) {
@@ -105,7 +107,7 @@ class Calling {
   std::atomic<int64_t>* const began_ns_;
 };
 
-// What every session must agree on, whatever the role's defaults are.
+// The settings that every session needs, whatever the defaults of its role are.
 std::string SessionSettings(absl::string_view purpose) {
   std::string sql =
       "SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET TimeZone = 'UTC'; "
@@ -123,7 +125,7 @@ struct QueryRows::Data {
 struct Database::Connection {
   explicit Connection(const std::string& url) : session(url) {}
   pqxx::connection session;
-  // Notices would go to the standard error stream.
+  // Without this, libpqxx writes notices to the standard error stream.
   pqxx::quiet_errorhandler quiet{session};
 };
 
@@ -178,7 +180,7 @@ Database::Database(std::unique_ptr<Connection> connection) : connection_(std::mo
 }
 
 Database::~Database() {
-  // A polite goodbye to a server that does not listen could block: libpq sends it without waiting.
+  // Does not block, even if the server hangs: libpq sends its farewell without waiting.
   connection_.reset();
   if (socket_ >= 0) close(socket_);
 }
@@ -231,7 +233,8 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
   if (const auto known = prepared_.find(text); known != prepared_.end()) {
     absl::StrAppend(&sql, "EXECUTE s", known->second, statement.ValueList(), after);
     absl::Status status = Run(sql, rows);
-    // Perhaps PostgreSQL will not have it any more: a table's columns may be of other types now.
+    // A failure may mean that the prepared statement has become invalid, for example because the type
+    // of a column changed. The next call prepares it anew.
     if (!status.ok()) prepared_.erase(known);
     return status;
   }
@@ -241,7 +244,7 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
     prepared_.clear();
     absl::StrAppend(&sql, "DEALLOCATE ALL; ");
   }
-  // Where this fails nobody knows whether the number is taken.
+  // A number is used once, because after a failure nobody knows whether it is taken.
   const int number = ++last_prepared_;
   absl::StrAppend(&sql, "PREPARE s", number, " AS ", text, "; EXECUTE s", number,
                   statement.ValueList(), after);
@@ -264,14 +267,12 @@ absl::Status Database::RunAndCommit(const Statement& statement) {
   return SureOfCommit(Run("COMMIT", nullptr));
 }
 
-// What PostgreSQL did not say itself, as that memory is short on this side, says nothing about the
-// commit: the connection is given up.
 absl::Status Database::SureOfCommit(absl::Status status) {
   if (status.ok() || broken_ || !SqlStateOf(status).empty()) return status;
   Shut();
   broken_ = true;
   return absl::UnavailableError(
-      absl::StrCat("gave the connection to the database up: ", status.message()));
+      absl::StrCat("gave up the connection to the database: ", status.message()));
 }
 
 int Database::backend_pid() const { return connection_->session.backendpid(); }

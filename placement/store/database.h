@@ -1,8 +1,8 @@
-// Database: one connection to PostgreSQL, and the end of its exceptions.
+// Database: one connection to PostgreSQL.
 //
-// The only file that includes libpqxx. A connection that broke stays broken: open a new one. Not
-// thread-safe, but for Shut and ShutIfSlow, which any thread may call to make a call that hangs in
-// another one fail.
+// Turns the exceptions of libpqxx into statuses; no other file includes libpqxx. A connection that
+// broke stays broken: the caller opens a new one. Not thread-safe, with two exceptions: any thread
+// may call Shut and ShutIfSlow, to make a call that hangs in another thread fail.
 #ifndef BERTH_PLACEMENT_STORE_DATABASE_H_
 #define BERTH_PLACEMENT_STORE_DATABASE_H_
 
@@ -19,18 +19,18 @@
 
 namespace berth::placement {
 
-// The rows of one answer. Columns are addressed by position; asking for a value of another form
-// than the statement gives ends the process. Cheap to copy.
+// The rows that one statement returned. Rows and columns are numbered from 0. To read a value as
+// another type than it has, for example a name as Int, ends the process. Cheap to copy.
 class QueryRows {
  public:
   int size() const;
   bool IsNull(int row, int column) const;
-  // Valid as long as this, or a copy of it.
+  // Valid as long as this object or a copy of it exists.
   absl::string_view Text(int row, int column) const;
   int64_t Int(int row, int column) const;
   double Double(int row, int column) const;
   bool Bool(int row, int column) const;
-  // Of a bytea.
+  // The content of a bytea.
   std::string Bytes(int row, int column) const;
 
  private:
@@ -41,38 +41,39 @@ class QueryRows {
 
 class Database {
  public:
-  // Connects. `purpose` becomes the application_name, e.g. "berth-placement writer". Fails with
-  // kUnavailable, in words for an operator and without the password.
+  // Connects. `purpose` becomes the session's application_name, for example "berth-placement
+  // writer". Fails with kUnavailable; the message is for an operator and contains no password.
   static absl::StatusOr<std::unique_ptr<Database>> Connect(const std::string& url,
                                                            absl::string_view purpose);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // Runs `sql` as one simple query: several statements, separated by semicolons, are one round
-  // trip, each with its own snapshot; `*rows` (may be null) gets the last one's. Fails with
-  //   kUnavailable  the connection broke: whether the statements took effect is unknown
-  //   kAborted      PostgreSQL cannot do it now, whatever the statement: a time-out, a conflict, a
-  //                 full disk, a standby; the failed statement and its transaction took no effect
-  //   kInternal     PostgreSQL refused the statement; it and its transaction took no effect. The
-  //                 message holds PostgreSQL's text for the log, never for a client
-  // SqlStateOf tells the SQLSTATE where there was one. After a failure inside BEGIN, ROLLBACK.
+  // Runs `sql`: one or more statements, separated by semicolons, in one round trip. Each statement
+  // has its own snapshot. `*rows` gets the rows of the last one; `rows` may be null. Fails with
+  //   kUnavailable  the connection broke: nobody knows whether the statements took effect
+  //   kAborted      PostgreSQL cannot run any such statement now: a timeout, a conflict, a full disk,
+  //                 a standby. The failed statement and its transaction had no effect
+  //   kInternal     PostgreSQL refused this statement. It and its transaction had no effect. The
+  //                 message contains PostgreSQL's text: for the log, never for a client
+  // SqlStateOf returns the SQLSTATE of the failure. After a failure in an open transaction the caller
+  // runs ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
-  // Runs `before`, which is empty or ends in a semicolon, and `statement` in one round trip; otherwise
-  // as Run. PostgreSQL reads the statement's text when it comes first and keeps it for this
-  // connection, planned as the session's plan_cache_mode says. REQUIRES: a SELECT, INSERT, UPDATE or
-  // DELETE, in which all that differs from call to call are values.
+  // Runs `before` and `statement` in one round trip, otherwise like Run. `before` is empty or ends in
+  // a semicolon. The first call with a text prepares it for this connection; later calls execute the
+  // prepared statement. REQUIRES: `statement` is a SELECT, INSERT, UPDATE or DELETE, and everything
+  // that differs from call to call is a value of it.
   absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows);
-  // Runs `statement` in the open transaction and commits that: one round trip for a short statement,
-  // prepared as above, two for a long one, whose values then go as parameters. Fails with
-  //   kUnavailable  the connection broke: whether it was committed is unknown
-  //   kAborted, kInternal, as Run: nothing was committed; ROLLBACK
+  // Runs `statement` in the open transaction and commits. A short statement is prepared as above and
+  // takes one round trip; a long one sends its values as parameters and takes two. Fails with
+  //   kUnavailable         the connection broke: nobody knows whether the transaction was committed
+  //   kAborted, kInternal  as Run: nothing was committed; the caller runs ROLLBACK
   absl::Status RunAndCommit(const Statement& statement);
 
   int backend_pid() const;
-  // Shuts the socket, so that whatever waits on it fails at once.
+  // Shuts the socket, so that a call that waits for PostgreSQL fails at once.
   void Shut();
-  // The same where the present call has lasted for `limit`.
+  // Does the same if the present call has lasted for `limit`.
   void ShutIfSlow(absl::Duration limit);
   bool broken() const { return broken_; }
 
@@ -80,31 +81,34 @@ class Database {
   struct Connection;
   explicit Database(std::unique_ptr<Connection> connection);
 
-  // Has `call` use the connection, and turns what it throws into a status.
+  // Runs `call` on the connection, and turns an exception into a status.
   template <typename Call>
   absl::Status Try(const Call& call);
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
                            absl::string_view after, QueryRows* rows);
+  // Judges `status`, the result of a COMMIT. A failure that PostgreSQL itself did not report, for
+  // example because this process has no memory, leaves the commit unknown: such a failure gives up
+  // the connection.
   absl::Status SureOfCommit(absl::Status status);
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
-  // What PostgreSQL keeps for this connection, by text. The last number that was given away, and the
-  // last of those that PostgreSQL keeps no more.
+  // The numbers of the statements that are prepared on this connection, by text. Then the number
+  // that was given to the newest one, and the newest number that was deallocated.
   absl::flat_hash_map<std::string, int> prepared_;
   int last_prepared_ = 0;
   int last_forgotten_ = 0;
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
-  // A second descriptor of the same socket: libpq closes its own whenever it likes, and the number
-  // might be another file's by the time that Shut is called.
+  // A second descriptor of the same socket. libpq may close its own descriptor at any time; Shut
+  // would then shut whatever file has that number now.
   int socket_ = -1;
 };
 
-// The SQLSTATE that came with a failure of Database::Run, or empty.
+// The SQLSTATE of a failure of Database::Run; empty if it has none.
 std::string SqlStateOf(const absl::Status& status);
 
-// As Database::Connect; also kUnavailable where the server is a standby: one that lags would look
-// like a database that went back in time.
+// Like Database::Connect; also fails with kUnavailable if the server is a standby. A standby that
+// lags behind would look like a database that went back in time.
 absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& url,
                                                            absl::string_view purpose);
 

@@ -1,8 +1,9 @@
-// Heartbeats: which services each placement process hears, as a row per process that all of them
-// read.
+// Heartbeats: the table in which each placement process says which services it hears, and when it
+// last heard them.
 //
-// Not commands: the rows are no part of the ledger. One connection, kept and used by one call at a
-// time; every call but ShutIfSlow blocks: for a worker. Thread-safe.
+// The table has one row per process, and every process reads the rows of the others. It is not part
+// of the ledger: no command writes it. Heartbeats owns one connection, which one call at a time
+// uses. Thread-safe. All calls but ShutIfSlow wait for the database, so they belong on a worker.
 #ifndef BERTH_PLACEMENT_STORE_HEARTBEATS_H_
 #define BERTH_PLACEMENT_STORE_HEARTBEATS_H_
 
@@ -25,14 +26,14 @@ class Heartbeats {
   Heartbeats(std::string database_url, std::string process)
       : database_url_(std::move(database_url)), process_(std::move(process)) {}
 
-  // Replaces this process's row: the services whose streams it holds ("HOST/BINARY"), and when it
-  // last heard each. The caller does so every 10 s.
+  // Replaces this process's row: the services whose streams it holds, as "HOST/BINARY", and when it
+  // last heard each of them. The caller does this every 10 s.
   absl::Status Write(const std::vector<std::pair<std::string, absl::Time>>& heard);
-  // When the other processes last heard each service, as far as it is after `since`.
+  // For each service that another process has heard after `since`: when it was last heard.
   absl::StatusOr<std::map<std::string, absl::Time>> HeardElsewhere(absl::Time since);
-  // Removes this process's row, and rows that nobody has written for a day.
+  // Removes this process's row, and the rows of processes that have written nothing for a day.
   absl::Status RemoveOwn();
-  // Makes a call that has lasted for `limit` fail.
+  // Makes a call fail that has waited for the database for `limit`.
   void ShutIfSlow(absl::Duration limit);
 
  private:
@@ -41,8 +42,8 @@ class Heartbeats {
 
   const std::string database_url_;
   const std::string process_;
-  Mutex calling_;  // one call at a time; before mutex_
-  Mutex mutex_;    // guards the pointer; what it points to is used under calling_
+  Mutex calling_;  // held during a call; taken before mutex_
+  Mutex mutex_;    // guards the pointer; the connection itself is used under calling_
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
 };
 

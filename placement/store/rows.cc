@@ -32,7 +32,7 @@ struct Toucher {
   }
   void operator()(const NodePut& put) const { touched->nodes.insert(put.node->id); }
   void operator()(const NodeRemoved& removed) const { touched->nodes.insert(removed.id); }
-  void operator()(const FormatRaised&) const {}  // stands in the log row alone
+  void operator()(const FormatRaised&) const {}  // only the log row holds the format
 };
 
 template <typename Range, typename Add>
@@ -98,7 +98,7 @@ void AddProvider(SqlCall& call, const std::optional<ProviderPlace>& before,
   call.Column(20).AddInt(absl::ToUnixMicros(config.updated_at));
 }
 
-// Calls a batch consists of; those without rows are left out.
+// Collects the calls of SQL functions that write one batch. Calls without rows are left out.
 class Calls {
  public:
   explicit Calls(const BatchRows& rows) : rows_(rows) {}
@@ -128,7 +128,7 @@ class Calls {
     for (const ProviderId id : rows_.touched->providers) {
       const std::optional<ProviderPlace> before = rows_.base->FindProvider(id);
       const std::optional<ProviderPlace> after = rows_.next->FindProvider(id);
-      if (!before && !after) continue;  // came and went in one batch
+      if (!before && !after) continue;  // made and removed within the batch
       if (!after) {
         remove_providers_.Column(0).AddUuid(id.uuid);
         remove_providers_.Column(1).AddInt(before->config().generation.value);
@@ -162,7 +162,7 @@ class Calls {
     }
   }
 
-  // `shift` columns stand between the id and the rest.
+  // Adds a row for `consumer`. `shift`: how many other columns are between the id and the rest.
   static void AddConsumer(SqlCall& call, int shift, const Consumer& consumer) {
     call.Column(0).AddUuid(consumer.id.uuid);
     call.Column(shift + 1).AddInt(consumer.generation.value);

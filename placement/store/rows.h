@@ -1,6 +1,7 @@
-// Rows: a batch's changes as SQL, and the log as values.
+// Rows: writes the changes of a batch as SQL, and reads the log as values.
 //
-// Every call of Run here is one round trip. The texts rely on schema/0002_writes.sql.
+// The functions take the connection of their caller and have no state of their own. Each of them
+// makes one round trip to PostgreSQL. The statements call the functions of schema/0002_writes.sql.
 #ifndef BERTH_PLACEMENT_STORE_ROWS_H_
 #define BERTH_PLACEMENT_STORE_ROWS_H_
 
@@ -18,10 +19,10 @@
 
 namespace berth::placement {
 
-// What the database raises where a row is not as the batch believes.
+// The SQLSTATE that the SQL functions raise if a row is not as the batch expects.
 inline constexpr char kRowsDiffer[] = "BR001";
 
-// Which entities a batch touched.
+// The ids of the entities that a batch touched.
 struct Touched {
   absl::flat_hash_set<ProviderId> providers;
   absl::flat_hash_set<ConsumerId> consumers;
@@ -34,7 +35,7 @@ struct Touched {
   int64_t size() const;
 };
 
-// A request id as its table knows it.
+// The key of a kept answer: who sent the request, and under which id.
 struct RequestKey {
   std::string actor;
   std::string request_id;
@@ -46,28 +47,28 @@ struct RequestKey {
 };
 struct KeptRequest {
   RequestKey key;
-  std::string body_hash;  // empty: nothing was done under it, and nothing will be
+  std::string body_hash;  // empty: the id was cancelled, so nothing is ever done under it
   std::string answer;
 };
 
 struct LogRow {
   Position position;
-  BatchId previous;
+  BatchId previous;  // the batch of the row before
   std::string payload;
 };
 
-// What stands under the lock before anything is decided.
+// What the writer reads after it has taken the ledger's lock.
 struct LockedHead {
-  std::optional<LogRow> head;  // without payload; none: the log is empty
+  std::optional<LogRow> head;  // the newest log row, without its payload; none: the log is empty
   std::vector<KeptRequest> requests;
 };
 
-// Begins a transaction, takes the ledger's lock and reads the newest log row and what is kept for
-// `keys`. Fails as Database::Run; kAborted with SQLSTATE 55P03 where the lock was not to be had. The
-// transaction stays open unless the connection broke.
+// Begins a transaction, takes the ledger's lock, and reads the newest log row and the answers that
+// are kept for `keys`. Fails as Database::Run; with kAborted and SQLSTATE 55P03 if the lock could not
+// be taken within lock_timeout. The transaction stays open unless the connection broke.
 absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector<RequestKey>& keys);
 
-// The newest log row without its payload, or nothing.
+// The newest log row, without its payload; nothing if the log is empty.
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database);
 // OK if `row` is the batch right after `before`; else kDataLoss, which names the two revisions. The
 // log has no gaps by design: only its oldest rows are deleted.
@@ -75,33 +76,34 @@ absl::Status CheckFollows(const LogRow& before, const LogRow& row);
 // The revision after which every log row is there: {0, 0}, or the revision of the oldest row. Fails
 // as Database::Run, or with kDataLoss if the second oldest row does not follow the oldest one.
 absl::StatusOr<Revision> ReadHorizon(Database& database);
-// Up to `rows_max` log rows from `number` on, rising; that of `number` itself without its payload.
+// At most `rows_max` log rows, from revision number `number` on, the oldest first. The row of `number`
+// itself comes without its payload.
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max);
 
 // What one batch writes.
 struct BatchRows {
-  const State* base = nullptr;  // as the tables are
-  const State* next = nullptr;  // as they shall be; its position is that of the new log row
+  const State* base = nullptr;  // the state that the tables hold
+  const State* next = nullptr;  // the state after the batch, at the position of the new log row
   const Touched* touched = nullptr;
   std::string payload;
   std::vector<KeptRequest> requests;
   int64_t log_rows_kept = 0;
 };
 
-// The statement that writes it.
+// The statement that writes a batch.
 Statement WriteBatchSql(const BatchRows& rows);
 
-// Settings of the connection that writes: durable commits, no long waits, and plans that are made
-// once.
+// The settings of a connection that writes: durable commits, short waits, and plans that are made
+// once per statement.
 std::string WriterSettingsSql();
 
-// For the open transaction alone: its session may be silent for a minute while a large batch is
-// decided, and nobody ends it as a paused one before.
+// Settings for the open transaction of a large batch, which takes long to decide: its session may be
+// idle for a minute, and EndIdleLockHolder leaves it alone.
 std::string LargeBatchSql();
 
-// Ends the session that holds the ledger's lock if it only waits for its client: a paused process.
-// Never one that waits for a standby, which has committed, or that decides a large batch. Returns
-// whether there was one.
+// Ends the session that holds the ledger's lock if PostgreSQL waits for its client, which is then a
+// paused process. Leaves alone a session that waits for a standby, because it has committed, and the
+// session of a large batch. Returns whether a session was ended.
 absl::StatusOr<bool> EndIdleLockHolder(Database& database);
 
 }  // namespace berth::placement

@@ -31,7 +31,7 @@ absl::Status Contradiction(absl::string_view what, absl::string_view which) {
   return absl::DataLossError(absl::StrCat("the tables contradict themselves: ", what, " ", which));
 }
 
-// Collects the rows of all tables as one command's changes.
+// Reads the rows of all tables into a list of changes, which make the state from an empty one.
 class Loader {
  public:
   explicit Loader(Database& database) : database_(database) {}
@@ -41,7 +41,7 @@ class Loader {
     absl::StatusOr<std::optional<LogRow>> head = ReadHead(database_);
     if (!head.ok()) return head.status();
     if (*head && (*head)->position.format > kLogFormat) {
-      return absl::FailedPreconditionError("the log is of a newer release's format");
+      return absl::FailedPreconditionError("the log has a format that this release does not know");
     }
     for (const auto step : {&Loader::Names, &Loader::Providers, &Loader::Consumers, &Loader::Uses,
                             &Loader::Services, &Loader::Nodes, &Loader::Epochs}) {
@@ -58,8 +58,8 @@ class Loader {
   struct Loaded {
     std::shared_ptr<const ProviderConfig> config;
     ProviderUsed used;
-    std::vector<Amount> held;  // by its consumers, parallel to used.used
-    bool placed = false;
+    std::vector<Amount> held;  // sum of its consumers' allocations, parallel to used.used
+    bool placed = false;       // whether the changes contain it already
   };
 
   absl::Status Names() {
@@ -79,9 +79,9 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // Calls read(rows, row) for each row of `select`, which begins with an id and ends before WHERE, by
-  // rising id. Comes in portions: the rows of all of it at once would take more memory than what
-  // becomes of them.
+  // Calls read(rows, row) for each row of `select` in the order of ids. `select` is a statement
+  // without WHERE whose first column is the id. Reads 20,000 rows at a time, because the rows take
+  // more memory than the state that is made of them.
   template <typename Read>
   absl::Status ForEachById(absl::string_view select, Read read) {
     std::string after = "00000000-0000-0000-0000-000000000000";
@@ -126,23 +126,8 @@ class Loader {
     Loaded loaded;
     loaded.used.id = config->id;
     loaded.used.allocation_generation = Generation{rows.Int(row, 4)};
-    std::vector<std::vector<int64_t>> columns;
-    for (const int column : {5, 6, 7, 8, 9, 10, 12, 13}) {
-      columns.push_back(IntArray(rows.Text(row, column)));
-    }
-    const std::vector<double> ratios = DoubleArray(rows.Text(row, 11));
-    for (const std::vector<int64_t>& column : columns) {
-      if (column.size() == ratios.size()) continue;
+    if (!ReadInventories(rows, row, config.get(), &loaded.used)) {
       return Contradiction("inventories of provider", config->id.ToString());
-    }
-    config->inventories.reserve(ratios.size());
-    for (size_t i = 0; i < ratios.size(); ++i) {
-      const auto resource_class = static_cast<ClassId>(columns[0][i]);
-      config->inventories.push_back(
-          {resource_class,
-           {columns[1][i], columns[2][i], columns[3][i], columns[4][i], columns[5][i], ratios[i]},
-           columns[6][i]});
-      loaded.used.used.push_back({resource_class, columns[7][i]});
     }
     const std::vector<int64_t> traits = IntArray(rows.Text(row, 14));
     config->traits.reserve(traits.size());
@@ -156,14 +141,37 @@ class Loader {
     }
     config->created_at = TimeAt(rows, row, 16);
     config->updated_at = TimeAt(rows, row, 17);
-    loaded.held.resize(ratios.size());
+    loaded.held.resize(config->inventories.size());
     loaded.config = std::move(config);
     const ProviderId id = loaded.config->id;
     providers_.emplace(id, std::move(loaded));
     return absl::OkStatus();
   }
 
-  // Puts a provider after its ancestors.
+  // False if the arrays of the row have different lengths.
+  static bool ReadInventories(const QueryRows& rows, int row, ProviderConfig* config,
+                              ProviderUsed* used) {
+    std::vector<std::vector<int64_t>> columns;
+    for (const int column : {5, 6, 7, 8, 9, 10, 12, 13}) {
+      columns.push_back(IntArray(rows.Text(row, column)));
+    }
+    const std::vector<double> ratios = DoubleArray(rows.Text(row, 11));
+    for (const std::vector<int64_t>& column : columns) {
+      if (column.size() != ratios.size()) return false;
+    }
+    config->inventories.reserve(ratios.size());
+    for (size_t i = 0; i < ratios.size(); ++i) {
+      const auto resource_class = static_cast<ClassId>(columns[0][i]);
+      config->inventories.push_back(
+          {resource_class,
+           {columns[1][i], columns[2][i], columns[3][i], columns[4][i], columns[5][i], ratios[i]},
+           columns[6][i]});
+      used->used.push_back({resource_class, columns[7][i]});
+    }
+    return true;
+  }
+
+  // Adds a provider to the changes, after those of its ancestors that are not there yet.
   absl::Status Place(Loaded& loaded) {
     std::vector<Loaded*> path;
     for (Loaded* at = &loaded; !at->placed;) {

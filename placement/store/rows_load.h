@@ -1,4 +1,5 @@
-// Reads the tables whole: at the start, and where the log does not reach back far enough.
+// Loads the whole state from the tables: at the start of a process, and if the log no longer reaches
+// back to the state that the process has.
 #ifndef BERTH_PLACEMENT_STORE_ROWS_LOAD_H_
 #define BERTH_PLACEMENT_STORE_ROWS_LOAD_H_
 
@@ -8,10 +9,11 @@
 
 namespace berth::placement {
 
-// The state that the tables hold, at the newest log row, all of one snapshot. Fails as
-// Database::Run, or with kDataLoss where rows contradict each other, naming one.
+// The state that the tables hold at the newest log row, read in one snapshot. Fails as Database::Run,
+// with kFailedPrecondition if the log has a format that this release does not know, or with kDataLoss
+// if rows contradict each other; the message names one of them.
 absl::StatusOr<State> LoadState(Database& database);
-// The same within the transaction that is open, which must keep others from writing.
+// The same, within the open transaction. REQUIRES: that transaction holds the ledger's lock.
 absl::StatusOr<State> LoadTables(Database& database);
 
 }  // namespace berth::placement

@@ -136,7 +136,7 @@ std::string WriterSettingsSql() {
   return "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE, ISOLATION LEVEL READ COMMITTED; "
          "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '2s'; "
          "SET lock_timeout = '3s'; "
-         // Arrays are joined to rows by key, whatever the statistics say.
+         // The planner shall look up each element of an array by key, whatever the statistics say.
          "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
          "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 }

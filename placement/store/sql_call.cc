@@ -17,7 +17,7 @@ void SqlArray::AddInt(int64_t value) {
 
 void SqlArray::AddDouble(double value) {
   Separate();
-  // 17 digits bring every double back.
+  // 17 digits are enough to read back exactly the same double.
   absl::StrAppendFormat(&text_, "%.17g", value);
 }
 

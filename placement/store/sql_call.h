@@ -1,6 +1,6 @@
-// SqlCall: a call of an SQL function whose arguments are arrays side by side, one place per row.
+// SqlCall: a call of an SQL function that takes one array per column, with one element per row.
 //
-// Values go in column by column: Column(i) then takes one value per row.
+// Example: remove_nodes('{uuid1,uuid2}') has one column and two rows. Not thread-safe.
 #ifndef BERTH_PLACEMENT_STORE_SQL_CALL_H_
 #define BERTH_PLACEMENT_STORE_SQL_CALL_H_
 
@@ -17,9 +17,9 @@
 
 namespace berth::placement {
 
-// The text form of a one-dimensional array. An element may be an array itself: it is then the text of
-// that array, which the function casts (rows have arrays of different lengths, which PostgreSQL's
-// two-dimensional arrays cannot hold).
+// Builds the text form of a one-dimensional PostgreSQL array. An element may be an array itself; the
+// SQL function then gets its text and casts it. PostgreSQL's two-dimensional arrays do not serve
+// here, because the inner arrays of different rows have different lengths.
 class SqlArray {
  public:
   void AddInt(int64_t value);
@@ -29,7 +29,8 @@ class SqlArray {
   void AddText(absl::string_view value);  // REQUIRES: no U+0000
   void AddBytes(absl::string_view value);
   void AddNull();
-  // What is added until End belongs to one element. Not for text and bytes.
+  // Begins an element that is an array; the values that are added until End are in it. Only numbers
+  // and uuids may be added within.
   void Begin();
   void End();
 
@@ -48,9 +49,9 @@ class SqlCall {
   SqlCall(absl::string_view function, int columns) : function_(function), columns_(columns) {}
 
   SqlArray& Column(int column) { return columns_[column]; }
-  // Whether no row was added.
+  // Whether the call has no rows.
   bool empty() const { return columns_.front().empty(); }
-  // Appends "function({…},{…})", with each array as a value.
+  // Appends "function($1,$2)" to `statement`, with one array as each value.
   void AppendTo(Statement* statement) const;
 
  private:

@@ -227,12 +227,16 @@ void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>*
   newest->Insert(id, name);
 }
 
-// Lets `ids` have the names that they had. Returns false where they are not known.
+// Changes `names`, which are of the newest state, so that each of `ids` has the name that it had when
+// a past command was decided. Example: trait 7 was called CUSTOM_A and was deleted; then CUSTOM_A was
+// made again and is trait 9. A change of the time before says "trait 7". Afterwards `names` calls
+// trait 7 CUSTOM_A, and trait 9 has no name, as was so at that time. Returns false if the past name
+// of an id is not known.
 template <typename IdType>
 bool GoBack(const std::vector<IdType>& ids, const absl::flat_hash_map<IdType, std::string>& older,
             placement::NameTable<IdType>* names) {
   for (const IdType id : ids) {
-    if (names->Contains(id)) continue;  // it stands there twice
+    if (names->Contains(id)) continue;  // `ids` may contain an id twice
     const auto name = older.find(id);
     if (name == older.end()) return false;
     if (const std::optional<IdType> newer = names->Find(name->second)) names->Erase(*newer);
@@ -247,7 +251,7 @@ bool TellCommand(const FeedCommand& command, const Names& names, std::vector<Tol
   Teller teller(command, names.newest, to);
   teller.TellAll();
   if (teller.unknown_classes().empty() && teller.unknown_traits().empty()) return true;
-  // All that a command tells of was so in one state, in which each name had one id.
+  // All changes of a command are of one state, in which each name had one id.
   Catalog then = names.newest;
   if (!GoBack(teller.unknown_classes(), names.older_classes, &then.classes) ||
       !GoBack(teller.unknown_traits(), names.older_traits, &then.traits)) {
