@@ -20,7 +20,7 @@ void AddAggregates(const Tree& tree, TreeFacts* facts) {
   if (!aggregates.empty()) facts->aggregates.emplace_back(tree.root_id(), std::move(aggregates));
 }
 
-// Trees, each once. A command may name as many as there are hosts.
+// Trees, each once. A command may name thousands of them.
 struct Trees {
   void Add(const TreePtr& tree) {
     if (roots.insert(tree->root_id()).second) trees.push_back(tree);
@@ -29,6 +29,54 @@ struct Trees {
   std::vector<TreePtr> trees;
   absl::flat_hash_set<ProviderId> roots;
 };
+
+// The entities of which derived and neighbours can speak, each with the kind of its change.
+using Key = std::pair<size_t, Uuid>;
+std::optional<Key> KeyOf(const Change& change) {
+  if (const auto* put = std::get_if<ProviderPut>(&change)) return Key(0, put->config->id.uuid);
+  if (const auto* used = std::get_if<ProviderUsed>(&change)) return Key(1, used->id.uuid);
+  if (const auto* put = std::get_if<ConsumerPut>(&change)) return Key(2, put->consumer->id.uuid);
+  if (const auto* gone = std::get_if<ConsumerRemoved>(&change)) return Key(2, gone->id.uuid);
+  return std::nullopt;
+}
+
+// Whether the first parts of the pairs rise.
+template <typename Pairs>
+bool Rises(const Pairs& pairs) {
+  const auto wrong = [](const auto& a, const auto& b) { return !(a.first < b.first); };
+  return std::adjacent_find(pairs.begin(), pairs.end(), wrong) == pairs.end();
+}
+
+// Invariant 1 of scope.h.
+void CheckNoneTwice(const Changes& changes, const Scope& scope) {
+  if (scope.derived.empty() && scope.neighbours.empty()) return;
+  absl::flat_hash_set<Key> keys;
+  for (const Change& change : changes) {
+    if (const std::optional<Key> key = KeyOf(change)) keys.insert(*key);
+  }
+  for (const Changes* list : {&scope.derived, &scope.neighbours}) {
+    for (const Change& change : *list) {
+      const std::optional<Key> key = KeyOf(change);
+      BERTH_CHECK(key && keys.insert(*key).second);
+    }
+  }
+}
+
+// Invariants 2 to 4 of scope.h.
+void CheckForm(const Changes& changes, const Scope& scope) {
+  BERTH_CHECK(scope.trees_changed ? scope.before != scope.after : scope.before == TreeFacts());
+  for (const TreeFacts* facts : {&scope.before, &scope.after}) {
+    BERTH_CHECK(Rises(facts->roots) && Rises(facts->aggregates));
+  }
+  BERTH_CHECK(Rises(scope.gave_up));
+  size_t removed = 0;
+  for (const Change& change : changes) {
+    removed += std::holds_alternative<ClassRemoved>(change) ||
+               std::holds_alternative<TraitRemoved>(change) ||
+               std::holds_alternative<ServiceRemoved>(change);
+  }
+  BERTH_CHECK(scope.removed_keys.size() == removed);
+}
 
 bool SameClasses(const ProviderConfig& a, const ProviderConfig& b) {
   return std::equal(a.inventories.begin(), a.inventories.end(), b.inventories.begin(),
@@ -141,7 +189,7 @@ Scope ScopeMaker::Finish(const State& after) && {
   if (puts_providers_ || !trees_before_.empty()) Compare(after);
   SortUnique(&named_);
   std::sort(scope_.gave_up.begin(), scope_.gave_up.end());
-  Trees before_trees;  // and those that did not change
+  Trees before_trees;  // includes the trees that did not change
   Trees after_trees;
   for (const TreePtr& tree : trees_before_) before_trees.Add(tree);
   for (const ProviderId provider : named_) {
@@ -167,10 +215,12 @@ Scope ScopeMaker::Finish(const State& after) && {
   std::sort(scope_.before.aggregates.begin(), scope_.before.aggregates.end());
   scope_.trees_changed = !trees_before_.empty() && scope_.before != scope_.after;
   if (!scope_.trees_changed) scope_.before = {};
+  CheckNoneTwice(changes_, scope_);
+  CheckForm(changes_, scope_);
   return std::move(scope_);
 }
 
-// The tree that held `provider`, where it is one of those that may have changed.
+// The tree of `provider` before the command, if it is in trees_before_; else null.
 const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
   for (const TreePtr& tree : trees_before_) {
     if (tree->Find(provider) >= 0) return tree.get();
@@ -178,7 +228,8 @@ const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
   return nullptr;
 }
 
-// Finds what the changes do not name, and which is different afterwards or stands differently.
+// Finds the entities for derived and neighbours: members of the trees that the command changed, and
+// their consumers, which the changes do not name.
 void ScopeMaker::Compare(const State& after) {
   absl::flat_hash_set<ProviderId> put;
   absl::flat_hash_set<ProviderId> used;
@@ -197,7 +248,7 @@ void ScopeMaker::Compare(const State& after) {
   }
   for (const TreePtr& tree : trees_before_) {
     const std::vector<AggregateId> aggregates = AggregatesOf(*tree);
-    TreePtr last;  // members mostly stand together afterwards, too
+    TreePtr last;  // of the member before: most members are in the same tree again
     bool aggregates_differ = false;
     for (int i = 0; i < tree->size(); ++i) {
       const ProviderId id = tree->config(i).id;

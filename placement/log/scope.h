@@ -101,8 +101,9 @@ class ScopeMaker {
   std::vector<TreePtr> trees_before_;
 };
 
-// The roots of the trees that a command touched, before and after, also by changing a consumer that
-// holds something of them; rising.
+// The roots, in rising order, of the trees that a command touched: of providers and nodes that the
+// changes name, and of providers of which a changed consumer holds something. Before the command and
+// after it.
 std::vector<ProviderId> RootsTouched(const Changes& changes, const Scope& scope);
 
 }  // namespace berth::placement
