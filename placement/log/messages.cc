@@ -1,5 +1,6 @@
 #include "placement/log/messages.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace berth::placement {
@@ -129,7 +130,8 @@ ConsumerPtr DecodeConsumer(const pb::Consumer& in) {
   consumer->id = ConsumerId{DecodeId(in.id())};
   consumer->generation = Generation{in.generation()};
   consumer->owner = std::make_shared<const Owner>(Owner{in.project(), in.user(), in.type()});
-  for (int i = 0; i < in.classes_size(); ++i) {
+  const int rows = std::min({in.providers_size() / 2, in.classes_size(), in.amounts_size()});
+  for (int i = 0; i < rows; ++i) {
     consumer->allocations.push_back(
         {ProviderId{DecodeHalves(in.providers(), i)}, ClassId{in.classes(i)}, in.amounts(i)});
   }
@@ -167,7 +169,7 @@ std::shared_ptr<const NodeRecord> DecodeNode(const pb::Node& in) {
   node->incarnation = DecodeId(in.incarnation());
   node->report_sequence = in.report_sequence();
   node->digest = in.digest();
-  for (int i = 0; i < in.reported_generations_size(); ++i) {
+  for (int i = 0; i < std::min(in.reported_size() / 2, in.reported_generations_size()); ++i) {
     node->reported.emplace_back(ProviderId{DecodeHalves(in.reported(), i)},
                                 Generation{in.reported_generations(i)});
   }
@@ -234,49 +236,39 @@ std::shared_ptr<const ProviderConfig> DecodeProvider(const pb::Provider& in) {
 void EncodeChange(const Change& change, pb::Change* out) { std::visit(Encoder{out}, change); }
 
 bool DecodeChange(const pb::Change& in, Changes* out) {
+  const auto add = [out](Change change) {
+    out->push_back(std::move(change));
+    return true;
+  };
   switch (in.kind_case()) {
     case pb::Change::kProviderPut:
-      out->push_back(ProviderPut{DecodeProvider(in.provider_put())});
-      return true;
+      return add(ProviderPut{DecodeProvider(in.provider_put())});
     case pb::Change::kProviderRemoved:
-      out->push_back(ProviderRemoved{ProviderId{DecodeId(in.provider_removed())}});
-      return true;
+      return add(ProviderRemoved{ProviderId{DecodeId(in.provider_removed())}});
     case pb::Change::kProviderUsed:
-      out->push_back(DecodeUse(in.provider_used()));
-      return true;
+      return add(DecodeUse(in.provider_used()));
     case pb::Change::kConsumerPut:
-      out->push_back(ConsumerPut{DecodeConsumer(in.consumer_put())});
-      return true;
+      return add(ConsumerPut{DecodeConsumer(in.consumer_put())});
     case pb::Change::kConsumerRemoved:
-      out->push_back(ConsumerRemoved{ConsumerId{DecodeId(in.consumer_removed())}});
-      return true;
+      return add(ConsumerRemoved{ConsumerId{DecodeId(in.consumer_removed())}});
     case pb::Change::kClassPut:
-      out->push_back(ClassPut{ClassId{in.class_put().id()}, in.class_put().name()});
-      return true;
+      return add(ClassPut{ClassId{in.class_put().id()}, in.class_put().name()});
     case pb::Change::kClassRemoved:
-      out->push_back(ClassRemoved{ClassId{in.class_removed()}});
-      return true;
+      return add(ClassRemoved{ClassId{in.class_removed()}});
     case pb::Change::kTraitPut:
-      out->push_back(TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()});
-      return true;
+      return add(TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()});
     case pb::Change::kTraitRemoved:
-      out->push_back(TraitRemoved{TraitId{in.trait_removed()}});
-      return true;
+      return add(TraitRemoved{TraitId{in.trait_removed()}});
     case pb::Change::kServicePut:
-      out->push_back(ServicePut{DecodeService(in.service_put())});
-      return true;
+      return add(ServicePut{DecodeService(in.service_put())});
     case pb::Change::kServiceRemoved:
-      out->push_back(ServiceRemoved{in.service_removed().host(), in.service_removed().binary()});
-      return true;
+      return add(ServiceRemoved{in.service_removed().host(), in.service_removed().binary()});
     case pb::Change::kNodePut:
-      out->push_back(NodePut{DecodeNode(in.node_put())});
-      return true;
+      return add(NodePut{DecodeNode(in.node_put())});
     case pb::Change::kNodeRemoved:
-      out->push_back(NodeRemoved{ProviderId{DecodeId(in.node_removed())}});
-      return true;
+      return add(NodeRemoved{ProviderId{DecodeId(in.node_removed())}});
     case pb::Change::kFormatRaised:
-      out->push_back(FormatRaised{in.format_raised()});
-      return true;
+      return add(FormatRaised{in.format_raised()});
     case pb::Change::KIND_NOT_SET:
       break;
   }
