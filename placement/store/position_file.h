@@ -1,0 +1,44 @@
+// PositionFile: the newest position of the ledger that this process has seen, kept in a file.
+//
+// A process that starts compares the file with the database. If the database is behind the file, or
+// another batch has the file's revision, then the database was restored while no process ran, and
+// what was acknowledged in between is lost.
+//
+// The file is replaced as a whole, so that a killed process leaves the old one or the new one. It is
+// not synced to the disk: a crash of the machine may cost its newest versions, and a sync would
+// compete with the commits of a PostgreSQL on the same disk. Thread-safe.
+#ifndef BERTH_PLACEMENT_STORE_POSITION_FILE_H_
+#define BERTH_PLACEMENT_STORE_POSITION_FILE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "placement/ground/mutex.h"
+#include "placement/state/state.h"
+
+namespace berth::placement {
+
+class PositionFile {
+ public:
+  // An empty path: there is no file; Read finds nothing and Write does nothing.
+  explicit PositionFile(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  // The position in the file, without ledger time and format. Nothing: there is no file. kDataLoss:
+  // the file cannot be read, or is not a complete position.
+  absl::StatusOr<std::optional<Position>> Read() const;
+  // Replaces the file, unless the last call wrote the same position. kUnavailable, with the reason
+  // in words, leaves the old file.
+  absl::Status Write(const Position& position);
+
+ private:
+  const std::string path_;
+  Mutex mutex_;
+  BatchId written_ ABSL_GUARDED_BY(mutex_);  // by the last call of Write
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_STORE_POSITION_FILE_H_
