@@ -1,6 +1,6 @@
 // Rows: a batch's changes as SQL, and the log as values.
 //
-// Every call of Run here is one round trip. The texts rely on schema/0002_write.sql.
+// Every call of Run here is one round trip. The texts rely on schema/0002_writes.sql.
 #ifndef BERTH_PLACEMENT_STORE_ROWS_H_
 #define BERTH_PLACEMENT_STORE_ROWS_H_
 

@@ -5,11 +5,11 @@
 namespace berth::placement {
 namespace {
 
-// The version that the database has reached; 0 where it has no table of ours.
+// The version of the last step that was done; 0 if the database has no table of ours.
 absl::StatusOr<int64_t> ReadVersion(Database& database) {
   QueryRows rows;
-  // Reads the catalog as a table: to_regclass would answer from a cache that may be older than the
-  // lock.
+  // The catalog is read as a table, because to_regclass answers from a cache that may be older than
+  // the lock.
   absl::Status status = database.Run(
       "SELECT count(oid) FROM pg_class WHERE relname = 'ledger_schema' AND "
       "pg_table_is_visible(oid)",
@@ -21,7 +21,7 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
   return rows.Int(0, 0);
 }
 
-absl::Status DoSteps(Database& database) {
+absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
   absl::Status status = database.Run(
       absl::StrCat("BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(",
                    kLedgerLock, ")"),
@@ -29,10 +29,10 @@ absl::Status DoSteps(Database& database) {
   if (!status.ok()) return status;
   const absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
-  if (*version > SchemaSteps().back().version) {
+  if (*version > steps.back().version) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the database has schema ", *version, ", but this release knows schemas only up to ",
-        SchemaSteps().back().version, ": run the newer release"));
+        steps.back().version, ": run the newer release"));
   }
   if (*version == 0) {
     status = database.Run(
@@ -41,7 +41,7 @@ absl::Status DoSteps(Database& database) {
         nullptr);
     if (!status.ok()) return status;
   }
-  for (const SchemaStep& step : SchemaSteps()) {
+  for (const SchemaStep& step : steps) {
     if (step.version <= *version) continue;
     std::string sql = absl::StrCat(step.sql, "; INSERT INTO ledger_schema (version, name) VALUES (",
                                    step.version, ", ");
@@ -54,12 +54,13 @@ absl::Status DoSteps(Database& database) {
 
 }  // namespace
 
-absl::Status BringUpToDate(Database& database) {
-  // Without the lock first: the usual start finds nothing to do and must not wait for a writer.
+absl::Status BringUpToDate(Database& database, const std::vector<SchemaStep>& steps) {
+  // First without the lock: at most starts there is nothing to do, and they must not wait for a
+  // writer.
   const absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
-  if (*version == SchemaSteps().back().version) return absl::OkStatus();
-  const absl::Status status = DoSteps(database);
+  if (*version == steps.back().version) return absl::OkStatus();
+  const absl::Status status = DoSteps(database, steps);
   if (!status.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);
   return status;
 }

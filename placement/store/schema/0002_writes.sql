@@ -1,15 +1,18 @@
--- What one batch calls. Each function takes arrays side by side, one place per row, and raises BR001 where a row is not
--- as the batch believes: then memory and tables disagree and nothing may be written. No rules live here.
+-- The functions that one batch calls. Each takes arrays of equal length, with one element per row.
+-- A function raises BR001 if a row in the table is not as the batch expects: memory and tables then
+-- disagree, and the batch writes nothing. These functions contain no rules.
 
 CREATE FUNCTION expect_rows(what text, wanted bigint, met bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   IF wanted <> met THEN
-    RAISE EXCEPTION '%: % rows are as expected of %', what, met, wanted USING ERRCODE = 'BR001';
+    RAISE EXCEPTION '%: % of % rows are as expected', what, met, wanted USING ERRCODE = 'BR001';
   END IF;
 END $$;
 
--- What claims move of a provider whose configuration stays. Never raises the flag, and lets no flagged provider get worse.
+-- Writes the use of providers whose configuration stays as it is: the common result of a claim. It
+-- never sets `overcommitted`. The use of an overcommitted provider may not grow further beyond its
+-- capacity.
 CREATE FUNCTION write_used(
   ids uuid[], generations bigint[], old_counts bigint[], new_counts bigint[], useds text[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -28,7 +31,7 @@ BEGIN
   PERFORM expect_rows('providers used', cardinality(ids), n);
 END $$;
 
--- Whole providers. An old generation of null: the provider is new.
+-- Writes whole providers. An old generation of null says that the provider is new.
 CREATE FUNCTION write_providers(
   ids uuid[], old_generations bigint[], old_counts bigint[], names text[], parents uuid[], generations bigint[],
   counts bigint[], classes text[], totals text[], reserveds text[], min_units text[], max_units text[],
@@ -78,29 +81,31 @@ END $$;
 
 CREATE FUNCTION insert_consumers(
   ids uuid[], generations bigint[], projects text[], users text[], types text[], providers text[], classes text[],
-  amounts text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+  amounts text[], created_ats bigint[], updated_ats bigint[], leases bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO consumer (id, generation, project, "user", type, provider, class, amount, created_at, updated_at)
+  INSERT INTO consumer (id, generation, project, "user", type, provider, class, amount, created_at, updated_at,
+                        lease_expires_at)
   SELECT u.id, u.generation, u.project, u."user", u.type, u.provider::uuid[], u.class::int[], u.amount::int[],
-         at_micros(u.created_at), at_micros(u.updated_at)
-  FROM unnest(ids, generations, projects, users, types, providers, classes, amounts, created_ats, updated_ats)
-    AS u(id, generation, project, "user", type, provider, class, amount, created_at, updated_at);
+         at_micros(u.created_at), at_micros(u.updated_at), at_micros(u.lease)
+  FROM unnest(ids, generations, projects, users, types, providers, classes, amounts, created_ats, updated_ats, leases)
+    AS u(id, generation, project, "user", type, provider, class, amount, created_at, updated_at, lease);
 END $$;
 
 CREATE FUNCTION update_consumers(
   ids uuid[], old_generations bigint[], generations bigint[], projects text[], users text[], types text[],
-  providers text[], classes text[], amounts text[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+  providers text[], classes text[], amounts text[], created_ats bigint[], updated_ats bigint[], leases bigint[])
+RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint;
 BEGIN
   UPDATE consumer k
   SET generation = u.generation, project = u.project, "user" = u."user", type = u.type, provider = u.provider::uuid[],
       class = u.class::int[], amount = u.amount::int[], created_at = at_micros(u.created_at),
-      updated_at = at_micros(u.updated_at)
+      updated_at = at_micros(u.updated_at), lease_expires_at = at_micros(u.lease)
   FROM unnest(ids, old_generations, generations, projects, users, types, providers, classes, amounts, created_ats,
-              updated_ats)
-    AS u(id, old_generation, generation, project, "user", type, provider, class, amount, created_at, updated_at)
+              updated_ats, leases)
+    AS u(id, old_generation, generation, project, "user", type, provider, class, amount, created_at, updated_at, lease)
   WHERE k.id = u.id AND k.generation = u.old_generation;
   GET DIAGNOSTICS n = ROW_COUNT;
   PERFORM expect_rows('consumers', cardinality(ids), n);
@@ -116,7 +121,7 @@ BEGIN
   PERFORM expect_rows('consumers removed', cardinality(ids), n);
 END $$;
 
--- Classes or traits, by table.
+-- Writes the table `kind`, which is resource_class or trait.
 CREATE FUNCTION write_names(kind text, removed int[], ids int[], names text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE n bigint;
@@ -203,21 +208,10 @@ BEGIN
   FROM unnest(actors, request_ids, body_hashes, answers) AS u(actor, request_id, body_hash, answer);
 END $$;
 
--- Appends the batch's row and takes away what is older than `kept`, a few rows at a time.
-CREATE FUNCTION append_log(
-  new_revision bigint, new_epoch bigint, batch uuid, previous uuid, at bigint, new_format int, commands bigint,
-  next_class bigint, next_trait bigint, epoch_began bigint, content bytea, kept bigint) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO log (revision, epoch, batch_id, previous_batch_id, ledger_time, format, command_count, next_class_id,
-                   next_trait_id, epoch_began_at, payload)
-  VALUES (new_revision, new_epoch, batch, previous, at_micros(at), new_format, commands, next_class, next_trait,
-          epoch_began, content);
-  DELETE FROM log WHERE revision BETWEEN new_revision - kept - 8 AND new_revision - kept;
-END $$;
-
--- Makes the partitions of this hour and the next, and drops those that are past their time. Does what it can: where a
--- backup holds a table the rows go into the default partition and the next hour tries again.
+-- Makes the partitions of this hour and the next, and drops those that are past their time. If a
+-- backup holds a table, the rows go into the default partition, and the next hour tries again. Rows
+-- of a partition never change, and the partition is dropped after a day: nothing has to be
+-- vacuumed.
 CREATE FUNCTION rotate_requests(at bigint, kept_hours int) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
@@ -228,8 +222,9 @@ BEGIN
     name := 'request_' || to_char((hour + i * interval '1 hour') AT TIME ZONE 'UTC', 'YYYYMMDDHH24');
     BEGIN
       IF to_regclass(name) IS NULL THEN
-        EXECUTE format('CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L)', name,
-                       hour + i * interval '1 hour', hour + (i + 1) * interval '1 hour');
+        EXECUTE format('CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L) '
+                       'WITH (autovacuum_enabled = false)', name, hour + i * interval '1 hour',
+                       hour + (i + 1) * interval '1 hour');
       END IF;
     EXCEPTION WHEN OTHERS THEN NULL;
     END;
@@ -245,4 +240,20 @@ BEGIN
     END;
   END LOOP;
   DELETE FROM request_default WHERE created_at < hour - kept_hours * interval '1 hour';
+END $$;
+
+-- Appends the batch's row to the log and deletes rows that are older than `kept`, a few at a time.
+CREATE FUNCTION append_log(
+  new_revision bigint, new_epoch bigint, batch uuid, previous uuid, at bigint, new_format int, commands bigint,
+  next_class bigint, next_trait bigint, epoch_began bigint, content bytea, kept bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO log (revision, epoch, batch_id, previous_batch_id, ledger_time, format, command_count, next_class_id,
+                   next_trait_id, epoch_began_at, payload)
+  VALUES (new_revision, new_epoch, batch, previous, at_micros(at), new_format, commands, next_class, next_trait,
+          epoch_began, content);
+  IF new_revision = greatest(epoch_began, 1) THEN
+    INSERT INTO epoch (number, began_at) VALUES (new_epoch, new_revision);
+  END IF;
+  DELETE FROM log WHERE revision BETWEEN new_revision - kept - 8 AND new_revision - kept;
 END $$;
