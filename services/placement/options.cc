@@ -58,7 +58,7 @@ void AddLimits(PlacementOptions* options, Config* config) {
   config->Add("staleness-max", &options->staleness_max,
               "Refuse reads if the database last answered longer ago than this");
   config->Add("request-keep", &options->request_keep,
-              "How long answers are kept by request_id, rounded up to whole hours");
+              "How long answers are kept by request_id: 1 minute to 7 days, rounded up to hours");
   config->Add("service-down-time", &options->service_down_time,
               "Consider a service down if nothing was heard from it for this time");
   config->Add("drain-delay", &options->drain_delay,
@@ -72,6 +72,7 @@ struct Bound {
   int64_t value;
   int64_t min;
   int64_t max;
+  const char* unit = "";
 };
 
 }  // namespace
@@ -92,16 +93,18 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
       {"message-mib-max", options.message_mib_max, 1, 1024},
       {"candidates-max", options.candidates_max, 1, 100'000'000},
       {"search-steps-max", options.search_steps_max, 1, 1'000'000'000'000},
-      {"staleness-max", absl::ToInt64Milliseconds(options.staleness_max), 200, 3'600'000},
-      {"request-keep", absl::ToInt64Seconds(options.request_keep), 60, 31'622'400},
-      {"service-down-time", absl::ToInt64Milliseconds(options.service_down_time), 100, 86'400'000},
-      {"drain-delay", absl::ToInt64Milliseconds(options.drain_delay), 0, 3'600'000},
-      {"drain-max", absl::ToInt64Milliseconds(options.drain_max), 0, 3'600'000},
+      {"staleness-max", absl::ToInt64Milliseconds(options.staleness_max), 200, 3'600'000, " ms"},
+      {"request-keep", absl::ToInt64Seconds(options.request_keep), 60, 7 * 86'400, " s"},
+      {"service-down-time", absl::ToInt64Milliseconds(options.service_down_time), 100, 86'400'000,
+       " ms"},
+      {"drain-delay", absl::ToInt64Milliseconds(options.drain_delay), 0, 3'600'000, " ms"},
+      {"drain-max", absl::ToInt64Milliseconds(options.drain_max), 0, 3'600'000, " ms"},
   };
   for (const Bound& bound : bounds) {
     if (bound.value < bound.min || bound.value > bound.max) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--", bound.name, " is ", bound.value, ", but must be ", bound.min, " to ", bound.max));
+      return absl::InvalidArgumentError(absl::StrCat("--", bound.name, " is ", bound.value,
+                                                     bound.unit, ", but must be ", bound.min,
+                                                     bound.unit, " to ", bound.max, bound.unit));
     }
   }
   if (!options.database.empty() && !absl::StartsWith(options.database, "postgresql://") &&

@@ -148,13 +148,14 @@ CREATE TABLE node (
   updated_at timestamptz NOT NULL
 );
 
--- The answers that are kept by request id, for a day, one partition per hour of ledger time. A row
--- whose time has no partition goes into the default one. The ledger's lock sees to it that an id is
--- in at most one row. An empty body_hash means: nothing was done under this id, and nothing ever
--- will be.
+-- The answers that are kept by request id. There is a handful of partitions, each for one span of
+-- ledger time (rotate_requests makes and drops them), so that a look-up costs the same however long
+-- ids are kept. A row whose time has no partition goes into the default one. The ledger's lock sees
+-- to it that an id is in at most one row. An empty body_hash means: nothing was done under this id,
+-- and nothing ever will be.
 CREATE TABLE request (
-  actor text NOT NULL,
-  request_id text NOT NULL,
+  actor text COLLATE "C" NOT NULL,
+  request_id text COLLATE "C" NOT NULL,
   created_at timestamptz NOT NULL,
   body_hash bytea NOT NULL,
   answer bytea NOT NULL

@@ -196,7 +196,7 @@ BEGIN
   RETURN QUERY
   SELECT r.actor, r.request_id, r.body_hash, r.answer
   FROM unnest(actors, request_ids) AS u(actor, request_id)
-  JOIN request r ON r.actor = u.actor AND r.request_id = u.request_id;
+  JOIN request r ON r.actor = u.actor COLLATE "C" AND r.request_id = u.request_id COLLATE "C";
 END $$;
 
 CREATE FUNCTION write_requests(
@@ -208,38 +208,55 @@ BEGIN
   FROM unnest(actors, request_ids, body_hashes, answers) AS u(actor, request_id, body_hash, answer);
 END $$;
 
--- Makes the partitions of this hour and the next, and drops those that are past their time. If a
--- backup holds a table, the rows go into the default partition, and the next hour tries again. Rows
--- of a partition never change, and the partition is dropped after a day: nothing has to be
--- vacuumed.
+-- The partitions of `request` but for the default one. A partition's name says its first hour and
+-- the first hour after it: request_2026010210_2026010222.
+CREATE VIEW request_partitions AS
+  SELECT c.relname AS name,
+         to_timestamp(substr(c.relname, 9, 10) || '+00', 'YYYYMMDDHH24TZH') AS first,
+         to_timestamp(substr(c.relname, 20, 10) || '+00', 'YYYYMMDDHH24TZH') AS past
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = 'request'::regclass AND c.relname ~ '^request_[0-9]{10}_[0-9]{10}$';
+
+-- Makes the partitions that the hour of `at` and the next hour need, and drops those in which every
+-- row is older than `kept_hours`. A partition spans half of `kept_hours`: all ids that are kept are
+-- then in three partitions, and a fourth one exists only in the hour before it is needed. If
+-- `kept_hours` changes, the partitions that exist keep their spans.
+--
+-- A partition that cannot be made or dropped within 200 ms, for example while a backup reads the
+-- table, waits for the call of the next hour. Until then rows without a partition go into the
+-- default one. Of the default partition's old rows one call deletes 10,000 at most. Other rows are
+-- never deleted one by one, so that nothing has to be vacuumed.
 CREATE FUNCTION rotate_requests(at bigint, kept_hours int) RETURNS void
 LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
   hour timestamptz := date_trunc('hour', at_micros(at), 'UTC');
-  name text;
+  span interval := (kept_hours + 1) / 2 * interval '1 hour';
+  oldest timestamptz := hour - kept_hours * interval '1 hour';
+  begins timestamptz;
+  ends timestamptz;
+  old text;
 BEGIN
   FOR i IN 0 .. 1 LOOP
-    name := 'request_' || to_char((hour + i * interval '1 hour') AT TIME ZONE 'UTC', 'YYYYMMDDHH24');
+    begins := hour + i * interval '1 hour';
+    CONTINUE WHEN EXISTS (SELECT FROM request_partitions p WHERE p.first <= begins AND p.past > begins);
+    -- If only the later of the two could be made last time, this one ends where that one begins.
+    SELECT least(begins + span, min(p.first)) INTO ends FROM request_partitions p WHERE p.first > begins;
     BEGIN
-      IF to_regclass(name) IS NULL THEN
-        EXECUTE format('CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L) '
-                       'WITH (autovacuum_enabled = false)', name, hour + i * interval '1 hour',
-                       hour + (i + 1) * interval '1 hour');
-      END IF;
+      EXECUTE format(
+        'CREATE TABLE %I PARTITION OF request FOR VALUES FROM (%L) TO (%L) WITH (autovacuum_enabled = false)',
+        'request_' || to_char(begins AT TIME ZONE 'UTC', 'YYYYMMDDHH24') || '_' ||
+          to_char(ends AT TIME ZONE 'UTC', 'YYYYMMDDHH24'), begins, ends);
     EXCEPTION WHEN OTHERS THEN NULL;
     END;
   END LOOP;
-  FOR name IN
-    SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = 'request'::regclass AND c.relname ~ '^request_\d{10}$'
-      AND c.relname < 'request_' || to_char((hour - kept_hours * interval '1 hour') AT TIME ZONE 'UTC', 'YYYYMMDDHH24')
-  LOOP
+  FOR old IN SELECT p.name FROM request_partitions p WHERE p.past <= oldest LOOP
     BEGIN
-      EXECUTE format('DROP TABLE %I', name);
+      EXECUTE format('DROP TABLE %I', old);
     EXCEPTION WHEN OTHERS THEN NULL;
     END;
   END LOOP;
-  DELETE FROM request_default WHERE created_at < hour - kept_hours * interval '1 hour';
+  DELETE FROM request_default
+  WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM request_default d WHERE d.created_at < oldest LIMIT 10000));
 END $$;
 
 -- Appends the batch's row to the log and deletes rows that are older than `kept`, a few at a time.

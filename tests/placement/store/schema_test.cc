@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/store/rows.h"
 #include "tests/processes/private_cluster.h"
 
 namespace berth::placement {
@@ -116,32 +119,119 @@ TEST(Schema, TablesThatClaimsFillHaveLittleStatistics) {
       "provider 10 false");
 }
 
+// Calls rotate_requests at `at`, for ids that are kept for `kept_hours`.
+void Rotate(Database& database, const std::string& at, int kept_hours) {
+  EXPECT_EQ(
+      database.Run(absl::StrCat("SELECT rotate_requests(micros_of('", at, "'), ", kept_hours, ")"),
+                   nullptr),
+      absl::OkStatus());
+}
+
+std::string Partitions(Database& database) {
+  return QueryOne(
+      database,
+      "SELECT string_agg(substr(inhrelid::regclass::text, 9), ' ' ORDER BY "
+      "inhrelid::regclass::text) FROM pg_inherits WHERE inhparent = 'request'::regclass");
+}
+
 TEST(Schema, RequestPartitionsComeAndGo) {
   auto database = ConnectOrDie(NewDatabase());
-  const auto rotate = [&](const std::string& at) {
-    return database->Run(absl::StrCat("SELECT rotate_requests(micros_of('", at, "'), 24)"),
-                         nullptr);
-  };
-  const auto partitions = [&] {
-    return QueryOne(*database,
-                    "SELECT string_agg(inhrelid::regclass::text, ' ' ORDER BY "
-                    "inhrelid::regclass::text) FROM pg_inherits "
-                    "WHERE inhparent = 'request'::regclass");
-  };
-  ASSERT_EQ(rotate("2026-01-02 10:30+00"), absl::OkStatus());
-  EXPECT_EQ(partitions(), "request_2026010210 request_2026010211 request_default");
-  ASSERT_EQ(rotate("2026-01-02 11:01+00"), absl::OkStatus());
-  EXPECT_EQ(partitions(),
-            "request_2026010210 request_2026010211 request_2026010212 request_default");
-  ASSERT_EQ(rotate("2026-01-03 11:59+00"), absl::OkStatus());
-  EXPECT_EQ(partitions(),
-            "request_2026010211 request_2026010212 request_2026010311 request_2026010312 "
-            "request_default");
-  // Only added to, and gone after a day.
+  Rotate(*database, "2026-01-02 10:30+00", 24);
+  EXPECT_EQ(Partitions(*database), "2026010210_2026010222 default");
+  Rotate(*database, "2026-01-02 20:59+00", 24);
+  EXPECT_EQ(Partitions(*database), "2026010210_2026010222 default");
+  // The next one is made an hour before it is needed.
+  Rotate(*database, "2026-01-02 21:00+00", 24);
+  EXPECT_EQ(Partitions(*database), "2026010210_2026010222 2026010222_2026010310 default");
+  Rotate(*database, "2026-01-03 09:00+00", 24);
+  Rotate(*database, "2026-01-03 21:00+00", 24);
+  EXPECT_EQ(Partitions(*database),
+            "2026010210_2026010222 2026010222_2026010310 2026010310_2026010322 "
+            "2026010322_2026010410 default");
+  // Every id of the first one is older than a day now.
+  Rotate(*database, "2026-01-03 22:00+00", 24);
+  EXPECT_EQ(Partitions(*database),
+            "2026010222_2026010310 2026010310_2026010322 2026010322_2026010410 default");
+  // With another setting the partitions that exist stay as they are.
+  Rotate(*database, "2026-01-04 09:30+00", 4);
+  EXPECT_EQ(Partitions(*database), "2026010322_2026010410 2026010410_2026010412 default");
+  // Rows are only added to a partition, and the partition is dropped: there is nothing to vacuum.
   EXPECT_EQ(QueryOne(*database,
-                     "SELECT count(*) FROM pg_class WHERE relname ~ '^request_[0-9]+$' AND "
+                     "SELECT count(*) FROM pg_class WHERE relname ~ '^request_[0-9_]+$' AND "
                      "reloptions = '{autovacuum_enabled=false}'"),
-            "4");
+            "2");
+}
+
+TEST(Schema, ARequestPartitionThatCannotBeMadeComesLater) {
+  const std::string url = NewDatabase();
+  auto database = ConnectOrDie(url);
+  auto backup = ConnectOrDie(url);
+  ASSERT_TRUE(backup->Run("BEGIN; LOCK TABLE request IN ACCESS SHARE MODE", nullptr).ok());
+  Rotate(*database, "2026-01-02 10:30+00", 24);
+  EXPECT_EQ(Partitions(*database), "default");
+  const auto insert = [&](const std::string& at) {
+    return database->Run(
+        absl::StrCat("INSERT INTO request VALUES ('a', '", at, "', '", at, "', '', '')"), nullptr);
+  };
+  EXPECT_EQ(insert("2026-01-02 10:40+00"), absl::OkStatus());
+  ASSERT_TRUE(backup->Run("ROLLBACK", nullptr).ok());
+  // The rest of this hour stays in the default partition, where a row of it is already.
+  Rotate(*database, "2026-01-02 10:50+00", 24);
+  EXPECT_EQ(Partitions(*database), "2026010211_2026010223 default");
+  Rotate(*database, "2026-01-03 11:00+00", 24);
+  EXPECT_EQ(QueryOne(*database, "SELECT count(*) FROM request"), "0");
+}
+
+// How many partitions, and how many pages, PostgreSQL touches to look up 256 ids that are not there,
+// where ids have come for longer than they are kept.
+struct LookUpCost {
+  int64_t partitions = 0;
+  int64_t pages = 0;
+};
+LookUpCost CostOfLookUp(int kept_hours) {
+  auto database = ConnectOrDie(NewDatabase());
+  const std::string begin = "timestamptz '2026-01-01 00:00+00' + h * interval '1 hour'";
+  EXPECT_EQ(
+      database->Run(absl::StrCat("DO $$ BEGIN FOR h IN 0 .. ", 2 * kept_hours, " LOOP ",
+                                 "PERFORM rotate_requests(micros_of(", begin, "), ", kept_hours,
+                                 "); ", "INSERT INTO request SELECT 'a', gen_random_uuid()::text, ",
+                                 begin, ", '', '' FROM generate_series(1, ", 24'000 / kept_hours,
+                                 "); ", "END LOOP; END $$; ", WriterSettingsSql()),
+                    nullptr),
+      absl::OkStatus());
+  const std::string find =
+      "SELECT body_hash FROM find_requests(array_fill('a'::text, '{256}'), "
+      "ARRAY(SELECT gen_random_uuid()::text FROM generate_series(1, 256)))";
+  LookUpCost cost;
+  // The plan is made at the first call, and pages of the catalog are read for it.
+  EXPECT_EQ(database->Run(find, nullptr), absl::OkStatus());
+  QueryRows plan;
+  EXPECT_EQ(database->Run(absl::StrCat("BEGIN; EXPLAIN (ANALYZE, BUFFERS) ", find), &plan),
+            absl::OkStatus());
+  for (int row = 0; row < plan.size() && cost.pages == 0; ++row) {
+    const std::string line(plan.Text(row, 0));
+    for (const char* kind : {"hit=", "read="}) {
+      const size_t at = line.find(kind);
+      if (at != std::string::npos) cost.pages += std::atoll(line.c_str() + at + strlen(kind));
+    }
+  }
+  cost.partitions = std::stoll(QueryOne(
+      *database,
+      "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE l.pid = "
+      "pg_backend_pid() AND c.relkind = 'r' AND c.relname ~ '^request_'"));
+  return cost;
+}
+
+TEST(Schema, ALookUpCostsTheSameHoweverLongIdsAreKept) {
+  const LookUpCost day = CostOfLookUp(24);
+  EXPECT_LE(day.partitions, 5);
+  // A descent of each index, root and leaf, for each id.
+  EXPECT_LE(day.pages, 256 * 5 * 3);
+  for (const int kept_hours : {6, 48, 168}) {
+    const LookUpCost other = CostOfLookUp(kept_hours);
+    EXPECT_EQ(other.partitions, day.partitions) << kept_hours;
+    EXPECT_LE(other.pages, day.pages * 11 / 10) << kept_hours;
+  }
 }
 
 TEST(Schema, MicrosecondsSurviveTheTrip) {

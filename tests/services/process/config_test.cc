@@ -226,6 +226,8 @@ TEST_F(ConfigTest, PlacementRefusesWhatCannotWork) {
       {{"--staleness-max=1ms"}, "--staleness-max"},
       {{"--request-keep=10s"}, "--request-keep"},
       {{"--request-keep=90m"}, ""},
+      {{"--request-keep=168h"}, ""},
+      {{"--request-keep=366d"}, "--request-keep is 31622400 s, but must be 60 s to 604800 s"},
       {{"--database=host=somewhere"}, "postgresql://"},
       {{"--database=postgresql://h1,h2/db?target_session_attrs=read-write"}, ""},
   };
