@@ -1,4 +1,4 @@
-// Child processes: started under another account, told to end with us, and looked at through /proc.
+// Child processes: starts programs under another account and looks at processes through /proc.
 #ifndef BERTH_PLACEMENT_STORE_CHILD_PROCESS_H_
 #define BERTH_PLACEMENT_STORE_CHILD_PROCESS_H_
 
@@ -22,22 +22,23 @@ struct ChildOptions {
   std::vector<std::string> arguments;  // the first one is the program's path
   Account account;
   std::string output_path;  // both output streams are appended to it
-  int death_signal = 0;     // sent when the thread that spawned it ends; 0: none
+  int death_signal = 0;     // sent to the child when the thread that called Spawn ends; 0: none
 };
 
-// Starts a program in the root directory with a plain environment. kUnavailable where the system
-// refuses. A program that cannot be executed ends with exit code 127.
+// Starts a program with "/" as its working directory and only PATH and LC_ALL in its environment.
+// Fails with kUnavailable if the output file cannot be opened or the system makes no process. If
+// the program cannot be executed, the child ends with exit code 127.
 absl::StatusOr<pid_t> Spawn(const ChildOptions& options);
 
-// The exit code of our child `pid`, waiting for `limit` at the most; 128 + n where signal n ended
-// it. kDeadlineExceeded leaves it running.
+// Waits at most `limit` for our child `pid` to end. Returns its exit code, or 128 + n if signal n
+// ended it. Fails with kDeadlineExceeded if it still runs, and leaves it running.
 absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit);
 
-// Whether `pid` runs: it is there and no zombie.
+// Whether process `pid` exists and is not a zombie.
 bool IsRunning(pid_t pid);
-// Processes whose parent is `pid`.
+// The processes whose parent is `pid`.
 std::vector<pid_t> ChildrenOf(pid_t pid);
-// Processes that run a program called `program` with `directory` as their working directory.
+// The processes that run a program called `program` in the working directory `directory`.
 std::vector<pid_t> ProcessesIn(const std::string& directory, absl::string_view program);
 
 }  // namespace berth::placement

@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +25,7 @@
 #include "placement/ground/check.h"
 #include "placement/store/child_process.h"
 #include "placement/store/database.h"
+#include "placement/store/restart_pace.h"
 
 namespace berth::placement {
 namespace {
@@ -31,22 +34,22 @@ namespace fs = std::filesystem;
 
 constexpr char kInstalled[] = "/usr/lib/postgresql";
 constexpr char kRole[] = "berth";
-// A path of a unix socket has 107 bytes at the most; the server appends "/.s.PGSQL.5432".
+// Linux limits the path of a unix socket to 107 bytes; the server appends "/.s.PGSQL.5432".
 constexpr size_t kSocketDirectoryMax = 107 - 15;
 constexpr absl::Duration kInitLimit = absl::Minutes(2);
-// Replaying the log of a crash takes its time.
+// After a crash PostgreSQL first replays its log.
 constexpr absl::Duration kStartLimit = absl::Minutes(5);
 constexpr absl::Duration kFastStopLimit = absl::Seconds(20);
 constexpr absl::Duration kImmediateStopLimit = absl::Seconds(10);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 constexpr uintmax_t kServerLogBytesMax = 16 << 20;
 
-// The account that the server runs under: ours, or another one when we are root, since PostgreSQL
-// refuses root.
+// The account that the server runs as: our own, or another one if we are root, because PostgreSQL
+// refuses to run as root.
 absl::StatusOr<Account> ChooseAccount(const std::string& run_as) {
   if (geteuid() != 0) return Account{geteuid(), getegid()};
-  const std::vector<std::string> names =
-      run_as.empty() ? std::vector<std::string>{"postgres", "nobody"} : std::vector{run_as};
+  std::vector<std::string> names = {"postgres", "nobody"};
+  if (!run_as.empty()) names = {run_as};
   for (const std::string& name : names) {
     passwd entry{};
     passwd* found = nullptr;
@@ -61,7 +64,7 @@ absl::StatusOr<Account> ChooseAccount(const std::string& run_as) {
 absl::Status MakeDirectory(const std::string& path, mode_t mode, const Account& account) {
   std::error_code error;
   fs::create_directories(path, error);
-  // A service manager may forbid chown altogether; without another account there is no need for it.
+  // No chown if the account is our own: a service manager may forbid the system call altogether.
   const bool give_away = account.uid != geteuid();
   if (error || (give_away && chown(path.c_str(), account.uid, account.gid) != 0) ||
       chmod(path.c_str(), mode) != 0) {
@@ -84,7 +87,8 @@ std::string EndOf(const std::string& path) {
   return text.size() > 2000 ? text.substr(text.size() - 2000) : text;
 }
 
-// The directory with the programs of the version that `data` was made by, or of the newest one.
+// The directory with PostgreSQL's programs: of the version that made `data`, or of the newest
+// version if there is no data yet.
 absl::StatusOr<std::string> FindPrograms(const std::string& data) {
   std::string version = FirstLine(data + "/PG_VERSION");
   if (version.empty()) {
@@ -107,7 +111,7 @@ absl::StatusOr<std::string> FindPrograms(const std::string& data) {
                                           ", which is not installed under ", kInstalled));
 }
 
-// Waits until `pid`, our child or somebody else's, runs no more.
+// Waits until process `pid`, our child or not, has ended. False if it still runs after `limit`.
 bool WaitUntilGone(pid_t pid, absl::Duration limit) {
   const absl::Time end = absl::Now() + limit;
   while (IsRunning(pid)) {
@@ -117,7 +121,7 @@ bool WaitUntilGone(pid_t pid, absl::Duration limit) {
   return true;
 }
 
-// Stops postmaster `pid`: politely, then at once, then by force.
+// Stops postmaster `pid`: by a fast shutdown, then an immediate one, then SIGKILL.
 void StopServer(pid_t pid) {
   kill(pid, SIGINT);
   if (!WaitUntilGone(pid, kFastStopLimit)) {
@@ -127,10 +131,8 @@ void StopServer(pid_t pid) {
 }
 
 bool IsPlainIdentifier(absl::string_view name) {
-  for (const char character : name) {
-    if (!absl::ascii_isalnum(character) && character != '_') return false;
-  }
-  return !name.empty();
+  const auto plain = [](char c) { return absl::ascii_isalnum(c) || c == '_'; };
+  return !name.empty() && std::all_of(name.begin(), name.end(), plain);
 }
 
 }  // namespace
@@ -144,7 +146,6 @@ class Cluster::Impl {
 
   ~Impl() {
     if (postmaster_ > 0) {
-      Signal(SIGCONT);
       StopServer(postmaster_);
       (void)WaitForChild(postmaster_, kImmediateStopLimit);
     }
@@ -160,18 +161,16 @@ class Cluster::Impl {
     if (!account.ok()) return account.status();
     account_ = *account;
     absl::Status status = TakeDirectory();
-    if (!status.ok()) return status;
-    status = ChooseSocketDirectory();
+    if (status.ok()) status = ChooseSocketDirectory();
     if (!status.ok()) return status;
     absl::StatusOr<std::string> programs = FindPrograms(data_);
     if (!programs.ok()) return programs.status();
     programs_ = *std::move(programs);
-    StopLeftovers();
     std::error_code error;
     return fs::exists(data_ + "/PG_VERSION", error) ? absl::OkStatus() : MakeData();
   }
 
-  absl::Status StartServer() {
+  absl::Status SpawnServer() {
     StopLeftovers();
     std::error_code error;
     if (fs::file_size(log_, error) > kServerLogBytesMax && !error) {
@@ -188,11 +187,63 @@ class Cluster::Impl {
     absl::StatusOr<pid_t> pid = Spawn(child);
     if (!pid.ok()) return pid.status();
     postmaster_ = *pid;
-    return AwaitReady();
+    return absl::OkStatus();
   }
 
-  // Ends all processes of the data directory that a crash of their parent left behind, and removes
-  // the pid file, which may name anybody by now.
+  absl::Status AwaitReady() {
+    const absl::Time end = absl::Now() + kStartLimit;
+    while (absl::Now() < end) {
+      const absl::StatusOr<int> code = WaitForChild(postmaster_, absl::ZeroDuration());
+      if (code.ok()) {
+        postmaster_ = -1;
+        return absl::UnavailableError(
+            absl::StrCat("PostgreSQL ended with exit code ", *code, ": ", EndOf(log_)));
+      }
+      // The first line of the file is the postmaster's pid, the eighth line its status.
+      std::ifstream file(data_ + "/postmaster.pid");
+      std::string line;
+      std::string pid;
+      for (int i = 0; i < 8 && std::getline(file, line); ++i) {
+        if (i == 0) pid = line;
+        if (i == 7 && pid == absl::StrCat(postmaster_) && absl::StartsWith(line, "ready")) {
+          return absl::OkStatus();
+        }
+      }
+      absl::SleepFor(kPollInterval);
+    }
+    return absl::UnavailableError(absl::StrCat("PostgreSQL does not become ready: ", EndOf(log_)));
+  }
+
+  absl::StatusOr<absl::Duration> Tend(absl::Time now) {
+    if (postmaster_ > 0) {
+      const absl::StatusOr<int> code = WaitForChild(postmaster_, absl::ZeroDuration());
+      if (!code.ok()) return absl::InfiniteDuration();
+      postmaster_ = -1;
+      const absl::Status noted = NoteEnd(now, absl::StrCat("with exit code ", *code));
+      if (!noted.ok()) return noted;
+    }
+    if (now < start_at_) return start_at_ - now;
+    absl::Status status = SpawnServer();
+    if (status.ok()) return absl::InfiniteDuration();
+    status = NoteEnd(now, absl::StrCat("and does not start: ", status.message()));
+    if (!status.ok()) return status;
+    return start_at_ - now;
+  }
+
+  std::string Url(absl::string_view name) const {
+    // A URI, so that an operator can paste it into psql; hence the percent signs.
+    return absl::StrCat(
+        "postgresql:///", name, "?host=",
+        absl::StrReplaceAll(socket_directory_,
+                            {{"%", "%25"}, {"&", "%26"}, {" ", "%20"}, {"#", "%23"}}),
+        "&user=", kRole);
+  }
+
+  pid_t postmaster() const { return postmaster_; }
+
+ private:
+  // Ends every process of the data directory that a crash left behind, and removes the pid file:
+  // the number in it may be another program's by now.
   void StopLeftovers() {
     pid_t pid = 0;
     if (absl::SimpleAtoi(FirstLine(data_ + "/postmaster.pid"), &pid) && pid > 0) {
@@ -211,37 +262,26 @@ class Cluster::Impl {
     fs::remove(data_ + "/postmaster.pid", error);
   }
 
-  void Signal(int signal) {
-    if (postmaster_ <= 0) return;
-    kill(postmaster_, signal);
-    for (const pid_t child : ChildrenOf(postmaster_)) kill(child, signal);
+  // Decides when the server that ended at `now` is started again. kResourceExhausted: never.
+  absl::Status NoteEnd(absl::Time now, absl::string_view how) {
+    const std::string words = absl::StrCat("the private PostgreSQL ended ", how);
+    const std::optional<absl::Duration> pause = pace_.NoteEnd(now);
+    if (!pause) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(words, ", too often to be started again: ", EndOf(log_)));
+    }
+    start_at_ = now + *pause;
+    if (options_.tell_operator) {
+      options_.tell_operator(
+          absl::StrCat(words, " and is started again in ", absl::FormatDuration(*pause)));
+    }
+    return absl::OkStatus();
   }
 
-  void Kill() {
-    if (postmaster_ <= 0) return;
-    const std::vector<pid_t> children = ChildrenOf(postmaster_);
-    kill(postmaster_, SIGKILL);
-    for (const pid_t child : children) kill(child, SIGKILL);
-    (void)WaitForChild(postmaster_, kImmediateStopLimit);
-    postmaster_ = -1;
-  }
-
-  std::string Url(absl::string_view name) const {
-    // Spelled as a URI so that an operator can paste it; the path is percent-encoded where needed.
-    return absl::StrCat(
-        "postgresql:///", name, "?host=",
-        absl::StrReplaceAll(socket_directory_,
-                            {{"%", "%25"}, {"&", "%26"}, {" ", "%20"}, {"#", "%23"}}),
-        "&user=", kRole);
-  }
-
-  pid_t postmaster() const { return postmaster_; }
-
- private:
   absl::Status TakeDirectory() {
     std::error_code error;
     if (!fs::is_directory(options_.directory, error)) {
-      // Open to the server's user, who owns what is inside.
+      // The server's user must be able to enter; it owns the directories inside.
       absl::Status status = MakeDirectory(options_.directory, 0755, {geteuid(), getegid()});
       if (!status.ok()) return status;
     }
@@ -267,7 +307,8 @@ class Cluster::Impl {
     return MakeDirectory(socket_directory_, 0700, account_);
   }
 
-  // Runs initdb beside the place, so that a data directory is whole or absent.
+  // Runs initdb in another directory and renames that, so that a data directory is complete or
+  // absent.
   absl::Status MakeData() {
     const std::string unfinished = data_ + ".new";
     std::error_code error;
@@ -277,14 +318,14 @@ class Cluster::Impl {
     ChildOptions child;
     child.arguments = {programs_ + "/initdb", "--pgdata=" + unfinished, "--no-locale",
                        "--encoding=UTF8", "--data-checksums",
-                       // To make a new segment stops all commits, for 20 ms where it has 16 MB.
+                       // Commits stop while a new segment is made: 20 ms for one of 16 MB.
                        "--wal-segsize=4", "--auth=trust", absl::StrCat("--username=", kRole)};
     for (const std::string& setting : options_.settings) {
       if (setting == "fsync=off") child.arguments.push_back("--no-sync");
     }
     child.account = account_;
     child.output_path = log_;
-    absl::StatusOr<pid_t> pid = Spawn(child);
+    const absl::StatusOr<pid_t> pid = Spawn(child);
     if (!pid.ok()) return pid.status();
     const absl::StatusOr<int> code = WaitForChild(*pid, kInitLimit);
     if (!code.ok() || *code != 0) {
@@ -306,40 +347,16 @@ class Cluster::Impl {
         "max_connections=50",
         "shared_buffers=256MB",
         "max_wal_size=4GB",
-        // Segments that are kept to be used again.
+        // Old segments up to this size are reused instead of making new ones.
         "min_wal_size=256MB",
         "checkpoint_timeout=15min",
         "jit=off",
-        // Rows of providers change all the time; keep them short of dead versions.
+        // Claims rewrite the rows of providers all the time: remove the dead versions soon.
         "autovacuum_naptime=15s",
         "log_line_prefix=%m [%p] %a ",
     };
     settings.insert(settings.end(), options_.settings.begin(), options_.settings.end());
     return settings;
-  }
-
-  absl::Status AwaitReady() {
-    const absl::Time end = absl::Now() + kStartLimit;
-    while (absl::Now() < end) {
-      const absl::StatusOr<int> code = WaitForChild(postmaster_, absl::ZeroDuration());
-      if (code.ok()) {
-        postmaster_ = -1;
-        return absl::UnavailableError(
-            absl::StrCat("PostgreSQL ended with exit code ", *code, ": ", EndOf(log_)));
-      }
-      // The file's first line is the pid, its eighth the condition.
-      std::ifstream file(data_ + "/postmaster.pid");
-      std::string line;
-      std::string pid;
-      for (int i = 0; i < 8 && std::getline(file, line); ++i) {
-        if (i == 0) pid = line;
-        if (i == 7 && pid == absl::StrCat(postmaster_) && absl::StartsWith(line, "ready")) {
-          return absl::OkStatus();
-        }
-      }
-      absl::SleepFor(kPollInterval);
-    }
-    return absl::UnavailableError(absl::StrCat("PostgreSQL does not get ready: ", EndOf(log_)));
   }
 
   const ClusterOptions options_;
@@ -350,15 +367,20 @@ class Cluster::Impl {
   Account account_;
   int lock_ = -1;
   pid_t postmaster_ = -1;
+  RestartPace pace_;
+  absl::Time start_at_ = absl::InfinitePast();  // when a server that is down is started again
 };
 
 Cluster::Cluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Cluster::~Cluster() = default;
 
+absl::StatusOr<absl::Duration> Cluster::Tend(absl::Time now) { return impl_->Tend(now); }
+
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(ClusterOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
   absl::Status status = impl->Prepare();
-  if (status.ok()) status = impl->StartServer();
+  if (status.ok()) status = impl->SpawnServer();
+  if (status.ok()) status = impl->AwaitReady();
   if (!status.ok()) return status;
   return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
 }
@@ -374,13 +396,5 @@ absl::Status Cluster::CreateDatabase(absl::string_view name, absl::string_view m
 
 std::string Cluster::Url(absl::string_view name) const { return impl_->Url(name); }
 pid_t Cluster::postmaster_pid() const { return impl_->postmaster(); }
-
-absl::Status Cluster::Kill() {
-  impl_->Kill();
-  return absl::OkStatus();
-}
-absl::Status Cluster::Restart() { return impl_->StartServer(); }
-void Cluster::Freeze() { impl_->Signal(SIGSTOP); }
-void Cluster::Thaw() { impl_->Signal(SIGCONT); }
 
 }  // namespace berth::placement

@@ -1,59 +1,66 @@
-// Cluster: a private PostgreSQL that a process makes, runs and ends with itself (design: embedded
-// default).
+// Cluster: a private PostgreSQL server that this process creates, keeps running and stops.
 //
-// Owns the postmaster. The data directory survives; the server is reachable over a unix socket
-// only. Start deals with what a kill left behind: a live postmaster of that directory is stopped, a
-// stale pid file removed. Not thread-safe.
+// Owns the postmaster, which is PostgreSQL's main process, and a lock on the directory. The data
+// stays when the Cluster goes. The server listens on a unix socket only. Start and Tend also remove
+// what a crash left behind: a live postmaster of the same data directory, backends without a
+// postmaster, a pid file whose process is gone or is another program.
+//
+// One thread makes, tends and destroys a Cluster, and that thread lives as long as the Cluster:
+// Linux stops the server when the thread that started it ends (PR_SET_PDEATHSIG), so that the
+// server does not outlive a killed process.
 #ifndef BERTH_PLACEMENT_STORE_CLUSTER_H_
 #define BERTH_PLACEMENT_STORE_CLUSTER_H_
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace berth::placement {
 
 struct ClusterOptions {
-  // Holds the data directory and the lock; made where it is missing. All of its parents must be
-  // open to the user that the server runs as.
+  // Holds the data directory and the lock file; created if it does not exist. The user that the
+  // server runs as must be able to enter each of its parent directories.
   std::string directory;
-  // User for the server when this process is root; empty: "postgres", else "nobody".
+  // The user that the server runs as when this process is root. Empty: "postgres", or "nobody" if
+  // there is no such user.
   std::string run_as;
-  // Further `name=value` lines, e.g. "fsync=off" in tests.
+  // Further `name=value` settings of the server, for example "fsync=off" in tests.
   std::vector<std::string> settings;
+  // Called with a sentence for the operator when the server ended. May be empty.
+  std::function<void(const std::string&)> tell_operator;
 };
 
 class Cluster {
  public:
-  // Fails with kFailedPrecondition when another process holds the directory, kPermissionDenied when
-  // it cannot be written, kNotFound when no PostgreSQL is installed (or none of the directory's
-  // version), kUnavailable when the server does not start; the message then ends with what the
-  // server said.
-  //
-  // REQUIRES: the calling thread lives as long as the Cluster: the server is told to stop when the
-  // thread that started it ends, so that it does not outlive a process that was killed.
+  // Creates the data directory if there is none, and starts the server. Fails with
+  //   kFailedPrecondition  another process holds the directory
+  //   kPermissionDenied    the directory cannot be written
+  //   kNotFound            PostgreSQL is not installed, or not in the version of the data
+  //   kUnavailable         the server does not start; the message ends with the server's own words
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(ClusterOptions options);
-  // Stops the server (fast shutdown).
+  // Stops the server: open transactions are rolled back.
   ~Cluster();
 
-  // Makes database `name`, a copy of `model`, where it is missing. REQUIRES: both are plain
+  // Starts the server again if it has ended, after the pause that RestartPace asks for. Returns how
+  // long the caller may wait until the next call is needed: InfiniteDuration as long as the server
+  // runs, for SIGCHLD announces its end. Does not wait until the server takes connections. Fails
+  // with kResourceExhausted if the server ended too often; it then stays down.
+  absl::StatusOr<absl::Duration> Tend(absl::Time now);
+
+  // Makes database `name`, a copy of `model`, unless it exists. REQUIRES: both are plain
   // identifiers.
   absl::Status CreateDatabase(absl::string_view name, absl::string_view model = "template0");
   // A connection string to database `name` of this cluster.
   std::string Url(absl::string_view name) const;
+  // -1: the server is down.
   pid_t postmaster_pid() const;
-
-  // For fault tests. Kill ends the postmaster and all its children at once, as a crash would;
-  // Restart starts it again; Freeze stops them all in their tracks, Thaw lets them go on.
-  absl::Status Kill();
-  absl::Status Restart();
-  void Freeze();
-  void Thaw();
 
  private:
   class Impl;

@@ -2,10 +2,12 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "services/placement/options.h"
 #include "services/placement/process.h"
 #include "services/process/config.h"
@@ -18,24 +20,35 @@ namespace {
 
 constexpr char kSettingsFile[] = "/etc/berth/placement.toml";
 
-// Signals that end the process, kept for WaitForStop; all threads that start later inherit this.
-sigset_t BlockStopSignals() {
-  sigset_t stop;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+// The signals that Serve waits for. Blocks them; every thread that starts later inherits this.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGCHLD);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  return stop;
+  return signals;
 }
 
-// Returns at the first signal. The next one ends the process at once.
-void WaitForStop(const sigset_t& stop) {
-  int received = 0;
-  sigwait(&stop, &received);
+// Keeps the private PostgreSQL running until SIGTERM or SIGINT comes. Fails if PostgreSQL ended too
+// often. Afterwards a second signal ends the process at once.
+absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
+  absl::Status status;
+  int received = SIGCHLD;
+  while (received != SIGTERM && received != SIGINT) {
+    const absl::StatusOr<absl::Duration> wait = process.TendDatabase(absl::Now());
+    status = wait.status();
+    if (!status.ok()) break;
+    // A signal that comes between the two calls stays pending: it is not missed.
+    const timespec timeout = absl::ToTimespec(std::min(*wait, absl::Hours(1)));
+    received = sigtimedwait(&signals, nullptr, &timeout);
+  }
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);
-  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  return status;
 }
 
 int Fail(const absl::Status& status) {
@@ -57,16 +70,18 @@ int Main(int argc, char** argv) {
     return 0;
   }
   StartLog(LogFormatOf(options.log_format), LogLevelOf(options.log_level));
-  const sigset_t stop = BlockStopSignals();
+  const sigset_t signals = BlockSignals();
   const auto process = PlacementProcess::Start(options);
   if (!process.ok()) return Fail(process.status());
   Log(LogLevel::kInfo, "serving",
       {{"address", absl::StrJoin((*process)->addresses(), ",")}, {"version", kVersion}});
-  WaitForStop(stop);
+  const absl::Status served = Serve(**process, signals);
+  if (!served.ok()) Log(LogLevel::kError, std::string(served.message()));
   Log(LogLevel::kInfo, "stopping");
   const bool all_done = (*process)->Drain();
   Log(LogLevel::kInfo, all_done ? "stopped" : "stopped; some calls had to be cut off");
-  return 0;
+  // The service manager starts the process again only after a failure.
+  return served.ok() ? 0 : 1;
 }
 
 }  // namespace

@@ -92,6 +92,7 @@ class PlacementProcess::Impl {
         options.state_dir.empty() ? DefaultStateDirectory() : options.state_dir;
     private_cluster.run_as = options.cluster_user;
     private_cluster.settings = options.cluster_settings;
+    private_cluster.tell_operator = [](const std::string& words) { Log(LogLevel::kError, words); };
     absl::StatusOr<std::unique_ptr<Cluster>> started = Cluster::Start(private_cluster);
     BERTH_RETURN_IF_ERROR(started.status());
     cluster = *std::move(started);
@@ -234,6 +235,11 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
 
 const std::vector<std::string>& PlacementProcess::addresses() const {
   return impl_->server->addresses();
+}
+
+absl::StatusOr<absl::Duration> PlacementProcess::TendDatabase(absl::Time now) {
+  if (impl_->cluster == nullptr) return absl::InfiniteDuration();
+  return impl_->cluster->Tend(now);
 }
 
 bool PlacementProcess::Drain() {

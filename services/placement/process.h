@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "services/placement/options.h"
 
 namespace berth::services {
@@ -21,6 +22,9 @@ class PlacementProcess {
   ~PlacementProcess();
 
   const std::vector<std::string>& addresses() const;
+  // Starts the private PostgreSQL again if it has ended, as Cluster::Tend describes. Without one:
+  // InfiniteDuration.
+  absl::StatusOr<absl::Duration> TendDatabase(absl::Time now);
   // The graceful stop; whether no call had to be cut off.
   bool Drain();
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -115,6 +116,9 @@ class Uptime {
   }
   double claims_per_second() const {
     return static_cast<double>(claims_) / absl::ToDoubleSeconds(up_);
+  }
+  absl::Duration longest_recovery() const {
+    return *std::max_element(recoveries_.begin(), recoveries_.end());
   }
   void Print() {
     std::printf("%lld claims in %s of service: %.0f/s\n", static_cast<long long>(claims_),
@@ -239,8 +243,8 @@ void KillAndRestart(bool placement_itself, const std::string& url, const std::st
     EXPECT_EQ((*server)->AwaitEnd(absl::Seconds(30)), 128 + SIGKILL);
     *server = StartOn(url, directory, endpoint);
   } else {
-    ASSERT_TRUE(placement::PrivateCluster().Kill().ok());
-    ASSERT_TRUE(placement::PrivateCluster().Restart().ok());
+    placement::KillServer(placement::PrivateCluster());
+    placement::RestartServer(placement::PrivateCluster());
   }
 }
 
@@ -277,6 +281,41 @@ TEST(Kill, NoAcknowledgedClaimIsLost) {
   EXPECT_GE(uptime.claims_per_second(), kClaimsPerSecondMin);
   ExpectClean(endpoint);
   ExpectWhatClientsBelieve(url, load);
+}
+
+// Placement starts its private PostgreSQL again by itself. Only the postmaster is killed: backends
+// without a postmaster are Placement's to deal with, too.
+TEST(Kill, PlacementKeepsItsPrivatePostgresRunning) {
+  const uint64_t seed = placement::Seed();
+  const placement::ScratchDirectory directory;
+  const std::string state = directory.path() + "/state";
+  e2e::PlacementServer server(directory.path(), {"--state-dir=" + state});
+  ASSERT_TRUE(server.AwaitAddress().ok()) << server.Log();
+  Endpoint endpoint;
+  endpoint.Set(server.address());
+  Load load(MakeProviders(server.address()), {&endpoint}, seed);
+  Uptime uptime(load);
+  uptime.Up();
+  for (int kill_count = 0; kill_count < Kills(); ++kill_count) {
+    ASSERT_TRUE(load.AwaitClaims(kClaimsBetweenKills)) << "before kill " << kill_count;
+    pid_t postmaster = 0;
+    ASSERT_TRUE(std::ifstream(state + "/data/postmaster.pid") >> postmaster);
+    uptime.Down();
+    ASSERT_EQ(kill(postmaster, SIGKILL), 0);
+    ASSERT_TRUE(load.AwaitOneClaim()) << server.Log();
+    uptime.Up();
+    ExpectClean(endpoint);
+    ASSERT_TRUE(load.AwaitLookUp()) << "after kill " << kill_count;
+  }
+  ASSERT_TRUE(load.AwaitClaims(kClaimsBetweenKills));
+  uptime.Down();
+  load.Stop();
+  uptime.Print();
+  Print(load.tally());
+  EXPECT_LT(uptime.longest_recovery(), absl::Seconds(10));
+  EXPECT_EQ(load.tally().refused, 0);
+  ExpectClean(endpoint);
+  ExpectWhatClientsBelieve("postgresql:///berth?host=" + state + "/run&user=berth", load);
 }
 
 TEST(TwoProcesses, TakeClaimsOnTheSameHostsAtTheSameTime) {

@@ -58,8 +58,8 @@ void Nemesis::Kill(int which) {
 
 void Nemesis::KillDatabase() {
   ++count_["kills of PostgreSQL"];
-  EXPECT_TRUE(placement::PrivateCluster().Kill().ok());
-  EXPECT_TRUE(placement::PrivateCluster().Restart().ok());
+  placement::KillServer(placement::PrivateCluster());
+  placement::RestartServer(placement::PrivateCluster());
 }
 
 // Cuts the writer off right before or right after it commits, a few times.

@@ -1,15 +1,19 @@
 #include "tests/processes/private_cluster.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "placement/ground/check.h"
+#include "placement/store/child_process.h"
 #include "placement/store/schema.h"
 
 namespace berth::placement {
@@ -33,6 +37,15 @@ class Ending : public testing::Environment {
 };
 [[maybe_unused]] testing::Environment* const kEnding =
     testing::AddGlobalTestEnvironment(new Ending());
+
+// Sends `signal` to the server and its children.
+void SignalServer(const Cluster& cluster, int signal) {
+  const pid_t postmaster = cluster.postmaster_pid();
+  BERTH_CHECK(postmaster > 0);
+  const std::vector<pid_t> children = ChildrenOf(postmaster);
+  kill(postmaster, signal);
+  for (const pid_t child : children) kill(child, signal);
+}
 
 }  // namespace
 
@@ -68,6 +81,29 @@ Cluster& PrivateCluster() {
   BERTH_CHECK(BringUpToDate(*ConnectOrDie(program->cluster->Url("model"))).ok());
   return *program->cluster;
 }
+
+void KillServer(const Cluster& cluster) {
+  const pid_t postmaster = cluster.postmaster_pid();
+  SignalServer(cluster, SIGKILL);
+  while (IsRunning(postmaster)) absl::SleepFor(absl::Milliseconds(1));
+}
+
+void RestartServer(Cluster& cluster) {
+  // Each restart is an hour after the one before: the pace at which a server may end is tested by
+  // itself.
+  static absl::Time now = absl::UnixEpoch();
+  now += absl::Hours(1);
+  const absl::StatusOr<absl::Duration> tended = cluster.Tend(now);
+  BERTH_CHECK(tended.ok() && *tended == absl::InfiniteDuration());
+  const absl::Time end = absl::Now() + absl::Minutes(1);
+  while (!Database::Connect(cluster.Url("postgres"), "berth test").ok()) {
+    BERTH_CHECK(absl::Now() < end);
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+}
+
+void FreezeServer(const Cluster& cluster) { SignalServer(cluster, SIGSTOP); }
+void ThawServer(const Cluster& cluster) { SignalServer(cluster, SIGCONT); }
 
 void EndPrivateCluster() { TheProgram().reset(); }
 

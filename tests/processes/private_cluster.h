@@ -32,6 +32,15 @@ Cluster& PrivateCluster();
 // Ends the cluster before the program ends. Only for programs without GoogleTest's main.
 void EndPrivateCluster();
 
+// Kill ends the server of `cluster` and all of its children at once, as a crash of the machine
+// would. Restart starts a server that was killed, however often that has happened, and waits until
+// it takes connections; for the thread that started the cluster.
+void KillServer(const Cluster& cluster);
+void RestartServer(Cluster& cluster);
+// Stops the server and all of its children where they are, and lets them go on.
+void FreezeServer(const Cluster& cluster);
+void ThawServer(const Cluster& cluster);
+
 // The URL of a new, empty database with the newest schema.
 std::string NewDatabase();
 

@@ -105,7 +105,7 @@ TEST(LedgerFault, AFrozenDatabaseHoldsNobody) {
   gate.AwaitWriter();
   std::future<Decision> waiting =
       runner.Begin(WithId(Claim(2, {1}, 1), ""), absl::Milliseconds(300));
-  (*cluster)->Freeze();
+  FreezeServer(**cluster);
   gate.Open();
   const absl::Time begun = absl::Now();
   const Decision unknown = in_flight.get();
@@ -117,7 +117,7 @@ TEST(LedgerFault, AFrozenDatabaseHoldsNobody) {
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return !runner.ledger().health().writable; }));
   EXPECT_EQ(ReasonOf(runner.Do(Claim(3, {1}, 1))), "STORE_UNAVAILABLE");
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return !runner.ledger().Fresh().ok(); }));
-  (*cluster)->Thaw();
+  ThawServer(**cluster);
   ASSERT_TRUE(LedgerRunner::Eventually(
       [&] { return runner.ledger().health().writable && runner.ledger().Fresh().ok(); }));
   // What was unknown is known now, and is one of two things.
@@ -200,10 +200,10 @@ TEST(LedgerFault, AcknowledgedClaimsSurviveACrashOfPostgres) {
       claims.push_back(
           runner.Begin(WithId(Claim(consumer, {1 + consumer % 3}, 1), absl::StrCat(consumer))));
       if (i == 100) {
-        ASSERT_TRUE((*cluster)->Kill().ok());
+        KillServer(**cluster);
       }
     }
-    ASSERT_EQ((*cluster)->Restart(), absl::OkStatus());
+    RestartServer(**cluster);
     for (std::future<Decision>& claim : claims) {
       const Decision decision = claim.get();
       acknowledged += decision.status.ok() ? 1 : 0;

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "placement/store/child_process.h"
+#include "placement/store/restart_pace.h"
 #include "tests/processes/private_cluster.h"
 
 namespace berth::placement {
@@ -63,9 +64,9 @@ TEST(Cluster, KeepsItsDataAcrossRestartsAndCrashes) {
     ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
     auto database = ConnectOrDie((*cluster)->Url("berth"));
     ASSERT_TRUE(database->Run("CREATE TABLE t AS SELECT 42 AS x", nullptr).ok());
-    ASSERT_TRUE((*cluster)->Kill().ok());
+    KillServer(**cluster);
     EXPECT_FALSE(database->Run("SELECT 1", nullptr).ok());
-    ASSERT_TRUE((*cluster)->Restart().ok());
+    RestartServer(**cluster);
     database = ConnectOrDie((*cluster)->Url("berth"));
     EXPECT_EQ(QueryOne(*database, "SELECT x FROM t"), "42");
     EXPECT_EQ(QueryOne(*database, "SHOW data_checksums"), "on");
@@ -84,6 +85,75 @@ TEST(Cluster, KeepsSmallSegmentsOfItsLog) {
   auto database = ConnectOrDie((*cluster)->Url("postgres"));
   EXPECT_EQ(QueryOne(*database, "SHOW wal_segment_size"), "4MB");
   EXPECT_EQ(QueryOne(*database, "SHOW min_wal_size"), "256MB");
+}
+
+TEST(RestartPace, StartsAgainSlowerAndSlowerAndThenNoMore) {
+  RestartPace pace;
+  const absl::Time first = absl::UnixEpoch();
+  EXPECT_EQ(pace.NoteEnd(first), absl::ZeroDuration());
+  EXPECT_EQ(pace.NoteEnd(first + absl::Seconds(1)), absl::Seconds(1));
+  EXPECT_EQ(pace.NoteEnd(first + absl::Seconds(3)), absl::Seconds(2));
+  EXPECT_EQ(pace.NoteEnd(first + absl::Seconds(6)), absl::Seconds(4));
+  EXPECT_EQ(pace.NoteEnd(first + RestartPace::kWindow), absl::Seconds(8));
+  EXPECT_EQ(pace.NoteEnd(first + RestartPace::kWindow), std::nullopt);
+  // Once the window has passed, the pace begins anew.
+  EXPECT_EQ(pace.NoteEnd(first + 3 * RestartPace::kWindow), absl::ZeroDuration());
+}
+
+// Only the postmaster is killed: its backends notice by themselves, sooner or later.
+TEST(Cluster, StartsAServerAgainThatWasKilled) {
+  ScratchDirectory directory;
+  std::string told;
+  ClusterOptions options = QuickOptions(directory.path());
+  options.tell_operator = [&told](const std::string& words) { absl::StrAppend(&told, words, ";"); };
+  auto cluster = Cluster::Start(options);
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const absl::Time now = absl::UnixEpoch();
+  EXPECT_EQ((*cluster)->Tend(now).value_or(absl::Hours(-1)), absl::InfiniteDuration());
+  auto idle = ConnectOrDie((*cluster)->Url("postgres"));
+
+  const pid_t killed = (*cluster)->postmaster_pid();
+  kill(killed, SIGKILL);
+  ASSERT_TRUE(EndsSoon(killed));
+  EXPECT_EQ((*cluster)->Tend(now).value_or(absl::Hours(-1)), absl::InfiniteDuration());
+  EXPECT_NE((*cluster)->postmaster_pid(), killed);
+  EXPECT_EQ(told, "the private PostgreSQL ended with exit code 137 and is started again in 0;");
+  EXPECT_FALSE(idle->Run("SELECT 1", nullptr).ok());
+  absl::StatusOr<std::unique_ptr<Database>> again = absl::UnknownError("not tried");
+  const absl::Time until = absl::Now() + absl::Seconds(30);
+  while (!again.ok() && absl::Now() < until) {
+    again = Database::Connect((*cluster)->Url("postgres"), "berth test");
+  }
+  ASSERT_TRUE(again.ok()) << again.status();
+
+  // The second end follows at once: now there is a pause.
+  kill((*cluster)->postmaster_pid(), SIGKILL);
+  ASSERT_TRUE(EndsSoon((*cluster)->postmaster_pid()));
+  EXPECT_EQ((*cluster)->Tend(now).value_or(absl::Hours(-1)), absl::Seconds(1));
+  EXPECT_EQ((*cluster)->postmaster_pid(), -1);
+  EXPECT_EQ((*cluster)->Tend(now + absl::Seconds(1)).value_or(absl::Hours(-1)),
+            absl::InfiniteDuration());
+  EXPECT_GT((*cluster)->postmaster_pid(), 0);
+}
+
+TEST(Cluster, GivesUpAServerThatKeepsEnding) {
+  ScratchDirectory directory;
+  auto cluster = Cluster::Start(QuickOptions(directory.path()));
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  absl::StatusOr<absl::Duration> tended = absl::InfiniteDuration();
+  absl::Time now = absl::UnixEpoch();
+  size_t ends = 0;
+  while (tended.ok() && ends <= RestartPace::kEndsMax) {
+    ++ends;
+    kill((*cluster)->postmaster_pid(), SIGKILL);
+    ASSERT_TRUE(EndsSoon((*cluster)->postmaster_pid()));
+    while ((tended = (*cluster)->Tend(now)).ok() && *tended != absl::InfiniteDuration()) {
+      now += *tended;
+    }
+  }
+  EXPECT_EQ(tended.status().code(), absl::StatusCode::kResourceExhausted) << tended.status();
+  EXPECT_EQ(ends, RestartPace::kEndsMax + 1);
+  EXPECT_EQ((*cluster)->postmaster_pid(), -1);
 }
 
 TEST(Cluster, IsNotSharedBetweenProcesses) {
@@ -118,7 +188,7 @@ TEST(Cluster, APidFileThatNamesSomebodyElseIsRemoved) {
   {
     auto cluster = Cluster::Start(QuickOptions(directory.path()));
     ASSERT_TRUE(cluster.ok()) << cluster.status();
-    ASSERT_TRUE((*cluster)->Kill().ok());
+    KillServer(**cluster);
   }
   const std::string path = directory.path() + "/data/postmaster.pid";
   ASSERT_TRUE(std::filesystem::exists(path));
