@@ -18,10 +18,10 @@ namespace {
 
 // Stage 2 of P-130: the form (P-114).
 absl::Status CheckForm(const SetAllocations& command) {
-  Form form;
-  CountField(form, "consumers", command.consumers.size(), kConsumersMax);
-  ConsumerListFields(form, command.consumers);
-  return form.status();
+  Faults faults;
+  CountField(faults, "consumers", command.consumers.size(), kConsumersMax);
+  ConsumerListFields(faults, command.consumers);
+  return faults.status();
 }
 
 }  // namespace
@@ -69,15 +69,15 @@ bool IsAdjustment(Amount amount) {
 std::string FieldOf(size_t at) { return absl::StrCat("adjustments[", at, "]"); }
 
 absl::Status CheckForm(const AdjustAllocations& command) {
-  Form form;
-  CountField(form, "adjustments", command.adjustments.size(), kConsumerProvidersMax);
+  Faults faults;
+  CountField(faults, "adjustments", command.adjustments.size(), kConsumerProvidersMax);
   for (size_t i = 0; i < command.adjustments.size(); ++i) {
-    AmountFields(form, FieldOf(i) + ".amounts", command.adjustments[i], IsAdjustment,
+    AmountFields(faults, FieldOf(i) + ".amounts", command.adjustments[i], IsAdjustment,
                  absl::StrCat(-kAmountMax, " to ", kAmountMax, " and not 0"));
   }
-  EachOnce<ProviderId>(form, "provider", "adjustments", command.adjustments,
+  EachOnce<ProviderId>(faults, "provider", "adjustments", command.adjustments,
                        [](const ProviderAmounts& adjustment) { return adjustment.provider; });
-  return form.status();
+  return faults.status();
 }
 
 // PROVIDER_NOT_FOUND, then RESOURCE_CLASS_NOT_FOUND, each naming all: also of what is only taken.
@@ -152,21 +152,21 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
     wanted.allocations.back().amounts.push_back({classes.NameOf(key.second), amount});
   }
   if (wanted.allocations.size() > kConsumerProvidersMax) {
-    Form form;
-    form.Fault("INVALID_FIELD", "adjustments",
+    Faults faults;
+    faults.Add("INVALID_FIELD", "adjustments",
                absl::StrCat("must leave the consumer with ", kConsumerProvidersMax,
                             " providers at most, but leaves ", wanted.allocations.size()));
-    return form.status();
+    return faults.status();
   }
   return wanted;
 }
 
 absl::Status CheckForm(const ReleaseConsumers& command) {
-  Form form;
-  CountField(form, "consumers", command.consumers.size(), kConsumersMax);
-  EachOnce<ConsumerId>(form, "consumer", "consumers", command.consumers,
+  Faults faults;
+  CountField(faults, "consumers", command.consumers.size(), kConsumersMax);
+  EachOnce<ConsumerId>(faults, "consumer", "consumers", command.consumers,
                        [](const DeleteAllocations& release) { return release.consumer; });
-  return form.status();
+  return faults.status();
 }
 
 }  // namespace
@@ -248,9 +248,9 @@ constexpr size_t kRowsAtOnce = 500;
 // nothing of its providers.
 absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
                                const RuleContext& context) {
-  Form form;
-  if (command.lease) LeaseField(form, "lease", *command.lease);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  if (command.lease) LeaseField(faults, "lease", *command.lease);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   const absl::StatusOr<ConsumerPtr> before =
       RequireConsumer(state, command.consumer, command.expected_generation);
   if (!before.ok()) return before.status();

@@ -25,24 +25,24 @@ bool IsAmount(Amount amount) { return amount >= 1 && amount <= kAmountMax; }
 
 }  // namespace
 
-void OwnerFields(Form& form, absl::FunctionRef<std::string(absl::string_view)> path,
+void OwnerFields(Faults& faults, absl::FunctionRef<std::string(absl::string_view)> path,
                  absl::string_view project, absl::string_view user, absl::string_view type) {
   const auto fits = [](absl::string_view text) {
     const int64_t length = CodePoints(text);
     return length >= 1 && length <= kOwnerMax;
   };
-  if (!fits(project)) form.Length(path("project_id"), project, 1, kOwnerMax);
-  if (!fits(user)) form.Length(path("user_id"), user, 1, kOwnerMax);
-  if (!IsUpperName(type)) form.UpperName(path("consumer_type"), type);
+  if (!fits(project)) faults.Length(path("project_id"), project, 1, kOwnerMax);
+  if (!fits(user)) faults.Length(path("user_id"), user, 1, kOwnerMax);
+  if (!IsUpperName(type)) faults.UpperName(path("consumer_type"), type);
 }
 
-void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& asked,
+void AmountFields(Faults& faults, absl::string_view field, const ProviderAmounts& asked,
                   bool (*amount_fits)(Amount), absl::string_view range) {
   const auto fault = [&](absl::string_view reason, const std::string& resource_class,
                          const std::string& why) {
     FaultItem item = {{"provider", asked.provider.ToString()}};
     if (!resource_class.empty()) item["resource_class"] = resource_class;
-    form.Fault(reason, std::string(field), why, std::move(item));
+    faults.Add(reason, std::string(field), why, std::move(item));
   };
   if (asked.amounts.empty()) fault(kInvalidField, "", "must name at least one resource class");
   for (size_t i = 0; i < asked.amounts.size(); ++i) {
@@ -71,38 +71,38 @@ void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& as
   }
 }
 
-void CountField(Form& form, absl::string_view field, size_t count, size_t max) {
+void CountField(Faults& faults, absl::string_view field, size_t count, size_t max) {
   if (count >= 1 && count <= max) return;
-  form.Fault(kInvalidField, std::string(field),
+  faults.Add(kInvalidField, std::string(field),
              absl::StrCat("must name 1 to ", max, ", but names ", count));
 }
 
-void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers) {
+void ConsumerListFields(Faults& faults, const std::vector<ConsumerAllocations>& consumers) {
   for (size_t i = 0; i < consumers.size(); ++i) {
     const ConsumerAllocations& consumer = consumers[i];
     OwnerFields(
-        form, [i](absl::string_view field) { return absl::StrCat("consumers[", i, "].", field); },
+        faults, [i](absl::string_view field) { return absl::StrCat("consumers[", i, "].", field); },
         consumer.project, consumer.user, consumer.type);
     if (consumer.lease) {
-      LeaseField(form, absl::StrCat("consumers[", i, "].lease"), *consumer.lease);
+      LeaseField(faults, absl::StrCat("consumers[", i, "].lease"), *consumer.lease);
     }
     if (consumer.allocations.size() > kConsumerProvidersMax) {
-      form.Fault(kInvalidField, absl::StrCat("consumers[", i, "].allocations"),
+      faults.Add(kInvalidField, absl::StrCat("consumers[", i, "].allocations"),
                  absl::StrCat("must name ", kConsumerProvidersMax, " providers at most"));
     }
     for (size_t g = 0; g < consumer.allocations.size(); ++g) {
       if (AmountsFit(consumer.allocations[g], IsAmount)) continue;
-      AmountFields(form, absl::StrCat("consumers[", i, "].allocations[", g, "].resources"),
+      AmountFields(faults, absl::StrCat("consumers[", i, "].allocations[", g, "].resources"),
                    consumer.allocations[g], IsAmount, absl::StrCat("1 to ", kAmountMax));
     }
     if (consumer.allocations.size() > 1) {
-      EachOnce<ProviderId>(form, "provider", absl::StrCat("consumers[", i, "].allocations"),
+      EachOnce<ProviderId>(faults, "provider", absl::StrCat("consumers[", i, "].allocations"),
                            consumer.allocations,
                            [](const ProviderAmounts& group) { return group.provider; });
     }
   }
   if (consumers.size() > 1) {
-    EachOnce<ConsumerId>(form, "consumer", "consumers", consumers,
+    EachOnce<ConsumerId>(faults, "consumer", "consumers", consumers,
                          [](const ConsumerAllocations& consumer) { return consumer.consumer; });
   }
 }

@@ -21,37 +21,37 @@ inline constexpr size_t kConsumersMax = 1000;         // of one request
 inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
 
 // Faults of consumers with all they shall hold, however many there are.
-void ConsumerListFields(Form& form, const std::vector<ConsumerAllocations>& consumers);
+void ConsumerListFields(Faults& faults, const std::vector<ConsumerAllocations>& consumers);
 // Faults of one consumer's owner and type. `path` spells a field of it, and only where something is
 // wrong: this runs for every claim.
-void OwnerFields(Form& form, absl::FunctionRef<std::string(absl::string_view)> path,
+void OwnerFields(Faults& faults, absl::FunctionRef<std::string(absl::string_view)> path,
                  absl::string_view project, absl::string_view user, absl::string_view type);
 // A fault unless `count` is 1 to `max`; `field` names the list.
-void CountField(Form& form, absl::string_view field, size_t count, size_t max);
+void CountField(Faults& faults, absl::string_view field, size_t count, size_t max);
 
 // Faults of the amounts asked of one provider: at least one class, each once, and each amount as
 // `amount_fits` has it, else "FIELD must be RANGE". `field` names the amounts.
-void AmountFields(Form& form, absl::string_view field, const ProviderAmounts& asked,
+void AmountFields(Faults& faults, absl::string_view field, const ProviderAmounts& asked,
                   bool (*amount_fits)(Amount), absl::string_view range);
 
 // Faults of ids that stand twice; `field` names the list, `key` what its ids are of.
 template <typename IdType, typename Items, typename IdOf>
-void EachOnce(Form& form, absl::string_view key, const std::string& field, const Items& items,
+void EachOnce(Faults& faults, absl::string_view key, const std::string& field, const Items& items,
               IdOf id_of) {
   absl::InlinedVector<IdType, 8> ids;
   for (const auto& item : items) ids.push_back(id_of(item));
   std::sort(ids.begin(), ids.end());
   for (size_t i = 1; i < ids.size(); ++i) {
     if (ids[i] != ids[i - 1]) continue;
-    form.Fault(kDuplicateParameter, field, absl::StrCat("name ", ids[i].ToString(), " twice"),
+    faults.Add(kDuplicateParameter, field, absl::StrCat("name ", ids[i].ToString(), " twice"),
                {{std::string(key), ids[i].ToString()}});
   }
 }
 
 // A fault unless `lease` is 1 s to 24 h.
-inline void LeaseField(Form& form, const std::string& field, absl::Duration lease) {
+inline void LeaseField(Faults& faults, const std::string& field, absl::Duration lease) {
   if (lease >= absl::Seconds(1) && lease <= absl::Hours(24)) return;
-  form.Fault(kInvalidField, field, "must be a duration of 1 s to 24 h");
+  faults.Add(kInvalidField, field, "must be a duration of 1 s to 24 h");
 }
 
 // When a lease that begins now ends: times are kept in whole microseconds.

@@ -22,21 +22,21 @@ std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view
 }
 
 absl::Status CheckForm(const PlaceClaims& command) {
-  Form form;
-  CountField(form, "members", command.members.size(), kMembersMax);
+  Faults faults;
+  CountField(faults, "members", command.members.size(), kMembersMax);
   std::set<ConsumerId> seen;
   for (size_t m = 0; m < command.members.size(); ++m) {
     const ClaimMember& member = command.members[m];
     OwnerFields(
-        form, [&](absl::string_view field) { return FieldOf(command, m, field); }, member.project,
+        faults, [&](absl::string_view field) { return FieldOf(command, m, field); }, member.project,
         member.user, member.type);
-    if (member.lease) LeaseField(form, FieldOf(command, m, "lease"), *member.lease);
+    if (member.lease) LeaseField(faults, FieldOf(command, m, "lease"), *member.lease);
     if (seen.insert(member.consumer).second) continue;
-    form.Fault(kDuplicateParameter, FieldOf(command, m, "consumer_uuid"),
+    faults.Add(kDuplicateParameter, FieldOf(command, m, "consumer_uuid"),
                absl::StrCat("repeats ", member.consumer.ToString()),
                {{"consumer", member.consumer.ToString()}});
   }
-  return form.status();
+  return faults.status();
 }
 
 absl::Status OfMember(const PlaceClaims& command, size_t member, const absl::Status& fault) {

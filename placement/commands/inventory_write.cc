@@ -15,18 +15,18 @@ InventoryRow MakeRow(ClassId resource_class, const Inventory& inventory) {
   return InventoryRow{resource_class, inventory, CapacityOf(inventory)};
 }
 
-void InventoryListFields(Form& form, const std::string& field,
+void InventoryListFields(Faults& faults, const std::string& field,
                          const std::vector<NamedInventory>& inventories) {
-  if (!AtMostField(form, field, inventories.size(), kInventoriesMax)) return;
+  if (!AtMostField(faults, field, inventories.size(), kInventoriesMax)) return;
   std::vector<absl::string_view> names;
   for (size_t i = 0; i < inventories.size(); ++i) {
-    InventoryFields(form, absl::StrCat(field, "[", inventories[i].resource_class, "]"),
+    InventoryFields(faults, absl::StrCat(field, "[", inventories[i].resource_class, "]"),
                     inventories[i]);
     names.push_back(inventories[i].resource_class);
   }
   std::sort(names.begin(), names.end());
   for (auto it = names.begin(); (it = std::adjacent_find(it, names.end())) != names.end();) {
-    form.Fault(kDuplicateParameter, field, absl::StrCat("names ", *it, " twice"),
+    faults.Add(kDuplicateParameter, field, absl::StrCat("names ", *it, " twice"),
                {{"resource_class", std::string(*it)}});
     it = std::upper_bound(it, names.end(), *it);
   }

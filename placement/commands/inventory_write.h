@@ -24,7 +24,7 @@ inline bool ByClass(const InventoryRow& a, const InventoryRow& b) {
 }
 
 // The form of a whole list: each field, and no class twice. `field` names the list.
-void InventoryListFields(Form& form, const std::string& field,
+void InventoryListFields(Faults& faults, const std::string& field,
                          const std::vector<NamedInventory>& inventories);
 
 // Rows by rising class; NOT_FOUND with RESOURCE_CLASS_NOT_FOUND naming all unknown classes.

@@ -40,14 +40,14 @@ std::vector<ConsumerId> HoldersIn(const State& state, ProviderId member,
 absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFilter& filter,
                                            std::optional<ConsumerId> after, int limit) {
   BERTH_CHECK(limit > 0);
-  Form form;
-  const auto not_empty = [&form](const char* field, const std::optional<std::string>& text) {
-    if (text && text->empty()) form.Fault(kInvalidField, field, "must not be empty");
+  Faults faults;
+  const auto not_empty = [&faults](const char* field, const std::optional<std::string>& text) {
+    if (text && text->empty()) faults.Add(kInvalidField, field, "must not be empty");
   };
   not_empty("project_id", filter.project);
   not_empty("user_id", filter.user);
   not_empty("consumer_type", filter.type);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (absl::Status status = faults.status(); !status.ok()) return status;
 
   ConsumerPage page;
   // Returns false when no more need come.

@@ -26,50 +26,50 @@ struct Wanted {
 // How much the filter asks for, before anything in it is looked at: all of it is asked of each
 // provider.
 absl::Status CheckSize(const ProviderFilter& filter) {
-  Form form;
-  AtMostField(form, "member_of", filter.member_of.size(), kTermsMax);
-  AtMostField(form, "required_traits", filter.required.size(), kTermsMax);
-  AtMostField(form, "resources", filter.resources.size(), kInventoriesMax);
+  Faults faults;
+  AtMostField(faults, "member_of", filter.member_of.size(), kTermsMax);
+  AtMostField(faults, "required_traits", filter.required.size(), kTermsMax);
+  AtMostField(faults, "resources", filter.resources.size(), kInventoriesMax);
   size_t names = filter.forbidden.size() + filter.forbidden_aggregates.size();
   for (const auto& term : filter.member_of) names += term.size();
   for (const auto& term : filter.required) names += term.size();
-  AtMostField(form, "the filter", names, kQueryNamesMax);
-  return form.status();
+  AtMostField(faults, "the filter", names, kQueryNamesMax);
+  return faults.status();
 }
 
 absl::Status CheckForm(const ProviderFilter& filter) {
   if (absl::Status size = CheckSize(filter); !size.ok()) return size;
-  Form form;
+  Faults faults;
   if (filter.name && filter.name->empty()) {
-    form.Fault(kInvalidField, "name", "must not be empty");
+    faults.Add(kInvalidField, "name", "must not be empty");
   }
   for (size_t i = 0; i < filter.member_of.size(); ++i) {
     if (filter.member_of[i].empty()) {
-      form.Fault(kInvalidField, absl::StrCat("member_of[", i, "]"),
+      faults.Add(kInvalidField, absl::StrCat("member_of[", i, "]"),
                  "must name at least one aggregate");
     }
   }
   for (size_t i = 0; i < filter.required.size(); ++i) {
     const std::vector<std::string>& term = filter.required[i];
     if (term.empty() || std::count(term.begin(), term.end(), "") > 0) {
-      form.Fault(kInvalidField, absl::StrCat("required_traits[", i, "]"),
+      faults.Add(kInvalidField, absl::StrCat("required_traits[", i, "]"),
                  "must name at least one trait");
     }
   }
   for (size_t i = 0; i < filter.forbidden.size(); ++i) {
     if (filter.forbidden[i].empty()) {
-      form.Fault(kInvalidField, absl::StrCat("forbidden_traits[", i, "]"), "must not be empty");
+      faults.Add(kInvalidField, absl::StrCat("forbidden_traits[", i, "]"), "must not be empty");
     }
   }
   for (const NamedAmount& resource : filter.resources) {
-    form.UpperName("resources", resource.resource_class);
+    faults.UpperName("resources", resource.resource_class);
     if (resource.amount < 1 || resource.amount > kAmountMax) {
-      form.Fault(kInvalidField, "resources",
+      faults.Add(kInvalidField, "resources",
                  absl::StrCat("must be 1 to ", kAmountMax, ", but is ", resource.amount),
                  {{"resource_class", resource.resource_class}});
     }
   }
-  return form.status();
+  return faults.status();
 }
 
 absl::Status ResolveTraits(const State& state, const ProviderFilter& filter, Wanted& wanted) {
@@ -218,7 +218,7 @@ std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const Provi
 absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
                                            std::optional<ProviderId> after, int limit) {
   BERTH_CHECK(limit > 0);
-  if (absl::Status form = CheckForm(filter); !form.ok()) return form;
+  if (absl::Status faults = CheckForm(filter); !faults.ok()) return faults;
   Wanted wanted;
   if (absl::Status traits = ResolveTraits(state, filter, wanted); !traits.ok()) return traits;
   if (absl::Status classes = ResolveClasses(state, filter, wanted); !classes.ok()) return classes;
@@ -243,17 +243,17 @@ absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFil
 absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
     const State& state, const std::string& project, const std::optional<std::string>& user,
     const std::optional<std::string>& consumer_type) {
-  Form form;
-  form.Length("project_id", project, 1, kOwnerMax);
-  if (user) form.Length("user_id", *user, 1, kOwnerMax);
+  Faults faults;
+  faults.Length("project_id", project, 1, kOwnerMax);
+  if (user) faults.Length("user_id", *user, 1, kOwnerMax);
   const bool all = consumer_type == "all";
   const bool untyped = consumer_type == "unknown";
   if (consumer_type && !all && !untyped && !IsUpperName(*consumer_type)) {
-    form.Fault(
+    faults.Add(
         kInvalidField, "consumer_type",
         "must be `all`, `unknown`, or a name of 1 to 255 capital letters, digits and underscores");
   }
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (absl::Status status = faults.status(); !status.ok()) return status;
 
   std::map<std::string, UsageGroup> groups;
   // No user is empty, so this stands before all owners of the project.

@@ -13,11 +13,11 @@ namespace {
 // INVALID_ARGUMENT unless `name` may be that of a custom class or trait (P-20, P-35, P-42).
 absl::Status CheckCustomName(absl::string_view name) {
   if (IsCustomName(name)) return absl::OkStatus();
-  Form form;
-  form.Fault(kInvalidName, "name",
+  Faults faults;
+  faults.Add(kInvalidName, "name",
              "must be CUSTOM_ followed by capital letters, digits or underscores, 255 "
              "characters at most");
-  return form.status();
+  return faults.status();
 }
 
 absl::Status StandardImmutable(absl::string_view key, absl::string_view name) {
@@ -45,9 +45,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateClass& command, c
 
 // Form; RESOURCE_CLASS_NOT_FOUND; STANDARD_IMMUTABLE; RESOURCE_CLASS_IN_USE (P-37, P-38).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, const RuleContext&) {
-  Form form;
-  form.UpperName("name", command.name);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  faults.UpperName("name", command.name);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   const absl::StatusOr<ClassId> id = RequireClass(state, command.name);
   if (!id.ok()) return id.status();
   if (IsStandardName(command.name)) return StandardImmutable("resource_class", command.name);
@@ -74,9 +74,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, c
 
 // Form; TRAIT_NOT_FOUND; STANDARD_IMMUTABLE; TRAIT_IN_USE (P-44).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, const RuleContext&) {
-  Form form;
-  form.UpperName("name", command.name);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  faults.UpperName("name", command.name);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   const std::optional<TraitId> id = state.catalog().traits.Find(command.name);
   if (!id) return RequireTraits(state, {command.name}).status();
   if (IsStandardName(command.name)) return StandardImmutable("trait", command.name);
@@ -94,17 +94,17 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, c
 // Form. Adds what is missing, in the order given, and removes nothing (P-31, P-32).
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& command,
                                const RuleContext&) {
-  Form form;
-  const auto check = [&form](absl::string_view field, const std::vector<std::string>& names) {
+  Faults faults;
+  const auto check = [&faults](absl::string_view field, const std::vector<std::string>& names) {
     for (size_t i = 0; i < names.size(); ++i) {
       if (!IsUpperName(names[i]) || !IsStandardName(names[i])) {
-        form.Fault(kInvalidName, absl::StrCat(field, "[", i, "]"), "is not a standard name");
+        faults.Add(kInvalidName, absl::StrCat(field, "[", i, "]"), "is not a standard name");
       }
     }
   };
   check("classes", command.classes);
   check("traits", command.traits);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   Outcome outcome;
   // The names go into a copy first, so that one that is given twice gets one id.
   const auto add = [&outcome](auto table, const std::vector<std::string>& names, auto put) {

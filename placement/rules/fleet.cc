@@ -46,22 +46,22 @@ void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
 
 // T-294: a reason has 1 to 255 characters, not all blank, and goes with `disabled` alone.
 absl::Status CheckForm(const UpdateService& command) {
-  Form form;
+  Faults faults;
   if (command.binary != kTrackerBinary) {
-    form.Fault(kInvalidField, "binary", absl::StrCat("must be ", kTrackerBinary));
+    faults.Add(kInvalidField, "binary", absl::StrCat("must be ", kTrackerBinary));
   }
   if (!command.disabled && !command.forced_down) {
-    form.Fault(kInvalidField, "disabled", "or forced_down must be given");
+    faults.Add(kInvalidField, "disabled", "or forced_down must be given");
   }
   if (!command.disabled_reason.empty()) {
-    form.Length("disabled_reason", command.disabled_reason, 1, kTextMax);
+    faults.Length("disabled_reason", command.disabled_reason, 1, kTextMax);
     if (!command.disabled.value_or(false)) {
-      form.Fault(kInvalidField, "disabled_reason", "is only allowed if disabled is true");
+      faults.Add(kInvalidField, "disabled_reason", "is only allowed if disabled is true");
     } else if (absl::StripAsciiWhitespace(command.disabled_reason).empty()) {
-      form.Fault(kInvalidField, "disabled_reason", "must not consist of blanks only");
+      faults.Add(kInvalidField, "disabled_reason", "must not consist of blanks only");
     }
   }
-  return form.status();
+  return faults.status();
 }
 
 // Only what was disabled by itself is enabled by itself, and what is disabled stays as it is
@@ -77,17 +77,17 @@ bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command)
 // machine only where the older one's lease is over (T-14).
 absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& command,
                                const RuleContext& context) {
-  Form form;
-  form.Length("host", command.host, 1, kTextMax);
-  form.Length("binary", command.binary, 1, kTextMax);
-  form.Line("host", command.host);
-  form.Line("binary", command.binary);
+  Faults faults;
+  faults.Length("host", command.host, 1, kTextMax);
+  faults.Length("binary", command.binary, 1, kTextMax);
+  faults.Line("host", command.host);
+  faults.Line("binary", command.binary);
   if (command.incarnation == Uuid{}) {
-    form.Fault(kInvalidField, "incarnation", "must not be the nil uuid");
+    faults.Add(kInvalidField, "incarnation", "must not be the nil uuid");
   }
-  form.Length("machine_id", command.machine_id, 0, kTextMax);
-  form.Length("version", command.version, 0, kTextMax);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  faults.Length("machine_id", command.machine_id, 0, kTextMax);
+  faults.Length("version", command.version, 0, kTextMax);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   const ServicePtr before = FindService(state, command.host, command.binary);
   if (before && before->incarnation != command.incarnation &&
       before->machine_id != command.machine_id && HoldsLease(*before)) {

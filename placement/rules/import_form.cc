@@ -17,8 +17,8 @@
 namespace berth::placement {
 namespace {
 
-void Twice(Form& form, const std::string& field, absl::string_view what) {
-  form.Fault(kDuplicateParameter, field, absl::StrCat("is given twice: ", what));
+void Twice(Faults& faults, const std::string& field, absl::string_view what) {
+  faults.Add(kDuplicateParameter, field, absl::StrCat("is given twice: ", what));
 }
 
 // The form of what may stand once in the records, kind by kind.
@@ -43,98 +43,98 @@ class Records {
  private:
   template <typename Record>
   absl::Status Each(const std::vector<Record>& records,
-                    void (Records::*check)(Form&, const Record&)) {
+                    void (Records::*check)(Faults&, const Record&)) {
     for (const Record& record : records) {
-      Form form;
-      (this->*check)(form, record);
-      if (absl::Status status = form.status(); !status.ok()) {
+      Faults faults;
+      (this->*check)(faults, record);
+      if (absl::Status status = faults.status(); !status.ok()) {
         return AtRecord(record.record, status);
       }
     }
     return absl::OkStatus();
   }
 
-  void Class(Form& form, const ImportedName& record) {
-    CustomName(form, "resource_class.name", record.name);
-    if (!classes_.insert(record.name).second) Twice(form, "resource_class.name", record.name);
+  void Class(Faults& faults, const ImportedName& record) {
+    CustomName(faults, "resource_class.name", record.name);
+    if (!classes_.insert(record.name).second) Twice(faults, "resource_class.name", record.name);
   }
-  void Trait(Form& form, const ImportedName& record) {
-    CustomName(form, "trait.name", record.name);
-    if (!traits_.insert(record.name).second) Twice(form, "trait.name", record.name);
+  void Trait(Faults& faults, const ImportedName& record) {
+    CustomName(faults, "trait.name", record.name);
+    if (!traits_.insert(record.name).second) Twice(faults, "trait.name", record.name);
   }
 
-  static void CustomName(Form& form, const char* field, const std::string& name) {
+  static void CustomName(Faults& faults, const char* field, const std::string& name) {
     if (IsCustomName(name)) return;
-    form.Fault(kInvalidName, field,
+    faults.Add(kInvalidName, field,
                "must be CUSTOM_ followed by capital letters, digits or underscores, 255 "
                "characters at most");
   }
 
-  void Provider(Form& form, const ImportedProvider& record) {
+  void Provider(Faults& faults, const ImportedProvider& record) {
     const std::string id = record.id.ToString();
-    if (places_.at(record.id) != record.record) Twice(form, "provider.uuid", id);
-    form.Length("provider.name", record.name, 1, kProviderNameMax);
-    if (!provider_names_.insert(record.name).second) Twice(form, "provider.name", record.name);
+    if (places_.at(record.id) != record.record) Twice(faults, "provider.uuid", id);
+    faults.Length("provider.name", record.name, 1, kProviderNameMax);
+    if (!provider_names_.insert(record.name).second) Twice(faults, "provider.name", record.name);
     const auto parent = record.parent ? places_.find(*record.parent) : places_.end();
     if (parent != places_.end() && parent->second > record.record) {
-      form.Fault(kInvalidField, "provider.parent_uuid",
+      faults.Add(kInvalidField, "provider.parent_uuid",
                  absl::StrCat("names a provider that comes later, in record ", parent->second),
                  {{"provider", id}});
     }
-    InventoryListFields(form, "provider.inventories", record.inventories);
-    for (const std::string& trait : record.traits) form.UpperName("provider.traits", trait);
-    EachOnce<AggregateId>(form, "aggregate", "provider.aggregate_uuids", record.aggregates,
+    InventoryListFields(faults, "provider.inventories", record.inventories);
+    for (const std::string& trait : record.traits) faults.UpperName("provider.traits", trait);
+    EachOnce<AggregateId>(faults, "aggregate", "provider.aggregate_uuids", record.aggregates,
                           [](AggregateId aggregate) { return aggregate; });
   }
 
-  void Consumer(Form& form, const ImportedConsumer& record) {
+  void Consumer(Faults& faults, const ImportedConsumer& record) {
     if (!consumers_.insert(record.id).second) {
-      Twice(form, "consumer.uuid", record.id.ToString());
+      Twice(faults, "consumer.uuid", record.id.ToString());
     }
-    form.Length("consumer.project_id", record.project, 1, kOwnerMax);
-    form.Length("consumer.user_id", record.user, 1, kOwnerMax);
-    if (!record.type.empty()) form.UpperName("consumer.consumer_type", record.type);
+    faults.Length("consumer.project_id", record.project, 1, kOwnerMax);
+    faults.Length("consumer.user_id", record.user, 1, kOwnerMax);
+    if (!record.type.empty()) faults.UpperName("consumer.consumer_type", record.type);
     if (record.allocations.empty() || record.allocations.size() > kConsumerProvidersMax) {
-      form.Fault(kInvalidField, "consumer.allocations",
+      faults.Add(kInvalidField, "consumer.allocations",
                  absl::StrCat("must name 1 to ", kConsumerProvidersMax, " providers"));
     }
     const auto is_amount = [](Amount amount) { return amount >= 1 && amount <= kAmountMax; };
     for (const ProviderAmounts& group : record.allocations) {
-      AmountFields(form, "consumer.allocations", group, is_amount, "1 to 2147483647");
+      AmountFields(faults, "consumer.allocations", group, is_amount, "1 to 2147483647");
     }
-    EachOnce<ProviderId>(form, "provider", "consumer.allocations", record.allocations,
+    EachOnce<ProviderId>(faults, "provider", "consumer.allocations", record.allocations,
                          [](const ProviderAmounts& group) { return group.provider; });
   }
 
-  void Service(Form& form, const ImportedService& record) {
+  void Service(Faults& faults, const ImportedService& record) {
     const ServiceRecord& service = record.service;
-    form.Length("service.host", service.host, 1, kTextMax);
-    form.Length("service.binary", service.binary, 1, kTextMax);
-    form.Length("service.version", service.version, 0, kTextMax);
-    form.Length("service.disabled_reason", service.disabled_reason, 0, kTextMax);
+    faults.Length("service.host", service.host, 1, kTextMax);
+    faults.Length("service.binary", service.binary, 1, kTextMax);
+    faults.Length("service.version", service.version, 0, kTextMax);
+    faults.Length("service.disabled_reason", service.disabled_reason, 0, kTextMax);
     if (!service_ids_.insert(service.id).second) {
-      Twice(form, "service.uuid", service.id.ToString());
+      Twice(faults, "service.uuid", service.id.ToString());
     }
     if (!service_keys_.emplace(service.host, service.binary).second) {
-      Twice(form, "service.host", absl::StrCat(service.binary, " of ", service.host));
+      Twice(faults, "service.host", absl::StrCat(service.binary, " of ", service.host));
     }
   }
 
-  void Node(Form& form, const ImportedNode& record) {
+  void Node(Faults& faults, const ImportedNode& record) {
     const NodeRecord& node = record.node;
-    form.Length("node.name", node.name, 1, kTextMax);
-    form.Length("node.host", node.host, 1, kTextMax);
+    faults.Length("node.name", node.name, 1, kTextMax);
+    faults.Length("node.host", node.host, 1, kTextMax);
     if (node.report_sequence < 0) {
-      form.Fault(kInvalidField, "node.sequence", "must not be below 0");
+      faults.Add(kInvalidField, "node.sequence", "must not be below 0");
     }
     if (node.facts != nullptr && node.facts->size() > kFactsBytesMax) {
-      form.Fault(
+      faults.Add(
           kInvalidField, "node",
           absl::StrCat("must not have more than ", kFactsBytesMax, " bytes of reported facts"));
     }
-    if (!node_ids_.insert(node.id).second) Twice(form, "node.uuid", node.id.ToString());
+    if (!node_ids_.insert(node.id).second) Twice(faults, "node.uuid", node.id.ToString());
     if (!node_keys_.emplace(node.host, node.name).second) {
-      Twice(form, "node.name", absl::StrCat(node.name, " of ", node.host));
+      Twice(faults, "node.name", absl::StrCat(node.name, " of ", node.host));
     }
   }
 
@@ -151,12 +151,12 @@ class Records {
 
 absl::Status CheckImportForm(const ImportLedger& command) {
   if (command.size() > kImportedMax) {
-    Form form;
-    form.Fault(
+    Faults faults;
+    faults.Add(
         kInvalidField, "entities",
         absl::StrCat("must be ", kImportedMax, " entities at most in one import, but there are ",
                      command.size(), ": import providers first, then their consumers"));
-    return form.status();
+    return faults.status();
   }
   if (absl::Status status = Records(command).Check(); !status.ok()) return status;
   for (const ImportedProvider& record : command.providers) {

@@ -55,10 +55,10 @@ absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
 // differs (P-84).
 absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command,
                                const RuleContext& context) {
-  Form form;
-  RequireGenerationField(form, command.expected_generation.has_value());
-  InventoryListFields(form, "inventories", command.inventories);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  RequireGenerationField(faults, command.expected_generation.has_value());
+  InventoryListFields(faults, "inventories", command.inventories);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place =
       RequireCurrent(state, command.provider, command.expected_generation);
   if (!place.ok()) return place.status();
@@ -75,9 +75,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command
 // RESOURCE_CLASS_NOT_FOUND; INVENTORY_EXISTS (P-85).
 absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& command,
                                const RuleContext& context) {
-  Form form;
-  InventoryFields(form, "inventory", command.inventory);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  InventoryFields(faults, "inventory", command.inventory);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place =
       RequireCurrent(state, command.provider, command.expected_generation);
   if (!place.ok()) return place.status();
@@ -102,10 +102,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& comman
 // the class is known (P-86). Lowering it below what is allocated is lawful (P-89, P-91).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& command,
                                const RuleContext& context) {
-  Form form;
-  RequireGenerationField(form, command.expected_generation.has_value());
-  InventoryFields(form, "inventory", command.inventory);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  RequireGenerationField(faults, command.expected_generation.has_value());
+  InventoryFields(faults, "inventory", command.inventory);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place =
       RequireCurrent(state, command.provider, command.expected_generation);
   if (!place.ok()) return place.status();
@@ -121,9 +121,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& comman
 // that is named (P-87), never for all of them (P-88); INVENTORY_IN_USE.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteInventory& command,
                                const RuleContext& context) {
-  Form form;
-  if (command.resource_class) form.UpperName("resource_class", *command.resource_class);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  if (command.resource_class) faults.UpperName("resource_class", *command.resource_class);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place =
       RequireCurrent(state, command.provider, command.expected_generation);
   if (!place.ok()) return place.status();

@@ -61,9 +61,9 @@ absl::Status CheckNewParent(const State& state, const ProviderPlace& place, Prov
 absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command,
                                const RuleContext& context) {
   BERTH_CHECK(command.id.has_value());  // drawn before the command was queued (P-12)
-  Form form;
-  form.Length("name", command.name, 1, kProviderNameMax);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  faults.Length("name", command.name, 1, kProviderNameMax);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   if (command.parent == command.id) {
     return Refuse(absl::StatusCode::kInvalidArgument, "SELF_PARENT",
                   absl::StrCat("provider ", command.name, " cannot be its own parent"),
@@ -95,9 +95,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command
 // PROVIDER_LOOP (P-56); DUPLICATE_PROVIDER (P-52). Only a new parent moves the generation.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command,
                                const RuleContext& context) {
-  Form form;
-  if (command.name) form.Length("name", *command.name, 1, kProviderNameMax);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  Faults faults;
+  if (command.name) faults.Length("name", *command.name, 1, kProviderNameMax);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
   if (!place.ok()) return place.status();
   const ProviderConfig& before = place->config();
@@ -177,13 +177,13 @@ Outcome WithTraits(const ProviderPlace& place, std::vector<TraitId> traits,
 // Form; PROVIDER_NOT_FOUND; the generation; TRAIT_NOT_FOUND (P-98).
 absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& command,
                                const RuleContext& context) {
-  Form form;
-  RequireGenerationField(form, command.expected_generation.has_value());
-  const bool few = AtMostField(form, "traits", command.traits.size(), kTraitsMax);
+  Faults faults;
+  RequireGenerationField(faults, command.expected_generation.has_value());
+  const bool few = AtMostField(faults, "traits", command.traits.size(), kTraitsMax);
   for (size_t i = 0; few && i < command.traits.size(); ++i) {
-    form.UpperName(absl::StrCat("traits[", i, "]"), command.traits[i]);
+    faults.UpperName(absl::StrCat("traits[", i, "]"), command.traits[i]);
   }
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
   if (!place.ok()) return place.status();
   if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);
@@ -211,18 +211,18 @@ absl::StatusOr<Outcome> Decide(const State& state, const ClearProviderTraits& co
 // where the set is the same (P-104).
 absl::StatusOr<Outcome> Decide(const State& state, const SetProviderAggregates& command,
                                const RuleContext& context) {
-  Form form;
-  RequireGenerationField(form, command.expected_generation.has_value());
-  const bool few = AtMostField(form, "aggregates", command.aggregates.size(), kAggregatesMax);
+  Faults faults;
+  RequireGenerationField(faults, command.expected_generation.has_value());
+  const bool few = AtMostField(faults, "aggregates", command.aggregates.size(), kAggregatesMax);
   std::vector<AggregateId> aggregates = command.aggregates;
   std::sort(aggregates.begin(), aggregates.end());
   for (size_t i = 1; few && i < aggregates.size(); ++i) {
     if (aggregates[i] == aggregates[i - 1]) {
-      form.Fault(kDuplicateParameter, "aggregates",
+      faults.Add(kDuplicateParameter, "aggregates",
                  absl::StrCat("names ", aggregates[i].ToString(), " twice"));
     }
   }
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
   if (!place.ok()) return place.status();
   if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);

@@ -19,25 +19,25 @@ std::string FieldOf(size_t at) { return absl::StrCat("providers[", at, "]"); }
 
 // The form of the request, the rules within each inventory last (P-228).
 absl::Status CheckForm(const Reshape& command) {
-  Form form;
-  CountField(form, "providers", command.providers.size(), kReshapedProvidersMax);  // P-221
-  AtMostField(form, "consumers", command.consumers.size(), kConsumersMax);
+  Faults faults;
+  CountField(faults, "providers", command.providers.size(), kReshapedProvidersMax);  // P-221
+  AtMostField(faults, "consumers", command.consumers.size(), kConsumersMax);
   for (size_t i = 0; i < command.providers.size(); ++i) {
     const ReshapedProvider& provider = command.providers[i];
     const auto require = [&](const char* name, std::optional<Generation> expected) {
       if (expected) return;
-      form.Fault(kGenerationRequired, absl::StrCat(FieldOf(i), ".", name),
+      faults.Add(kGenerationRequired, absl::StrCat(FieldOf(i), ".", name),
                  "is required: the generation of the provider as it was last read",
                  {{"provider", provider.provider.ToString()}});
     };
     require("expected_generation", provider.expected_generation);
     require("expected_allocation_generation", provider.expected_allocation_generation);
-    InventoryListFields(form, FieldOf(i) + ".inventories", provider.inventories);
+    InventoryListFields(faults, FieldOf(i) + ".inventories", provider.inventories);
   }
-  EachOnce<ProviderId>(form, "provider", "providers", command.providers,
+  EachOnce<ProviderId>(faults, "provider", "providers", command.providers,
                        [](const ReshapedProvider& provider) { return provider.provider; });
-  ConsumerListFields(form, command.consumers);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  ConsumerListFields(faults, command.consumers);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   for (const ReshapedProvider& provider : command.providers) {
     absl::Status status =
         CheckInventories(provider.inventories, {{"provider", provider.provider.ToString()}});

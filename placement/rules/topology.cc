@@ -28,7 +28,7 @@ std::string RemovedFieldOf(size_t at, absl::string_view field) {
 }
 
 // What a stage found, in request order.
-struct Faults {
+struct StageFaults {
   std::vector<FaultItem> items;
   std::string message;
 
@@ -41,46 +41,46 @@ struct Faults {
   }
 };
 
-void ProviderFields(Form& form, size_t at, const ProviderTopology& wanted) {
+void ProviderFields(Faults& faults, size_t at, const ProviderTopology& wanted) {
   const bool is_new = !wanted.expected_generation;
   if (wanted.name || is_new) {
-    form.Length(FieldOf(at, "name"), wanted.name.value_or(""), 1, kProviderNameMax);
+    faults.Length(FieldOf(at, "name"), wanted.name.value_or(""), 1, kProviderNameMax);
   }
   if (!is_new && wanted.inventories && !wanted.expected_allocation_generation) {
-    form.Fault(kGenerationRequired, FieldOf(at, "expected_allocation_generation"),
+    faults.Add(kGenerationRequired, FieldOf(at, "expected_allocation_generation"),
                "is required, because the request gives inventories of a provider that exists",
                {{"provider", wanted.provider.ToString()}});
   }
   if (wanted.inventories) {
-    InventoryListFields(form, FieldOf(at, "inventories"), *wanted.inventories);
+    InventoryListFields(faults, FieldOf(at, "inventories"), *wanted.inventories);
   }
   if (wanted.traits &&
-      AtMostField(form, FieldOf(at, "traits"), wanted.traits->size(), kTraitsMax)) {
-    for (const std::string& trait : *wanted.traits) form.UpperName(FieldOf(at, "traits"), trait);
+      AtMostField(faults, FieldOf(at, "traits"), wanted.traits->size(), kTraitsMax)) {
+    for (const std::string& trait : *wanted.traits) faults.UpperName(FieldOf(at, "traits"), trait);
   }
-  if (wanted.aggregates && AtMostField(form, FieldOf(at, "aggregate_uuids"),
+  if (wanted.aggregates && AtMostField(faults, FieldOf(at, "aggregate_uuids"),
                                        wanted.aggregates->size(), kAggregatesMax)) {
-    EachOnce<AggregateId>(form, "aggregate", FieldOf(at, "aggregate_uuids"), *wanted.aggregates,
+    EachOnce<AggregateId>(faults, "aggregate", FieldOf(at, "aggregate_uuids"), *wanted.aggregates,
                           [](AggregateId id) { return id; });
   }
 }
 
 // The form of the request, the rules within each inventory last.
 absl::Status CheckForm(const ApplyTopology& command) {
-  Form form;
-  AtMostField(form, "providers", command.providers.size(), kReshapedProvidersMax);
-  AtMostField(form, "removed_providers", command.removed.size(), kReshapedProvidersMax);
-  AtMostField(form, "consumers", command.consumers.size(), kConsumersMax);
+  Faults faults;
+  AtMostField(faults, "providers", command.providers.size(), kReshapedProvidersMax);
+  AtMostField(faults, "removed_providers", command.removed.size(), kReshapedProvidersMax);
+  AtMostField(faults, "consumers", command.consumers.size(), kConsumersMax);
   std::vector<ProviderId> named;
   for (size_t i = 0; i < command.providers.size(); ++i) {
-    ProviderFields(form, i, command.providers[i]);
+    ProviderFields(faults, i, command.providers[i]);
     named.push_back(command.providers[i].provider);
   }
   for (const ProviderRemoval& removal : command.removed) named.push_back(removal.provider);
-  EachOnce<ProviderId>(form, "provider", "providers and removed_providers", named,
+  EachOnce<ProviderId>(faults, "provider", "providers and removed_providers", named,
                        [](ProviderId id) { return id; });
-  ConsumerListFields(form, command.consumers);
-  if (absl::Status status = form.status(); !status.ok()) return status;
+  ConsumerListFields(faults, command.consumers);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
   for (const ProviderTopology& wanted : command.providers) {
     if (!wanted.inventories) continue;
     absl::Status status =
@@ -126,7 +126,7 @@ class TopologyPlan {
 };
 
 absl::Status TopologyPlan::CheckParents(bool of_new) const {
-  Faults faults;
+  StageFaults faults;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation.has_value() == of_new) continue;
@@ -139,7 +139,7 @@ absl::Status TopologyPlan::CheckParents(bool of_new) const {
 }
 
 absl::Status TopologyPlan::CheckNames(bool of_new) const {
-  Faults faults;
+  StageFaults faults;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation.has_value() == of_new) continue;
@@ -159,7 +159,7 @@ absl::Status TopologyPlan::CheckNames(bool of_new) const {
 }
 
 absl::Status TopologyPlan::CheckNew() const {
-  Faults faults;
+  StageFaults faults;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation || !wanted.parent || *wanted.parent != wanted.provider) continue;
@@ -173,7 +173,7 @@ absl::Status TopologyPlan::CheckNew() const {
 }
 
 absl::Status TopologyPlan::CheckPresent() const {
-  Faults absent, stale, loops;
+  StageFaults absent, stale, loops;
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderTopology& wanted = command_.providers[i];
     if (!wanted.expected_generation) continue;
@@ -210,7 +210,7 @@ absl::Status TopologyPlan::CheckTraits() const {
 }
 
 absl::Status TopologyPlan::CheckRemoved() const {
-  Faults absent, stale, parents, nodes;
+  StageFaults absent, stale, parents, nodes;
   for (size_t i = 0; i < command_.removed.size(); ++i) {
     const ProviderRemoval& removal = command_.removed[i];
     const std::optional<ProviderPlace> place = state_.FindProvider(removal.provider);

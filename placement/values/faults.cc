@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kRatioMax = 3.40282e38;
 
-void AmountField(Form& form, const std::string& field, absl::string_view name, Amount value,
+void AmountField(Faults& faults, const std::string& field, absl::string_view name, Amount value,
                  Amount min, const std::string& resource_class) {
   if (value >= min && value <= kAmountMax) return;
-  form.Fault(kInvalidField, absl::StrCat(field, ".", name),
+  faults.Add(kInvalidField, absl::StrCat(field, ".", name),
              absl::StrCat("must be ", min, " to ", kAmountMax, ", but is ", value),
              {{"resource_class", resource_class}});
 }
@@ -28,7 +28,7 @@ int64_t CodePoints(absl::string_view text) {
                        [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; });
 }
 
-void Form::Fault(absl::string_view reason, std::string field, absl::string_view why,
+void Faults::Add(absl::string_view reason, std::string field, absl::string_view why,
                  FaultItem metadata) {
   if (found_.size() >= kItemsMax) {
     ++more_;
@@ -39,27 +39,27 @@ void Form::Fault(absl::string_view reason, std::string field, absl::string_view 
   found_.push_back({std::string(reason), std::move(message), std::move(metadata)});
 }
 
-void Form::Length(absl::string_view field, absl::string_view text, int64_t min, int64_t max) {
+void Faults::Length(absl::string_view field, absl::string_view text, int64_t min, int64_t max) {
   const int64_t length = CodePoints(text);
   if (length >= min && length <= max) return;
-  Fault(kInvalidField, std::string(field),
-        absl::StrCat("must have ", min, " to ", max, " characters, but has ", length));
+  Add(kInvalidField, std::string(field),
+      absl::StrCat("must have ", min, " to ", max, " characters, but has ", length));
 }
 
-void Form::Line(absl::string_view field, absl::string_view text) {
+void Faults::Line(absl::string_view field, absl::string_view text) {
   const bool breaks = std::any_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_iscntrl(static_cast<unsigned char>(c));
   });
-  if (breaks) Fault(kInvalidField, std::string(field), "must have no control characters");
+  if (breaks) Add(kInvalidField, std::string(field), "must have no control characters");
 }
 
-void Form::UpperName(absl::string_view field, absl::string_view name) {
+void Faults::UpperName(absl::string_view field, absl::string_view name) {
   if (IsUpperName(name)) return;
-  Fault(kInvalidField, std::string(field),
-        "must be a name of 1 to 255 capital letters, digits and underscores");
+  Add(kInvalidField, std::string(field),
+      "must be a name of 1 to 255 capital letters, digits and underscores");
 }
 
-absl::Status Form::status() const {
+absl::Status Faults::status() const {
   if (found_.empty()) return absl::OkStatus();
   const std::string& reason = found_.front().reason;
   std::vector<FaultItem> items;
@@ -72,28 +72,28 @@ absl::Status Form::status() const {
   return Refuse(absl::StatusCode::kInvalidArgument, reason, message, items);
 }
 
-bool AtMostField(Form& form, absl::string_view field, size_t count, size_t max) {
+bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t max) {
   if (count <= max) return true;
-  form.Fault(kInvalidField, std::string(field),
+  faults.Add(kInvalidField, std::string(field),
              absl::StrCat("must name ", max, " at most, but names ", count));
   return false;
 }
 
-void RequireGenerationField(Form& form, bool present) {
+void RequireGenerationField(Faults& faults, bool present) {
   if (!present) {
-    form.Fault(kGenerationRequired, "expected_generation",
+    faults.Add(kGenerationRequired, "expected_generation",
                "is required: the generation of the provider as it was last read");
   }
 }
 
-void InventoryFields(Form& form, const std::string& field, const NamedInventory& named) {
-  form.UpperName(absl::StrCat(field, ".resource_class"), named.resource_class);
+void InventoryFields(Faults& faults, const std::string& field, const NamedInventory& named) {
+  faults.UpperName(absl::StrCat(field, ".resource_class"), named.resource_class);
   const Inventory& inventory = named.inventory;
-  AmountField(form, field, "total", inventory.total, 1, named.resource_class);
-  AmountField(form, field, "reserved", inventory.reserved, 0, named.resource_class);
-  AmountField(form, field, "min_unit", inventory.min_unit, 1, named.resource_class);
-  AmountField(form, field, "max_unit", inventory.max_unit, 1, named.resource_class);
-  AmountField(form, field, "step_size", inventory.step_size, 1, named.resource_class);
+  AmountField(faults, field, "total", inventory.total, 1, named.resource_class);
+  AmountField(faults, field, "reserved", inventory.reserved, 0, named.resource_class);
+  AmountField(faults, field, "min_unit", inventory.min_unit, 1, named.resource_class);
+  AmountField(faults, field, "max_unit", inventory.max_unit, 1, named.resource_class);
+  AmountField(faults, field, "step_size", inventory.step_size, 1, named.resource_class);
 }
 
 absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,

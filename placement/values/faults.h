@@ -1,4 +1,4 @@
-// Form: what a command must look like before the state is asked, and all that is wrong with one.
+// Faults: everything that is wrong with the form of a command, found before the state is asked.
 //
 // Every rule begins here. Faults are collected in request order; the refusal carries the reason of
 // the first and every fault with that reason, of the first kItemsMax: more are only counted, for a
@@ -26,11 +26,11 @@ inline constexpr absl::string_view kInvalidName = "INVALID_NAME";
 // Characters of `text`, counted in Unicode code points (P-10). REQUIRES: valid UTF-8.
 int64_t CodePoints(absl::string_view text);
 
-class Form {
+class Faults {
  public:
   // `field` is the path as the protos write it, `why` continues the sentence "field ...".
-  void Fault(absl::string_view reason, std::string field, absl::string_view why,
-             FaultItem metadata = {});
+  void Add(absl::string_view reason, std::string field, absl::string_view why,
+           FaultItem metadata = {});
   // INVALID_FIELD unless `text` has `min`..`max` characters.
   void Length(absl::string_view field, absl::string_view text, int64_t min, int64_t max);
   // INVALID_FIELD where `text` has a control character: it would break the lines it is told in.
@@ -52,7 +52,7 @@ class Form {
 };
 
 // A fault where a list holds more than `max`; whether it does not. Only then each is worth a look.
-bool AtMostField(Form& form, absl::string_view field, size_t count, size_t max);
+bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t max);
 
 // Characters of a provider's name (P-10), of a consumer's project and user, and of what a service
 // or a node says of itself in words (T-1).
@@ -70,11 +70,11 @@ inline constexpr size_t kTermsMax = 64;
 inline constexpr size_t kQueryNamesMax = 4096;
 
 // GENERATION_REQUIRED where `present` is false (P-96).
-void RequireGenerationField(Form& form, bool present);
+void RequireGenerationField(Faults& faults, bool present);
 
 // The limits of each field of `inventory` alone (P-7, P-14, P-15); `field` names it. What its
 // fields must be to each other is CheckInventories'.
-void InventoryFields(Form& form, const std::string& field, const NamedInventory& inventory);
+void InventoryFields(Faults& faults, const std::string& field, const NamedInventory& inventory);
 
 // The rules of reserved, total and ratio, all inventories that break one (P-16, P-17):
 // INVALID_ARGUMENT with INVALID_INVENTORY, each item with `metadata` too. REQUIRES: InventoryFields
