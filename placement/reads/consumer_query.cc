@@ -73,7 +73,7 @@ absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFil
 
 std::map<std::string, int64_t> CountConsumerTypes(const State& state) {
   std::map<std::string, int64_t> counts;
-  state.owners().ForEach([&counts](const Owner& owner, const Shared<OwnerUsage>& usage) {
+  state.owners().ForEach([&counts](const Owner& owner, const Counted<OwnerUsage>& usage) {
     if (usage->consumer_count > 0) {
       counts[owner.type.empty() ? kUntyped : owner.type] += usage->consumer_count;
     }

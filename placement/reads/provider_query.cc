@@ -176,7 +176,7 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
     return true;
   };
   read_on(after);
-  for (const Shared<RootChunk>& chunk : state.roots().chunks()) {
+  for (const Counted<RootChunk>& chunk : state.roots().chunks()) {
     if (after && chunk->ids.back() <= *after) continue;
     for (int at = 0; at < chunk->trees.size(); ++at) {
       if (after && chunk->ids[at] <= *after) continue;
@@ -258,7 +258,7 @@ absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
   std::map<std::string, UsageGroup> groups;
   // No user is empty, so this stands before all owners of the project.
   const Owner before{.project = project, .user = "", .type = ""};
-  state.owners().ForEachFrom(before, [&](const Owner& owner, const Shared<OwnerUsage>& usage) {
+  state.owners().ForEachFrom(before, [&](const Owner& owner, const Counted<OwnerUsage>& usage) {
     if (owner.project != project) return false;
     if (user && owner.user != *user) return true;
     if (consumer_type && !all && owner.type != (untyped ? "" : *consumer_type)) return true;

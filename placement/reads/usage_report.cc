@@ -157,7 +157,7 @@ class Reporter {
 // Calls visit(tree) by rising root, after `after`. A visit that returns false is the last one.
 template <typename Visit>
 void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visit) {
-  for (const Shared<RootChunk>& chunk : state.roots().chunks()) {
+  for (const Counted<RootChunk>& chunk : state.roots().chunks()) {
     if (after && chunk->ids.back() <= *after) continue;
     for (int t = 0; t < chunk->trees.size(); ++t) {
       if (after && chunk->ids[t] <= *after) continue;

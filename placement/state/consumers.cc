@@ -121,9 +121,9 @@ void State::MoveRows(ConsumerId id, absl::Span<const Allocation> before,
 
 void State::ChargeOwner(const std::shared_ptr<const Owner>& owner, int64_t sign,
                         absl::Span<const Allocation> rows) {
-  Shared<OwnerUsage>* shared = owners_.Edit(*owner);
+  Counted<OwnerUsage>* shared = owners_.Edit(*owner);
   if (shared == nullptr) {
-    owners_.Put(OwnerKey{owner}, Shared<OwnerUsage>::Make(owner, 0, std::vector<ClassAmount>()));
+    owners_.Put(OwnerKey{owner}, Counted<OwnerUsage>::Make(owner, 0, std::vector<ClassAmount>()));
     shared = owners_.Edit(*owner);
   }
   OwnerUsage& usage = shared->Own();

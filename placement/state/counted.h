@@ -1,4 +1,4 @@
-// Shared: a counted pointer to an immutable thing, whose only holder may change it in place.
+// Counted: a counted pointer to an immutable thing, whose only holder may change it in place.
 //
 // The means behind "copy what is touched, once": a value that nobody else holds is changed where it
 // stands, any other is copied first. std::shared_ptr cannot do this, since its use_count orders
@@ -15,24 +15,24 @@
 namespace berth::placement {
 
 template <typename T>
-class Shared {
+class Counted {
  public:
-  Shared() = default;
-  Shared(std::nullptr_t) {}  // NOLINT: converts, as every pointer does
+  Counted() = default;
+  Counted(std::nullptr_t) {}  // NOLINT: converts, as every pointer does
   template <typename... Args>
-  static Shared Make(Args&&... args) {
-    return Shared(new Box{{1}, T{std::forward<Args>(args)...}});
+  static Counted Make(Args&&... args) {
+    return Counted(new Box{{1}, T{std::forward<Args>(args)...}});
   }
 
-  Shared(const Shared& other) : box_(other.box_) {
+  Counted(const Counted& other) : box_(other.box_) {
     if (box_ != nullptr) box_->references.fetch_add(1, std::memory_order_relaxed);
   }
-  Shared(Shared&& other) noexcept : box_(std::exchange(other.box_, nullptr)) {}
-  Shared& operator=(Shared other) noexcept {
+  Counted(Counted&& other) noexcept : box_(std::exchange(other.box_, nullptr)) {}
+  Counted& operator=(Counted other) noexcept {
     std::swap(box_, other.box_);
     return *this;
   }
-  ~Shared() {
+  ~Counted() {
     if (box_ != nullptr && box_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete box_;
     }
@@ -42,8 +42,8 @@ class Shared {
   const T& operator*() const { return box_->value; }
   const T* operator->() const { return &box_->value; }
   explicit operator bool() const { return box_ != nullptr; }
-  friend bool operator==(const Shared& a, const Shared& b) { return a.box_ == b.box_; }
-  friend bool operator==(const Shared& a, std::nullptr_t) { return a.box_ == nullptr; }
+  friend bool operator==(const Counted& a, const Counted& b) { return a.box_ == b.box_; }
+  friend bool operator==(const Counted& a, std::nullptr_t) { return a.box_ == nullptr; }
 
   // The thing, for changing it; it is copied first where someone else holds it too. REQUIRES: not
   // null.
@@ -57,7 +57,7 @@ class Shared {
     std::atomic<uint32_t> references;
     T value;
   };
-  explicit Shared(Box* box) : box_(box) {}
+  explicit Counted(Box* box) : box_(box) {}
 
   Box* box_ = nullptr;
 };

@@ -25,7 +25,7 @@ void MostFree::Set(ClassId resource_class, size_t chunk, int32_t amount) {
   if (at == rows_.size() || rows_[at].resource_class != resource_class) {
     if (amount == 0) return;
     rows_.insert(rows_.begin() + static_cast<int64_t>(at),
-                 Row{resource_class, Shared<Amounts>::Make(Amounts(chunk_count_))});
+                 Row{resource_class, Counted<Amounts>::Make(Amounts(chunk_count_))});
   }
   // Most claims change nothing: then nothing is copied.
   if ((*rows_[at].amounts)[chunk] == amount) return;

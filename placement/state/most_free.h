@@ -34,7 +34,7 @@ class MostFree {
   using Amounts = std::vector<int32_t>;
   struct Row {
     ClassId resource_class{};
-    Shared<Amounts> amounts;
+    Counted<Amounts> amounts;
   };
 
   // The first row whose class is not below `resource_class`, by index.

@@ -137,7 +137,7 @@ int32_t FreeShareOf(const Tree& tree, ClassId resource_class) {
 
 void RootChunk::Trees::Insert(int at, TreePtr tree) {
   BERTH_CHECK(size_ < kRootsMax);
-  if (groups_[size_ / kGroup] == nullptr) groups_[size_ / kGroup] = Shared<Group>::Make();
+  if (groups_[size_ / kGroup] == nullptr) groups_[size_ / kGroup] = Counted<Group>::Make();
   ++size_;
   for (int i = size_ - 1; i > at; --i) Own(i) = std::move(Own(i - 1));
   Own(at) = std::move(tree);
@@ -165,7 +165,7 @@ TreePtr Roots::Find(ProviderId root) const {
 void Roots::MakeRoom(int at, ProviderId root) {
   const bool behind_all =
       at + 1 == static_cast<int>(chunks_.size()) && chunks_[at]->ids.back() < root;
-  Shared<RootChunk> made = Shared<RootChunk>::Make();
+  Counted<RootChunk> made = Counted<RootChunk>::Make();
   ProviderId first = root;
   if (!behind_all) {
     RootChunk& full = chunks_[at].Own();
@@ -197,7 +197,7 @@ void Roots::Summarize(int at) {
 void Roots::Put(TreePtr tree) {
   const ProviderId root = tree->root_id();
   if (chunks_.empty()) {
-    chunks_.push_back(Shared<RootChunk>::Make());
+    chunks_.push_back(Counted<RootChunk>::Make());
     firsts_.push_back(root);
     most_free_.Insert(0);
   }

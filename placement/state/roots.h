@@ -43,7 +43,7 @@ struct RootChunk {
     ClassId resource_class{};
     int32_t most_free = 0;  // the largest of free->max; MostFree has it too
     RootSet offered_by;     // the trees with an inventory of the class
-    Shared<Free> free = Shared<Free>::Make();
+    Counted<Free> free = Counted<Free>::Make();
   };
 
   // Trees by index. They stand in groups, so that a copy of the chunk counts up 16 groups and the
@@ -62,14 +62,14 @@ struct RootChunk {
     struct Group {
       std::array<TreePtr, kGroup> trees;
     };
-    std::array<Shared<Group>, kRootsMax / kGroup> groups_;
+    std::array<Counted<Group>, kRootsMax / kGroup> groups_;
     int size_ = 0;
   };
 
   std::vector<ProviderId> ids;  // rising
   Trees trees;                  // parallel to ids
   std::vector<Column> columns;  // rising by class; each offered by some tree
-  Shared<RootMarks> marks = Shared<RootMarks>::Make();
+  Counted<RootMarks> marks = Counted<RootMarks>::Make();
 };
 
 // What the column of `resource_class` says of `tree`: how much of it is free.
@@ -89,7 +89,7 @@ class Roots {
 
   int64_t size() const { return size_; }
   // Chunks by rising ids; none is empty.
-  const std::vector<Shared<RootChunk>>& chunks() const { return chunks_; }
+  const std::vector<Counted<RootChunk>>& chunks() const { return chunks_; }
   // What the chunks' columns have at most, parallel to chunks().
   const MostFree& most_free() const { return most_free_; }
 
@@ -102,7 +102,7 @@ class Roots {
   // of the chunk offers any more.
   void Summarize(int at);
 
-  std::vector<Shared<RootChunk>> chunks_;
+  std::vector<Counted<RootChunk>> chunks_;
   std::vector<ProviderId> firsts_;  // of each chunk the first id, side by side
   MostFree most_free_;
   int64_t size_ = 0;

@@ -84,7 +84,7 @@ int64_t State::providers_with(TraitId trait) const {
 }
 
 std::shared_ptr<const Owner> State::ShareOwner(Owner owner) const {
-  const Shared<OwnerUsage>* usage = owners_.Find(owner);
+  const Counted<OwnerUsage>* usage = owners_.Find(owner);
   if (usage != nullptr) return (*usage)->owner;
   return std::make_shared<const Owner>(std::move(owner));
 }

@@ -120,7 +120,7 @@ class State {
   const std::vector<Revision>& epochs() const { return *epochs_; }
   // Of a load, before set_position.
   void set_epochs(std::vector<Revision> epochs) {
-    epochs_ = Shared<std::vector<Revision>>::Make(std::move(epochs));
+    epochs_ = Counted<std::vector<Revision>>::Make(std::move(epochs));
   }
 
   const Catalog& catalog() const { return *catalog_; }
@@ -150,7 +150,7 @@ class State {
   std::optional<absl::Time> first_lease_end() const;
   // What each owner holds, rising by (project, user, type): the owners of a project stand side by
   // side.
-  const PersistentMap<OwnerKey, Shared<OwnerUsage>>& owners() const { return owners_; }
+  const PersistentMap<OwnerKey, Counted<OwnerUsage>>& owners() const { return owners_; }
   // An Owner that is shared with all equal ones, or a new one.
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
@@ -206,8 +206,8 @@ class State {
                    absl::Span<const Allocation> rows);
 
   Position position_;
-  Shared<std::vector<Revision>> epochs_ = Shared<std::vector<Revision>>::Make();
-  Shared<Catalog> catalog_ = Shared<Catalog>::Make();
+  Counted<std::vector<Revision>> epochs_ = Counted<std::vector<Revision>>::Make();
+  Counted<Catalog> catalog_ = Counted<Catalog>::Make();
   Roots roots_;
   PersistentMap<ProviderId, ProviderId> root_of_;
   PersistentMap<NameKey, ProviderId> provider_names_;
@@ -215,7 +215,7 @@ class State {
   PersistentMap<TraitId, int64_t> trait_uses_;
   ConsumerTable consumers_;
   PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate> leases_;
-  PersistentMap<OwnerKey, Shared<OwnerUsage>> owners_;
+  PersistentMap<OwnerKey, Counted<OwnerUsage>> owners_;
   PersistentMap<std::pair<std::string, std::string>, ServicePtr> services_;
   PersistentMap<Uuid, ServicePtr> services_by_id_;  // the same records
   PersistentMap<ProviderId, NodeRecordPtr> nodes_;

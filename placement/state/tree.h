@@ -57,7 +57,7 @@ struct Tree {
   }
 };
 
-using TreePtr = Shared<Tree>;
+using TreePtr = Counted<Tree>;
 
 // A provider on its way from one tree to another.
 struct Provider {

@@ -120,7 +120,7 @@ void ExpectSameConsumers(const State& state, const ModelState& model) {
   });
   ASSERT_EQ(state.owners().size(), static_cast<int64_t>(owners.size()));
   auto owner = owners.begin();
-  state.owners().ForEach([&](const Owner& key, const Shared<OwnerUsage>& usage) {
+  state.owners().ForEach([&](const Owner& key, const Counted<OwnerUsage>& usage) {
     EXPECT_EQ(key, owner->first);
     EXPECT_EQ(*usage->owner, owner->first);
     EXPECT_EQ(usage->consumer_count, owner->second.first);  // P-162

@@ -73,7 +73,7 @@ using TreeModel = std::map<ProviderId, TreePtr>;
 void ExpectSame(const Roots& roots, const TreeModel& model) {
   ASSERT_EQ(roots.size(), static_cast<int64_t>(model.size()));
   auto expected = model.begin();
-  for (const Shared<RootChunk>& chunk : roots.chunks()) {
+  for (const Counted<RootChunk>& chunk : roots.chunks()) {
     ASSERT_GT(chunk->trees.size(), 0);
     ASSERT_EQ(chunk->ids.size(), static_cast<size_t>(chunk->trees.size()));
     for (int at = 0; at < chunk->trees.size(); ++at, ++expected) {
