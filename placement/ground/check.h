@@ -1,7 +1,7 @@
-// BERTH_CHECK: ends the process when something that cannot happen has happened, in every build.
+// BERTH_CHECK(condition): ends the process if the condition is false, in every build.
 //
-// For programmer mistakes and broken invariants only, never for input: bad input gets an
-// absl::Status. A process that no longer believes its own state must not answer another request.
+// It is for programmer mistakes and broken invariants only. Bad input gets an absl::Status instead.
+// A process whose state contradicts itself must not answer another request.
 #ifndef BERTH_PLACEMENT_GROUND_CHECK_H_
 #define BERTH_PLACEMENT_GROUND_CHECK_H_
 

@@ -1,7 +1,7 @@
 // Mutex, MutexLock and CondVar: the standard ones with Clang's thread-safety annotations.
 //
-// Not absl::Mutex: the thread sanitizer sees false races through an Abseil that was built without
-// it.
+// They replace absl::Mutex because Debian builds Abseil without the thread sanitizer, which then
+// reports races that do not exist.
 #ifndef BERTH_PLACEMENT_GROUND_MUTEX_H_
 #define BERTH_PLACEMENT_GROUND_MUTEX_H_
 
@@ -38,13 +38,14 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
 class CondVar {
  public:
-  // Gives `mutex` up while waiting. May return without a signal: wait in a loop over the condition.
+  // Waits for a signal; `mutex` is unlocked meanwhile. Wait may return without a signal, so the
+  // caller must test its condition in a loop.
   void Wait(Mutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);
     condition_.wait(lock);
     lock.release();
   }
-  // Like Wait, for `timeout` at the most. Returns false when the time ran out.
+  // Like Wait, but for `timeout` at most. Returns false if that time passed.
   bool WaitFor(Mutex* mutex, std::chrono::nanoseconds timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

@@ -42,7 +42,7 @@ std::optional<Uuid> Uuid::Parse(absl::string_view text) {
 
 Uuid Uuid::Random() {
   Uuid uuid;
-  // Up to 256 bytes come whole once the generator has been seeded, which was at boot.
+  // The call returns up to 256 bytes in one piece once the kernel has seeded the generator at boot.
   BERTH_CHECK(getrandom(&uuid, sizeof(uuid), 0) == sizeof(uuid));
   uuid.high = (uuid.high & ~uint64_t{0xf000}) | 0x4000;              // version 4
   uuid.low = (uuid.low & ~(uint64_t{3} << 62)) | uint64_t{2} << 62;  // its variant

@@ -1,8 +1,8 @@
-// Uuid: 128 bits, and the ids made of it, each a type of its own.
+// Uuid: 128 bits. Id<Kind>: a Uuid with a type of its own for each kind of thing, e.g. ProviderId.
 //
-// Text in: hexadecimal of any case, with or without hyphens; text out: lower case 8-4-4-4-12 (P-6).
-// The all-zero value is a legal uuid. Ids order like their text. Immutable values; safe to share
-// between threads.
+// Parse accepts hexadecimal digits of any case, with or without hyphens. ToString writes lower
+// case, 8-4-4-4-12 (P-6). The all-zero value is a legal uuid. Ids sort in the same order as their
+// texts. These are immutable values that threads may share.
 #ifndef BERTH_PLACEMENT_GROUND_UUID_H_
 #define BERTH_PLACEMENT_GROUND_UUID_H_
 
@@ -20,8 +20,8 @@ struct Uuid {
   uint64_t high = 0;
   uint64_t low = 0;
 
-  // The uuid that `text` spells, or nothing where it spells none: 32 hexadecimal digits, bare or
-  // with the four hyphens of the canonical form. Braces and `urn:uuid:` are refused.
+  // The uuid in `text`: 32 hexadecimal digits, without hyphens or with the four of the canonical
+  // form. Nothing if `text` is anything else, for example has braces or begins with `urn:uuid:`.
   static std::optional<Uuid> Parse(absl::string_view text);
   // A random (version 4) uuid from the operating system's generator.
   static Uuid Random();
@@ -58,7 +58,7 @@ using ProviderId =
     Id<struct ProviderKind>;  // a resource provider; a node has the id of its root provider
 using ConsumerId =
     Id<struct ConsumerKind>;  // an instance, a migration, or whatever holds allocations
-using AggregateId = Id<struct AggregateKind>;  // nothing but a uuid (P-22)
+using AggregateId = Id<struct AggregateKind>;  // an aggregate has no other properties (P-22)
 using BatchId = Id<struct BatchKind>;          // one committed batch of the ledger
 
 }  // namespace berth::placement

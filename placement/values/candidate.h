@@ -1,5 +1,5 @@
-// Candidate: a place for a request: what to allocate, and which group is served where. A plain
-// value.
+// Candidate: one way to serve a request: what to allocate of which providers, and which providers
+// serve which group. Also the request itself. Plain values.
 #ifndef BERTH_PLACEMENT_VALUES_CANDIDATE_H_
 #define BERTH_PLACEMENT_VALUES_CANDIDATE_H_
 
@@ -16,16 +16,17 @@ namespace berth::placement {
 
 struct Candidate {
   ProviderId root;
-  std::vector<Allocation> allocations;  // summed, rising by (provider, class) (P-202)
+  // One for each (provider, class), rising; the amounts of all groups are summed (P-202).
+  std::vector<Allocation> allocations;
   std::vector<std::pair<std::string, std::vector<ProviderId>>>
-      mappings;  // suffix -> providers, in group order
+      mappings;  // of each group its suffix and its providers, in the order of the groups
 };
 
 enum class Strategy {
   kFirst,   // by rising root id (P-209)
-  kSpread,  // where most is free
-  kPack,    // where least is free
-  kRandom,  // by chance, from the seed
+  kSpread,  // roots with the most free first
+  kPack,    // roots with the least free first
+  kRandom,  // in an order drawn from the seed
 };
 
 struct NamedWeight {
@@ -35,26 +36,28 @@ struct NamedWeight {
 
 struct CandidateOrder {
   Strategy strategy = Strategy::kFirst;
-  std::vector<NamedWeight> class_weights;  // 0..1000; empty: 1 for each class asked for
+  std::vector<NamedWeight> class_weights;  // 0..1000; empty: 1 for each class of the request
   std::vector<NamedWeight> trait_weights;  // -1000..1000
   uint64_t seed = 0;                       // of kRandom
 
-  // Whether anything but the root's id decides.
+  // False if candidates come in the order of their roots' ids.
   bool given() const { return strategy != Strategy::kFirst || !trait_weights.empty(); }
 };
 
 inline constexpr double kWeightMax = 1000;
 
-// One request group (spec 7.1). Names as the caller wrote them.
+// One group of a request. Names are as the caller wrote them. "Any-of sets" are sets of which a
+// provider must match one member each.
 struct RequestGroup {
   std::string suffix;  // empty: the unsuffixed group
   std::vector<NamedAmount> resources;
-  std::vector<std::vector<std::string>> required;  // any-of sets, ANDed
+  std::vector<std::vector<std::string>> required;  // any-of sets of traits
   std::vector<std::string> forbidden;
-  std::vector<std::vector<AggregateId>> member_of;  // any-of sets, ANDed
+  std::vector<std::vector<AggregateId>> member_of;  // any-of sets
   std::vector<AggregateId> forbidden_aggregates;
   std::optional<ProviderId> in_tree;
-  // Classes of the unsuffixed group with how many providers may share their amount; 1 for others.
+  // For classes of the unsuffixed group: among how many providers the amount may be divided.
+  // Classes that are not named here must come from one provider.
   std::vector<NamedAmount> max_providers;
 };
 
@@ -66,18 +69,18 @@ struct CandidateRequest {
   std::vector<std::vector<std::string>> same_subtree;       // of suffixes
   std::vector<std::vector<std::string>> isolate;            // of suffixes
   std::vector<std::vector<std::string>> separate_subtrees;  // of suffixes
-  std::vector<std::vector<std::string>> root_required;      // any-of sets, ANDed (P-172)
+  std::vector<std::vector<std::string>> root_required;      // any-of sets of traits (P-172)
   std::vector<std::string> root_forbidden;
-  std::vector<std::vector<AggregateId>> root_member_of;  // any-of sets, ANDed
+  std::vector<std::vector<AggregateId>> root_member_of;  // any-of sets
   std::vector<AggregateId> root_forbidden_aggregates;
-  bool ignore_unknown_forbidden = false;  // forbidden traits that do not exist are satisfied
+  bool ignore_unknown_forbidden = false;  // a forbidden trait that does not exist is no mistake
   bool exclude_stale_roots = false;
   bool collapse_equivalent = false;  // one candidate for equal allocations (P-201)
   std::optional<int64_t> limit;      // at least 1 (P-208)
-  CandidateOrder order;              // which come first
+  CandidateOrder order;
 };
 
-// Which roots a search may look under, beside what the request says.
+// Which roots a search may use, in addition to the conditions of the request.
 struct SearchScope {
   std::optional<ProviderId> only;  // none: all
   std::set<ProviderId> without;

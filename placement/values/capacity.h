@@ -1,4 +1,5 @@
-// THE fit rule: one arithmetic for the search, the ledger, summaries and reports (P-27). Pure.
+// The arithmetic of capacity: whether an amount fits into an inventory. The search, the ledger,
+// summaries and reports all use these functions (P-27). They are pure.
 #ifndef BERTH_PLACEMENT_VALUES_CAPACITY_H_
 #define BERTH_PLACEMENT_VALUES_CAPACITY_H_
 
@@ -6,27 +7,28 @@
 
 namespace berth::placement {
 
-// What can be given away: trunc((total - reserved) * allocation_ratio) toward zero, in IEEE double
-// (P-27); saturates at the largest int64.
+// How much of the inventory can be allocated: (total - reserved) * allocation_ratio, computed in
+// IEEE double and truncated toward zero (P-27); at most the largest int64.
 Amount CapacityOf(const Inventory& inventory);
 
-// Whether `amount` obeys min_unit, max_unit and step_size (P-30). Applies to each allocation row
-// alone, never to sums.
+// Whether min_unit, max_unit and step_size allow one allocation of `amount` (P-30). They limit each
+// allocation by itself, never a sum of allocations.
 bool UnitsAllow(const Inventory& inventory, Amount amount);
 
-// Whether raising the use of a class from `used_before` to `used_after` is lawful: it ends within
-// `capacity`, or does not rise (P-132, P-133).
+// Whether a command may change the use of a class from `used_before` to `used_after`: if the use
+// ends within `capacity`, or does not grow (P-132, P-133).
 bool RoomAllows(Amount capacity, Amount used_before, Amount used_after);
 
-// The largest amount up to `limit`, and the smallest of all, that the units allow; 0 where there is
-// none. Room plays no part.
+// The largest amount up to `limit` that UnitsAllow accepts, and the smallest of all amounts that it
+// accepts; 0 if it accepts none. Neither looks at what is free.
 Amount LargestWithin(const Inventory& inventory, Amount limit);
 Amount SmallestOf(const Inventory& inventory);
 
-// Whether one more allocation of `amount` fits (P-30): units and room.
+// Whether one more allocation of `amount` fits: the units allow it, and use stays within capacity
+// (P-30).
 bool Fits(const Inventory& inventory, Amount capacity, Amount used, Amount amount);
 
-// The sum, or the largest int64 where it is larger: capacities reach that far. REQUIRES: `b` is not
+// The sum of both, at most the largest int64, which capacities may reach. REQUIRES: `b` is not
 // negative.
 Amount AddCapped(Amount a, Amount b);
 

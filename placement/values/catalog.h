@@ -1,8 +1,8 @@
 // Catalog: the resource classes and traits that exist, by name and by id.
 //
-// A value; a State shares one until a class or trait comes or goes. Standard names are those that
-// do not start with CUSTOM_ (P-33). Ids are handed out in rising order and never reused, so an id
-// in an old row cannot come to mean something else.
+// A value. The versions of a State share one Catalog until a class or a trait is added or removed.
+// A name that does not start with CUSTOM_ is a standard name (P-33). Ids rise and are never reused,
+// so an id in an old log row still means the same name.
 #ifndef BERTH_PLACEMENT_VALUES_CATALOG_H_
 #define BERTH_PLACEMENT_VALUES_CATALOG_H_
 
@@ -21,28 +21,29 @@ namespace berth::placement {
 // Whether `name` may be the name of a custom class or trait: ^CUSTOM_[A-Z0-9_]+$, at most 255
 // characters (P-20, P-21).
 bool IsCustomName(absl::string_view name);
-// Whether `name` has the form of any class, trait or consumer type: ^[A-Z0-9_]+$, 1..255
+// Whether `name` may be the name of a class, a trait or a consumer type: ^[A-Z0-9_]+$, 1..255
 // characters.
 bool IsUpperName(absl::string_view name);
 bool IsStandardName(absl::string_view name);
 
-// Names with ids of one kind.
+// The names of all classes, or of all traits, with their ids.
 template <typename IdType>
 class NameTable {
  public:
   std::optional<IdType> Find(absl::string_view name) const;
   // The name of `id`. REQUIRES: `id` is present.
   const std::string& NameOf(IdType id) const;
-  // The same; null when `id` is absent.
+  // The name of `id`, or null if `id` is absent.
   const std::string* FindName(IdType id) const;
   bool Contains(IdType id) const { return by_id_.contains(id); }
   // REQUIRES: neither `id` nor `name` is present.
   void Insert(IdType id, std::string name);
   // REQUIRES: `id` is present.
   void Erase(IdType id);
-  // The id that the next new name gets: one more than the largest that ever was.
+  // The id that the next new name gets: one more than the largest id that any name ever had.
   IdType NextId() const { return static_cast<IdType>(next_id_); }
-  // Raises NextId to at least `next`; for loading.
+  // Raises NextId to at least `next`. A load uses it, since the largest id may belong to a name
+  // that is gone.
   void ReserveIds(uint32_t next) { next_id_ = next > next_id_ ? next : next_id_; }
   // All names in rising order with their ids.
   const absl::btree_map<std::string, IdType>& by_name() const { return by_name_; }

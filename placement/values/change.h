@@ -1,11 +1,12 @@
 // Change: what one command did to one entity, as the entity's state afterwards (an after-image).
 //
-// The log holds every command's changes in order; applying them to the state before gives the state
-// after. Nothing else moves between processes, so a change carries all that a follower needs and
-// nothing that it could derive.
+// The log holds the changes of each command in order. Applying them to the state before the command
+// gives the state after it. Processes exchange nothing else, so a change carries all that a
+// follower needs, and nothing that a follower can derive.
 //
-// A command's changes stand in this order, whatever it is, and describe its end: half-way states
-// (two names swapped, a class that vanishes while its rows move) need not make sense.
+// The changes of every command come in the order below and describe the state after the whole
+// command. The states between two changes of one command need not make sense: for example, two
+// providers that swap their names have the same name in between.
 //   1. ClassPut, TraitPut
 //   2. ProviderPut, parents before their children
 //   3. ConsumerRemoved, then ConsumerPut
@@ -15,8 +16,8 @@
 //   6. ClassRemoved, TraitRemoved
 //   7. ServicePut, ServiceRemoved, NodePut, NodeRemoved
 //   8. FormatRaised
-// No command raises one counter by more than 1, so a generation never exceeds the number of
-// commands (D-39 rests on it).
+// No command raises a counter by more than 1. So a generation never exceeds the number of commands,
+// and an entity that is made again starts above all generations that it had before (D-39).
 #ifndef BERTH_PLACEMENT_VALUES_CHANGE_H_
 #define BERTH_PLACEMENT_VALUES_CHANGE_H_
 
@@ -34,17 +35,16 @@ namespace berth::placement {
 // The newest format of log rows that this release reads and writes.
 inline constexpr int kLogFormat = 1;
 
-// A provider was made, or its configuration changed. The use of classes that stay is kept, new
-// classes begin at 0, and the allocation generation of a provider that was not there begins at
-// config->generation.
+// A provider was made, or its configuration changed. The use of a class that stays is kept, and the
+// use of a new class is 0. The allocation generation of a new provider is config->generation.
 struct ProviderPut {
   std::shared_ptr<const ProviderConfig> config;
 };
 struct ProviderRemoved {
   ProviderId id;
 };
-// A provider's allocation rows changed: its use per class afterwards, one for each of its
-// inventories, by rising class id.
+// The allocations of a provider changed. `used` has the use of each of its inventories afterwards,
+// by rising class id.
 struct ProviderUsed {
   ProviderId id;
   Generation allocation_generation;
@@ -83,7 +83,7 @@ struct NodePut {
 struct NodeRemoved {
   ProviderId id;
 };
-// From this row on, the log may hold what releases that do not know `format` cannot read.
+// From this log row on, the log may hold rows in `format`, which older releases cannot read.
 struct FormatRaised {
   int format = 0;
 };

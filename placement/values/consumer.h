@@ -1,5 +1,5 @@
-// Consumer: who holds allocations, and what. A record exists if and only if it holds something
-// (P-3).
+// Consumer: somebody who holds allocations, for example an instance, and what it holds. A consumer
+// exists if and only if it holds something (P-3).
 #ifndef BERTH_PLACEMENT_VALUES_CONSUMER_H_
 #define BERTH_PLACEMENT_VALUES_CONSUMER_H_
 
@@ -13,7 +13,7 @@
 
 namespace berth::placement {
 
-// Whose consumers are. One Owner is shared by all consumers with these three values.
+// The owner and type of consumers. All consumers with the same three values share one Owner.
 struct Owner {
   std::string project;  // 1..255 characters
   std::string user;     // 1..255 characters
@@ -29,7 +29,7 @@ struct Consumer {
   std::vector<Allocation> allocations;  // rising by (provider, class), each pair once, never empty
   absl::Time created_at;
   absl::Time updated_at;
-  // In whole microseconds; none: holds until released.
+  // When the consumer is released by itself, in whole microseconds; none: never.
   std::optional<absl::Time> lease_expires_at = std::nullopt;
 };
 

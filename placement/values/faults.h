@@ -1,8 +1,9 @@
 // Faults: everything that is wrong with the form of a command, found before the state is asked.
 //
-// Every rule begins here. Faults are collected in request order; the refusal carries the reason of
-// the first and every fault with that reason, of the first kItemsMax: more are only counted, for a
-// request may be wrong in millions of places. A local value of one decision; not shared.
+// Every rule collects these first, in the order of the request. The refusal carries the reason of
+// the first fault and lists all faults with that reason. Only the first kItemsMax faults are kept;
+// the others are counted, since a request may be wrong in millions of places. A local value of one
+// decision.
 #ifndef BERTH_PLACEMENT_VALUES_FAULTS_H_
 #define BERTH_PLACEMENT_VALUES_FAULTS_H_
 
@@ -17,7 +18,7 @@
 
 namespace berth::placement {
 
-// Reasons of form (section 9.2 of the specification).
+// The reasons with which a malformed command is refused.
 inline constexpr absl::string_view kInvalidField = "INVALID_FIELD";
 inline constexpr absl::string_view kDuplicateParameter = "DUPLICATE_PARAMETER";
 inline constexpr absl::string_view kGenerationRequired = "GENERATION_REQUIRED";
@@ -28,17 +29,19 @@ int64_t CodePoints(absl::string_view text);
 
 class Faults {
  public:
-  // `field` is the path as the protos write it, `why` continues the sentence "field ...".
+  // `field` is the path of the field in the protos. `why` completes the sentence that begins with
+  // it, e.g. "must be positive".
   void Add(absl::string_view reason, std::string field, absl::string_view why,
            FaultItem metadata = {});
   // INVALID_FIELD unless `text` has `min`..`max` characters.
   void Length(absl::string_view field, absl::string_view text, int64_t min, int64_t max);
-  // INVALID_FIELD where `text` has a control character: it would break the lines it is told in.
+  // INVALID_FIELD if `text` has a control character, which would break the lines of tables and
+  // logs.
   void Line(absl::string_view field, absl::string_view text);
-  // INVALID_FIELD unless `name` has the form of any class or trait (P-21).
+  // INVALID_FIELD unless `name` may be the name of a class or a trait (P-21).
   void UpperName(absl::string_view field, absl::string_view name);
 
-  // OK where nothing is wrong, else INVALID_ARGUMENT.
+  // OK if there are no faults, else INVALID_ARGUMENT.
   absl::Status status() const;
 
  private:
@@ -47,38 +50,39 @@ class Faults {
     std::string message;
     FaultItem item;
   };
-  std::vector<Found> found_;  // kItemsMax at most
-  size_t more_ = 0;           // that were found beside those
+  std::vector<Found> found_;  // the first faults, at most kItemsMax
+  size_t more_ = 0;           // how many more there are
 };
 
-// A fault where a list holds more than `max`; whether it does not. Only then each is worth a look.
+// Adds a fault if a list has more than `max` elements. Returns whether it has at most `max`: only
+// then the caller should check each element.
 bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t max);
 
-// Characters of a provider's name (P-10), of a consumer's project and user, and of what a service
-// or a node says of itself in words (T-1).
+// The most characters of a provider's name (P-10), of a consumer's project and user, and of the
+// texts of a service or a node (T-1).
 inline constexpr int64_t kProviderNameMax = 200;
 inline constexpr int64_t kOwnerMax = 255;
 inline constexpr int64_t kTextMax = 255;
-// Bytes of what a node observed of itself (fleet.h).
+// The most bytes of a node's facts (fleet.h).
 inline constexpr size_t kFactsBytesMax = 64 << 10;
-// What one provider may have.
+// The most that one provider may have.
 inline constexpr size_t kTraitsMax = 1024;
 inline constexpr size_t kAggregatesMax = 1024;
 inline constexpr size_t kInventoriesMax = 256;
-// What one query may ask for: any-of terms in a list, and names and uuids in all of it.
+// The most that one query may name: any-of sets in a list, and names and uuids in the whole query.
 inline constexpr size_t kTermsMax = 64;
 inline constexpr size_t kQueryNamesMax = 4096;
 
-// GENERATION_REQUIRED where `present` is false (P-96).
+// GENERATION_REQUIRED if `present` is false (P-96).
 void RequireGenerationField(Faults& faults, bool present);
 
-// The limits of each field of `inventory` alone (P-7, P-14, P-15); `field` names it. What its
-// fields must be to each other is CheckInventories'.
+// Checks each field of `inventory` by itself (P-7, P-14, P-15); `field` is the path of the
+// inventory. CheckInventories checks how the fields relate.
 void InventoryFields(Faults& faults, const std::string& field, const NamedInventory& inventory);
 
-// The rules of reserved, total and ratio, all inventories that break one (P-16, P-17):
-// INVALID_ARGUMENT with INVALID_INVENTORY, each item with `metadata` too. REQUIRES: InventoryFields
-// found nothing.
+// Checks how reserved, total and ratio of each inventory relate (P-16, P-17). INVALID_ARGUMENT with
+// INVALID_INVENTORY and one item for each inventory that is wrong; each item has `metadata`, too.
+// REQUIRES: InventoryFields found no fault.
 absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
                               const FaultItem& metadata = {});
 

@@ -1,7 +1,7 @@
-// Fleet records: the services that report, and the nodes whose root providers they own.
+// Fleet records: services, and the nodes that they manage.
 //
-// Entities of the same ledger as everything else. What a node observed of itself (`facts`) is kept
-// as the bytes that the report brought: the ledger does not look inside.
+// They are entities of the ledger like providers and consumers. The ledger keeps a node's facts as
+// the bytes that its report brought, and does not read them.
 #ifndef BERTH_PLACEMENT_VALUES_FLEET_H_
 #define BERTH_PLACEMENT_VALUES_FLEET_H_
 
@@ -18,21 +18,22 @@
 
 namespace berth::placement {
 
-// The binary whose reports are taken (T-294).
+// The binary whose services report nodes (T-294).
 inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
 
-// How the reason begins of what a tracker disabled by itself: an operator's never does (T-297).
+// How the reason begins if a tracker disabled its service by itself. The reason that an operator
+// gives never begins so (T-297).
 inline constexpr char kAutomaticReason[] = "AUTO: ";
 
-// One process kind on one host (T-1). Key: (host, binary).
+// A service: one kind of process on one host (T-1). Its key is (host, binary).
 struct ServiceRecord {
   std::string host;    // the service's name, 1..255 characters; a free label (T-2)
   std::string binary;  // e.g. "berth-tracker"
   Uuid id;
   Uuid incarnation;        // of the newest process that said Hello (T-14)
-  std::string machine_id;  // of the machine it runs on; decides between two incarnations
+  std::string machine_id;  // of the machine; tells a restart from a second machine
   std::string version;
-  bool up = false;  // as last judged by the process that holds the stream
+  bool up = false;  // as the placement process with the service's stream last judged
   bool disabled = false;
   std::string disabled_reason;  // at most 255 characters
   bool forced_down = false;
@@ -43,19 +44,19 @@ struct ServiceRecord {
 };
 using ServicePtr = std::shared_ptr<const ServiceRecord>;
 
-// One hypervisor; its id is that of its root provider. Unique on id, and on (host, name).
+// A node: one hypervisor. Its id is the id of its root provider. (host, name) is unique, too.
 struct NodeRecord {
   ProviderId id;
-  std::string name;             // what virConnectGetHostname says, or the configured NAME
-  std::string host;             // of the service that manages it (T-8)
-  bool retired = false;         // taken out of the configuration (T-40): no candidates
-  Uuid incarnation;             // that sent the last applied report
-  int64_t report_sequence = 0;  // of that report within its incarnation
-  std::string digest;           // of that report; empty: none applied yet
-  // The providers of that report with their generations right after it: the digest is `known` only
-  // while these still hold.
+  std::string name;             // from virConnectGetHostname, or the configured NAME
+  std::string host;             // of the service that manages the node (T-8)
+  bool retired = false;         // no longer in the tracker's configuration (T-40): no candidates
+  Uuid incarnation;             // of the process that sent the last applied report
+  int64_t report_sequence = 0;  // the number of the last applied report within its incarnation
+  std::string digest;           // of the last applied report; empty: there was none
+  // The providers of the last applied report with their generations right after it. The node need
+  // not report again only if its digest and these generations are still the same.
   std::vector<std::pair<ProviderId, Generation>> reported;
-  std::shared_ptr<const std::string> facts;  // opaque, at most 64 KiB; null: none reported yet
+  std::shared_ptr<const std::string> facts;  // at most 64 KiB; null: none reported yet
   absl::Time created_at;
   absl::Time updated_at;  // of the last applied report
 

@@ -1,7 +1,7 @@
-// ProviderConfig: what a resource provider is, as its author set it: immutable, shared, replaced as
-// a whole with its generation.
+// ProviderConfig: the configuration of a resource provider. It is immutable and shared; a change
+// replaces the whole configuration and its generation.
 //
-// What claims move (the use per class, the consumers, the allocation generation) stands in the
+// What claims change (the use of each class, the consumers, the allocation generation) is in the
 // provider's Tree.
 #ifndef BERTH_PLACEMENT_VALUES_PROVIDER_H_
 #define BERTH_PLACEMENT_VALUES_PROVIDER_H_
@@ -26,9 +26,9 @@ struct InventoryRow {
 
 struct ProviderConfig {
   ProviderId id;
-  std::string name;                       // 1..200 code points, unique in the ledger (P-10, P-11)
-  std::optional<ProviderId> parent;       // none: a root
-  Generation generation;                  // moves with inventory, traits, aggregates and parent
+  std::string name;                  // 1..200 code points, unique in the ledger (P-10, P-11)
+  std::optional<ProviderId> parent;  // none: a root
+  Generation generation;  // rises when inventories, traits, aggregates or the parent change
   std::vector<InventoryRow> inventories;  // by rising class id, each class once
   std::vector<TraitId> traits;            // rising, each once
   std::vector<AggregateId> aggregates;    // rising, each once

@@ -1,9 +1,8 @@
-// Refusals: an absl::Status that also says its reason and the things at fault in machine-readable
-// form.
+// Refusal: the reason of an absl::Status, and the things at fault, in machine-readable form.
 //
-// A rule that refuses returns Refuse(...); the edge turns it into google.rpc.ErrorInfo, one per
-// item (P-235, P-236). Reasons are those of section 9 of the placement specification, written as
-// there, e.g. "CAPACITY_EXCEEDED".
+// A rule that refuses a command returns Refuse(...). The gRPC services turn it into
+// google.rpc.ErrorInfo, one for each item (P-235, P-236). A reason is one of a fixed set, e.g.
+// "CAPACITY_EXCEEDED".
 #ifndef BERTH_PLACEMENT_VALUES_REFUSAL_H_
 #define BERTH_PLACEMENT_VALUES_REFUSAL_H_
 
@@ -18,32 +17,33 @@
 
 namespace berth::placement {
 
-// Metadata of one thing at fault: provider, consumer, resource_class, trait, field,
+// What is known of one thing at fault, by key: provider, consumer, resource_class, trait, field,
 // expected_generation, actual_generation, requested, used, capacity, min_unit, max_unit, step_size
 // (P-236).
 using FaultItem = std::map<std::string, std::string>;
 
-// Of the items that one refusal carries. More tell nobody more and fit into no answer.
+// The most items that one refusal carries. More would help nobody and would not fit into an answer.
 inline constexpr size_t kItemsMax = 100;
 
 struct Refusal {
   std::string reason;
-  // The violations of the failing stage in request order, the first kItemsMax; may be empty.
+  // What the failing check found wrong, in the order of the request: the first kItemsMax items. May
+  // be empty.
   std::vector<FaultItem> items;
-  size_t omitted = 0;                         // violations beyond those
-  std::optional<absl::Duration> retry_after;  // where waiting helps: a full queue
+  size_t omitted = 0;                         // how many more items there were
+  std::optional<absl::Duration> retry_after;  // if a repeat may succeed, e.g. after a full queue
 };
 
-// REQUIRES: `code` is not OK. Items may hold any text: a name, a project. Those after the first
-// kItemsMax are left out.
+// A status that carries a Refusal with the first kItemsMax of `items`. Items may hold any text.
+// REQUIRES: `code` is not OK.
 absl::Status Refuse(absl::StatusCode code, absl::string_view reason, absl::string_view message,
                     const std::vector<FaultItem>& items = {},
                     std::optional<absl::Duration> retry_after = std::nullopt);
 
-// The names as a message lists them: "A, B and 3 more" where there are more than kItemsMax.
+// The names as a message lists them: "A, B", or "A, B and 3 more" if there are more than kItemsMax.
 std::string ListOf(const std::vector<std::string>& names);
 
-// What `status` carries, or nothing where Refuse did not make it.
+// The refusal that `status` carries, or nothing if Refuse did not make `status`.
 std::optional<Refusal> RefusalOf(const absl::Status& status);
 
 }  // namespace berth::placement

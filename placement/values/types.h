@@ -1,7 +1,7 @@
 // The value types of the domain: what each number means.
 //
-// Plain values without invariants of their own beyond the ranges named here; rules check them. Safe
-// to copy and share.
+// Plain values that threads may share. The ranges given here are checked by the rules, not by the
+// types.
 #ifndef BERTH_PLACEMENT_VALUES_TYPES_H_
 #define BERTH_PLACEMENT_VALUES_TYPES_H_
 
@@ -19,7 +19,8 @@ namespace berth::placement {
 // The largest total, unit or request (P-7, P-25).
 inline constexpr int64_t kAmountMax = std::numeric_limits<int32_t>::max();
 
-// How much of a class: of one allocation 1..kAmountMax; sums (used, capacity) may be larger.
+// An amount of a resource class. One allocation is 1..kAmountMax; sums, like what is used of an
+// inventory and its capacity, may be larger.
 using Amount = int64_t;
 
 // Index of a resource class or trait in the Catalog. Never reused within one ledger.
@@ -35,22 +36,20 @@ struct Generation {
   friend auto operator<=>(const Generation&, const Generation&) = default;
 };
 
-// A point in the ledger's history: `number` counts committed batches from 1 and goes on across
-// epochs; an operator starts a new epoch when the database went back in time. {0, 0} is the empty
-// ledger.
+// A point in the ledger's history. `number` counts the committed batches from 1; a new epoch does
+// not restart it. An operator starts a new epoch after the database lost commits, for example when
+// an old backup was restored. {0, 0} is the empty ledger.
 struct Revision {
   int64_t epoch = 0;
   int64_t number = 0;
   friend auto operator<=>(const Revision&, const Revision&) = default;
 };
 
-// What a provider offers of one class (spec 1.3). The defaults are those of an omitted field
-// (P-14).
+// What a provider offers of one class. The defaults apply to fields that the caller omits (P-14).
 struct Inventory {
   Amount total = 0;     // 1..kAmountMax
   Amount reserved = 0;  // 0..total
-  Amount min_unit =
-      1;  // 1..kAmountMax; may exceed max_unit, the inventory is then unallocatable (P-18)
+  Amount min_unit = 1;  // 1..kAmountMax; if it exceeds max_unit, nothing can be allocated (P-18)
   Amount max_unit = kAmountMax;   // 1..kAmountMax
   Amount step_size = 1;           // 1..kAmountMax
   double allocation_ratio = 1.0;  // finite, > 0, <= 3.40282e38
@@ -64,7 +63,7 @@ struct ClassAmount {
   friend auto operator<=>(const ClassAmount&, const ClassAmount&) = default;
 };
 
-// One allocation row of a consumer (P-25): 24 bytes, for there are millions.
+// One allocation of a consumer (P-25). It has 24 bytes, because there are millions of them.
 struct Allocation {
   ProviderId provider;
   ClassId resource_class{};
@@ -72,8 +71,8 @@ struct Allocation {
   friend auto operator<=>(const Allocation&, const Allocation&) = default;
 };
 
-// The same as they are asked for, by name: rules resolve names against the catalog of the state
-// that they decide on.
+// Amounts and inventories as callers give them, with the name of the class. A rule looks the name
+// up in the catalog of the state that it decides on.
 struct NamedAmount {
   std::string resource_class;
   Amount amount = 0;
