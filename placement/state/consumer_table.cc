@@ -7,8 +7,8 @@
 
 namespace berth::placement {
 
-// The allocations stand behind it in the same allocation, and behind them, where there is one, the
-// end of the lease: few consumers have one, and there are millions of consumers.
+// The head of a block. The allocations follow it in the same block of memory, and the end of the
+// lease follows them if the consumer has a lease, which few of the millions of consumers have.
 struct PackedConsumer::Block {
   std::atomic<uint32_t> references{1};
   uint32_t count : 31 = 0;

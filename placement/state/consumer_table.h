@@ -1,8 +1,8 @@
-// ConsumerTable: all consumers by rising id, each packed into one block.
+// ConsumerTable: all consumers by rising id, each packed into one block of memory.
 //
-// There are millions of them, read one at a time: a consumer with three allocations takes about 160
-// bytes here, table included, against 250 as a Consumer. Reading one unpacks it. A value with
-// shared parts, like the PersistentMap underneath: a copy costs one pointer.
+// There are millions of consumers. One with three allocations takes about 160 bytes in the table,
+// but 250 as a Consumer. Find unpacks a consumer. The table is a value; a copy shares everything
+// with the original and costs one pointer, like a copy of the PersistentMap in it.
 #ifndef BERTH_PLACEMENT_STATE_CONSUMER_TABLE_H_
 #define BERTH_PLACEMENT_STATE_CONSUMER_TABLE_H_
 
@@ -19,7 +19,7 @@
 
 namespace berth::placement {
 
-// A consumer without its id; immutable and counted. Times are kept to the microsecond.
+// A consumer without its id, immutable and reference-counted. Times are in whole microseconds.
 class PackedConsumer {
  public:
   PackedConsumer(const Consumer& consumer, std::shared_ptr<const Owner> owner);
@@ -49,19 +49,21 @@ class ConsumerTable {
 
   // The consumer, or null.
   ConsumerPtr Find(ConsumerId id) const;
-  // The same without unpacking; valid until this table is changed or gone.
+  // The packed consumer, or null. Valid until this table is changed or destroyed.
   const PackedConsumer* FindPacked(ConsumerId id) const { return consumers_.Find(id); }
-  // Inserts or replaces; `owner`, which equals the consumer's own, is what the table keeps.
+  // Inserts or replaces. The table keeps `owner`, which must equal the consumer's own, so that
+  // equal owners share one object.
   void Put(const Consumer& consumer, std::shared_ptr<const Owner> owner);
-  // Returns whether it was there.
+  // Returns whether the consumer was present.
   bool Erase(ConsumerId id) { return consumers_.Erase(id); }
 
-  // Calls visit(id, consumer pointer) by rising id. A visit that returns false is the last one.
+  // Calls visit(id, consumer pointer) by rising id, until a call returns false. A visit that
+  // returns void is called for all.
   template <typename Visit>
   void ForEach(Visit visit) const {
     consumers_.ForEach(Unpacking<Visit>{visit});
   }
-  // The same for the ids after `after`.
+  // Does the same for the ids greater than `after`.
   template <typename Visit>
   void ForEachFrom(ConsumerId after, Visit visit) const {
     consumers_.ForEachFrom(after, Unpacking<Visit>{visit});

@@ -1,4 +1,4 @@
-// What a State does when consumers change: their rows, the use of providers, the sums of owners.
+// Changes of consumers in a State: their allocations, the use of providers, the sums of owners.
 #include <algorithm>
 
 #include "placement/ground/check.h"
@@ -7,7 +7,7 @@
 namespace berth::placement {
 namespace {
 
-// Cuts the rows of the first provider off the front of `rows`, which are sorted by provider.
+// Takes the rows of the first provider off the front of `rows`, which are sorted by provider.
 absl::Span<const Allocation> CutRowsOf(ProviderId provider, absl::Span<const Allocation>& rows) {
   size_t count = 0;
   while (count < rows.size() && rows[count].provider == provider) ++count;
@@ -44,7 +44,7 @@ void AddTo(std::vector<ClassAmount>& sums, ClassId resource_class, Amount amount
 
 void State::PutConsumer(const Consumer& consumer, DroppedUse& dropped) {
   CheckRows(consumer.allocations);
-  // What stands under the id stays alive, and so do its rows, until they have been moved.
+  // This copy keeps the old rows alive until MoveRows has read them.
   std::optional<PackedConsumer> old;
   if (const PackedConsumer* found = consumers_.FindPacked(consumer.id)) old = *found;
   const absl::Span<const Allocation> before =

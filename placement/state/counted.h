@@ -1,9 +1,10 @@
-// Counted: a counted pointer to an immutable thing, whose only holder may change it in place.
+// Counted<T>: a reference-counted pointer to a T that its holders share and do not change, except
+// through Own().
 //
-// The means behind "copy what is touched, once": a value that nobody else holds is changed where it
-// stands, any other is copied first. std::shared_ptr cannot do this, since its use_count orders
-// nothing between threads. Distinct pointers to one thing may be used from different threads; one
-// pointer may not.
+// Own() returns a T that only this pointer holds: the same T if there is no other holder, else a
+// copy. So a batch copies each part of the state at most once. std::shared_ptr cannot offer this,
+// because its use_count does not synchronize threads. Different threads may use different pointers
+// to one T, but not the same pointer.
 #ifndef BERTH_PLACEMENT_STATE_COUNTED_H_
 #define BERTH_PLACEMENT_STATE_COUNTED_H_
 
@@ -18,7 +19,7 @@ template <typename T>
 class Counted {
  public:
   Counted() = default;
-  Counted(std::nullptr_t) {}  // NOLINT: converts, as every pointer does
+  Counted(std::nullptr_t) {}  // NOLINT: a pointer converts from nullptr
   template <typename... Args>
   static Counted Make(Args&&... args) {
     return Counted(new Box{{1}, T{std::forward<Args>(args)...}});
@@ -45,7 +46,7 @@ class Counted {
   friend bool operator==(const Counted& a, const Counted& b) { return a.box_ == b.box_; }
   friend bool operator==(const Counted& a, std::nullptr_t) { return a.box_ == nullptr; }
 
-  // The thing, for changing it; it is copied first where someone else holds it too. REQUIRES: not
+  // The value, for changing it. It is copied first if another pointer holds it, too. REQUIRES: not
   // null.
   T& Own() {
     if (box_->references.load(std::memory_order_acquire) != 1) *this = Make(box_->value);

@@ -1,4 +1,5 @@
-// MostFree: for each class and each chunk of roots, the most that one provider of the chunk has free.
+// MostFree: for each class and each chunk of roots, the most that one provider of the chunk has
+// free.
 //
 // The numbers of one class are side by side in memory, so that a search passes over a chunk without
 // touching it. A value with shared rows: copying it copies one pointer per class, and a change
@@ -25,7 +26,7 @@ class MostFree {
 
   // REQUIRES: there is such a chunk.
   void Set(ClassId resource_class, size_t chunk, int32_t amount);
-  // A chunk that offers nothing yet; those at `chunk` and behind it move up.
+  // Inserts a chunk without amounts; the chunks at `chunk` and above move up by one.
   void Insert(size_t chunk);
   // REQUIRES: there is such a chunk.
   void Erase(size_t chunk);

@@ -1,18 +1,19 @@
 // PersistentMap: an ordered map whose copy costs one pointer.
 //
-// A B+-tree of counted nodes. A copy shares all of them; changing a copy first copies the nodes on
-// the path that others hold too, and changes the rest in place. So a batch of changes costs about
-// as much as in an ordinary map, and every older copy stays as it was. Distinct copies may be used
-// from different threads; one copy may be read from many threads, or changed by one.
+// A B+-tree of counted nodes. A copy of the map shares all nodes. A change to the map first copies
+// those nodes on the path to the changed entry that another copy holds, too, and changes the others
+// in place. So a batch of changes costs about as much as in an ordinary map, and no other copy
+// changes. Different threads may use different copies. Many threads may read one copy, or one
+// thread may change it.
 //
 // Invariants:
-//   1. All leaves stand at level 0; no node but the root of an empty map is empty.
-//   2. In an inner node, key i (i > 0) is above every key of child i - 1 and at or below every key
-//      of child i; key 0 is never looked at.
-//   3. Only nodes that nobody else holds, up to the root, are changed.
+//   1. All leaves are at level 0; no node is empty. The root of an empty map is null.
+//   2. In an inner node, key i (i > 0) is greater than every key of child i - 1 and not greater than
+//      any key of child i; key 0 is never read.
+//   3. A node is changed only if this map alone holds it and each node above it.
 //
-// Keys are compared with `<`; a probe may be of any type that compares with keys, so a map from
-// std::string is searched by absl::string_view without a copy.
+// Keys are compared with `<`. A probe may have any type that compares with keys, so that a map from
+// std::string is searched by an absl::string_view without a copy.
 #ifndef BERTH_PLACEMENT_STATE_PERSISTENT_MAP_H_
 #define BERTH_PLACEMENT_STATE_PERSISTENT_MAP_H_
 
@@ -41,7 +42,7 @@ class PersistentMap {
   int64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // The value of `probe`, or null. Valid until this copy is changed or gone.
+  // The value of `probe`, or null. Valid until this map is changed or destroyed.
   template <typename Probe = Key>
   const Value* Find(const Probe& probe) const {
     if (!root_) return nullptr;
@@ -51,7 +52,7 @@ class PersistentMap {
     return IsAt(node->leaf(), at, probe) ? &std::as_const(node->leaf()).item(at) : nullptr;
   }
 
-  // The value of `probe`, for changing it, or null. Valid until the next call.
+  // The value of `probe` for changing it, or null. Valid until the next call of a method.
   template <typename Probe = Key>
   Value* Edit(const Probe& probe) {
     if (Find(probe) == nullptr) return nullptr;
@@ -87,7 +88,7 @@ class PersistentMap {
     ++size_;
   }
 
-  // Returns whether it was there. REQUIRES: `probe` is no part of this map.
+  // Returns whether the key was present. REQUIRES: `probe` does not refer to a key of this map.
   template <typename Probe = Key>
   bool Erase(const Probe& probe) {
     if (Find(probe) == nullptr) return false;
@@ -98,12 +99,13 @@ class PersistentMap {
     return true;
   }
 
-  // Calls visit(key, value) in rising order of keys. A visit that returns false is the last one.
+  // Calls visit(key, value) in rising order of keys, until a call returns false. A visit that
+  // returns void is called for all.
   template <typename Visit>
   void ForEach(Visit visit) const {
     if (root_) Walk(root_, visit);
   }
-  // The same for the keys after `after`, which need not be there.
+  // Does the same for the keys greater than `after`, which need not be a key of the map.
   template <typename Probe = Key, typename Visit>
   void ForEachFrom(const Probe& after, Visit visit) const {
     if (root_) WalkAfter(root_, after, visit);
@@ -114,8 +116,9 @@ class PersistentMap {
   using Leaf = typename Node::Leaf;
   using Inner = typename Node::Inner;
 
-  // Wide enough to be shallow; narrow enough that copying a node, which counts up each item in it,
-  // stays below a microsecond. Room grows in small steps, since small maps are many.
+  // Nodes are wide, so that the tree has few levels, but copying a node, which counts up the
+  // references of all its items, must take less than a microsecond. The capacity of a node grows in
+  // small steps, since there are many small maps.
   static constexpr int kLeafMax = 16;
   static constexpr int kLeafStep = 4;
   static constexpr int kInnerMax = 32;
@@ -159,14 +162,15 @@ class PersistentMap {
     return at < leaf.count && !(probe < leaf.key(at));
   }
 
-  // Whether `node` has no room for what putting `key` may add to it.
+  // Whether `node` is full, so that it must be split before `key` is put below it.
   static bool MustSplit(const Node& node, const Key& key) {
     if (!node.is_leaf()) return node->count == kInnerMax;
     if (node->count < kLeafMax) return false;
     return !IsAt(node.leaf(), LowerBound(node.leaf(), key), key);
   }
 
-  // The node in `slot` as one that nobody else holds, with room for `room` more entries.
+  // The node in `slot`, made changeable: copied if another map holds it, too, and with capacity for
+  // `room` more entries.
   template <typename Block>
   static Block& Own(Node& slot, int room) {
     const bool sole = slot.IsSole();
@@ -191,7 +195,7 @@ class PersistentMap {
       Split<Inner>(parent, at);
     }
   }
-  // REQUIRES: `parent` has room for one more.
+  // Splits the child at `at` into two. REQUIRES: `parent` has capacity for one more child.
   template <typename Block>
   static void Split(Inner& parent, int at) {
     Node old = std::move(parent.item(at));
@@ -223,7 +227,7 @@ class PersistentMap {
       MergeAround<Inner>(inner, at);
     }
   }
-  // Joins the child at `at` with a neighbour where it has become small and the neighbour has room.
+  // Joins the child at `at` with a neighbour if it has become small and both fit into one node.
   template <typename Block>
   static void MergeAround(Inner& parent, int at) {
     if (parent.item(at)->count >= Max<Block>() / 4 || parent.count < 2) return;
@@ -234,7 +238,7 @@ class PersistentMap {
     Block& left = Own<Block>(parent.item(first), right->count);
     const int joint = left.count;
     left.Append(right.template As<Block>(), 0, right->count, right.IsSole());
-    // Key 0 of an inner node bounds nothing; its separator in the parent does.
+    // Key 0 of an inner node is never read, so that its value must come from the parent's key.
     if (!right.is_leaf()) left.ReplaceKey(joint, parent.key(first + 1));
     parent.Remove(first + 1);
   }
@@ -255,7 +259,7 @@ class PersistentMap {
     }
     return true;
   }
-  // Walks return false once a visit has.
+  // The walks return false as soon as a visit returns false.
   template <typename Visit>
   static bool Walk(const Node& node, Visit& visit) {
     if (node.is_leaf()) return WalkLeaf(node.leaf(), 0, visit);

@@ -1,7 +1,9 @@
-// Nodes of a PersistentMap: a header and two parallel arrays, keys and items, in one allocation.
+// A node of a PersistentMap: a header, an array of keys and a parallel array of items, in one block
+// of memory.
 //
-// A leaf's items are the map's values; an inner node's are its children. Nodes are counted; the
-// only holder of one may change it in place (see counted.h for why the count is our own).
+// The items of a leaf are the map's values; the items of an inner node are its children. Nodes
+// count their references. A holder that is the only one may change the node in place (counted.h
+// says why the count is our own).
 #ifndef BERTH_PLACEMENT_STATE_PERSISTENT_NODE_H_
 #define BERTH_PLACEMENT_STATE_PERSISTENT_NODE_H_
 
@@ -28,7 +30,7 @@ struct NodeHeader {
 template <typename Key, typename Item>
 class NodeBlock : public NodeHeader {
  public:
-  // An empty node with one reference and room for `capacity` entries.
+  // An empty node with one reference and capacity for `capacity` entries.
   static NodeBlock* Make(uint32_t level, int capacity) {
     void* memory = ::operator new(ItemsOffset(capacity) + kItemBytes * capacity);
     NodeBlock* block = new (memory) NodeBlock;
@@ -54,7 +56,7 @@ class NodeBlock : public NodeHeader {
     }
   }
 
-  // Puts a new entry before the one at `at`. REQUIRES: count < capacity.
+  // Inserts an entry before the entry at `at`. REQUIRES: count < capacity.
   void Insert(int at, Key key, Item item) {
     BERTH_CHECK(count < capacity);
     InsertInto(keys(), at, std::move(key));
@@ -66,8 +68,8 @@ class NodeBlock : public NodeHeader {
     if constexpr (!kEmptyItems) RemoveFrom(items(), at);
     --count;
   }
-  // Appends the entries [first, last) of `from`: copies, or the entries themselves where `move`;
-  // those are left behind empty. REQUIRES: there is room.
+  // Appends the entries [first, last) of `from`. If `move`, they are moved and `from` keeps
+  // moved-from values; else they are copied. REQUIRES: the capacity suffices.
   void Append(NodeBlock& from, int first, int last, bool move) {
     BERTH_CHECK(count + last - first <= capacity);
     AppendTo(keys(), from.keys(), first, last, move);
@@ -129,7 +131,7 @@ class NodePtr {
   using Inner = NodeBlock<Key, NodePtr>;
 
   NodePtr() = default;
-  // Takes over the reference that the new node was made with.
+  // Takes over the one reference of a new node.
   explicit NodePtr(NodeHeader* node) : node_(node) {}
   NodePtr(const NodePtr& other) : node_(other.node_) {
     if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);
@@ -157,7 +159,7 @@ class NodePtr {
   Block& As() const {
     return *static_cast<Block*>(node_);
   }
-  // Whether nobody else holds the node. Whatever another holder read of it, it has read by then.
+  // Whether nobody else holds the node. If so, all reads by former holders have finished.
   bool IsSole() const { return node_->references.load(std::memory_order_acquire) == 1; }
 
  private:

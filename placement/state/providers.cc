@@ -1,4 +1,5 @@
-// What a State does when providers change: their configurations, their trees, and what counts them.
+// Changes of providers in a State: their configurations, their trees, and the counts of classes and
+// traits that they use.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -17,7 +18,7 @@ bool IsRising(const std::vector<T>& values, Less less) {
   return true;
 }
 
-// Changes a count that is kept only while it is not 0.
+// Adds to a count. A count of 0 is not kept.
 template <typename Key>
 void AddTo(PersistentMap<Key, int64_t>& counts, Key key, int64_t difference) {
   int64_t* count = counts.Edit(key);
@@ -79,13 +80,13 @@ void State::TakeApart(ProviderId root, Pool& pool, std::vector<ProviderId>& root
 }
 
 void State::PutTogether(Pool pool, const std::vector<ProviderId>& old_roots) {
-  // The root of each provider: walks up until one is met whose root is known.
+  // Finds the root of each provider: walks up until a provider whose root is known.
   absl::flat_hash_map<ProviderId, ProviderId> new_roots;
   std::vector<ProviderId> way;
   for (const auto& [id, provider] : pool) {
     ProviderId at = id;
     while (!new_roots.contains(at)) {
-      BERTH_CHECK(way.size() <= pool.size());  // P-1: else a circle
+      BERTH_CHECK(way.size() <= pool.size());  // P-1: else a provider is below itself
       const std::optional<ProviderId>& parent = pool.at(at).config->parent;
       if (!parent) {
         new_roots[at] = at;
@@ -116,7 +117,7 @@ void State::PutTogether(Pool pool, const std::vector<ProviderId>& old_roots) {
   for (auto& [root, providers] : trees) roots_.Put(MakeTree(std::move(providers)));
 }
 
-// Names change hands within a command: all old ones go before any new one comes.
+// Providers may swap names within a command, so all old names go before any new name comes.
 void State::ReleaseNames(absl::Span<const Change> puts, absl::Span<const Change> removals) {
   const auto release = [this](ProviderId id) {
     const std::optional<ProviderPlace> place = FindProvider(id);
@@ -179,7 +180,7 @@ void State::ApplyProvidersRemoved(absl::Span<const Change> removals) {
     root_of_.Erase(id);
     pool.erase(found);
   }
-  PutTogether(std::move(pool), roots);  // ends the process where a child was left behind
+  PutTogether(std::move(pool), roots);  // ends the process if a child of a removed one is left
 }
 
 void State::ApplyUsed(const ProviderUsed& change) {

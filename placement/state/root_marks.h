@@ -1,5 +1,5 @@
-// RootMarks: which trees of a chunk have a trait, or stand in an aggregate, with any of their
-// providers, and which with their root: one bit a tree.
+// RootMarks: which trees of a chunk have a provider with a trait or in an aggregate, and which have
+// a root with a trait. One bit for each tree.
 //
 // A search passes over many trees at once by what it requires or forbids. Marks change with
 // configurations only, never with claims, so that the versions of a chunk share them. A value.
@@ -26,7 +26,7 @@ RootSet WithRoomAt(const RootSet& roots, int at);
 // `roots` after the tree at `at` was taken out of the chunk.
 RootSet Without(RootSet roots, int at);
 
-// Keys with the trees that have them.
+// The trees that have each key, a trait or an aggregate.
 template <typename Key>
 class MarkTable {
  public:
@@ -37,9 +37,9 @@ class MarkTable {
   void Clear(int at);
   // Drops the rows that mark no tree.
   void DropEmpty();
-  // Makes room for a tree at `at`, which has nothing yet; those from there on move up by one.
+  // Inserts a tree without keys at `at`; the trees at `at` and above move up by one.
   void Insert(int at);
-  // Takes the tree at `at` out; those behind it move down by one.
+  // Takes out the tree at `at`; the trees above it move down by one.
   void Erase(int at);
 
  private:
@@ -49,9 +49,9 @@ class MarkTable {
 struct RootMarks {
   MarkTable<TraitId> traits;
   MarkTable<AggregateId> aggregates;
-  // The trees of one provider: what such a tree has, its root and all of it has.
+  // The trees of one provider. Whatever such a tree has, its root has.
   RootSet single;
-  // Of the others, those whose root itself has the trait.
+  // The trees of several providers whose root has the trait.
   MarkTable<TraitId> root_traits;
 
   // The trees whose root has the trait.

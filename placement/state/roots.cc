@@ -18,13 +18,14 @@ bool IsAt(const RootChunk& chunk, int at, ProviderId root) {
   return at < static_cast<int>(chunk.ids.size()) && chunk.ids[at] == root;
 }
 
-// What one claim could take of a row at most.
+// The most that one allocation could take of an inventory.
 int32_t FreeOf(const InventoryRow& row, Amount used) {
   const Amount free = std::min(row.capacity - used, row.inventory.max_unit);
   return static_cast<int32_t>(std::clamp<Amount>(free, 0, kAmountMax));
 }
 
-// What a tree has of a class. Sums in floating point, since capacities saturate.
+// What a tree has of a class. The sums are floating point, since the sum of capacities may exceed
+// int64.
 struct Sum {
   double capacity = 0;
   double free = 0;
@@ -62,7 +63,7 @@ void SetFree(RootChunk::Column& column, int at, const Sum& sum) {
   }
 }
 
-// Writes the columns' entries of the tree at `at` anew.
+// Computes the entries of the tree at `at` in all columns again.
 void RefreshColumns(RootChunk& chunk, int at) {
   absl::InlinedVector<Sum, 8> sums(chunk.columns.size());  // parallel to the columns
   const Tree& tree = *chunk.trees[at];

@@ -1,8 +1,8 @@
 // Roots: all trees by rising root id, in chunks of at most 256, with columns for the search.
 //
-// A value with shared chunks: copying it copies one pointer per chunk and per class. Changing a tree
-// copies the tree's chunk, and those of the chunk's columns that change, unless nobody else holds
-// them. A chunk keeps two numbers for each of its trees and each class that any of its trees
+// A value with shared chunks: copying it copies one pointer per chunk and per class. Changing a
+// tree copies the tree's chunk, and those of the chunk's columns that change, unless nobody else
+// holds them. A chunk keeps two numbers for each of its trees and each class that any of its trees
 // offers: the largest free amount that one provider of the tree has, which lets a search pass over
 // a tree without looking at it, and the share of the tree's amount that is free, which puts trees
 // in order. It also keeps which trees have a trait or are in an aggregate.
@@ -25,7 +25,7 @@
 
 namespace berth::placement {
 
-// A share that is all of it; shares are whole numbers up to it.
+// A share is a whole number from 0 to this, which means all of it.
 inline constexpr int32_t kShareWhole = 1 << 20;
 
 struct RootChunk {
@@ -46,14 +46,14 @@ struct RootChunk {
     Counted<Free> free = Counted<Free>::Make();
   };
 
-  // Trees by index. They stand in groups, so that a copy of the chunk counts up 16 groups and the
-  // 16 trees of those that change, not all trees.
+  // Trees by index, in groups of 16. A copy of the chunk counts up the references of 16 groups, and
+  // a changed group those of its 16 trees, instead of 256 trees each time.
   class Trees {
    public:
     int size() const { return size_; }
     const TreePtr& operator[](int at) const { return groups_[at / kGroup]->trees[at % kGroup]; }
     TreePtr& Own(int at) { return groups_[at / kGroup].Own().trees[at % kGroup]; }
-    // Shifts what stands at `at` and behind it. REQUIRES: size() < kRootsMax.
+    // The trees at `at` and above move up by one. REQUIRES: size() < kRootsMax.
     void Insert(int at, TreePtr tree);
     void Erase(int at);
 
@@ -72,7 +72,8 @@ struct RootChunk {
   Counted<RootMarks> marks = Counted<RootMarks>::Make();
 };
 
-// What the column of `resource_class` says of `tree`: how much of it is free.
+// The share of the tree's capacity of `resource_class` that is free: what the column has for
+// `tree`.
 int32_t FreeShareOf(const Tree& tree, ClassId resource_class);
 
 class Roots {
@@ -81,8 +82,8 @@ class Roots {
   TreePtr Find(ProviderId root) const;
   // Inserts `tree` or replaces the one with the same root.
   void Put(TreePtr tree);
-  // Lets `edit` change what claims move in the tree of `root`: use, consumers, allocation
-  // generations. REQUIRES: present.
+  // Calls `edit` with the tree of `root`, for changing what claims change: use, consumers and
+  // allocation generations. REQUIRES: `root` is present.
   void Edit(ProviderId root, absl::FunctionRef<void(Tree&)> edit);
   // REQUIRES: present.
   void Erase(ProviderId root);
@@ -90,20 +91,21 @@ class Roots {
   int64_t size() const { return size_; }
   // Chunks by rising ids; none is empty.
   const std::vector<Counted<RootChunk>>& chunks() const { return chunks_; }
-  // What the chunks' columns have at most, parallel to chunks().
+  // The largest number of each column, parallel to chunks().
   const MostFree& most_free() const { return most_free_; }
 
  private:
-  // The chunk that holds `root` or would; 0 where there is none.
+  // The index of the chunk that holds `root` or would hold it; 0 if there are no chunks.
   int ChunkOf(ProviderId root) const;
-  // Halves the chunk at `at`, which is full, or begins a new one where `root` stands behind all.
+  // Makes room for `root` beside the full chunk at `at`: splits that chunk into halves, or begins a
+  // new chunk if `root` is greater than all other roots.
   void MakeRoom(int at, ProviderId root);
   // Brings most_free_ up to the columns of the chunk at `at`, and drops the columns that no tree
   // of the chunk offers any more.
   void Summarize(int at);
 
   std::vector<Counted<RootChunk>> chunks_;
-  std::vector<ProviderId> firsts_;  // of each chunk the first id, side by side
+  std::vector<ProviderId> firsts_;  // the first id of each chunk
   MostFree most_free_;
   int64_t size_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace berth::placement {
 namespace {
 
-// The step of change.h's order that a change belongs to, by the variant's index.
+// The step of change.h's order that a change belongs to.
 int StepOf(const Change& change) {
   struct Step {
     int operator()(const ClassPut&) const { return 1; }
@@ -144,7 +144,7 @@ void State::Apply(const Changes& changes) {
   for (const Change& change : changes) {
     BERTH_CHECK(StepOf(change) >= step);
     step = StepOf(change);
-    // Providers come and go all at once: only together do they make trees.
+    // All providers of a command are applied at once, since only together do they form trees.
     if (std::holds_alternative<ProviderPut>(change)) {
       if (!std::exchange(providers_done, true)) {
         ReleaseNames(OnlyOf<ProviderPut>(changes), OnlyOf<ProviderRemoved>(changes));

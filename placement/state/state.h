@@ -1,14 +1,15 @@
-// State: everything that placement knows, at one revision, in memory.
+// State: everything that placement knows at one revision, in memory.
 //
-// A value with persistent parts: copying shares them, Apply copies only what it touches. The ledger
-// copies the published state, applies a batch to the copy, and publishes the copy as a new
-// immutable root; a reader keeps the root it took for as long as it likes and sees one revision.
-// Const members may be called from any thread; Apply only by the one owner of a copy.
+// A value. Copies share their parts, and Apply copies only the parts that it changes. The ledger
+// copies the newest published state, applies a batch to the copy, and publishes the copy. A reader
+// that keeps a published state sees one revision for as long as it likes. Any thread may call const
+// members; only the one owner of an unpublished copy may call Apply.
 //
 // Invariants:
-//   1. Parent edges form a forest; every provider stands in exactly one tree of `roots` (P-1).
-//   2. Every allocation names an existing provider with an inventory of its class; used is the sum
-//   of the allocations (P-2).
+//   1. Each parent exists, no provider is below itself, and every provider is in exactly one tree of
+//   `roots` (P-1).
+//   2. Every allocation names an existing provider with an inventory of its class; the use of an
+//   inventory is the sum of its allocations (P-2).
 //   3. A consumer is present if and only if it holds something (P-3).
 #ifndef BERTH_PLACEMENT_STATE_STATE_H_
 #define BERTH_PLACEMENT_STATE_STATE_H_
@@ -35,7 +36,7 @@
 
 namespace berth::placement {
 
-// A provider within its tree; valid while the state (or a TreePtr) is kept.
+// A provider and the tree that it is in.
 struct ProviderPlace {
   TreePtr tree;
   int position = 0;
@@ -46,7 +47,7 @@ struct ProviderPlace {
   const ConsumerSet& consumers() const { return tree->consumers[position]; }
 };
 
-// A provider's name as a key that is cheap to copy and to keep; compares by the name.
+// A provider's name as a key that costs only a pointer; it compares by the name.
 struct NameKey {
   std::shared_ptr<const ProviderConfig> config;
 
@@ -80,28 +81,28 @@ struct BeforeNodesOf {
   }
 };
 
-// What the consumers of one owner hold together (P-159).
+// The sum of what the consumers of one owner hold (P-159).
 struct OwnerUsage {
   std::shared_ptr<const Owner> owner;
   int64_t consumer_count = 0;     // P-162
   std::vector<ClassAmount> used;  // rising by class, no zeros (P-163)
 };
 
-// An Owner as a key that is cheap to copy; compares with owners and with its like by value.
+// An Owner as a key that costs only a pointer; it compares by the owner's value.
 struct OwnerKey {
   std::shared_ptr<const Owner> owner;
 
-  operator const Owner&() const { return *owner; }  // NOLINT: it is one, to whoever reads it
+  operator const Owner&() const { return *owner; }  // NOLINT: usable wherever an Owner is read
   friend bool operator<(const OwnerKey& a, const OwnerKey& b) { return *a.owner < *b.owner; }
 };
 
-// Where in the ledger's history a state stands.
+// The revision of a state, and the counters of the ledger at that revision.
 struct Position {
   Revision revision;
   BatchId batch;  // of the log row at `revision`; all zero at {0, 0}
   absl::Time ledger_time = absl::UnixEpoch();
   int64_t command_count = 0;  // commands ever committed
-  int format = 1;             // of the log rows that may be written
+  int format = 1;             // the newest format of log rows that may be written
   uint32_t next_class_id =
       1;  // ids are never reused, also when the newest class or trait is deleted
   uint32_t next_trait_id = 1;
@@ -112,13 +113,13 @@ struct Position {
 class State {
  public:
   const Position& position() const { return position_; }
-  // Also sees to it that the catalog hands out no id below next_class_id and next_trait_id, and that
-  // an epoch that is new stands in epochs().
+  // Also raises the catalog's next ids to next_class_id and next_trait_id, and adds a new epoch to
+  // epochs().
   void set_position(const Position& position);
-  // The first revision of each epoch of this history, rising: what an older epoch has from there on
-  // is lost.
+  // The first revision of each epoch, rising. Revisions of an older epoch with that number or a
+  // greater one are lost.
   const std::vector<Revision>& epochs() const { return *epochs_; }
-  // Of a load, before set_position.
+  // For a load, before set_position.
   void set_epochs(std::vector<Revision> epochs) {
     epochs_ = Counted<std::vector<Revision>>::Make(std::move(epochs));
   }
@@ -130,10 +131,10 @@ class State {
   std::optional<ProviderId> FindProviderByName(absl::string_view name) const;
   // The tree whose root is `root`, or null.
   TreePtr FindTree(ProviderId root) const;
-  // All trees, in chunks by rising root id: what the search scans.
+  // All trees, by rising root id.
   const Roots& roots() const { return roots_; }
   int64_t provider_count() const { return roots_.size() + root_of_.size(); }
-  // The root of each provider that is none itself, rising by id.
+  // The root of each provider that is not a root, rising by the provider's id.
   const PersistentMap<ProviderId, ProviderId>& root_of() const { return root_of_; }
   // How many inventories name the class, how many providers have the trait (P-37, P-44, P-45).
   int64_t inventories_of(ClassId resource_class) const;
@@ -142,16 +143,15 @@ class State {
   // Consumers.
   ConsumerPtr FindConsumer(ConsumerId id) const { return consumers_.Find(id); }
   const ConsumerTable& consumers() const { return consumers_; }
-  // Who has a lease, rising by its end.
+  // The consumers that have a lease, rising by its end.
   const PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate>& leases() const {
     return leases_;
   }
-  // When the first lease ends; none: nobody has one.
+  // When the first lease ends; none: no consumer has one.
   std::optional<absl::Time> first_lease_end() const;
-  // What each owner holds, rising by (project, user, type): the owners of a project stand side by
-  // side.
+  // What each owner holds, rising by (project, user, type).
   const PersistentMap<OwnerKey, Counted<OwnerUsage>>& owners() const { return owners_; }
-  // An Owner that is shared with all equal ones, or a new one.
+  // The Owner that consumers with an equal owner share, or a new one if there are none.
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
   // Fleet, rising by key.
@@ -164,14 +164,15 @@ class State {
   // The nodes of `host`, rising by id. Looks at no node of another host.
   std::vector<NodeRecordPtr> NodesOf(absl::string_view host) const;
 
-  // Applies what one command did. REQUIRES: the rules made it for this state, or it stands next in
-  // the log, in the order that change.h gives; anything else ends the process. The invariants hold
-  // again when it returns. Use follows from the consumers' rows; a ProviderUsed must agree with it.
-  // To load tables, apply their rows in the same order, all of them or in any portions of a step.
+  // Applies the changes of one command. REQUIRES: the rules made them for this state, or they are
+  // next in the log, and they are in the order of change.h; anything else ends the process. The
+  // invariants hold again when Apply returns. The use of providers follows from the consumers'
+  // allocations; each ProviderUsed must agree with it. A load applies the rows of all tables as the
+  // changes of one command.
   void Apply(const Changes& changes);
 
  private:
-  // Use of inventory rows that a command's configurations dropped, until its consumers give it up.
+  // The use of inventories that a command has removed, until its consumers release that use.
   using DroppedUse = absl::flat_hash_map<std::pair<ProviderId, ClassId>, Amount>;
   // Providers out of their trees.
   using Pool = absl::flat_hash_map<ProviderId, Provider>;

@@ -8,7 +8,7 @@
 namespace berth::placement {
 namespace {
 
-// The place of `id` among providers that stand by rising id, or -1.
+// The index of `id` among providers sorted by id, or -1.
 int PlaceOf(const std::vector<Provider>& by_id, ProviderId id) {
   const auto found = std::lower_bound(
       by_id.begin(), by_id.end(), id,
@@ -17,14 +17,15 @@ int PlaceOf(const std::vector<Provider>& by_id, ProviderId id) {
   return static_cast<int>(found - by_id.begin());
 }
 
-// Children by parent, as chains through places: `first` of each parent, `next` of each child.
+// The children of each provider as linked lists of indexes: `first` child of each parent, `next`
+// sibling of each child.
 struct Chains {
   int root = -1;
   std::vector<int> first;
   std::vector<int> next;
 };
 
-// Each chain falls by id, so that what is pushed along it comes off a stack rising.
+// Each list is in falling order of ids: pushed on a stack, the children come off in rising order.
 Chains ChainsOf(const std::vector<Provider>& by_id) {
   const int count = static_cast<int>(by_id.size());
   Chains chains;
@@ -45,12 +46,12 @@ Chains ChainsOf(const std::vector<Provider>& by_id) {
   return chains;
 }
 
-// The positions of `providers`, which stand by rising id: parents first, subtrees side by side,
-// siblings rising.
+// The order of `providers`, which are sorted by id, in a tree: parents before their children, the
+// providers of a subtree consecutive, siblings rising.
 std::vector<int> OrderOf(const Chains& chains, TreeShape& shape) {
   std::vector<int> order;
   order.reserve(chains.first.size());
-  std::vector<std::pair<int, int>> waiting = {{chains.root, -1}};  // place, parent's position
+  std::vector<std::pair<int, int>> waiting = {{chains.root, -1}};  // index, parent's position
   while (!waiting.empty()) {
     const auto [place, parent] = waiting.back();
     waiting.pop_back();
@@ -94,7 +95,7 @@ TreePtr MakeTree(std::vector<Provider> providers) {
     column->reserve(count + 1);
   }
   const std::vector<int> order = OrderOf(chains, *shape);
-  BERTH_CHECK(order.size() == count);  // else some stand in a circle
+  BERTH_CHECK(order.size() == count);  // else some providers are each other's parents
   FillEnds(*shape);
 
   Tree tree;

@@ -1,14 +1,14 @@
-// Tree: one root with its subtree, immutable.
+// Tree: a root provider with all providers below it. Immutable.
 //
-// Two parts that change at different speeds: the shape (who is whose parent, configurations),
-// shared by all versions until a configuration changes; and what claims move, copied with each.
-// Providers are addressed by their position. A tree of one, as most hosts are, is two blocks: what
-// a larger one keeps elsewhere is inlined.
+// It has two parts. The shape (parents and configurations) is shared by all versions of the tree
+// until a configuration changes. Use, consumers and allocation generations are copied with each
+// claim. A provider is addressed by its position. A tree of one provider, like that of most hosts,
+// takes two blocks of memory, because its vectors are inlined.
 //
 // Invariants:
-//   1. Position 0 is the root; every provider stands after its parent; the providers of a subtree
-//   stand side by side.
-//   2. Siblings stand by rising id, so that equal trees are equal vectors.
+//   1. Position 0 is the root; the position of every provider is greater than its parent's; the
+//   positions of a subtree are consecutive.
+//   2. Siblings are in rising order of their ids, so that equal trees are equal vectors.
 //   3. parent_of[i] < i for i > 0, and the subtree of i is [i, end_of[i]).
 //   4. used[first_row[i] + r] belongs to row r of configs[i]->inventories.
 #ifndef BERTH_PLACEMENT_STATE_TREE_H_
@@ -34,7 +34,7 @@ struct TreeShape {
   absl::InlinedVector<int32_t, 4> parent_of;  // -1 for the root
   absl::InlinedVector<int32_t, 4> end_of;
   absl::InlinedVector<int32_t, 4>
-      first_row;  // one more than providers: the last is the number of rows
+      first_row;  // by position; one more entry at the end is the number of rows
   absl::InlinedVector<std::pair<ProviderId, int32_t>, 1> by_id;  // rising
 };
 
@@ -42,7 +42,7 @@ struct Tree {
   std::shared_ptr<const TreeShape> shape;
   absl::InlinedVector<Amount, 3> used;
   absl::InlinedVector<Generation, 1> allocation_generations;  // by position
-  // By position: who holds an allocation of the provider.
+  // By position: the consumers that hold an allocation of the provider.
   absl::InlinedVector<ConsumerSet, 1> consumers;
 
   int size() const { return static_cast<int>(shape->configs.size()); }
@@ -59,7 +59,7 @@ struct Tree {
 
 using TreePtr = Counted<Tree>;
 
-// A provider on its way from one tree to another.
+// A provider outside of a tree, while trees are rebuilt.
 struct Provider {
   std::shared_ptr<const ProviderConfig> config;
   Generation allocation_generation;
@@ -67,8 +67,8 @@ struct Provider {
   ConsumerSet consumers;
 };
 
-// The tree of `providers` in any order, of any depth. REQUIRES: exactly one has no parent among
-// them; they form one tree; the use of each is parallel to its inventories.
+// The tree of `providers`, which may be in any order. REQUIRES: they form one tree, so exactly one
+// of them has no parent among them; the use of each is parallel to its inventories.
 TreePtr MakeTree(std::vector<Provider> providers);
 
 }  // namespace berth::placement
