@@ -1,9 +1,9 @@
-// Command: every write there is, as a value. The edge makes them, rules decide them, the ledger
-// orders them.
+// Command: a write, as a value. The gRPC services make commands, the ledger puts them in order, and
+// rules decide them.
 //
-// Commands name classes and traits as the caller wrote them; rules resolve names against the state
-// that they decide on. All strings are valid UTF-8 without U+0000. The form of a command (limits,
-// syntax) is checked by its rule, so that every way in meets the same refusals.
+// Commands name classes and traits as the caller wrote them; a rule looks the names up in the state
+// that it decides on. All strings are valid UTF-8 without U+0000. The rule also checks the syntax
+// and the limits of the command, so that all callers get the same refusals.
 #ifndef BERTH_PLACEMENT_COMMANDS_COMMAND_H_
 #define BERTH_PLACEMENT_COMMANDS_COMMAND_H_
 
@@ -32,7 +32,7 @@ struct UpdateProvider {
   ProviderId id;
   std::optional<std::string> name;  // none: keeps its name (P-51)
   std::optional<std::optional<ProviderId>>
-      parent;  // none: keeps its parent; an empty one: becomes a root
+      parent;  // none: keeps its parent; a parent without value: becomes a root
   std::optional<Generation> expected_generation;
 };
 struct DeleteProvider {
@@ -104,31 +104,32 @@ struct ProviderAmounts {
   ProviderId provider;
   std::vector<NamedAmount> amounts;
 };
-// What the author believes of a consumer (P-113): a generation, or none for "holds nothing yet".
+// Everything that a consumer shall hold (P-113).
 struct ConsumerAllocations {
   ConsumerId consumer;
-  std::optional<Generation> expected_generation;  // none: new
+  std::optional<Generation> expected_generation;  // none: it must hold nothing yet
   std::string project;
   std::string user;
   std::string type;
-  std::vector<ProviderAmounts> allocations;  // the complete new set (P-117); empty: releases it
+  std::vector<ProviderAmounts> allocations;  // the complete new set (P-117); empty: releases all
   std::optional<absl::Duration> lease = std::nullopt;  // none: holds until released
 };
 struct SetAllocations {
   std::vector<ConsumerAllocations> consumers;
-  bool keep_unchanged_rows = false;  // exempts rows taken over unchanged from unit rules (P-134)
+  bool keep_unchanged_rows = false;  // unit rules do not apply to rows that stay as is (P-134)
 };
 struct DeleteAllocations {
   ConsumerId consumer;
   std::optional<Generation> expected_generation;
 };
-// Adds to what a consumer holds (amounts above 0) and takes from it (below 0), leaving the rest.
+// Adds amounts above 0 to what a consumer holds, and takes the negative amounts away from it. Its
+// other allocations stay.
 struct AdjustAllocations {
   ConsumerId consumer;
   std::optional<Generation> expected_generation;
   std::vector<ProviderAmounts> adjustments;
 };
-// Releases all of these that hold anything.
+// Releases all of these consumers. Those that hold nothing are ignored.
 struct ReleaseConsumers {
   std::vector<DeleteAllocations> consumers;
 };
@@ -137,16 +138,16 @@ struct SetLease {
   std::optional<Generation> expected_generation;
   std::optional<absl::Duration> lease;  // from now; none: holds until released
 };
-// Releases consumers whose lease is over at the batch's ledger time, the oldest first, a bounded
-// number at a time. The ledger issues it by itself, under kLeaseActor.
+// Releases consumers whose lease is over at the ledger time of the batch, the oldest lease first,
+// and a bounded number of them. The ledger issues this command by itself, as kLeaseActor.
 struct ExpireLeases {};
 inline constexpr char kLeaseActor[] = "berth-placement/leases";
 
 // --- reshape (P-221..P-234) ---
 struct ReshapedProvider {
   ProviderId provider;
-  // Both required: the request was computed from what the provider offers and from what is used of
-  // it (P-232).
+  // Both are required, since the caller computed the request from the provider's inventories and
+  // from their use (P-232).
   std::optional<Generation> expected_generation;
   std::optional<Generation> expected_allocation_generation;
   std::vector<NamedInventory> inventories;  // the complete new set; empty: deletes all
@@ -155,16 +156,17 @@ struct Reshape {
   std::vector<ReshapedProvider> providers;
   std::vector<ConsumerAllocations> consumers;
   bool keep_unchanged_rows = false;
-  bool validate_only = false;  // decides and answers, and changes nothing
+  bool validate_only = false;  // answers as if it were done, but changes nothing
 };
-// How one provider shall be. What is absent stays as it is, or is empty for a new provider.
+// How one provider shall be. An absent field leaves the provider's value, or leaves it empty for a
+// new provider.
 struct ProviderTopology {
   ProviderId provider;
-  std::optional<Generation> expected_generation;  // none: the author believes it absent
-  // Required with the inventories of a provider that exists (P-232).
+  std::optional<Generation> expected_generation;  // none: the provider must not exist yet
+  // Required if `inventories` are given for a provider that exists (P-232).
   std::optional<Generation> expected_allocation_generation;
   std::optional<std::string> name;
-  std::optional<std::optional<ProviderId>> parent;  // an empty one: it shall be a root
+  std::optional<std::optional<ProviderId>> parent;  // without value: it shall be a root
   std::optional<std::vector<NamedInventory>> inventories;
   std::optional<std::vector<std::string>> traits;
   std::optional<std::vector<AggregateId>> aggregates;
@@ -182,48 +184,49 @@ struct ApplyTopology {
 };
 
 // --- claims that find their own place ---
-// A place that was found before the command's turn came, and the trees it was found in: the root's
-// and those of every provider that serves. As long as their configurations stand, only room can be
-// lacking.
+// A candidate that a search found before the ledger decides the command, and the trees in which it
+// was found: the root's tree, and the tree of each provider that it allocates of. While the shapes
+// of these trees are the same, the candidate can fail only for lack of free capacity.
 struct Choice {
   Candidate candidate;
   std::vector<TreePtr> trees;
 };
 struct ClaimMember {
   ConsumerId consumer;
-  std::optional<Generation> expected_generation;  // none: new
+  std::optional<Generation> expected_generation;  // none: it must hold nothing yet
   std::string project;
   std::string user;
   std::string type;
   std::optional<absl::Duration> lease = std::nullopt;  // none: holds until released
-  CandidateRequest query;                              // its limit and order are the command's
+  CandidateRequest query;  // its limit and order are ignored: the command has an order
 };
 enum class MemberAffinity { kNone, kSameRoot, kDifferentRoots };
 struct PlaceClaims {
   std::vector<ClaimMember> members;
-  bool one = false;  // a claim of one: faults do not say which member
+  bool one = false;  // true for Claim, whose faults need not say which member is meant
   MemberAffinity affinity = MemberAffinity::kNone;
   CandidateOrder order;
-  // By member, best first; fewer where the search before the lock found no place for all.
+  // For each member what the search before the lock found, best first. Fewer lists than members if
+  // that search failed for some member.
   std::vector<std::vector<Choice>> choices;
-  bool search_gave_up = false;  // it ran out of its budget
+  bool search_gave_up = false;  // that search ran out of its budget
 };
 
 // --- fleet ---
-// A tracker said Hello: its service record is made or renewed (T-1, T-14).
+// A tracker sent Hello: makes or renews the record of its service (T-1, T-14).
 struct RegisterService {
   std::string host;
   std::string binary;
   Uuid incarnation;
   std::string machine_id;
   std::string version;
-  Uuid id;  // drawn for the record, should this make one
+  Uuid id;  // of the record, if this command makes it; drawn beforehand
 };
-// The process that holds the stream judged it: up or down.
+// The placement process that holds a service's stream judged the service to be up or down.
 struct MarkService {
   std::string host;
   std::string binary;
-  Uuid incarnation;  // of the stream that was judged; another one is ignored
+  Uuid incarnation;  // that was judged; if the service has another one now, nothing is done
   bool up = false;
 };
 struct UpdateService {
@@ -232,25 +235,24 @@ struct UpdateService {
   std::optional<bool> disabled;
   std::string disabled_reason;
   std::optional<bool> forced_down;
-  // Said by the tracker: without effect where `disabled` stands so already or by an operator's word
-  // (T-297).
+  // The tracker asks, not an operator. This has no effect if `disabled` has that value already, or
+  // if an operator has disabled the service (T-297).
   bool automatic = false;
 };
 
-// One provider as a tracker wants it. Traits merge instead of replacing: what stands and is in
-// neither list stays (T-211).
+// One provider as a tracker wants it. Traits are merged: a trait in neither list stays as it is
+// (T-211).
 struct ReportedProvider {
   ProviderId id;
   std::string name;
   std::optional<ProviderId> parent;           // none: the node's root
-  std::optional<Generation> base_generation;  // none: the tracker believes it absent
-  std::vector<NamedInventory> inventories;    // complete: the tracker owns them all (T-201)
+  std::optional<Generation> base_generation;  // none: the provider must not exist yet
+  std::vector<NamedInventory> inventories;    // the complete new set (T-201)
   std::vector<std::string> traits_present;
   std::vector<std::string> traits_absent;
 };
-// One node's report (T-226): a snapshot, or a delta on the report before it; what does not differ
-// changes nothing. A delta that does not follow the last applied sequence number is refused with
-// REPORT_GAP (T-229).
+// One node's report (T-226): a snapshot, or a delta to the report before it. A delta must have the
+// sequence number after the last applied one; else it is refused with REPORT_GAP (T-229).
 struct ApplyReport {
   std::string host;
   Uuid incarnation;
@@ -258,10 +260,11 @@ struct ApplyReport {
   std::string node_name;
   int64_t sequence = 0;
   std::string digest;
-  std::shared_ptr<const std::string> facts;  // the whole of them, merged by the edge
-  bool complete = true;  // a snapshot: providers that the tracker made and does not name go
-  std::vector<ReportedProvider> providers;  // parents before children; each told whole
-  std::vector<ProviderId> removed;          // of a delta, children before parents
+  std::shared_ptr<const std::string> facts;  // all facts, already merged with those of before
+  // True for a snapshot: providers that a tracker made and that are not named here are removed.
+  bool complete = true;
+  std::vector<ReportedProvider> providers;  // parents before children
+  std::vector<ProviderId> removed;          // by a delta; children before parents
 };
 struct RetireNode {
   ProviderId node;
@@ -269,14 +272,13 @@ struct RetireNode {
 };
 struct DeleteNode {
   ProviderId node;
-  bool cascade =
-      false;  // releases its consumers' allocations on this tree and removes the tree (T-225)
+  bool cascade = false;  // also releases what consumers hold of the node's subtree (T-225)
 };
 
-// --- a ledger brought from elsewhere ---
-// What each of these was among the records of the import, from 1: refusals name it.
+// --- import of a ledger ---
+// The number of a record in the import, from 1. Refusals name it.
 using RecordNumber = int64_t;
-// When an entity came into being and was last changed; none: now.
+// When an entity was made and last changed; none: now.
 struct ImportedTimes {
   std::optional<absl::Time> created_at, updated_at;
 };
@@ -288,7 +290,7 @@ struct ImportedProvider {
   RecordNumber record = 0;
   ProviderId id;
   std::string name;
-  std::optional<ProviderId> parent;  // stands before it, or in the ledger already
+  std::optional<ProviderId> parent;  // an earlier record, or in the ledger already
   std::vector<NamedInventory> inventories;
   std::vector<std::string> traits;
   std::vector<AggregateId> aggregates;
@@ -301,12 +303,12 @@ struct ImportedConsumer {
   std::string user;
   std::string type;  // empty: none (P-24)
   std::vector<ProviderAmounts> allocations;
-  std::optional<absl::Time> lease_expires_at;  // one that is over ends at once
+  std::optional<absl::Time> lease_expires_at;  // if this is past, the consumer is released soon
   ImportedTimes times;
 };
 struct ImportedService {
   RecordNumber record = 0;
-  ServiceRecord service;  // its times stand beside it
+  ServiceRecord service;  // its times are ignored
   ImportedTimes times;
 };
 struct ImportedNode {
@@ -314,14 +316,14 @@ struct ImportedNode {
   NodeRecord node;
   ImportedTimes times;
 };
-// Brings all of these or nothing, into an empty ledger or one that has none of them.
+// Adds all of these entities to the ledger, or none. None of them may be in the ledger already.
 struct ImportLedger {
-  std::vector<ImportedName> classes, traits;  // custom ones; those that are there stay
+  std::vector<ImportedName> classes, traits;  // custom ones; those that exist stay
   std::vector<ImportedProvider> providers;
   std::vector<ImportedConsumer> consumers;
   std::vector<ImportedService> services;
   std::vector<ImportedNode> nodes;
-  bool require_empty = false;  // but for standard names
+  bool require_empty = false;  // refuse unless the ledger has only standard names
   bool validate_only = false;
 
   int64_t size() const {
@@ -330,20 +332,20 @@ struct ImportLedger {
   }
 };
 
-// Asks what became of the command that carried `request_id` from `actor`. Settled like a write,
-// under the lock: only there is "not found" true (an unlocked look-up lies while a commit is in
-// flight). Decided by the ledger itself: the decision is that of the command, replayed; kNotFound
-// where there was none; REQUEST_CANCELLED where it was cancelled before; or, not replayed, the
-// cancellation's own.
+// Asks what became of the command of `actor` with `request_id`. It is decided under the ledger's
+// lock like a write: without the lock, the command might be in a commit that is under way, so that
+// "not found" would be a guess. No rule decides it, but the ledger itself. The decision is that of
+// the command, marked as replayed; or kNotFound if there is none; or REQUEST_CANCELLED if the id
+// was cancelled before; or OK and not replayed, if this command cancelled the id.
 struct FindRequest {
   std::string actor;
   std::string request_id;
-  // Where nothing took effect, nothing will while ids are kept: a command that comes later with the
-  // id is refused. This is a write.
+  // If no command with the id took effect, the id is cancelled: a command that comes later with it
+  // is refused, as long as ids are kept.
   bool cancel_if_absent = false;
 };
 
-// Raises the format of the log, once all processes run a release that reads it.
+// Raises the format of the log. An operator does so when all processes run a release that reads it.
 struct SetFormat {
   int format = 0;
 };
@@ -357,18 +359,18 @@ using CommandBody =
                  RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
                  SetFormat, ImportLedger, FindRequest>;
 
-// What was asked, in the words of the edge, kept with the answer under a request id: enough to make
-// the same reply from it again.
+// What was asked, kept with the answer under a request id, so that the same reply can be made from
+// it again.
 struct Asked {
-  std::string method;   // of the call
-  std::string subject;  // what it was about, where its changes may not tell
+  std::string method;   // the name of the call
+  std::string subject;  // what the call was about, if its changes may not tell
 };
 
 struct Command {
-  std::string actor;       // the identity that asks, for the log and the request table
+  std::string actor;       // the identity of the caller, for the log and the table of requests
   std::string request_id;  // empty: none given
-  std::string body_hash;   // of the request as sent, where a request_id was given; 32 bytes
-  Asked asked;             // where a request_id was given
+  std::string body_hash;   // of the request as sent, if a request_id was given; 32 bytes
+  Asked asked;             // if a request_id was given
   CommandBody body;
 };
 

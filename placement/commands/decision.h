@@ -1,4 +1,4 @@
-// Decision: what became of a command.
+// Decision: the ledger's answer to a command.
 #ifndef BERTH_PLACEMENT_COMMANDS_DECISION_H_
 #define BERTH_PLACEMENT_COMMANDS_DECISION_H_
 
@@ -15,17 +15,17 @@
 namespace berth::placement {
 
 struct Decision {
-  absl::Status status;  // OK, the command's refusal, or one of Ledger::Submit's own
+  absl::Status status;  // OK, the refusal by a rule, or an error of Ledger::Submit
   Revision revision;    // at which it was decided
   Generation fresh;     // the command's number (RuleContext::fresh); 0 for a refusal
   std::shared_ptr<const Changes> changes;  // what it did, in order; null where status is not OK
   Result result;
   Asked asked;            // of a command with a request id
   absl::Time decided_at;  // by the ledger's clock
-  bool replayed = false;  // an answer that was kept under the request id
+  bool replayed = false;  // true: the answer was kept under the request id of an earlier command
 };
 
-// A decision that is nothing but `status`.
+// A decision that has only `status`.
 Decision OnlyStatus(absl::Status status);
 // The outcome is unknown: kDeadlineExceeded without a reason.
 absl::Status OutcomeUnknown();

@@ -1,5 +1,5 @@
-// Nodes in rules: who may write a node, which providers are its own, and the trait that follows
-// its service.
+// What rules need of nodes: which providers belong to a node, the trait that says that its service
+// is disabled, and the end of retired nodes.
 //
 // Pure functions of the state.
 #ifndef BERTH_PLACEMENT_COMMANDS_FLEET_NODE_H_
@@ -17,9 +17,9 @@
 
 namespace berth::placement {
 
-// Says whose providers a report may remove (T-202).
+// The trait of providers that trackers made. A report may remove only these (T-202).
 inline constexpr absl::string_view kOwnedTrait = "OWNER_NOVA";
-// Stands on a root while its service is disabled (T-212).
+// The trait that a node's root has while its service is disabled (T-212).
 inline constexpr absl::string_view kDisabledTrait = "COMPUTE_STATUS_DISABLED";
 
 // The service, or null.
@@ -27,24 +27,28 @@ ServicePtr FindService(const State& state, absl::string_view host, absl::string_
 // The node whose root provider is `id`, or null.
 NodeRecordPtr FindNode(const State& state, ProviderId id);
 
-// Whether the service's lease stands: it is up and nobody fenced it (T-291, T-298).
+// Whether the service is up and no operator forced it down. While this is true, no other process
+// may take over its host (T-291, T-298).
 bool HoldsLease(const ServiceRecord& service);
 
-// Adds or takes the disabled trait (T-212); changes nothing where the catalog has no such trait.
-// REQUIRES: `traits` rising, each once; stays so.
+// Adds the disabled trait to `traits` or removes it (T-212). Does nothing if the catalog has no
+// such trait. REQUIRES: `traits` are rising, each once; they stay so.
 void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits);
 
-// Position in `tree` of the first provider below the node at `root` that is another node or, unless
-// `nodes_only`, that no tracker made; or -1: the subtree is the node's own (T-202).
+// The position of the first provider below the node at position `root` that does not belong to the
+// node: another node or, unless `nodes_only`, a provider that no tracker made. -1 if there is none
+// (T-202).
 int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only);
 
-// Ends the retired nodes of which nobody holds anything any more once `changes`, those of a command
-// that released something of `released`, took effect: appends the removal of their providers and
-// records (T-40). A node stays while others' providers stand below it. REQUIRES: `changes` are
-// complete but for that, and none of them is about a node.
+// Ends retired nodes that are no longer used (T-40). `changes` are those of a command that releases
+// allocations of the providers `released`. For each retired node that owns one of them and of whose
+// subtree nobody holds anything after `changes`, appends the removal of its providers and its
+// record. A node with providers of others below it is kept. REQUIRES: `changes` are otherwise
+// complete, and none of them is about a node.
 void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released, Changes& changes);
 
-// Position in `tree` of the closest node at or above `position`, or -1: the node that owns it.
+// The position of the node that owns the provider at `position`: the closest node at or above it,
+// or -1 if there is none.
 int OwningNode(const State& state, const Tree& tree, int position);
 
 }  // namespace berth::placement

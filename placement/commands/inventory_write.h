@@ -1,6 +1,6 @@
-// Inventory writes: what rules that replace a provider's inventories share, whoever asks.
+// What all rules that write inventories of a provider share.
 //
-// Pure functions of the state. Forms of inventories are form.h's.
+// Pure functions of the state.
 #ifndef BERTH_PLACEMENT_COMMANDS_INVENTORY_WRITE_H_
 #define BERTH_PLACEMENT_COMMANDS_INVENTORY_WRITE_H_
 
@@ -23,26 +23,29 @@ inline bool ByClass(const InventoryRow& a, const InventoryRow& b) {
   return a.resource_class < b.resource_class;
 }
 
-// The form of a whole list: each field, and no class twice. `field` names the list.
+// Adds the faults of a list of inventories: those of each field, and classes that occur twice.
+// `field` is the path of the list.
 void InventoryListFields(Faults& faults, const std::string& field,
                          const std::vector<NamedInventory>& inventories);
 
-// Rows by rising class; NOT_FOUND with RESOURCE_CLASS_NOT_FOUND naming all unknown classes.
+// The rows of `inventories`, rising by class; NOT_FOUND with RESOURCE_CLASS_NOT_FOUND naming all
+// unknown classes.
 absl::StatusOr<std::vector<InventoryRow>> ResolveInventories(
     const State& state, const std::vector<NamedInventory>& inventories);
 
-// Position of the inventory of the class called `name` in `config`, or -1.
+// The index of the inventory of the class `name` in `config`, or -1.
 int FindInventoryByName(const State& state, const ProviderConfig& config, absl::string_view name);
 
-// FAILED_PRECONDITION with INVENTORY_IN_USE naming all classes that have allocations and are not
-// in `rows` (P-83). REQUIRES: `rows` by rising class.
+// FAILED_PRECONDITION with INVENTORY_IN_USE naming all classes that have allocations and are
+// missing in `rows` (P-83). REQUIRES: `rows` are rising by class.
 absl::Status CheckNoneInUseGoes(const State& state, const ProviderPlace& place,
                                 const std::vector<InventoryRow>& rows);
 
-// Classes of `rows` of which more is used than they hold (P-89).
+// The classes of which more is used than the capacity in `rows` (P-89).
 std::vector<OverCapacity> OverCapacityOf(const State& state, const ProviderPlace& place,
                                          const std::vector<InventoryRow>& rows);
-// Words for each row that no amount satisfies (P-18).
+// A warning for each row of which nothing can be allocated, because no amount is within its units
+// (P-18).
 std::vector<std::string> UnallocatableOf(const State& state, const std::vector<InventoryRow>& rows);
 
 }  // namespace berth::placement

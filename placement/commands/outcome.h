@@ -1,4 +1,4 @@
-// Outcome: what a rule answers: changes, and what its caller is told besides.
+// Outcome: what a rule decides: the changes, and what else the caller learns.
 #ifndef BERTH_PLACEMENT_COMMANDS_OUTCOME_H_
 #define BERTH_PLACEMENT_COMMANDS_OUTCOME_H_
 
@@ -15,14 +15,14 @@
 
 namespace berth::placement {
 
-// What a rule may know besides the state.
+// What a rule may use in addition to the state and the command.
 struct RuleContext {
   absl::Time now;    // the batch's ledger time
-  Generation fresh;  // the command's number: where the counters of entities made by it begin
+  Generation fresh;  // the command's number: the first generation of entities that it makes
   int format_max = kLogFormat;  // the newest format of the log that this release knows
 };
 
-// An inventory that is used beyond its capacity after a lawful shrink (P-89).
+// An inventory whose use exceeds its capacity, because the capacity was lowered (P-89).
 struct OverCapacity {
   ProviderId provider;
   std::string resource_class;
@@ -30,29 +30,29 @@ struct OverCapacity {
   Amount capacity = 0;
 };
 
-// A provider that the command addressed, as it stands afterwards, changed or not.
+// A provider that the command addressed, as it is afterwards, whether it changed or not.
 struct ProviderAnswer {
   std::shared_ptr<const ProviderConfig> config;
   ProviderId root;
 };
 
-// What the caller is told besides the changes. An answer is built from changes and result alone,
-// never from a state that may hold what other commands did since.
+// What the caller learns in addition to the changes. An answer is made from changes and result
+// alone, never from a later state: that may contain what other commands did since.
 struct Result {
   std::vector<ProviderAnswer> providers;
-  std::vector<std::pair<ConsumerId, Generation>> consumers;  // those that hold something afterwards
-  std::vector<Candidate> candidates;  // PlaceClaims: where, in the order of its members
-  uint64_t seed = 0;                  // PlaceClaims: what chance was drawn from; 0: nothing was
-  bool created = false;  // EnsureClass, EnsureTrait, RegisterService: it was not there before
+  std::vector<std::pair<ConsumerId, Generation>> consumers;  // of those that hold something now
+  std::vector<Candidate> candidates;  // PlaceClaims: what each member got, in their order
+  uint64_t seed = 0;                  // PlaceClaims: of the random order; 0: none was drawn
+  bool created = false;  // CreateClass, EnsureTrait, RegisterService: it did not exist before
   std::vector<ConsumerId> absent;           // ReleaseConsumers: those that held nothing
-  std::vector<OverCapacity> over_capacity;  // of the providers, one after another
-  std::vector<std::string> unknown_traits;  // ApplyReport: names that it left out (T-213)
-  int64_t imported = 0;                     // ImportLedger: how many entities it brought
+  std::vector<OverCapacity> over_capacity;  // provider by provider
+  std::vector<std::string> unknown_traits;  // ApplyReport: trait names that it ignored (T-213)
+  int64_t imported = 0;                     // ImportLedger: how many entities it made
   std::vector<std::string> warnings;        // in words, e.g. an unallocatable inventory (P-18)
 };
 
 struct Outcome {
-  Changes changes;  // in order; empty: nothing had to change
+  Changes changes;  // in the order of change.h; empty: nothing had to change
   Result result;
 };
 

@@ -1,4 +1,4 @@
-// Consumers, listed by what they are and where they hold something. Pure.
+// Lists of consumers in one State. Pure.
 #ifndef BERTH_PLACEMENT_READS_CONSUMER_QUERY_H_
 #define BERTH_PLACEMENT_READS_CONSUMER_QUERY_H_
 
@@ -13,13 +13,14 @@
 
 namespace berth::placement {
 
-// All optional, ANDed.
+// A consumer passes if it meets every condition that is given.
 struct ConsumerFilter {
   std::optional<std::string> project = std::nullopt;
   std::optional<std::string> user = std::nullopt;
-  std::optional<std::string> type = std::nullopt;  // `unknown`: those without one
+  std::optional<std::string> type = std::nullopt;  // "unknown": consumers without a type
   std::optional<absl::Time> updated_before = std::nullopt;
-  std::optional<ProviderId> in_tree = std::nullopt;  // any member's
+  // Only consumers that hold something in the tree of this provider, which need not be the root.
+  std::optional<ProviderId> in_tree = std::nullopt;
   std::optional<bool> leased = std::nullopt;
 };
 
@@ -28,13 +29,13 @@ struct ConsumerPage {
   bool more = false;
 };
 
-// The matching consumers by rising id, after `after`, `limit` at the most; `more` says whether
-// others follow. INVALID_ARGUMENT for an empty project, user or type; what is unknown matches
-// nothing. REQUIRES: limit > 0.
+// The consumers that pass, by rising id, after `after`, at most `limit`; `more`: there are others
+// after them. INVALID_ARGUMENT for an empty project, user or type. An unknown project, user, type
+// or provider has no consumers. REQUIRES: limit > 0.
 absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFilter& filter,
                                            std::optional<ConsumerId> after, int limit);
 
-// How many consumers there are of each type that occurs; `unknown`: of those without one.
+// The number of consumers of each type. Consumers without a type count as "unknown".
 std::map<std::string, int64_t> CountConsumerTypes(const State& state);
 
 }  // namespace berth::placement

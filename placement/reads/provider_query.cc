@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-// A filter with its names resolved; what it asks of one provider.
+// A filter whose names were looked up: the conditions for one provider.
 struct Wanted {
   std::optional<ProviderId> root;  // of the tree
   std::vector<absl::flat_hash_set<AggregateId>> member_of;
@@ -23,8 +23,7 @@ struct Wanted {
   std::vector<ClassAmount> resources;
 };
 
-// How much the filter asks for, before anything in it is looked at: all of it is asked of each
-// provider.
+// Checks how much the filter names, before anything else: each provider is compared with all of it.
 absl::Status CheckSize(const ProviderFilter& filter) {
   Faults faults;
   AtMostField(faults, "member_of", filter.member_of.size(), kTermsMax);
@@ -101,7 +100,7 @@ absl::Status ResolveClasses(const State& state, const ProviderFilter& filter, Wa
                 absl::StrCat("there is no resource class ", ListOf(unknown)), items);
 }
 
-// Whether the provider passes all that Wanted asks of it alone (P-70..P-77).
+// Whether the provider meets all conditions of Wanted that concern only itself (P-70..P-77).
 bool Passes(const Wanted& wanted, const ProviderPlace& place) {
   const ProviderConfig& config = place.config();
   const auto has_trait = [&config](TraitId trait) { return config.HasTrait(trait); };
@@ -129,7 +128,7 @@ class PageMaker {
  public:
   PageMaker(const Wanted& wanted, int limit) : wanted_(wanted), limit_(limit) {}
 
-  // Returns false when no more need come.
+  // Returns false when no more providers are needed.
   bool Take(ProviderPlace place) {
     if (!Passes(wanted_, place)) return true;
     if (static_cast<int>(page_.providers.size()) == limit_) {
@@ -164,7 +163,7 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
     if (roots_only) return;
     from ? state.root_of().ForEachFrom(*from, add) : state.root_of().ForEach(add);
   };
-  // Takes the others below `bound`; false when the page is full.
+  // Takes the other providers with ids less than `bound`. Returns false when the page is full.
   const auto take_others = [&](std::optional<ProviderId> bound) {
     while (next < others.size() && (!bound || others[next].first < *bound)) {
       const auto [id, root] = others[next++];
@@ -186,7 +185,8 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
   take_others(std::nullopt);
 }
 
-// The places that name, id and in_tree leave over, by rising id; nothing where they leave all.
+// The providers that pass the conditions on name, id and in_tree, by rising id; nothing if none of
+// these conditions is given.
 std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const ProviderFilter& filter) {
   if (!filter.name && !filter.id && !filter.in_tree) return std::nullopt;
   std::vector<ProviderPlace> chosen;
@@ -256,7 +256,7 @@ absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
   if (absl::Status status = faults.status(); !status.ok()) return status;
 
   std::map<std::string, UsageGroup> groups;
-  // No user is empty, so this stands before all owners of the project.
+  // No user is empty, so this key is less than those of all owners of the project.
   const Owner before{.project = project, .user = "", .type = ""};
   state.owners().ForEachFrom(before, [&](const Owner& owner, const Counted<OwnerUsage>& usage) {
     if (owner.project != project) return false;

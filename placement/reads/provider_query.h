@@ -1,4 +1,4 @@
-// Query: the reads that filter or add up over one State: provider lists and usages. Pure.
+// Lists of providers, and the usages of projects, in one State. Pure.
 #ifndef BERTH_PLACEMENT_READS_PROVIDER_QUERY_H_
 #define BERTH_PLACEMENT_READS_PROVIDER_QUERY_H_
 
@@ -12,7 +12,7 @@
 
 namespace berth::placement {
 
-// Filters of ListProviders (P-66..P-80); all optional, ANDed.
+// A provider passes if it meets every condition that is given (P-66..P-80).
 struct ProviderFilter {
   std::optional<std::string> name;
   std::optional<ProviderId> id;
@@ -25,10 +25,11 @@ struct ProviderFilter {
   bool roots_only = false;
 };
 
-// The matching providers by rising id, after `after`, `limit` at the most; `more` says whether
-// others follow (P-79). Fails, in this order, with INVALID_ARGUMENT for a filter that asks
-// for too much, then for an empty name or term or an amount out of range, NOT_FOUND / TRAIT_NOT_FOUND and NOT_FOUND / RESOURCE_CLASS_NOT_FOUND, each
-// with all that are unknown. REQUIRES: limit > 0.
+// The providers that pass, by rising id, after `after`, at most `limit`; `more`: there are others
+// after them (P-79). Fails, in this order, with INVALID_ARGUMENT for a filter that names too much,
+// then for an empty name or set or an amount out of range; NOT_FOUND / TRAIT_NOT_FOUND;
+// NOT_FOUND / RESOURCE_CLASS_NOT_FOUND. The last two name everything that is unknown. REQUIRES:
+// limit > 0.
 struct ProviderPage {
   std::vector<ProviderPlace> providers;
   bool more = false;
@@ -36,9 +37,9 @@ struct ProviderPage {
 absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
                                            std::optional<ProviderId> after, int limit);
 
-// Usages of a project (P-157..P-165): group name -> consumers and sums. INVALID_ARGUMENT for a
-// project or user of no or more than 255 characters, or a consumer type that cannot be one; what is
-// unknown holds nothing.
+// What the consumers of a project hold, by consumer type or in one group (P-157..P-165).
+// INVALID_ARGUMENT for a project or user without characters or with more than 255, or a consumer
+// type that is no valid name. An unknown project or user holds nothing.
 struct UsageGroup {
   int64_t consumer_count = 0;
   std::map<std::string, Amount> used;  // by class name; no zeros

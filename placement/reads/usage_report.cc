@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kUntyped[] = "unknown";
 
-// A row in the making.
+// A row while its sums are computed.
 struct Group {
   UsageReportRow row;
   absl::flat_hash_set<ProviderId> providers;
@@ -34,7 +34,7 @@ class Reporter {
     std::sort(aggregates_.begin(), aggregates_.end());
   }
 
-  // Adds what the members of `tree` offer and who holds it.
+  // Adds the inventories of the providers of `tree` and the consumers that hold something of them.
   void AddTree(const Tree& tree) {
     for (int i = 0; i < tree.size(); ++i) {
       if (!Passes(tree.config(i))) continue;
@@ -42,7 +42,7 @@ class Reporter {
     }
   }
 
-  // Adds what a consumer holds, to the group of its project or type.
+  // Adds what a consumer holds to the group of its project or type.
   void AddConsumer(const Consumer& consumer) {
     const Owner& owner = *consumer.owner;
     if (filter_.project && owner.project != *filter_.project) return;
@@ -58,7 +58,7 @@ class Reporter {
     }
   }
 
-  // The rows so far, and none.
+  // Returns the rows so far, and forgets them.
   std::map<std::string, UsageReportRow> Take() {
     std::map<std::string, UsageReportRow> rows;
     for (auto& [key, group] : groups_) {
@@ -154,7 +154,7 @@ class Reporter {
   absl::flat_hash_map<std::string, Group> groups_;
 };
 
-// Calls visit(tree) by rising root, after `after`. A visit that returns false is the last one.
+// Calls visit(tree) for the trees after root `after`, by rising root, until a call returns false.
 template <typename Visit>
 void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visit) {
   for (const Counted<RootChunk>& chunk : state.roots().chunks()) {
@@ -166,7 +166,7 @@ void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visi
   }
 }
 
-// Roots come by rising key: no more trees are looked at than the page needs.
+// Roots are visited by rising key, so that only the trees of the page are read.
 UsageReportPage ReportRoots(const State& state, Reporter reporter,
                             const std::optional<std::string>& after, int limit) {
   UsageReportPage page;

@@ -1,5 +1,5 @@
-// Usage reports: what there is and what is held, summed up in groups over all providers that pass
-// some filters. Pure.
+// Usage reports: sums of inventories and of their use, in groups, over all providers that pass a
+// filter. Pure.
 #ifndef BERTH_PLACEMENT_READS_USAGE_REPORT_H_
 #define BERTH_PLACEMENT_READS_USAGE_REPORT_H_
 
@@ -14,29 +14,30 @@ namespace berth::placement {
 
 enum class UsageGrouping { kEverything, kRoot, kAggregate, kTrait, kProject, kConsumerType };
 
-// What is unknown matches nothing.
+// An unknown class, trait, aggregate or project matches nothing.
 struct UsageReportFilter {
   UsageGrouping grouping = UsageGrouping::kEverything;
   std::vector<std::string> classes = {};     // only these; empty: all
   std::vector<AggregateId> aggregates = {};  // only providers in one of these; empty: all
   std::vector<std::string> traits = {};      // only providers with one of these; empty: all
-  std::optional<std::string> project = std::nullopt;  // only what it holds counts as used
+  std::optional<std::string> project = std::nullopt;  // `used` counts only what it holds
 };
 
-// Sums over inventories of one class. The first three, and free, are 0 where rows are projects or
-// consumer types: those say what is held, not what there is.
+// Sums over inventories of one class. In rows of projects and of consumer types only `used` is set,
+// since these have no inventories.
 struct ClassSum {
   Amount total = 0;
   Amount reserved = 0;
   Amount capacity = 0;
   Amount used = 0;
-  Amount free = 0;  // of each inventory, what is not used by anybody, where that is above 0
+  Amount free =
+      0;  // the sum of capacity less use, over the inventories with more capacity than use
 
   friend bool operator==(const ClassSum&, const ClassSum&) = default;
 };
 
 struct UsageReportRow {
-  std::string name;  // of a root
+  std::string name;  // of the root, if rows are roots
   int64_t provider_count = 0;
   int64_t consumer_count = 0;
   std::map<std::string, ClassSum> classes;  // by name
@@ -47,8 +48,8 @@ struct UsageReportPage {
   bool more = false;
 };
 
-// The rows by rising key, after `after`, `limit` at the most. A group to which no provider
-// contributes has no row; the row of everything is always there. REQUIRES: limit > 0.
+// The rows by rising key, after `after`, at most `limit`. A group without providers has no row, but
+// the single row of kEverything is always present. REQUIRES: limit > 0.
 UsageReportPage ReportUsages(const State& state, const UsageReportFilter& filter,
                              const std::optional<std::string>& after, int limit);
 

@@ -8,8 +8,8 @@
 //
 // Invariants:
 //   1. All leaves are at level 0; no node is empty. The root of an empty map is null.
-//   2. In an inner node, key i (i > 0) is greater than every key of child i - 1 and not greater than
-//      any key of child i; key 0 is never read.
+//   2. In an inner node, key i (i > 0) is greater than every key of child i - 1, and not greater
+//      than any key of child i; key 0 is never read.
 //   3. A node is changed only if this map alone holds it and each node above it.
 //
 // Keys are compared with `<`. A probe may have any type that compares with keys, so that a map from

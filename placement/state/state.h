@@ -6,8 +6,8 @@
 // members; only the one owner of an unpublished copy may call Apply.
 //
 // Invariants:
-//   1. Each parent exists, no provider is below itself, and every provider is in exactly one tree of
-//   `roots` (P-1).
+//   1. Each parent exists, no provider is below itself, and every provider is in exactly one tree
+//   of `roots` (P-1).
 //   2. Every allocation names an existing provider with an inventory of its class; the use of an
 //   inventory is the sum of its allocations (P-2).
 //   3. A consumer is present if and only if it holds something (P-3).
