@@ -16,7 +16,7 @@
 namespace berth::placement {
 namespace {
 
-// Stage 2 of P-130: the form (P-114).
+// The checks that need no state (P-114).
 absl::Status CheckForm(const SetAllocations& command) {
   Faults faults;
   CountField(faults, "consumers", command.consumers.size(), kConsumersMax);
@@ -26,9 +26,10 @@ absl::Status CheckForm(const SetAllocations& command) {
 
 }  // namespace
 
-// Form; CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND; RESOURCE_CLASS_NOT_FOUND; NO_INVENTORY;
-// UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED: stage by stage, with all violations of the stage
-// that fails (P-130). Replaces everything that the consumers hold (P-117), all or none (P-118).
+// Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND;
+// RESOURCE_CLASS_NOT_FOUND; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. Each refusal
+// lists everything that the failing check found (P-130). Replaces all that the consumers hold
+// (P-117); all consumers or none (P-118).
 absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -49,7 +50,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command
   return plan.MakeOutcome(context);
 }
 
-// CONSUMER_NOT_FOUND; the generation, where one is given (P-139).
+// Refuses, in this order: CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if a generation is
+// given (P-139).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteAllocations& command,
                                const RuleContext& context) {
   absl::StatusOr<ConsumerPtr> consumer =
@@ -80,7 +82,8 @@ absl::Status CheckForm(const AdjustAllocations& command) {
   return faults.status();
 }
 
-// PROVIDER_NOT_FOUND, then RESOURCE_CLASS_NOT_FOUND, each naming all: also of what is only taken.
+// PROVIDER_NOT_FOUND, then RESOURCE_CLASS_NOT_FOUND. Each names all that are unknown, also those of
+// which only something is taken away.
 absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
   std::vector<FaultItem> items;
   std::string message;
@@ -106,9 +109,9 @@ absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
                    items);
 }
 
-// What the consumer ends up with, in the adjusted places at least 0: NEGATIVE_ALLOCATION naming all
-// of which more is taken than held; INVALID_FIELD where it would hold something of more providers
-// than any consumer may. REQUIRES: all names are known.
+// Everything that the consumer holds after the adjustments. NEGATIVE_ALLOCATION naming everything
+// of which more is taken away than held; INVALID_FIELD if it would hold something of more providers
+// than a consumer may. REQUIRES: all names are known.
 absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& consumer,
                                           const AdjustAllocations& command) {
   const NameTable<ClassId>& classes = state.catalog().classes;
@@ -171,10 +174,11 @@ absl::Status CheckForm(const ReleaseConsumers& command) {
 
 }  // namespace
 
-// Form; CONSUMER_NOT_FOUND; the generation, where one is given; PROVIDER_NOT_FOUND;
-// RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION; INVALID_FIELD where it would hold something of too
-// many providers; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. What is not adjusted stays as it is and is not looked at; providers where
-// nothing changes keep their allocation generation.
+// Refuses, in this order: a malformed command; CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if
+// a generation is given; PROVIDER_NOT_FOUND; RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION;
+// INVALID_FIELD if the consumer would hold something of too many providers; NO_INVENTORY;
+// UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. Allocations that are not adjusted stay and are not
+// checked. Providers of which nothing changes keep their allocation generation.
 absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -188,14 +192,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
   if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
   if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
-  // Rows that are not adjusted are the unchanged ones.
+  // Only adjusted rows differ from the rows that the consumer has, so that only they are checked.
   if (absl::Status status = plan.CheckUnits(true); !status.ok()) return status;
   if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
   return plan.MakeOutcome(context, true);
 }
 
-// Form; CONSUMER_GENERATION_CONFLICT naming all whose given generation is stale. Those that hold
-// nothing are passed over.
+// Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT naming all consumers
+// with another generation than the given one. Consumers that hold nothing are skipped.
 absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -239,13 +243,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
 
 namespace {
 
-// Allocation rows that one command takes back, unless the first consumer alone has more.
+// The most allocations that one ExpireLeases releases. It releases at least one consumer, even if
+// that has more.
 constexpr size_t kRowsAtOnce = 500;
 
 }  // namespace
 
-// Form; CONSUMER_NOT_FOUND; the generation, where one is given. Moves the consumer's generation and
-// nothing of its providers.
+// Refuses, in this order: a malformed command; CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if
+// a generation is given. Raises the consumer's generation and leaves its providers alone.
 absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
                                const RuleContext& context) {
   Faults faults;
@@ -265,7 +270,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
   return outcome;
 }
 
-// Never refused. What is not yet due, or was renewed or confirmed before, stays.
+// Never refuses. A lease that is not over stays, also one that was renewed in the meantime.
 absl::StatusOr<Outcome> Decide(const State& state, const ExpireLeases&,
                                const RuleContext& context) {
   std::vector<Holder> holders;

@@ -5,10 +5,10 @@
 namespace berth::placement {
 namespace {
 
-constexpr size_t kAmountsComparedMax = 8;  // each with each
+constexpr size_t kAmountsComparedMax = 8;  // more are sorted instead of compared in pairs
 
-// Whether nothing is wrong with `asked`, without spelling anything: this runs for every claim.
-// False may be wrong where there are many amounts.
+// A fast check, since this runs for every claim: true if `asked` has no faults. False if it has
+// some, or has too many amounts for this check.
 bool AmountsFit(const ProviderAmounts& asked, bool (*amount_fits)(Amount)) {
   if (asked.amounts.empty() || asked.amounts.size() > kAmountsComparedMax) return false;
   for (size_t i = 0; i < asked.amounts.size(); ++i) {

@@ -1,4 +1,4 @@
-// The form of allocations as commands ask for them (P-114), whichever command it is. Pure.
+// Checks of allocations in commands that need no state (P-114). Pure.
 #ifndef BERTH_PLACEMENT_CLAIMS_ALLOCATION_FORM_H_
 #define BERTH_PLACEMENT_CLAIMS_ALLOCATION_FORM_H_
 
@@ -20,21 +20,23 @@ namespace berth::placement {
 inline constexpr size_t kConsumersMax = 1000;         // of one request
 inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
 
-// Faults of consumers with all they shall hold, however many there are.
+// Adds the faults of a list of consumers.
 void ConsumerListFields(Faults& faults, const std::vector<ConsumerAllocations>& consumers);
-// Faults of one consumer's owner and type. `path` spells a field of it, and only where something is
-// wrong: this runs for every claim.
+// Adds the faults of one consumer's project, user and type. `path` makes the path of a field; it is
+// called only for faults, since this function runs for every claim.
 void OwnerFields(Faults& faults, absl::FunctionRef<std::string(absl::string_view)> path,
                  absl::string_view project, absl::string_view user, absl::string_view type);
-// A fault unless `count` is 1 to `max`; `field` names the list.
+// Adds a fault unless `count` is 1 to `max`; `field` is the path of the list.
 void CountField(Faults& faults, absl::string_view field, size_t count, size_t max);
 
-// Faults of the amounts asked of one provider: at least one class, each once, and each amount as
-// `amount_fits` has it, else "FIELD must be RANGE". `field` names the amounts.
+// Adds the faults of the amounts for one provider: at least one class, each class once, and each
+// amount such that `amount_fits` is true, else the fault says that it must be `range`. `field` is
+// the path of the amounts.
 void AmountFields(Faults& faults, absl::string_view field, const ProviderAmounts& asked,
                   bool (*amount_fits)(Amount), absl::string_view range);
 
-// Faults of ids that stand twice; `field` names the list, `key` what its ids are of.
+// Adds a fault for each id that occurs twice; `field` is the path of the list, `key` the kind of
+// its ids, e.g. "provider".
 template <typename IdType, typename Items, typename IdOf>
 void EachOnce(Faults& faults, absl::string_view key, const std::string& field, const Items& items,
               IdOf id_of) {
@@ -48,13 +50,13 @@ void EachOnce(Faults& faults, absl::string_view key, const std::string& field, c
   }
 }
 
-// A fault unless `lease` is 1 s to 24 h.
+// Adds a fault unless `lease` is 1 s to 24 h.
 inline void LeaseField(Faults& faults, const std::string& field, absl::Duration lease) {
   if (lease >= absl::Seconds(1) && lease <= absl::Hours(24)) return;
   faults.Add(kInvalidField, field, "must be a duration of 1 s to 24 h");
 }
 
-// When a lease that begins now ends: times are kept in whole microseconds.
+// When a lease that begins at `now` ends, in whole microseconds.
 inline absl::Time LeaseEnd(absl::Time now, absl::Duration lease) {
   return absl::FromUnixMicros(absl::ToUnixMicros(now + lease));
 }

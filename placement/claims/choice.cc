@@ -17,7 +17,7 @@ bool HasRoom(const std::vector<TreePtr>& trees, const Allocation& wanted) {
   return false;
 }
 
-// Whether a provider that serves has `trait`.
+// Whether one of the providers of the candidate has `trait`.
 bool ServesWith(const Choice& choice, TraitId trait) {
   for (const auto& [suffix, providers] : choice.candidate.mappings) {
     for (const ProviderId provider : providers) {

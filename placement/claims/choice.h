@@ -1,5 +1,5 @@
-// Choices held against the state as it is now: whether one stands as it stood when it was found,
-// and what it is worth. Pure.
+// Choices compared with a newer state than the one in which they were found: whether a choice still
+// fits, and how good it is. Pure.
 #ifndef BERTH_PLACEMENT_CLAIMS_CHOICE_H_
 #define BERTH_PLACEMENT_CLAIMS_CHOICE_H_
 
@@ -11,15 +11,15 @@
 
 namespace berth::placement {
 
-// `candidate` with the trees that it stands on in `state`, where it was found.
+// `candidate`, which was found in `state`, with the trees that it concerns.
 Choice ChoiceOf(const State& state, Candidate candidate);
 
-// Whether `choice`, which was found for `query`, is still a candidate of it within `scope`: its
-// trees are configured as they were and serve, and have room.
+// Whether `choice`, which was found for `query`, still serves `query` within `scope`: the shapes of
+// its trees have not changed, their services take claims, and their free capacity suffices.
 bool Stands(const State& now, const Choice& choice, const CandidateRequest& query,
             const SearchScope& scope);
 
-// What the choice is worth by `order` as it stands now. REQUIRES: it stands.
+// The rank of the choice by `order` in the state `now`; more is better. REQUIRES: Stands.
 int64_t WorthOf(const State& now, const Choice& choice, const PlannedOrder& order);
 
 }  // namespace berth::placement

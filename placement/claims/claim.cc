@@ -12,11 +12,12 @@
 namespace berth::placement {
 namespace {
 
-// The search under the lock keeps everybody waiting: some milliseconds at the most, also where
-// 100,000 roots are put in order.
+// All writers wait for a search under the lock. So many steps take some milliseconds, even if
+// 100,000 roots must be put in order.
 constexpr int64_t kStepsUnderLockMax = 50'000;
 
-// Form and names of the queries; those for which places were found have both.
+// Checks the syntax and the names of the queries. Queries with choices were checked when these were
+// found.
 absl::Status CheckQueries(const State& state, const PlaceClaims& command) {
   for (size_t m = command.choices.size(); m < command.members.size(); ++m) {
     CandidateRequest request = command.members[m].query;
@@ -60,14 +61,15 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
 
 }  // namespace
 
-// Form; then, query by query, what P-175 says; CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE;
-// SEARCH_BUDGET_EXCEEDED. Lets every member hold what was found for it, all or none.
+// Refuses, in this order: a malformed command; query by query, what FindCandidates refuses (P-175);
+// CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED. Afterwards each member
+// holds the candidate that was found for it; all members or none.
 absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
   if (absl::Status status = CheckQueries(state, command); !status.ok()) return status;
   if (absl::Status status = CheckConsumers(state, command); !status.ok()) return status;
-  // A query that was too much for a worker is too much for everybody who waits.
+  // A query that exceeded the budget of a worker is not searched again under the lock.
   ClaimSearch search(state, command, 1, command.search_gave_up ? 0 : kStepsUnderLockMax);
   absl::StatusOr<std::vector<Candidate>> placed = search.Place();
   if (!placed.ok()) return placed.status();
@@ -80,7 +82,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
   for (const ConsumerAllocations& each : wanted) {
     holders.push_back({each.consumer, state.FindConsumer(each.consumer), &each});
   }
-  // The search and this are two sides of one truth (P-203): it asks nothing that was not found.
+  // Whatever the search finds, this plan accepts (P-203).
   ClaimPlan plan(state, std::move(holders));
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
   if (absl::Status status = plan.FindClasses(); !status.ok()) return status;

@@ -1,5 +1,6 @@
-// The rules of what consumers hold: set, adjust, release, lease, claim. Pure, like all rules
-// (rules.h): one guard ladder per command, in the order that its definition documents.
+// The rules for what consumers hold: set, adjust, release, lease, claim.
+//
+// Pure, like all rules (rules.h). The definition of each documents its refusals in their order.
 #ifndef BERTH_PLACEMENT_CLAIMS_CLAIMS_H_
 #define BERTH_PLACEMENT_CLAIMS_CLAIMS_H_
 

@@ -54,7 +54,7 @@ absl::Status OfMember(const PlaceClaims& command, size_t member, const absl::Sta
     }
     if (field != item.end()) {
       field->second = at + field->second;
-      if (is_first) said_of = at;  // the message begins with the field
+      if (is_first) said_of = at;  // the message of the fault begins with the path of this field
     }
     item["consumer"] = consumer;
   }

@@ -1,4 +1,4 @@
-// The form of claims that find their own place, and how their faults are told. Pure.
+// Checks of PlaceClaims that need no state, and how its refusals name the member at fault. Pure.
 #ifndef BERTH_PLACEMENT_CLAIMS_FORM_H_
 #define BERTH_PLACEMENT_CLAIMS_FORM_H_
 
@@ -11,15 +11,15 @@
 
 namespace berth::placement {
 
-// The path of `field` of a member's consumer.
+// The path of `field` of the consumer of a member, as the protos have it.
 std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view field);
 
-// All that can be said of the command without a state, but for its queries: how many members there
-// are, that none stands twice, and their fields.
+// INVALID_ARGUMENT for a wrong number of members, a consumer that occurs twice, or a wrong field of
+// a member. The queries are not checked here.
 absl::Status CheckForm(const PlaceClaims& command);
 
-// `fault` of the query of `member`, with the consumer whose query it is and where that stands in
-// the request. What lies in the order is nobody's.
+// `fault`, which is about the query of `member`, with the member's consumer and the full path of
+// the field. A fault of the command's order, which belongs to no member, is returned as it is.
 absl::Status OfMember(const PlaceClaims& command, size_t member, const absl::Status& fault);
 
 }  // namespace berth::placement

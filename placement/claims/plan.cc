@@ -78,7 +78,8 @@ absl::Status ClaimPlan::CheckConsumers() const {
                    items);
 }
 
-// The providers of the new rows and of those that go, and what goes of each.
+// Finds the providers of the new rows and of the rows that are removed, and how much is released of
+// each.
 void ClaimPlan::CollectTouched() {
   absl::InlinedVector<ProviderId, 8> ids;
   for (const Holder& holder : holders_) {
@@ -100,7 +101,7 @@ void ClaimPlan::CollectTouched() {
   }
 }
 
-// Finds out what `touched` is now and what it will be.
+// Fills in the present tree and the final configuration of `touched`.
 void ClaimPlan::Settle(TouchedProvider& touched) const {
   std::optional<ProviderPlace> place = state_.FindProvider(touched.id);
   if (place) {
@@ -199,8 +200,8 @@ absl::Status ClaimPlan::FindInventories() {
                    items);
 }
 
-// For each new row whether a row that goes has its provider, class and amount; each row that goes
-// answers for one.
+// For each new row: whether a removed row has the same provider, class and amount. Each removed row
+// counts for one new row at most.
 std::vector<char> ClaimPlan::UnchangedRows() const {
   std::multiset<Allocation> going;
   for (const Holder& holder : holders_) {
@@ -327,7 +328,7 @@ void ClaimPlan::AppendTo(Outcome& outcome, const RuleContext& context, bool only
     const std::vector<InventoryRow>& rows = touched.config->inventories;
     ProviderUsed used;
     used.id = touched.id;
-    // That of a new provider begins with the provider (P-5).
+    // The allocation generation of a new provider starts with the command's number (P-5).
     used.allocation_generation =
         touched.allocation_generation ? touched.allocation_generation->Next() : context.fresh;
     used.used.reserve(rows.size());

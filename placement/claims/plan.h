@@ -1,10 +1,10 @@
-// ClaimPlan: one write of allocations on its way through the stages of P-130.
+// ClaimPlan: one write of allocations, checked stage by stage (P-130).
 //
-// Holds the new rows of all consumers in request order and, per provider that is touched, what is
-// released and what is asked of each inventory. Where the same command changes providers too, rows
-// meet the providers as they shall be (P-226). Stages are called in their order; each needs what
-// the ones before it found. A local value of one decision; it keeps references to the state and
-// the command.
+// It holds the new rows (allocations) of all consumers in the order of the request and, for each
+// touched provider, how much is released and how much is asked of each inventory. If the command
+// also changes providers, the rows are checked against the providers as they will be (P-226). The
+// stages must be called in their order, since each uses what the stages before it found. A local
+// value of one decision; it keeps references to the state and the command.
 #ifndef BERTH_PLACEMENT_CLAIMS_PLAN_H_
 #define BERTH_PLACEMENT_CLAIMS_PLAN_H_
 
@@ -24,17 +24,17 @@
 
 namespace berth::placement {
 
-// A consumer of the request: what it holds, and what it shall hold (null: nothing).
+// A consumer of the request.
 struct Holder {
   ConsumerId id;
-  ConsumerPtr before;  // null: holds nothing
-  const ConsumerAllocations* wanted = nullptr;
-  bool keeps_lease = false;  // whatever `wanted` says of it
-  int rows_begin = 0;        // of its new rows among all; the plan finds them out
+  ConsumerPtr before;                           // what it holds; null: nothing
+  const ConsumerAllocations* wanted = nullptr;  // what it shall hold; null: nothing
+  bool keeps_lease = false;                     // the lease in `wanted` is ignored
+  int rows_begin = 0;  // the range of its new rows among all rows; the plan fills it in
   int rows_end = 0;
 };
 
-// A new row.
+// A new row: one class of one provider for one consumer.
 struct WantedRow {
   int holder = 0;      // index among the holders
   int group = 0;       // index among its `allocations`
@@ -44,16 +44,16 @@ struct WantedRow {
   const NamedAmount* asked = nullptr;
 };
 
-// Providers as a command leaves them; null: it removes the provider. What is not among them stays
-// as it is.
+// The configurations that a command gives to providers; null: it removes the provider. Other
+// providers stay as they are.
 using FinalConfigs = absl::flat_hash_map<ProviderId, std::shared_ptr<const ProviderConfig>>;
 
-// A provider that loses or gets rows. The amounts are parallel to the inventories of its final
-// configuration.
+// A provider of which a row is removed or added. The amounts are parallel to the inventories of its
+// final configuration.
 struct TouchedProvider {
   ProviderId id;
-  const ProviderConfig* config = nullptr;           // null: in the end there is no such provider
-  TreePtr tree;                                     // that it stands in now; null: it is new
+  const ProviderConfig* config = nullptr;           // the final one; null: the command removes it
+  TreePtr tree;                                     // in which it is now; null: it is new
   std::optional<Generation> allocation_generation;  // none: it is new
   absl::InlinedVector<Amount, 4> before;
   absl::InlinedVector<Amount, 4> released;
@@ -62,32 +62,31 @@ struct TouchedProvider {
 
 class ClaimPlan {
  public:
-  // `finals` (null: none) are what the command makes of providers.
+  // `finals`: the providers that the command changes, too; null: none.
   ClaimPlan(const State& state, std::vector<Holder> holders, const FinalConfigs* finals = nullptr);
 
-  // Stage 3: the consumers' generations, all that differ (P-120).
+  // Stage 3: CONSUMER_GENERATION_CONFLICT naming all consumers with another generation (P-120).
   absl::Status CheckConsumers() const;
   // Stage 4: every provider exists.
   absl::Status FindProviders();
-  // Stage 5: every class exists. `unknown` are those that the command names elsewhere and that do
-  // not.
+  // Stage 5: every class exists. `unknown`: unknown classes that the command names elsewhere.
   absl::Status FindClasses(std::vector<FaultItem> unknown = {});
   // Stage 6: every provider has an inventory of each class asked of it.
   absl::Status FindInventories();
-  // Stage 7: min_unit, max_unit and step_size of each row; `keep_unchanged` exempts rows that a
-  // consumer of the request holds already (P-134).
+  // Stage 7: min_unit, max_unit and step_size allow each row. If `keep_unchanged`, rows that equal
+  // one that a consumer of the request holds already are not checked (P-134).
   absl::Status CheckUnits(bool keep_unchanged) const;
-  // Stage 8: room, the amounts of all consumers summed (P-132, P-136).
+  // Stage 8: the capacity suffices for the rows of all consumers together (P-132, P-136).
   absl::Status CheckRoom() const;
 
-  // What the write does, the end of retired nodes that it leaves empty included. Providers whose
-  // rows stay as they are keep their allocation generation where `only_changed`. REQUIRES: every
-  // stage passed.
+  // The changes of the write, and the removal of retired nodes that it leaves without allocations.
+  // If `only_changed`, a provider whose rows stay the same keeps its allocation generation.
+  // REQUIRES: every stage passed.
   Outcome MakeOutcome(const RuleContext& context, bool only_changed = false) const;
-  // The write alone, behind what `outcome` has already.
+  // Appends the changes of the write to `outcome`, without the removal of nodes.
   void AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const;
-  // How much of inventory `row` of `id`'s final configuration is used in the end. None: no row of
-  // that provider comes or goes. REQUIRES: every stage passed.
+  // The use of inventory `row` of the final configuration of `id` after the write. None: no row of
+  // that provider is added or removed. REQUIRES: every stage passed.
   std::optional<Amount> UsedAfter(ProviderId id, int row) const;
 
  private:

@@ -18,19 +18,19 @@
 namespace berth::placement {
 namespace {
 
-// The roots that are looked for at first when all members must stand under one, and how many times
-// as many when those do not do.
+// If all members must be under one root: how many roots are found at first, and by how much that
+// number is multiplied each time that none of them serves.
 constexpr int64_t kRootsAtFirst = 16;
 constexpr int64_t kRootsGrowth = 16;
 
-// What is done once for a query, for a claim and for a tree that is tried, measured in steps of a
-// search: whoever waits for the steps waits for that, too.
+// The work for a query, for a claim and for a tree that is looked at, in steps of a search, and how
+// many chunks of roots can be passed over in the time of one step.
 constexpr int64_t kStepsOfQuery = 20;
 constexpr int64_t kStepsOfClaim = 20;
 constexpr int64_t kStepsOfTree = 4;
 constexpr int64_t kChunksOfStep = 16;
 
-// Grows with the work of making a plan of `request`.
+// The work of making a plan of `request`, in steps.
 int64_t StepsOfPlan(const CandidateRequest& request) {
   size_t names = request.groups.size() + request.root_required.size() +
                  request.root_forbidden.size() + request.same_subtree.size() +
@@ -43,12 +43,12 @@ int64_t StepsOfPlan(const CandidateRequest& request) {
   return kStepsOfQuery + static_cast<int64_t>(names);
 }
 
-// Of work that looks at every chunk of roots, however little at each.
+// The work of passing over every chunk of roots once, in steps.
 int64_t StepsOfChunks(const State& state) {
   return 1 + static_cast<int64_t>(state.roots().chunks().size()) / kChunksOfStep;
 }
 
-// What is free of a class in all of `tree`.
+// The sum of what the providers of `tree` have free of a class.
 Amount FreeIn(const Tree& tree, ClassId resource_class) {
   Amount free = 0;
   for (int position = 0; position < tree.size(); ++position) {
@@ -83,15 +83,16 @@ ConsumerAllocations AllocationsOf(const Catalog& catalog, const ClaimMember& mem
 
 ClaimSearch::ClaimSearch(const State& state, const PlaceClaims& claims, int choices_max,
                          int64_t steps_max)
-    : state_(state), claims_(claims), choices_max_(choices_max), steps_left_(steps_max) {}
+    : state_(state), claims_(claims), choices_max_(choices_max), budget_(steps_max) {}
 
 absl::StatusOr<std::vector<Candidate>> ClaimSearch::Place() {
   GiveBack();
   std::vector<Candidate> placed;
   const std::optional<State> before = changed_;
   absl::Status status = PlaceAll(placed);
-  if (took_choice_ && !status.ok() && steps_left_ > 0) {
-    // Another choice for one may leave room for the next: choices refuse nothing.
+  if (took_choice_ && !status.ok() && !budget_.is_spent()) {
+    // If another candidate is taken for one member, the next may fit. So a failure with choices
+    // does not mean that there are no candidates.
     changed_ = before;
     use_choices_ = false;
     status = PlaceAll(placed);
@@ -148,9 +149,9 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
     for (const Candidate& candidate : found->candidates) {
       if (!tried.insert(candidate.root).second) continue;
       if (TryUnder(candidate.root, placed)) return absl::OkStatus();
-      if (steps_left_ <= 0) return GaveUp(0);
+      if (budget_.is_spent()) return GaveUp(0);
     }
-    // What a cut search did not come to may have room.
+    // A truncated search may have missed a root that could hold all members.
     if (found->truncated) return GaveUp(0);
     if (static_cast<int64_t>(found->candidates.size()) < limit) break;
   }
@@ -162,7 +163,7 @@ void ClaimSearch::SumWanted() {
   wanted_.clear();
   std::map<ClassId, Amount> sums;
   for (const ClaimMember& member : claims_.members) {
-    steps_left_ -= StepsOfPlan(member.query);
+    budget_.Charge(StepsOfPlan(member.query));
     for (const RequestGroup& group : member.query.groups) {
       for (const NamedAmount& amount : group.resources) {
         const auto id = now().catalog().classes.Find(amount.resource_class);
@@ -181,7 +182,7 @@ void ClaimSearch::SumWanted() {
 
 bool ClaimSearch::TryUnder(ProviderId root, std::vector<Candidate>& placed) {
   if (!CouldHoldAll(root)) return false;
-  steps_left_ -= StepsOfChunks(state_);  // of copying a state
+  budget_.Charge(StepsOfChunks(state_));  // for the copy of the state
   std::optional<State> before = changed_;
   if (PlaceEach(root, placed).ok()) return true;
   changed_ = std::move(before);
@@ -191,7 +192,7 @@ bool ClaimSearch::TryUnder(ProviderId root, std::vector<Candidate>& placed) {
 bool ClaimSearch::CouldHoldAll(ProviderId root) {
   const TreePtr tree = now().FindTree(root);
   if (!tree) return false;
-  steps_left_ -= kStepsOfTree + tree->size() * static_cast<int64_t>(wanted_.size());
+  budget_.Charge(kStepsOfTree + tree->size() * static_cast<int64_t>(wanted_.size()));
   return std::all_of(wanted_.begin(), wanted_.end(), [&tree](const ClassAmount& wanted) {
     return FreeIn(*tree, wanted.resource_class) >= wanted.amount;
   });
@@ -205,13 +206,13 @@ const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) 
   const Choice* best = nullptr;
   int64_t best_worth = 0;
   for (const Choice& choice : claims_.choices[member]) {
-    steps_left_ -= kStepsOfTree * static_cast<int64_t>(choice.trees.size());
+    budget_.Charge(kStepsOfTree * static_cast<int64_t>(choice.trees.size()));
     if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;
-    // One that fits is better than none that is compared.
-    if (!by_shares || steps_left_ <= 0) return best == nullptr ? &choice : best;
+    // Without a budget to compare choices, any that fits is good.
+    if (!by_shares || budget_.is_spent()) return best == nullptr ? &choice : best;
     if (!order) order = OrderOf(member);
     const auto weights = static_cast<int64_t>(order->shares.size() + order->traits.size());
-    steps_left_ -= weights * choice.trees.front()->size();
+    budget_.Charge(weights * choice.trees.front()->size());
     const int64_t worth = WorthOf(now(), choice, *order);
     if (best == nullptr || worth > best_worth) {
       best = &choice;
@@ -223,7 +224,7 @@ const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) 
 
 PlannedOrder ClaimSearch::OrderOf(int member) {
   const CandidateRequest request = RequestOf(member);
-  steps_left_ -= StepsOfPlan(request);
+  budget_.Charge(StepsOfPlan(request));
   const absl::StatusOr<SearchPlan> plan = PlanSearch(now(), request);
   return plan.ok() ? plan->order : PlannedOrder();
 }
@@ -231,7 +232,7 @@ PlannedOrder ClaimSearch::OrderOf(int member) {
 CandidateRequest ClaimSearch::RequestOf(int member) const {
   CandidateRequest request = claims_.members[member].query;
   request.order = claims_.order;
-  // Members of one command draw for themselves.
+  // Each member draws another random order.
   request.order.seed += static_cast<uint64_t>(member);
   return request;
 }
@@ -252,17 +253,17 @@ absl::StatusOr<SearchResult> ClaimSearch::FindRootsOf(int member, int64_t limit)
 absl::StatusOr<SearchResult> ClaimSearch::Pay(int member, int64_t limit, SearchFor search) {
   CandidateRequest request = RequestOf(member);
   request.limit = limit;
-  steps_left_ -= StepsOfPlan(request) + StepsOfChunks(state_);
-  if (steps_left_ <= 0) return GaveUp(member);
+  budget_.Charge(StepsOfPlan(request) + StepsOfChunks(state_));
+  if (budget_.is_spent()) return GaveUp(member);
   SearchBudget budget;
   budget.candidates_max = std::numeric_limits<int64_t>::max();
-  budget.steps_max = steps_left_;
+  budget.steps_max = budget_.left();
   absl::StatusOr<SearchResult> found = search(request, budget);
   if (!found.ok()) {
-    if (absl::IsDeadlineExceeded(found.status())) steps_left_ = 0;
+    if (absl::IsDeadlineExceeded(found.status())) budget_.Exhaust();
     return Refused(member, found.status());
   }
-  steps_left_ -= found->steps;
+  budget_.Charge(found->steps);
   if (!found->candidates.empty()) return found;
   return Refused(member, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
                                 "the query fits nowhere"));
@@ -275,7 +276,7 @@ absl::Status ClaimSearch::GaveUp(int member) const {
              "the search used up its work budget: narrow the query, for example with in_tree"));
 }
 
-// Names the consumer where the search itself is the refusal.
+// A fault of the query is told as one of the request; a search without result names the consumer.
 absl::Status ClaimSearch::Refused(int member, const absl::Status& status) const {
   const std::optional<Refusal> refusal = RefusalOf(status);
   BERTH_CHECK(refusal);
@@ -297,26 +298,26 @@ void ClaimSearch::GiveBack() {
   }
   if (holders.empty()) return;
   ClaimPlan plan(state_, std::move(holders));
-  BERTH_CHECK(plan.FindProviders().ok());  // nothing new is named
+  BERTH_CHECK(plan.FindProviders().ok());  // the plan names only what the members hold
   const Outcome outcome = plan.MakeOutcome({state_.position().ledger_time, Generation{}});
   changed_ = state_;
   changed_->Apply(outcome.changes);
 }
 
 void ClaimSearch::Take(int member, const Candidate& candidate) {
-  steps_left_ -= kStepsOfClaim;
+  budget_.Charge(kStepsOfClaim);
   const ConsumerAllocations wanted =
       AllocationsOf(now().catalog(), claims_.members[member], candidate);
   ClaimPlan plan(now(), {Holder{wanted.consumer, nullptr, &wanted}});
   BERTH_CHECK(plan.FindProviders().ok() && plan.FindClasses().ok() &&
-              plan.FindInventories().ok());  // as the candidate says
+              plan.FindInventories().ok());  // the candidate was found in this state
   const Outcome outcome = plan.MakeOutcome({state_.position().ledger_time, Generation{}});
   if (!changed_) changed_ = state_;
   changed_->Apply(outcome.changes);
 }
 
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims) {
-  // A search lets each member hold its place: none may stand there twice.
+  // The search adds each member to its state, so that no consumer may be named twice.
   if (absl::Status status = CheckForm(*claims); !status.ok()) return status;
   for (size_t m = 0; m < claims->members.size(); ++m) {
     CandidateRequest request = claims->members[m].query;

@@ -1,14 +1,25 @@
-// ClaimSearch: finds a place for each member of a PlaceClaims, one after the other, each over what
-// those before it left.
+// ClaimSearch: finds a candidate for each member of a PlaceClaims, one after the other. Each member
+// is placed on what the members before it left.
 //
-// The same search runs twice: on a worker, over a published state, where it finds several choices a
-// member; and under the ledger's lock, over the batch, where it takes the best choice that still
-// fits and looks further only where none does. What the members hold already counts as free. Pure:
-// same state and command, same places. Used by one thread, for one command; the state and the
-// command must outlive it.
+// The search runs twice. First a worker runs it over a published state and finds several choices
+// for each member. Then it runs under the ledger's lock, over the state of the batch: for each
+// member it takes the best choice that still fits, and searches again only if none does. What the
+// members hold before the command counts as free. Pure: the same state and command give the same
+// candidates. Used by one thread, for one command; the state and the command must outlive it.
+//
+// Invariants:
+//   1. `budget_` only falls, and all work is charged to it: a plan when it is made (Pay, OrderOf,
+//      SumWanted), a copy of the state (TryUnder), a tree that is looked at (CouldHoldAll,
+//      StandingChoice), a claim (Take), and the steps of each search (Pay).
+//   2. Once `budget_` is spent, no search and no second attempt begins, no further root is tried,
+//      and a choice that fits is taken without comparing it with others. So the work after that is
+//      at most one look at each choice.
+//   3. now() is `state_` without what the members held before, and with what the members that are
+//      already in `placed` take; TryUnder restores it if it fails.
 #ifndef BERTH_PLACEMENT_CLAIMS_SEARCH_H_
 #define BERTH_PLACEMENT_CLAIMS_SEARCH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,29 +28,47 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "placement/commands/command.h"
+#include "placement/ground/check.h"
 #include "placement/search/plan.h"
 #include "placement/search/search.h"
 #include "placement/state/state.h"
 
 namespace berth::placement {
 
-// How many choices the search before the lock hands over.
+// How many choices the search before the lock finds.
 inline constexpr int kChoicesOfOne = 16;
 inline constexpr int kChoicesOfMany = 4;  // for each of several members
 
+// The work that may still be done for one command, in steps of a search.
+class StepBudget {
+ public:
+  explicit StepBudget(int64_t steps) : left_(steps) {}
+  void Charge(int64_t steps) {
+    BERTH_CHECK(steps >= 0);
+    left_ -= steps;
+  }
+  void Exhaust() { left_ = std::min<int64_t>(left_, 0); }
+  bool is_spent() const { return left_ <= 0; }
+  int64_t left() const { return left_; }
+
+ private:
+  int64_t left_;
+};
+
 class ClaimSearch {
  public:
-  // `choices_max`: how many choices each member is to get. `steps_max` bounds all that is done for
-  // the command, whatever its size: what is no step of a search counts as so many.
+  // Finds up to `choices_max` choices for each member. `steps_max` bounds all work for the command;
+  // work outside of searches counts as a number of steps, too.
   ClaimSearch(const State& state, const PlaceClaims& claims, int choices_max, int64_t steps_max);
 
-  // One candidate for each member, in their order. Fails with FAILED_PRECONDITION / NO_CANDIDATE
-  // naming the consumer that finds no room, or DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED; like
-  // FindCandidates where a query is malformed or names what is not known. Called once.
+  // One candidate for each member, in their order. Fails like FindCandidates if a query is
+  // malformed or names something unknown; with FAILED_PRECONDITION / NO_CANDIDATE naming the
+  // consumer for which there is no candidate; or with DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED.
+  // To be called once.
   absl::StatusOr<std::vector<Candidate>> Place();
 
-  // What Place found for each member, best first: those after the first were not taken. Fewer lists
-  // than members where Place failed.
+  // The choices that Place found for each member, best first; Place took the first of each. Fewer
+  // lists than members if Place failed.
   std::vector<std::vector<Choice>> TakeFound() { return std::move(found_); }
 
  private:
@@ -48,48 +77,50 @@ class ClaimSearch {
 
   absl::Status PlaceAll(std::vector<Candidate>& placed);
   absl::Status PlaceEach(std::optional<ProviderId> under, std::vector<Candidate>& placed);
-  // All members under one root, those tried first that the first member prefers.
+  // Places all members under one root. Tries the roots in the order that the first member prefers.
   absl::Status PlaceUnderOneRoot(std::vector<Candidate>& placed);
-  // Finds out what the members want together of classes that no sharing provider offers.
+  // Sums up in `wanted_` what all members ask of classes that no sharing provider offers.
   void SumWanted();
   bool TryUnder(ProviderId root, std::vector<Candidate>& placed);
-  // Necessary for all members to fit into the tree of `root`.
+  // False if the tree of `root` has less than `wanted_` free, so that not all members can fit.
   bool CouldHoldAll(ProviderId root);
 
-  // The best choice of the member that stands as it stood and fits; null where there is none.
+  // The best of the member's choices that still fits; null if none does.
   const Choice* StandingChoice(int member, const SearchScope& scope);
   PlannedOrder OrderOf(int member);
   CandidateRequest RequestOf(int member) const;
   absl::StatusOr<SearchResult> Find(int member, const SearchScope& scope, int64_t limit);
   absl::StatusOr<SearchResult> FindRootsOf(int member, int64_t limit);
-  // Does `search` for what the member asks, within what is left, and takes off what it took.
+  // Runs `search` for the member's request with the rest of the budget, and charges it.
   absl::StatusOr<SearchResult> Pay(int member, int64_t limit, SearchFor search);
+  // `status` with the member that it is about.
   absl::Status Refused(int member, const absl::Status& status) const;
-  // That the search ended before it came to all.
+  // SEARCH_BUDGET_EXCEEDED for the member.
   absl::Status GaveUp(int member) const;
 
-  // Lets the working state release what the members hold.
+  // Releases in now() what the members hold.
   void GiveBack();
-  // Lets the working state hold what the member takes.
+  // Adds to now() what the member takes.
   void Take(int member, const Candidate& candidate);
   const State& now() const { return changed_ ? *changed_ : state_; }
 
   const State& state_;
   const PlaceClaims& claims_;
   const int choices_max_;
-  int64_t steps_left_;
+  StepBudget budget_;
   bool use_choices_ = true;
   bool took_choice_ = false;
-  std::vector<ClassAmount> wanted_;  // by all members, where they must stand under one root
-  std::optional<State> changed_;     // the working state, where it differs
+  std::vector<ClassAmount> wanted_;  // by all members together, if they must be under one root
+  std::optional<State> changed_;     // now(), if it differs from `state_`
   std::vector<std::vector<Choice>> found_;
 };
 
-// Finds choices for `claims` over `state`, on a worker; what comes of it is settled by the rule.
-// Fails only where the command or a query is malformed.
+// Finds choices for `claims` over `state` and stores them in `claims`; called by a worker before
+// the command is queued. Fails only if the command or a query is malformed: whether there is a
+// candidate is decided by the rule.
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims);
 
-// The write that lets the member hold `candidate`.
+// The write after which the member holds `candidate`.
 ConsumerAllocations AllocationsOf(const Catalog& catalog, const ClaimMember& member,
                                   const Candidate& candidate);
 

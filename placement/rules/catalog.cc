@@ -10,7 +10,7 @@
 namespace berth::placement {
 namespace {
 
-// INVALID_ARGUMENT unless `name` may be that of a custom class or trait (P-20, P-35, P-42).
+// INVALID_ARGUMENT unless `name` may be the name of a custom class or trait (P-20, P-35, P-42).
 absl::Status CheckCustomName(absl::string_view name) {
   if (IsCustomName(name)) return absl::OkStatus();
   Faults faults;
@@ -28,7 +28,7 @@ absl::Status StandardImmutable(absl::string_view key, absl::string_view name) {
 
 }  // namespace
 
-// INVALID_NAME; RESOURCE_CLASS_EXISTS unless `if_absent` (P-34, P-35).
+// Refuses, in this order: INVALID_NAME; RESOURCE_CLASS_EXISTS unless `if_absent` (P-34, P-35).
 absl::StatusOr<Outcome> Decide(const State& state, const CreateClass& command, const RuleContext&) {
   if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
   Outcome outcome;
@@ -43,7 +43,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateClass& command, c
   return outcome;
 }
 
-// Form; RESOURCE_CLASS_NOT_FOUND; STANDARD_IMMUTABLE; RESOURCE_CLASS_IN_USE (P-37, P-38).
+// Refuses, in this order: a malformed name; RESOURCE_CLASS_NOT_FOUND; STANDARD_IMMUTABLE;
+// RESOURCE_CLASS_IN_USE (P-37, P-38).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, const RuleContext&) {
   Faults faults;
   faults.UpperName("name", command.name);
@@ -62,7 +63,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, c
   return outcome;
 }
 
-// INVALID_NAME (P-42).
+// Refuses INVALID_NAME (P-42).
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, const RuleContext&) {
   if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
   Outcome outcome;
@@ -72,7 +73,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, c
   return outcome;
 }
 
-// Form; TRAIT_NOT_FOUND; STANDARD_IMMUTABLE; TRAIT_IN_USE (P-44).
+// Refuses, in this order: a malformed name; TRAIT_NOT_FOUND; STANDARD_IMMUTABLE; TRAIT_IN_USE
+// (P-44).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, const RuleContext&) {
   Faults faults;
   faults.UpperName("name", command.name);
@@ -91,7 +93,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, c
   return outcome;
 }
 
-// Form. Adds what is missing, in the order given, and removes nothing (P-31, P-32).
+// Refuses a malformed name. Adds the names that are missing, in the order given, and removes none
+// (P-31, P-32).
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& command,
                                const RuleContext&) {
   Faults faults;
@@ -106,7 +109,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& co
   check("traits", command.traits);
   if (absl::Status status = faults.status(); !status.ok()) return status;
   Outcome outcome;
-  // The names go into a copy first, so that one that is given twice gets one id.
+  // The names are added to a copy of the catalog, so that a name that is given twice gets one id.
   const auto add = [&outcome](auto table, const std::vector<std::string>& names, auto put) {
     for (const std::string& name : names) {
       if (table.Find(name)) continue;

@@ -38,7 +38,8 @@ void FinalForest::WalkUp(ProviderId id) {
   std::vector<ProviderId> passed;
   std::optional<Way> found;
   while (true) {
-    // It has no end as long as it is on the way, for who meets it again goes in a circle.
+    // While the walk is under way, this provider counts as being in a loop: if the walk meets it
+    // again, it is.
     const auto [known, is_new] = ways_.try_emplace(id, std::nullopt);
     if (!is_new) {
       found = known->second;
@@ -72,7 +73,7 @@ std::optional<ProviderId> FinalForest::OtherHolder(absl::string_view name, Provi
 bool FinalForest::HasChildren(const ProviderPlace& place) const {
   if (parents_named_.contains(place.config().id)) return true;
   const TreeShape& shape = *place.tree->shape;
-  // From child to child, past what stands below each.
+  // Visits each child, and skips the providers below it.
   for (int at = place.position + 1; at < shape.end_of[place.position]; at = shape.end_of[at]) {
     const ProviderId child = shape.configs[at]->id;
     if (!parents_.contains(child) && !removed_.contains(child)) return true;

@@ -1,6 +1,7 @@
-// FinalForest: who stands below whom, and who has which name, once an ApplyTopology is done.
+// FinalForest: the parents, roots and names of providers as they will be after an ApplyTopology.
 //
-// Pure; keeps references to the state and the command.
+// "Listed" are the providers that the command names, and "known" are those that exist before or
+// after it. Pure; keeps references to the state and the command.
 #ifndef BERTH_PLACEMENT_RULES_FINAL_FOREST_H_
 #define BERTH_PLACEMENT_RULES_FINAL_FOREST_H_
 
@@ -21,16 +22,17 @@ class FinalForest {
   // REQUIRES: the command names each provider once.
   FinalForest(const State& state, const ApplyTopology& command);
 
-  // Whether there is such a provider, or will be; also one that goes.
+  // Whether there is such a provider before or after the command.
   bool Knows(ProviderId id) const;
-  // Whether the way up from `id` comes back to where it was. REQUIRES, like the next two: listed.
+  // Whether `id` will be below itself, or below a provider that is below itself. REQUIRES, like the
+  // next two: `id` is listed.
   bool IsInLoop(ProviderId id) const { return !ways_.at(id).has_value(); }
-  // REQUIRES: the ways up end, at providers that are known.
+  // REQUIRES, like DepthOf: not IsInLoop, and all parents above `id` are known.
   ProviderId RootOf(ProviderId id) const { return ways_.at(id)->root; }
   int DepthOf(ProviderId id) const { return ways_.at(id)->depth; }
-  // The provider other than `id` that has `name` in the end.
+  // The provider other than `id` that will have `name`.
   std::optional<ProviderId> OtherHolder(absl::string_view name, ProviderId id) const;
-  // Whether anything stands below `place`'s provider in the end.
+  // Whether the provider at `place` will have children.
   bool HasChildren(const ProviderPlace& place) const;
 
  private:
@@ -40,14 +42,14 @@ class FinalForest {
   };
 
   std::optional<ProviderId> ParentOf(ProviderId id) const;
-  // Finds the way up from `id` and from all that stand on it.
+  // Fills in `ways_` for `id` and all providers above it.
   void WalkUp(ProviderId id);
 
   const State& state_;
   absl::flat_hash_map<ProviderId, std::optional<ProviderId>> parents_;  // of those listed
-  // Of those listed and all above them, each walked once. None: it has no end.
+  // The root and the depth of each listed provider and of all above them. None: it is in a loop.
   absl::flat_hash_map<ProviderId, std::optional<Way>> ways_;
-  absl::flat_hash_set<ProviderId> parents_named_;  // some listed provider's parent in the end
+  absl::flat_hash_set<ProviderId> parents_named_;  // that will be parents of listed providers
   absl::flat_hash_set<ProviderId> removed_;
   std::multimap<std::string, ProviderId> names_;  // of those listed
 };

@@ -27,7 +27,7 @@ ServiceRecord NewService(const RegisterService& command, const RuleContext& cont
   return service;
 }
 
-// The disabled trait on the roots of all nodes of `service`'s host (T-295).
+// Adds the disabled trait to the roots of all nodes of `service`'s host, or removes it (T-295).
 void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
                           const RuleContext& context, Changes& changes) {
   for (const NodeRecordPtr& node : state.NodesOf(service.host)) {
@@ -44,7 +44,7 @@ void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
   }
 }
 
-// T-294: a reason has 1 to 255 characters, not all blank, and goes with `disabled` alone.
+// A reason has 1 to 255 characters that are not all blank, and needs `disabled` (T-294).
 absl::Status CheckForm(const UpdateService& command) {
   Faults faults;
   if (command.binary != kTrackerBinary) {
@@ -64,8 +64,8 @@ absl::Status CheckForm(const UpdateService& command) {
   return faults.status();
 }
 
-// Only what was disabled by itself is enabled by itself, and what is disabled stays as it is
-// (T-297).
+// Whether a tracker's own update may take effect. It may disable an enabled service, and enable a
+// service that a tracker disabled, but not change what an operator did (T-297).
 bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command) {
   if (command.disabled.value_or(false)) return !service.disabled;
   return service.disabled && absl::StartsWith(service.disabled_reason, kAutomaticReason);
@@ -73,8 +73,9 @@ bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command)
 
 }  // namespace
 
-// Form; SERVICE_IN_USE. On the same machine the newest incarnation wins at once; from another
-// machine only where the older one's lease is over (T-14).
+// Refuses, in this order: a malformed command; SERVICE_IN_USE. A new incarnation on the same
+// machine takes over at once; one on another machine only if the service is down or forced down
+// (T-14).
 absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& command,
                                const RuleContext& context) {
   Faults faults;
@@ -111,7 +112,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   return outcome;
 }
 
-// Never refuses: what was judged of a service that is gone or of an older process says nothing.
+// Never refuses. A judgement about a service that is gone, or about an older incarnation, has no
+// effect.
 absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
                                const RuleContext& context) {
   Outcome outcome;
@@ -126,7 +128,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
   return outcome;
 }
 
-// Form (T-294); SERVICE_NOT_FOUND. Enabling clears the reason; the roots' trait follows (T-295).
+// Refuses, in this order: a malformed command (T-294); SERVICE_NOT_FOUND. Enabling clears the
+// reason. The disabled trait of the roots changes with `disabled` (T-295).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

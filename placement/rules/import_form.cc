@@ -21,7 +21,7 @@ void Twice(Faults& faults, const std::string& field, absl::string_view what) {
   faults.Add(kDuplicateParameter, field, absl::StrCat("is given twice: ", what));
 }
 
-// The form of what may stand once in the records, kind by kind.
+// Finds entities that occur twice in the records, kind by kind.
 class Records {
  public:
   explicit Records(const ImportLedger& command) : command_(command) {
@@ -139,7 +139,7 @@ class Records {
   }
 
   const ImportLedger& command_;
-  absl::flat_hash_map<ProviderId, RecordNumber> places_;  // where each comes first
+  absl::flat_hash_map<ProviderId, RecordNumber> places_;  // the first record of each provider
   absl::flat_hash_set<absl::string_view> classes_, traits_, provider_names_;
   absl::flat_hash_set<ConsumerId> consumers_;
   absl::flat_hash_set<Uuid> service_ids_;

@@ -1,5 +1,5 @@
-// The form of an import: what each record must look like before the state is asked, and which may
-// not stand together. Pure.
+// Checks of an import that need no state: each record by itself, and records that contradict each
+// other. Pure.
 #ifndef BERTH_PLACEMENT_RULES_IMPORT_FORM_H_
 #define BERTH_PLACEMENT_RULES_IMPORT_FORM_H_
 
@@ -8,11 +8,11 @@
 
 namespace berth::placement {
 
-// Of one import: it holds the ledger's lock while it is decided and written.
+// The most records of one import, which holds the ledger's lock while it is decided and written.
 inline constexpr int64_t kImportedMax = 500'000;
 
-// Faults of the first record that has any, those of inventories' numbers (INVALID_INVENTORY) last.
-// A parent that comes after its child is one, and whatever stands twice.
+// The faults of the first record that has any. It is a fault, too, if a parent comes after its
+// child, or if an entity occurs twice. INVALID_INVENTORY comes only if no record has another fault.
 absl::Status CheckImportForm(const ImportLedger& command);
 
 }  // namespace berth::placement

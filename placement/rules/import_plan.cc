@@ -16,9 +16,9 @@ namespace {
 
 using Code = absl::StatusCode;
 
-constexpr size_t kOverCapacityMax = 1000;  // that are told
+constexpr size_t kOverCapacityMax = 1000;  // the most that the answer lists
 
-// Whether `table` has a name that somebody made.
+// Whether `table` has a custom name.
 template <typename IdType>
 bool HasCustomName(const NameTable<IdType>& table) {
   return std::any_of(table.by_name().begin(), table.by_name().end(),
@@ -84,7 +84,7 @@ void ImportPlan::AddNames() {
   add(traits_, command_.traits, TraitPut{});
 }
 
-// SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
+// Refuses, in this order: SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
 void ImportPlan::CheckProvider(const ImportedProvider& record) {
   if (record.parent == record.id) {
     Note(Stage::kSelfParent, record.record, [&] {
@@ -158,7 +158,7 @@ void ImportPlan::AddProvider(const ImportedProvider& record) {
   new_providers_.emplace(record.id, configs_.back());
 }
 
-// What is taken of the provider so far, or null where there is none such.
+// The sums of what is held of the provider so far, or null if there is no such provider.
 ImportPlan::Taken* ImportPlan::Take(ProviderId id) {
   const auto found = taken_.find(id);
   if (found != taken_.end()) return &found->second;

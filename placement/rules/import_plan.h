@@ -1,10 +1,10 @@
-// ImportPlan: an import on its way to the changes that it makes.
+// ImportPlan: computes the changes of an import, or finds its fault.
 //
-// Works out everything in one walk over the records and remembers the fault of the earliest stage,
-// of equal ones that of the first record. Providers that the records bring may be used beyond their
-// capacity and against their units: so they may have been where the export was made, after their
-// inventories were changed under claims (P-89); what is there already must have room. A local value
-// of one decision; it keeps references to the state, the command and the context.
+// It walks over the records once and keeps the fault of the earliest stage; of two faults of one
+// stage it keeps that of the first record. Consumers may hold more of an imported provider than its
+// capacity and its units allow: this is legal in a ledger whose inventories were changed while they
+// were in use (P-89). Providers that exist already must have capacity for what is imported. A local
+// value of one decision; it keeps references to the state, the command and the context.
 #ifndef BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
 #define BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
 
@@ -28,17 +28,18 @@ namespace berth::placement {
 
 class ImportPlan {
  public:
-  // REQUIRES: the form of `command` is right.
+  // REQUIRES: CheckImportForm(command).
   ImportPlan(const State& state, const ImportLedger& command, const RuleContext& context);
 
-  // WRONG_LEDGER_STATE where the ledger holds anything but standard names and must not.
+  // WRONG_LEDGER_STATE if the command requires an empty ledger, and this one has more than standard
+  // names.
   absl::Status CheckEmpty() const;
-  // In this order: SELF_PARENT, PARENT_NOT_FOUND, DUPLICATE_PROVIDER, TRAIT_NOT_FOUND,
+  // Refuses, in this order: SELF_PARENT, PARENT_NOT_FOUND, DUPLICATE_PROVIDER, TRAIT_NOT_FOUND,
   // CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND, RESOURCE_CLASS_NOT_FOUND, NO_INVENTORY,
   // UNIT_CONSTRAINT_VIOLATED, CAPACITY_EXCEEDED, DUPLICATE_SERVICE, PROVIDER_NOT_FOUND of nodes,
   // DUPLICATE_NODE.
   absl::Status Settle();
-  // What the command does. REQUIRES: settled without a fault. To be called once.
+  // The changes of the command. REQUIRES: Settle returned OK. To be called once.
   Outcome MakeOutcome();
 
  private:
@@ -58,16 +59,17 @@ class ImportPlan {
     kNode,
     kNone,
   };
-  // A provider of which something is held, its amounts parallel to its inventories.
+  // A provider of which imported consumers hold something. The amounts are parallel to its
+  // inventories.
   struct Taken {
     const ProviderConfig* config = nullptr;
-    std::optional<ProviderPlace> place;  // none: the records bring it
+    std::optional<ProviderPlace> place;  // none: it is imported, too
     absl::InlinedVector<Amount, 4> before;
     absl::InlinedVector<Amount, 4> asked;
   };
   using ConfigPtr = std::shared_ptr<const ProviderConfig>;
 
-  // Remembers what `refusal` says unless a fault of this stage or an earlier one is known.
+  // Keeps the fault that `refusal` makes, unless a fault of this stage or an earlier one is kept.
   void Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal);
   void AddNames();
   void AddProvider(const ImportedProvider& record);
@@ -85,9 +87,9 @@ class ImportPlan {
   const State& state_;
   const ImportLedger& command_;
   const RuleContext& context_;
-  Stage stage_ = Stage::kNone;  // of the fault
+  Stage stage_ = Stage::kNone;  // of `fault_`
   absl::Status fault_;
-  NameTable<ClassId> classes_;  // those of the state and the new ones
+  NameTable<ClassId> classes_;  // of the state and of the records
   NameTable<TraitId> traits_;
   Changes names_;
   std::vector<ConfigPtr> configs_;  // in the order of the records

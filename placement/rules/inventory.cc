@@ -21,8 +21,9 @@ absl::Status InventoryNotFound(const ProviderConfig& config, absl::string_view r
       {{{"provider", config.id.ToString()}, {"resource_class", std::string(resource_class)}}});
 }
 
-// The provider with `rows` in place of its inventories, one generation on, and what is to be said
-// of it. REQUIRES: rows by rising class; no row that goes is in use.
+// The outcome of giving the provider the inventories `rows`: its generation rises by 1, and the
+// answer names capacities that are exceeded and rows of which nothing can be allocated. REQUIRES:
+// rows are rising by class; no removed row is in use.
 Outcome WithInventories(const State& state, const ProviderPlace& place,
                         std::vector<InventoryRow> rows, const RuleContext& context) {
   ProviderConfig config = place.config();
@@ -37,7 +38,7 @@ Outcome WithInventories(const State& state, const ProviderPlace& place,
   return outcome;
 }
 
-// The first two lines of each ladder below.
+// The first two checks of each rule below.
 absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
                                              std::optional<Generation> expected) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, id);
@@ -50,9 +51,9 @@ absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
 
 }  // namespace
 
-// Form (P-7, P-14, P-96); PROVIDER_NOT_FOUND; the generation; INVALID_INVENTORY;
-// RESOURCE_CLASS_NOT_FOUND; INVENTORY_IN_USE (P-83). Moves the generation even where nothing
-// differs (P-84).
+// Refuses, in this order: a malformed command (P-7, P-14, P-96); PROVIDER_NOT_FOUND;
+// PROVIDER_GENERATION_CONFLICT; INVALID_INVENTORY; RESOURCE_CLASS_NOT_FOUND; INVENTORY_IN_USE
+// (P-83). Raises the generation even if nothing differs (P-84).
 absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command,
                                const RuleContext& context) {
   Faults faults;
@@ -71,8 +72,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command
   return WithInventories(state, *place, *std::move(rows), context);
 }
 
-// Form; PROVIDER_NOT_FOUND; the generation, where one is given; INVALID_INVENTORY;
-// RESOURCE_CLASS_NOT_FOUND; INVENTORY_EXISTS (P-85).
+// Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if
+// a generation is given; INVALID_INVENTORY; RESOURCE_CLASS_NOT_FOUND; INVENTORY_EXISTS (P-85).
 absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& command,
                                const RuleContext& context) {
   Faults faults;
@@ -98,8 +99,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& comman
   return WithInventories(state, *place, std::move(rows), context);
 }
 
-// Form; PROVIDER_NOT_FOUND; the generation; INVALID_INVENTORY; INVENTORY_NOT_FOUND, whether or not
-// the class is known (P-86). Lowering it below what is allocated is lawful (P-89, P-91).
+// Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT;
+// INVALID_INVENTORY; INVENTORY_NOT_FOUND, also for an unknown class (P-86). The capacity may be
+// lowered below what is allocated (P-89, P-91).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& command,
                                const RuleContext& context) {
   Faults faults;
@@ -117,8 +119,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& comman
   return WithInventories(state, *place, std::move(rows), context);
 }
 
-// Form; PROVIDER_NOT_FOUND; the generation, where one is given; INVENTORY_NOT_FOUND for one class
-// that is named (P-87), never for all of them (P-88); INVENTORY_IN_USE.
+// Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if
+// a generation is given; INVENTORY_NOT_FOUND, if a class is named (P-87, P-88); INVENTORY_IN_USE.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteInventory& command,
                                const RuleContext& context) {
   Faults faults;

@@ -1,4 +1,4 @@
-// Rules of the ledger as a whole.
+// Rules about the ledger as a whole: the format of its log, and imports.
 
 #include "absl/strings/str_cat.h"
 #include "placement/rules/import_form.h"
@@ -8,8 +8,8 @@
 
 namespace berth::placement {
 
-// Fails with INVALID_FIELD for what is no format, then with WRONG_LEDGER_STATE for one that is
-// lower than the present one or that this release does not know.
+// Refuses, in this order: INVALID_FIELD for a number that is no format; WRONG_LEDGER_STATE for a
+// format below the present one, or one that this release does not know.
 absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
                                const RuleContext& context) {
   const int present = state.position().format;
@@ -28,9 +28,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
   return outcome;
 }
 
-// Form, INVALID_INVENTORY last; WRONG_LEDGER_STATE; then stage by stage as ImportPlan::Settle
-// refuses. What an import brings begins with generations of its own (P-5), and like every command
-// it does all of it or nothing.
+// Refuses, in this order: a malformed command, with INVALID_INVENTORY last; WRONG_LEDGER_STATE;
+// what ImportPlan::Settle refuses. Imported entities get new generations (P-5).
 absl::StatusOr<Outcome> Decide(const State& state, const ImportLedger& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckImportForm(command); !status.ok()) return status;

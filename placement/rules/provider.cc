@@ -20,8 +20,8 @@ absl::Status ParentNotFound(ProviderId parent) {
                 {{{"provider", parent.ToString()}, {"field", "parent_uuid"}}});
 }
 
-// ALREADY_EXISTS naming each of uuid and name that clashes (P-47, P-52). `id_taken` says whether
-// another provider has the uuid.
+// ALREADY_EXISTS naming the uuid, the name or both, if other providers have them (P-47, P-52).
+// `id_taken`: another provider has the uuid.
 absl::Status CheckUnique(const State& state, ProviderId id, const std::string& name,
                          bool id_taken) {
   std::vector<FaultItem> items;
@@ -41,7 +41,7 @@ absl::Status CheckUnique(const State& state, ProviderId id, const std::string& n
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);
 }
 
-// NOT_FOUND, or INVALID_ARGUMENT where `parent` stands in the subtree of `place` (P-56).
+// NOT_FOUND, or INVALID_ARGUMENT if `parent` is in the subtree of `place` (P-56).
 absl::Status CheckNewParent(const State& state, const ProviderPlace& place, ProviderId parent) {
   const std::optional<ProviderPlace> target = state.FindProvider(parent);
   if (!target) return ParentNotFound(parent);
@@ -57,7 +57,8 @@ absl::Status CheckNewParent(const State& state, const ProviderPlace& place, Prov
 
 }  // namespace
 
-// Form; SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER (P-47).
+// Refuses, in this order: a malformed command; SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER
+// (P-47).
 absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command,
                                const RuleContext& context) {
   BERTH_CHECK(command.id.has_value());  // drawn before the command was queued (P-12)
@@ -91,8 +92,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command
   return outcome;
 }
 
-// Form; PROVIDER_NOT_FOUND (P-59); the generation, where one is given (P-53); PARENT_NOT_FOUND;
-// PROVIDER_LOOP (P-56); DUPLICATE_PROVIDER (P-52). Only a new parent moves the generation.
+// Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND (P-59);
+// PROVIDER_GENERATION_CONFLICT, if a generation is given (P-53); PARENT_NOT_FOUND; PROVIDER_LOOP
+// (P-56); DUPLICATE_PROVIDER (P-52). A new parent raises the generation, a new name does not.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command,
                                const RuleContext& context) {
   Faults faults;
@@ -129,8 +131,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command
   return PutProvider(std::move(config), root);
 }
 
-// PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60), also for the root of a node:
-// without it the node's record would be about nothing.
+// Refuses, in this order: PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60), also
+// for the root of a node, without which the node's record would have no provider.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command,
                                const RuleContext&) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
@@ -161,7 +163,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command
 
 namespace {
 
-// `place` with `traits`; nothing where it has these already (P-99).
+// Gives the provider at `place` the traits `traits`; no changes if it has these already (P-99).
 Outcome WithTraits(const ProviderPlace& place, std::vector<TraitId> traits,
                    const RuleContext& context) {
   if (traits == place.config().traits) return KeepProvider(place);
@@ -174,7 +176,8 @@ Outcome WithTraits(const ProviderPlace& place, std::vector<TraitId> traits,
 
 }  // namespace
 
-// Form; PROVIDER_NOT_FOUND; the generation; TRAIT_NOT_FOUND (P-98).
+// Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT;
+// TRAIT_NOT_FOUND (P-98).
 absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& command,
                                const RuleContext& context) {
   Faults faults;
@@ -195,7 +198,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& comm
   return WithTraits(*place, *std::move(traits), context);
 }
 
-// PROVIDER_NOT_FOUND; the generation, where one is given (P-101).
+// Refuses, in this order: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if a generation is
+// given (P-101).
 absl::StatusOr<Outcome> Decide(const State& state, const ClearProviderTraits& command,
                                const RuleContext& context) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
@@ -207,8 +211,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const ClearProviderTraits& co
   return WithTraits(*place, {}, context);
 }
 
-// Form, duplicates among it; PROVIDER_NOT_FOUND; the generation (P-103). Moves the generation even
-// where the set is the same (P-104).
+// Refuses, in this order: a malformed command, e.g. with an aggregate that occurs twice;
+// PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT (P-103). Raises the generation even if the set
+// is the same (P-104).
 absl::StatusOr<Outcome> Decide(const State& state, const SetProviderAggregates& command,
                                const RuleContext& context) {
   Faults faults;

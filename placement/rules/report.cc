@@ -20,12 +20,13 @@ namespace berth::placement {
 
 namespace {
 
-constexpr size_t kProvidersMax = 2000;  // of one node, and of what it says has gone
+constexpr size_t kProvidersMax = 2000;  // of one report, and of the providers that it removes
 
 using Ids = absl::flat_hash_set<ProviderId>;
 
-// Where entry `at` stands: a snapshot tells each parent before its children, a delta may lean on
-// what stands. `before` holds the entries before it.
+// Checks the parent of one reported provider. In a snapshot the parent must be reported before the
+// provider; in a delta it may also be a provider that exists. `before` has the providers that were
+// reported before this one.
 void ParentField(Faults& faults, const std::string& field, const ApplyReport& report,
                  const ReportedProvider& provider, const Ids& before) {
   if (provider.id == report.node) {
@@ -60,7 +61,8 @@ void ProviderFields(Faults& faults, size_t at, const ApplyReport& report, const 
   TraitFields(faults, absl::StrCat(field, ".traits_absent"), provider.traits_absent);
 }
 
-// A snapshot says what goes by not naming it; a delta names it, and nothing else about it.
+// A snapshot removes the providers that it does not name, so that only a delta lists removed ones.
+// A provider may not be both reported and removed.
 void RemovedFields(Faults& faults, const ApplyReport& report, const Ids& reported) {
   if (report.complete && !report.removed.empty()) {
     faults.Add(kInvalidField, "removed", "must be empty in a snapshot");
@@ -123,8 +125,9 @@ absl::Status NodeNotFound(ProviderId node) {
                 {{{"provider", node.ToString()}}});
 }
 
-// The node's subtree may go as a whole: no other node stands in it; and, without `cascade`, nobody
-// holds anything of it and nobody else put providers into it (T-202).
+// Refuses, in this order: PROVIDER_HAS_CHILDREN if the subtree has another node or, without
+// `cascade`, a provider that no tracker made (T-202); without `cascade`, PROVIDER_IN_USE if
+// anything of the subtree is allocated.
 absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool cascade) {
   const Tree& tree = *root.tree;
   const int foreign = FirstForeign(state, tree, root.position, cascade);
@@ -144,7 +147,8 @@ absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool 
   return absl::OkStatus();
 }
 
-// Everybody who holds something of the subtree loses that part and keeps the rest (T-223, T-225).
+// Releases everything that is allocated of the subtree. The consumers keep what they hold elsewhere
+// (T-223, T-225).
 void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleContext& context,
                     Outcome& outcome) {
   const Tree& tree = *root.tree;
@@ -185,11 +189,12 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 
 }  // namespace
 
-// Form; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED for a node of another host that is alive; a report
-// that was overtaken succeeds without effect (T-398); REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED
-// for providers of others; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT with all that differ;
-// PROVIDER_LOOP; then provider by provider INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND,
-// INVENTORY_IN_USE. All of the report or nothing.
+// Refuses, in this order: a malformed report; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED
+// for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
+// providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT naming
+// all that differ; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
+// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. A report with the number of an applied one, or with
+// an earlier number, succeeds without effect (T-398); this is checked before REPORT_GAP.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -206,7 +211,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
   return plan.MakeOutcome(context);
 }
 
-// NODE_NOT_FOUND (T-40).
+// Refuses NODE_NOT_FOUND (T-40).
 absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {
   const NodeRecordPtr before = FindNode(state, command.node);
   if (!before) return NodeNotFound(command.node);
@@ -218,8 +223,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, co
   return outcome;
 }
 
-// NODE_NOT_FOUND; PROVIDER_HAS_CHILDREN, which `cascade` overrides for all but other nodes;
-// PROVIDER_IN_USE unless `cascade` (T-225).
+// Refuses, in this order: NODE_NOT_FOUND; PROVIDER_HAS_CHILDREN if another node is in the subtree
+// or, without `cascade`, a provider that no tracker made; without `cascade`, PROVIDER_IN_USE if
+// anything of the subtree is allocated (T-225).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
                                const RuleContext& context) {
   if (!FindNode(state, command.node)) return NodeNotFound(command.node);

@@ -1,4 +1,4 @@
-// What a report that passed every stage does.
+// ReportPlan: the changes of a report that passed every check.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,7 +25,7 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at,
                                                                  context.now});
   }
   const ProviderConfig& before = places_[at]->config();
-  // Where the node's root itself stands is the operator's business.
+  // Only operators set the parent of a node's root.
   const bool is_root = wanted.id == report_.node;
   const std::optional<ProviderId> parent = is_root ? before.parent : wanted.parent;
   const bool same =
@@ -38,7 +38,7 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at,
   config->parent = parent;
   config->inventories = rows_[at];
   config->traits = traits_[at];
-  if (!same) config->generation = before.generation.Next();  // a rename alone does not (P-53)
+  if (!same) config->generation = before.generation.Next();  // not for a new name (P-53)
   config->updated_at = context.now;
   return config;
 }
@@ -56,7 +56,7 @@ NodeRecord ReportPlan::MakeNode(const std::vector<ProviderAnswer>& answers,
   node.digest = report_.digest;
   if (report_.facts) node.facts = report_.facts;
   node.updated_at = context.now;
-  // What a delta says nothing of stands as the reports before it left it.
+  // A delta leaves the providers that it does not name as the reports before it left them.
   std::erase_if(node.reported, [&](const auto& reported) {
     return report_.complete || entry_of_.contains(reported.first) || IsGoing(reported.first);
   });

@@ -17,7 +17,7 @@ namespace {
 
 std::string FieldOf(size_t at) { return absl::StrCat("providers[", at, "]"); }
 
-// The form of the request, the rules within each inventory last (P-228).
+// Checks that need no state; those of CheckInventories come last (P-228).
 absl::Status CheckForm(const Reshape& command) {
   Faults faults;
   CountField(faults, "providers", command.providers.size(), kReshapedProvidersMax);  // P-221
@@ -46,8 +46,8 @@ absl::Status CheckForm(const Reshape& command) {
   return absl::OkStatus();
 }
 
-// Where the listed providers stand: PROVIDER_NOT_FOUND, then PROVIDER_GENERATION_CONFLICT, each
-// naming all.
+// The listed providers; PROVIDER_NOT_FOUND, then PROVIDER_GENERATION_CONFLICT, each naming all
+// providers at fault.
 absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const Reshape& command) {
   std::vector<ProviderPlace> places;
   std::vector<FaultItem> items;
@@ -77,11 +77,11 @@ absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const 
 
 }  // namespace
 
-// Form, INVALID_INVENTORY last; PROVIDER_NOT_FOUND of those listed; both generations (P-232); then
-// the consumers' stages: CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND,
-// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED,
-// CAPACITY_EXCEEDED (P-229). Moves the generation of every listed provider by one, also where
-// nothing differs (P-231, P-233).
+// Refuses, in this order: a malformed command, with INVALID_INVENTORY last; PROVIDER_NOT_FOUND for
+// a listed provider; PROVIDER_GENERATION_CONFLICT, for either generation (P-232); then for the
+// consumers CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND, RESOURCE_CLASS_NOT_FOUND,
+// INVENTORY_IN_USE, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED, CAPACITY_EXCEEDED (P-229). Raises the
+// generation of every listed provider by 1, even if nothing differs (P-231, P-233).
 absl::StatusOr<Outcome> Decide(const State& state, const Reshape& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

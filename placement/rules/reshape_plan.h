@@ -1,9 +1,9 @@
-// ReshapePlan: providers and consumers that one command changes together, on their way through the
-// stages of P-229.
+// ReshapePlan: providers and consumers that one command changes together, checked stage by stage
+// (P-229).
 //
-// Holds each provider as it is and as it shall be, and the claim plan of the consumers, whose rows
-// meet the providers as they shall be. Stages are called in their order. A local value of one
-// decision; it keeps references to the state and the command.
+// It holds each provider as it is and as it will be, and the ClaimPlan of the consumers, whose
+// allocations are checked against the providers as they will be. The stages must be called in their
+// order. A local value of one decision; it keeps references to the state and the command.
 #ifndef BERTH_PLACEMENT_RULES_RESHAPE_PLAN_H_
 #define BERTH_PLACEMENT_RULES_RESHAPE_PLAN_H_
 
@@ -23,27 +23,27 @@
 
 namespace berth::placement {
 
-// Of one request, in each list. A command holds the ledger's lock while it is decided, and a tree
-// is built anew for each provider that joins it.
+// The most providers in each list of a request. A command holds the ledger's lock while it is
+// decided, and each provider that is added to a tree builds the tree again.
 inline constexpr size_t kReshapedProvidersMax = 1000;
 
 // A provider of the request.
 struct ReshapedConfig {
   ProviderId id;
   std::optional<ProviderPlace> before;          // none: it is new
-  std::shared_ptr<const ProviderConfig> after;  // null: it shall be no more
-  ProviderId root;                              // of its tree afterwards; none where it goes
-  int order = 0;  // parents rise before their children; of those that go, children before parents
+  std::shared_ptr<const ProviderConfig> after;  // null: it is removed
+  ProviderId root;                              // of its tree afterwards; unset if it is removed
+  int order = 0;  // less for parents than for their children; the reverse for removed providers
 };
 
-// The rows of `inventories` whose classes are known, by rising class; the others are added to
-// `unknown`, with `field` as the list's name.
+// The rows of `inventories` whose classes are known, rising by class. Unknown classes are added to
+// `unknown`; `field` is the path of the list.
 std::vector<InventoryRow> KnownRows(const State& state, const std::string& field,
                                     const std::vector<NamedInventory>& inventories,
                                     std::vector<FaultItem>* unknown);
 
-// Both generations of a provider; each that is given must be its own (P-232). Adds what differs to
-// `items`, `field` naming the provider's entry, and sets `message` for the first.
+// Compares the generations that are given with the provider's own (P-232). Adds each difference to
+// `items`, with `field` as the path of the provider's entry, and sets `message` for the first item.
 void CompareGenerations(const ProviderPlace& place, const std::string& field,
                         std::optional<Generation> expected,
                         std::optional<Generation> expected_allocation_generation,
@@ -51,18 +51,18 @@ void CompareGenerations(const ProviderPlace& place, const std::string& field,
 
 class ReshapePlan {
  public:
-  // `configs` hold each provider once.
+  // REQUIRES: each provider is in `configs` once.
   ReshapePlan(const State& state, std::vector<ReshapedConfig> configs,
               const std::vector<ConsumerAllocations>& consumers);
 
-  // PROVIDER_IN_USE where a provider that shall go keeps allocations of consumers that are not
-  // listed (P-60).
+  // PROVIDER_IN_USE if consumers that are not listed hold something of a provider that is removed
+  // (P-60).
   absl::Status CheckRemovals() const;
-  // From the consumers' generations to room (P-229), INVENTORY_IN_USE among them (P-223).
-  // `unknown_classes` are those that the inventories name.
+  // All checks of the consumers, from their generations to the capacity (P-229); among them
+  // INVENTORY_IN_USE (P-223). `unknown_classes`: those that the inventories name.
   absl::Status CheckConsumers(std::vector<FaultItem> unknown_classes, bool keep_unchanged);
 
-  // What the command does, and what it answers. REQUIRES: every stage passed.
+  // The changes and the answer of the command. REQUIRES: every stage passed.
   Outcome MakeOutcome(const RuleContext& context) const;
 
  private:
@@ -73,7 +73,7 @@ class ReshapePlan {
   const State& state_;
   const std::vector<ReshapedConfig> configs_;
   FinalConfigs finals_;
-  // What the listed consumers hold now.
+  // The sums of what the listed consumers hold now.
   absl::flat_hash_map<std::pair<ProviderId, ClassId>, Amount> released_;
   std::optional<ClaimPlan> claims_;
 };

@@ -1,8 +1,8 @@
-// Rules: command + state -> changes or refusal. Pure: same state, command and context, same answer.
+// Rules: each decides one kind of command, as changes or a refusal.
 //
-// One function per command, in a source per noun, each a guard ladder in the order that the
-// specification documents. A rule reads the state, never changes it, and has no effect when it
-// refuses.
+// Pure: the same state, command and context give the same answer. There is one function for each
+// command, in a source for each noun. The comment on the function's definition lists its refusals
+// in the order in which it checks for them.
 #ifndef BERTH_PLACEMENT_RULES_RULES_H_
 #define BERTH_PLACEMENT_RULES_RULES_H_
 

@@ -27,7 +27,7 @@ std::string RemovedFieldOf(size_t at, absl::string_view field) {
   return absl::StrCat("removed_providers[", at, "].", field);
 }
 
-// What a stage found, in request order.
+// What one stage found wrong, in the order of the request.
 struct StageFaults {
   std::vector<FaultItem> items;
   std::string message;
@@ -65,7 +65,7 @@ void ProviderFields(Faults& faults, size_t at, const ProviderTopology& wanted) {
   }
 }
 
-// The form of the request, the rules within each inventory last.
+// Checks that need no state; those of CheckInventories come last.
 absl::Status CheckForm(const ApplyTopology& command) {
   Faults faults;
   AtMostField(faults, "providers", command.providers.size(), kReshapedProvidersMax);
@@ -90,8 +90,8 @@ absl::Status CheckForm(const ApplyTopology& command) {
   return absl::OkStatus();
 }
 
-// One command on its way through the stages that concern providers. It keeps references to the
-// state and the command.
+// The stages of one command that concern providers. It keeps references to the state and the
+// command.
 class TopologyPlan {
  public:
   TopologyPlan(const State& state, const ApplyTopology& command)
@@ -99,16 +99,16 @@ class TopologyPlan {
 
   // As CreateProvider: SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
   absl::Status CheckNew() const;
-  // As UpdateProvider: PROVIDER_NOT_FOUND; the generations; PARENT_NOT_FOUND; PROVIDER_LOOP;
-  // DUPLICATE_PROVIDER.
+  // As UpdateProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT; PARENT_NOT_FOUND;
+  // PROVIDER_LOOP; DUPLICATE_PROVIDER.
   absl::Status CheckPresent() const;
   // As SetProviderTraits: TRAIT_NOT_FOUND.
   absl::Status CheckTraits() const;
-  // As DeleteProvider: PROVIDER_NOT_FOUND; the generation; PROVIDER_HAS_CHILDREN. Whether they are
-  // in use is the reshape's to say.
+  // As DeleteProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT; PROVIDER_HAS_CHILDREN.
+  // ReshapePlan checks PROVIDER_IN_USE.
   absl::Status CheckRemoved() const;
 
-  // The providers as they are and shall be; classes that are not known go to `unknown_classes`.
+  // The providers as they are and as they will be. Unknown classes are added to `unknown_classes`.
   // REQUIRES: every stage passed.
   std::vector<ReshapedConfig> Configs(const RuleContext& context,
                                       std::vector<FaultItem>* unknown_classes) const;
@@ -240,8 +240,8 @@ absl::Status TopologyPlan::CheckRemoved() const {
   return status;
 }
 
-// Like the single calls: inventories and aggregates that are given move the generation, traits and
-// the parent where they differ, the name never; all together by one.
+// The generation changes as after the single calls: inventories and aggregates raise it if they are
+// given, traits and the parent if they differ, the name never. It rises by 1 in all.
 std::shared_ptr<const ProviderConfig> TopologyPlan::After(
     size_t at, const ProviderPlace* before, const RuleContext& context,
     std::vector<FaultItem>* unknown_classes) const {
@@ -302,10 +302,11 @@ std::vector<ReshapedConfig> TopologyPlan::Configs(const RuleContext& context,
 
 }  // namespace
 
-// Form, INVALID_INVENTORY last; then stage by stage as the single calls refuse: CreateProvider for
-// what is new, UpdateProvider for what is there, SetProviderTraits, DeleteProvider for what goes
-// (PROVIDER_IN_USE where consumers that are not listed hold something of it), and Reshape. Only the
-// final state counts: names may be swapped, children may come before their parents.
+// Refuses, in this order: a malformed command, with INVALID_INVENTORY last; then what the single
+// calls refuse: CreateProvider for new providers, UpdateProvider for others, SetProviderTraits,
+// DeleteProvider for removed ones (PROVIDER_IN_USE if consumers that are not listed hold something
+// of one), and Reshape. Only the state after the command is checked: names may be swapped, and
+// children may be listed before their parents.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyTopology& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
