@@ -21,7 +21,7 @@ void Twice(Faults& faults, const std::string& field, absl::string_view what) {
   faults.Add(kDuplicateParameter, field, absl::StrCat("is given twice: ", what));
 }
 
-// Finds entities that occur twice in the records, kind by kind.
+// Checks each record by itself, and that no entity occurs twice, kind by kind.
 class Records {
  public:
   explicit Records(const ImportLedger& command) : command_(command) {

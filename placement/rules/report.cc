@@ -198,17 +198,7 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
-  ReportPlan plan(state, command);
-  if (absl::Status status = plan.CheckService(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckOwner(); !status.ok()) return status;
-  if (plan.IsStale()) return plan.KeepAll();
-  if (absl::Status status = plan.CheckSequence(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckSubtree(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckNames(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckGenerations(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckLoops(); !status.ok()) return status;
-  if (absl::Status status = plan.ResolveContent(); !status.ok()) return status;
-  return plan.MakeOutcome(context);
+  return ReportPlan(state, command).Decide(context);
 }
 
 // Refuses NODE_NOT_FOUND (T-40).

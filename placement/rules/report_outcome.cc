@@ -10,7 +10,7 @@
 
 namespace berth::placement {
 
-std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at,
+std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at, const Content& content,
                                                          const RuleContext& context) const {
   const ReportedProvider& wanted = report_.providers[at];
   if (!places_[at]) {
@@ -18,8 +18,8 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at,
                                                                  wanted.name,
                                                                  wanted.parent,
                                                                  context.fresh,
-                                                                 rows_[at],
-                                                                 traits_[at],
+                                                                 content.rows[at],
+                                                                 content.traits[at],
                                                                  {},
                                                                  context.now,
                                                                  context.now});
@@ -28,22 +28,23 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at,
   // Only operators set the parent of a node's root.
   const bool is_root = wanted.id == report_.node;
   const std::optional<ProviderId> parent = is_root ? before.parent : wanted.parent;
-  const bool same =
-      parent == before.parent && rows_[at] == before.inventories && traits_[at] == before.traits;
+  const bool same = parent == before.parent && content.rows[at] == before.inventories &&
+                    content.traits[at] == before.traits;
   if (same && wanted.name == before.name) {
     return places_[at]->tree->shape->configs[places_[at]->position];
   }
   auto config = std::make_shared<ProviderConfig>(before);
   config->name = wanted.name;
   config->parent = parent;
-  config->inventories = rows_[at];
-  config->traits = traits_[at];
+  config->inventories = content.rows[at];
+  config->traits = content.traits[at];
   if (!same) config->generation = before.generation.Next();  // not for a new name (P-53)
   config->updated_at = context.now;
   return config;
 }
 
-NodeRecord ReportPlan::MakeNode(const std::vector<ProviderAnswer>& answers,
+NodeRecord ReportPlan::MakeNode(const Removals& removals,
+                                const std::vector<ProviderAnswer>& answers,
                                 const RuleContext& context) const {
   NodeRecord node = node_ ? *node_ : NodeRecord{};
   if (node_ == nullptr) node.created_at = context.now;
@@ -58,7 +59,8 @@ NodeRecord ReportPlan::MakeNode(const std::vector<ProviderAnswer>& answers,
   node.updated_at = context.now;
   // A delta leaves the providers that it does not name as the reports before it left them.
   std::erase_if(node.reported, [&](const auto& reported) {
-    return report_.complete || entry_of_.contains(reported.first) || IsGoing(reported.first);
+    return report_.complete || entry_of_.contains(reported.first) ||
+           removals.ids.contains(reported.first);
   });
   for (const ProviderAnswer& answer : answers) {
     node.reported.emplace_back(answer.config->id, answer.config->generation);
@@ -66,34 +68,35 @@ NodeRecord ReportPlan::MakeNode(const std::vector<ProviderAnswer>& answers,
   return node;
 }
 
-Outcome ReportPlan::MakeOutcome(const RuleContext& context) const {
+Outcome ReportPlan::MakeOutcome(const Removals& removals, const Content& content,
+                                const RuleContext& context) const {
   Outcome outcome;
   outcome.result.created = node_ == nullptr;
-  outcome.result.unknown_traits = unknown_traits_;
+  outcome.result.unknown_traits = content.unknown_traits;
   Changes& changes = outcome.changes;
-  changes.insert(changes.end(), new_classes_.begin(), new_classes_.end());
-  changes.insert(changes.end(), new_traits_.begin(), new_traits_.end());
+  changes.insert(changes.end(), content.new_classes.begin(), content.new_classes.end());
+  changes.insert(changes.end(), content.new_traits.begin(), content.new_traits.end());
   const ProviderId root = root_ ? root_->tree->root_id() : report_.node;
   for (size_t i = 0; i < report_.providers.size(); ++i) {
-    std::shared_ptr<const ProviderConfig> config = Wanted(i, context);
+    std::shared_ptr<const ProviderConfig> config = Wanted(i, content, context);
     outcome.result.providers.push_back({config, root});
     if (!places_[i]) {
       changes.push_back(ProviderPut{std::move(config)});
       continue;
     }
-    for (OverCapacity& over : OverCapacityOf(state_, *places_[i], rows_[i])) {
+    for (OverCapacity& over : OverCapacityOf(state_, *places_[i], content.rows[i])) {
       outcome.result.over_capacity.push_back(std::move(over));
     }
     if (config.get() != &places_[i]->config()) changes.push_back(ProviderPut{std::move(config)});
   }
-  for (const int p : going_) changes.push_back(ProviderRemoved{root_->tree->config(p).id});
-  for (const int p : kept_) {
+  for (const int p : removals.going) changes.push_back(ProviderRemoved{root_->tree->config(p).id});
+  for (const int p : removals.kept) {
     outcome.result.warnings.push_back(absl::StrCat(Describe(root_->tree->config(p)),
                                                    " is not deleted: it or a provider below it has "
                                                    "allocations, or does not belong to the node"));
   }
-  changes.push_back(
-      NodePut{std::make_shared<const NodeRecord>(MakeNode(outcome.result.providers, context))});
+  changes.push_back(NodePut{
+      std::make_shared<const NodeRecord>(MakeNode(removals, outcome.result.providers, context))});
   return outcome;
 }
 

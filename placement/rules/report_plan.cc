@@ -12,15 +12,15 @@
 namespace berth::placement {
 namespace {
 
-constexpr size_t kNewNamesMax = 256;  // of one report: the catalog forgets none
+constexpr size_t kNewNamesMax = 256;  // of one report: they stay in the catalog
 
 absl::Status Denied(const std::string& message, ProviderId provider) {
   return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED", message,
                 {{{"provider", provider.ToString()}}});
 }
 
-// The id of a custom name that the catalog does not have: what the report brought it under before,
-// else the next. `next` is the catalog's.
+// The id of a custom name that the catalog does not have: the one that it got earlier in the
+// report, else a new one, which is added to `ids` and `puts`. `next` is the catalog's next id.
 template <typename Id, typename Put>
 Id Added(absl::string_view name, uint32_t next, absl::flat_hash_map<absl::string_view, Id>& ids,
          std::vector<Put>& puts) {
@@ -49,6 +49,21 @@ ReportPlan::ReportPlan(const State& state, const ApplyReport& report)
   }
 }
 
+absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
+  if (absl::Status status = CheckService(); !status.ok()) return status;
+  if (absl::Status status = CheckOwner(); !status.ok()) return status;
+  if (IsStale()) return KeepAll();
+  if (absl::Status status = CheckSequence(); !status.ok()) return status;
+  if (absl::Status status = CheckSubtree(); !status.ok()) return status;
+  const Removals removals = DecideRemovals();
+  if (absl::Status status = CheckNames(removals); !status.ok()) return status;
+  if (absl::Status status = CheckGenerations(); !status.ok()) return status;
+  if (absl::Status status = CheckLoops(); !status.ok()) return status;
+  const absl::StatusOr<Content> content = ResolveContent();
+  if (!content.ok()) return content.status();
+  return MakeOutcome(removals, *content, context);
+}
+
 absl::Status ReportPlan::CheckService() const {
   if (service_ == nullptr) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
@@ -67,7 +82,7 @@ absl::Status ReportPlan::CheckService() const {
 absl::Status ReportPlan::CheckOwner() const {
   const std::string* owner = node_ ? &node_->host : nullptr;
   if (node_ == nullptr && root_) {
-    // No node yet: the provider may still stand below a node of somebody else.
+    // There is no record of this node, but its root may be below a node of another host.
     const int position = OwningNode(state_, *root_->tree, root_->position);
     if (position >= 0) {
       owner = &FindNode(state_, root_->tree->config(position).id)->host;
@@ -99,7 +114,7 @@ absl::Status ReportPlan::CheckSequence() const {
       {{{"provider", report_.node.ToString()}, {"field", "sequence"}}});
 }
 
-// Whether `place` is the node's root or below it, with no other node in between.
+// Whether `place` is the node's root, or below it without another node in between.
 bool ReportPlan::IsOwn(const ProviderPlace& place) const {
   const Tree& tree = *place.tree;
   int position = place.position;
@@ -134,8 +149,7 @@ absl::Status ReportPlan::CheckSubtree() const {
   return absl::OkStatus();
 }
 
-absl::Status ReportPlan::CheckNames() {
-  DecideRemovals();
+absl::Status ReportPlan::CheckNames(const Removals& removals) const {
   std::vector<FaultItem> items;
   std::string message;
   const auto fault = [&](ProviderId holder, ProviderId claimant, std::string field,
@@ -149,8 +163,9 @@ absl::Status ReportPlan::CheckNames() {
   for (size_t i = 0; i < report_.providers.size(); ++i) {
     const ReportedProvider& provider = report_.providers[i];
     const std::optional<ProviderId> holder = NameHolder(state_, provider.name, provider.id);
-    // Only the end counts: a holder that goes, or that has another name afterwards, is no clash.
-    if (holder && !IsGoing(*holder) && !entry_of_.contains(*holder)) {
+    // There is no clash if the holder is removed or is reported, too: CheckForm has compared the
+    // names of the reported providers with each other.
+    if (holder && !removals.ids.contains(*holder) && !entry_of_.contains(*holder)) {
       fault(*holder, provider.id, absl::StrCat("providers[", i, "].name"), provider.name);
     }
   }
@@ -185,7 +200,8 @@ absl::Status ReportPlan::CheckGenerations() const {
   return Refuse(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT", message, items);
 }
 
-absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at) {
+absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at,
+                                                                  Content& content) const {
   const ReportedProvider& provider = report_.providers[at];
   const FaultItem metadata = {{"provider", provider.id.ToString()}};
   if (absl::Status status = CheckInventories(provider.inventories, metadata); !status.ok()) {
@@ -196,7 +212,7 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at) {
     std::optional<ClassId> id = state_.catalog().classes.Find(named.resource_class);
     if (!id && IsCustomName(named.resource_class)) {
       const auto next = static_cast<uint32_t>(state_.catalog().classes.NextId());
-      id = Added(named.resource_class, next, classes_, new_classes_);
+      id = Added(named.resource_class, next, content.class_ids, content.new_classes);
     }
     if (!id) return RequireClass(state_, named.resource_class).status();
     rows.push_back(MakeRow(*id, named.inventory));
@@ -210,8 +226,9 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at) {
   return rows;
 }
 
-// (current - absent) + present (T-211); names that nobody knows are left out (T-213).
-std::vector<TraitId> ReportPlan::ResolveTraits(size_t at) {
+// The present traits of the provider without those that the report lists as absent, and with those
+// that it lists as present (T-211). Unknown names are ignored (T-213).
+std::vector<TraitId> ReportPlan::ResolveTraits(size_t at, Content& content) const {
   const ReportedProvider& provider = report_.providers[at];
   std::vector<TraitId> traits;
   if (places_[at]) traits = places_[at]->config().traits;
@@ -224,12 +241,12 @@ std::vector<TraitId> ReportPlan::ResolveTraits(size_t at) {
     std::optional<TraitId> id = state_.catalog().traits.Find(name);
     if (!id && IsCustomName(name)) {
       const auto next = static_cast<uint32_t>(state_.catalog().traits.NextId());
-      id = Added(name, next, trait_ids_, new_traits_);
+      id = Added(name, next, content.trait_ids, content.new_traits);
     }
     if (id) {
       traits.push_back(*id);
-    } else if (unknown_.insert(name).second) {
-      unknown_traits_.push_back(name);
+    } else if (content.unknown.insert(name).second) {
+      content.unknown_traits.push_back(name);
     }
   }
   std::sort(traits.begin(), traits.end());
@@ -238,22 +255,23 @@ std::vector<TraitId> ReportPlan::ResolveTraits(size_t at) {
   return traits;
 }
 
-absl::Status ReportPlan::ResolveContent() {
+absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent() const {
+  Content content;
   for (size_t i = 0; i < report_.providers.size(); ++i) {
-    absl::StatusOr<std::vector<InventoryRow>> rows = ResolveRows(i);
+    absl::StatusOr<std::vector<InventoryRow>> rows = ResolveRows(i, content);
     if (!rows.ok()) return rows.status();
-    rows_.push_back(*std::move(rows));
-    traits_.push_back(ResolveTraits(i));
-    if (new_classes_.size() + new_traits_.size() <= kNewNamesMax) continue;
+    content.rows.push_back(*std::move(rows));
+    content.traits.push_back(ResolveTraits(i, content));
+    if (content.new_classes.size() + content.new_traits.size() <= kNewNamesMax) continue;
     return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
                   absl::StrCat("providers must not name more than ", kNewNamesMax,
                                " new classes and traits at once"),
                   {{{"field", "providers"}}});
   }
-  return absl::OkStatus();
+  return content;
 }
 
-// By position in the node's tree: what the report does not want any more.
+// By position in the node's tree: whether the report does not want the provider any more.
 std::vector<char> ReportPlan::Unwanted() const {
   const Tree& tree = *root_->tree;
   std::vector<char> unwanted(tree.size());
@@ -269,16 +287,17 @@ std::vector<char> ReportPlan::Unwanted() const {
   return unwanted;
 }
 
-// Whether a tracker made it.
 bool ReportPlan::IsMade(const ProviderConfig& config) const {
   const std::optional<TraitId> owned = state_.catalog().traits.Find(kOwnedTrait);
   return owned && config.HasTrait(*owned);
 }
 
-// A provider goes if it is not wanted, a tracker made it, nobody holds anything of it, and all its
-// children go or move away; so others' providers stay with what is above them (T-202).
-void ReportPlan::DecideRemovals() {
-  if (!root_) return;
+// A provider is removed if it is not wanted, a tracker made it, nobody holds anything of it, and
+// each of its children is removed or gets another parent. So a provider that an operator made keeps
+// all providers above it (T-202).
+ReportPlan::Removals ReportPlan::DecideRemovals() const {
+  Removals removals;
+  if (!root_) return removals;
   const Tree& tree = *root_->tree;
   std::vector<char> goes = Unwanted();
   std::vector<char> gets_child(tree.size());
@@ -290,23 +309,20 @@ void ReportPlan::DecideRemovals() {
     if (!goes[p]) continue;
     goes[p] = IsMade(tree.config(p)) && tree.consumers[p].empty() && !gets_child[p];
     for (int child = p + 1; child < tree.shape->end_of[p]; child = tree.shape->end_of[child]) {
-      // A child that is reported has found another parent, else `p` gets it.
+      // A child that is reported keeps `p` only if its parent is `p`, which gets_child has.
       if (!goes[child] && !entry_of_.contains(tree.config(child).id)) goes[p] = 0;
     }
-    (goes[p] ? going_ : kept_).push_back(p);
+    (goes[p] ? removals.going : removals.kept).push_back(p);
+    if (goes[p]) removals.ids.insert(tree.config(p).id);
   }
-}
-
-bool ReportPlan::IsGoing(ProviderId id) const {
-  const int position = root_ ? root_->tree->Find(id) : -1;
-  return position >= 0 && std::find(going_.begin(), going_.end(), position) != going_.end();
+  return removals;
 }
 
 absl::Status ReportPlan::CheckLoops() const {
-  // A snapshot cannot make one: its entries stand below entries before them, up to the root.
+  // A snapshot has no loops: each provider comes after its parent, and the first is the root.
   if (report_.complete) return absl::OkStatus();
   const size_t steps_max = static_cast<size_t>(root_->tree->size()) + report_.providers.size();
-  absl::flat_hash_set<ProviderId> passed;  // on a way that ended at the node's root
+  absl::flat_hash_set<ProviderId> passed;  // providers that are known to be below the node's root
   for (const ReportedProvider& provider : report_.providers) {
     std::optional<ProviderId> above = provider.parent;
     std::vector<ProviderId> way;

@@ -1,9 +1,9 @@
-// ReportPlan: one node's report on its way through the stages of ApplyReport.
+// ReportPlan: decides one node's report (ApplyReport), check by check.
 //
-// Holds what the report means for the tree that stands: which provider each entry is, which of ours
-// it no longer names, which custom classes and traits it brings. Stages are called in their order;
-// each needs what the ones before it found. A local value of one decision; it keeps references to
-// the state and the command.
+// Decide is the one way through the checks. What a check finds out for later ones is a value that
+// it returns: Removals says which providers go, Content what the report's names mean. All else is
+// fixed when the plan is made: the records of the service and the node, and which of the reported
+// providers exist. A local value of one decision; it keeps references to the state and the command.
 #ifndef BERTH_PLACEMENT_RULES_REPORT_PLAN_H_
 #define BERTH_PLACEMENT_RULES_REPORT_PLAN_H_
 
@@ -24,74 +24,89 @@
 
 namespace berth::placement {
 
-// The form of a report: INVALID_ARGUMENT.
+// INVALID_ARGUMENT for a malformed report.
 absl::Status CheckForm(const ApplyReport& report);
 
 class ReportPlan {
  public:
-  // REQUIRES: the form of `report` is sound.
+  // REQUIRES: CheckForm(report).
   ReportPlan(const State& state, const ApplyReport& report);
 
-  // The service is known, else FAILED_PRECONDITION with SERVICE_NOT_REGISTERED; and this process is
-  // its newest, else ABORTED with TRACKER_FENCED.
-  absl::Status CheckService() const;
-  // Nobody else who is alive owns the node (T-22, T-387): PERMISSION_DENIED with POLICY_DENIED.
-  absl::Status CheckOwner() const;
-  // Whether a report of the same process with this number or a later one was applied (T-398).
-  bool IsStale() const;
-  // A delta follows the last applied report of the same process (T-229): FAILED_PRECONDITION with
-  // REPORT_GAP.
-  absl::Status CheckSequence() const;
-  // Everything named that stands is the node's own: PERMISSION_DENIED with POLICY_DENIED.
-  absl::Status CheckSubtree() const;
-  // No name is that of another provider or node afterwards (T-12, T-189): ALREADY_EXISTS with
-  // DUPLICATE_PROVIDER.
-  absl::Status CheckNames();
-  // ABORTED with PROVIDER_GENERATION_CONFLICT naming all providers that differ.
-  absl::Status CheckGenerations() const;
-  // No provider stands below itself afterwards: INVALID_ARGUMENT with PROVIDER_LOOP.
-  absl::Status CheckLoops() const;
-  // INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE, provider by provider; custom
-  // classes and traits that are new get their ids (T-194), but INVALID_FIELD where they are too many
-  // for one report.
-  absl::Status ResolveContent();
-
-  // What the report does. REQUIRES: every stage passed.
-  Outcome MakeOutcome(const RuleContext& context) const;
-  // The answer to a report that was overtaken: what stands.
-  Outcome KeepAll() const;
+  // Runs all checks in the order in which Decide(ApplyReport) documents them. Returns the changes
+  // of the report; or, for a report that was applied before or was overtaken, an outcome without
+  // changes.
+  absl::StatusOr<Outcome> Decide(const RuleContext& context) const;
 
  private:
-  absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at);
-  std::vector<TraitId> ResolveTraits(size_t at);
+  // The providers in the node's tree that the report does not want any more, by position.
+  struct Removals {
+    std::vector<int> going;               // to be removed, children before parents
+    std::vector<int> kept;                // that cannot be removed
+    absl::flat_hash_set<ProviderId> ids;  // of those to be removed
+  };
+  // What the inventories and traits of the report mean. The first two are parallel to its
+  // providers.
+  struct Content {
+    std::vector<std::vector<InventoryRow>> rows;
+    std::vector<std::vector<TraitId>> traits;
+    std::vector<std::string> unknown_traits;                    // each once
+    absl::flat_hash_set<absl::string_view> unknown;             // the same names, for look-ups
+    absl::flat_hash_map<absl::string_view, ClassId> class_ids;  // of new_classes
+    absl::flat_hash_map<absl::string_view, TraitId> trait_ids;  // of new_traits
+    std::vector<ClassPut> new_classes;
+    std::vector<TraitPut> new_traits;
+  };
+
+  // FAILED_PRECONDITION with SERVICE_NOT_REGISTERED if the service is unknown; ABORTED with
+  // TRACKER_FENCED if a newer process of the service has registered.
+  absl::Status CheckService() const;
+  // PERMISSION_DENIED with POLICY_DENIED if the node belongs to another host whose tracker is up
+  // (T-22, T-387).
+  absl::Status CheckOwner() const;
+  // Whether a report of the same process with this number or a greater one was applied (T-398).
+  bool IsStale() const;
+  // FAILED_PRECONDITION with REPORT_GAP if a delta does not follow the last applied report of the
+  // same process (T-229).
+  absl::Status CheckSequence() const;
+  // NOT_FOUND with PARENT_NOT_FOUND; then PERMISSION_DENIED with POLICY_DENIED if the report names
+  // an existing provider that does not belong to the node.
+  absl::Status CheckSubtree() const;
+  // ALREADY_EXISTS with DUPLICATE_PROVIDER if another provider, or another node of the host, will
+  // have the same name as a reported one (T-12, T-189).
+  absl::Status CheckNames(const Removals& removals) const;
+  // ABORTED with PROVIDER_GENERATION_CONFLICT naming all providers that have another generation.
+  absl::Status CheckGenerations() const;
+  // INVALID_ARGUMENT with PROVIDER_LOOP if a provider would be below itself.
+  absl::Status CheckLoops() const;
+  // INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE, provider by provider. New custom
+  // classes and traits get ids (T-194); INVALID_FIELD if one report has too many of them.
+  absl::StatusOr<Content> ResolveContent() const;
+
+  Outcome MakeOutcome(const Removals& removals, const Content& content,
+                      const RuleContext& context) const;
+  // The answer to a stale report: the reported providers as they are.
+  Outcome KeepAll() const;
+
+  absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at, Content& content) const;
+  std::vector<TraitId> ResolveTraits(size_t at, Content& content) const;
   bool IsOwn(const ProviderPlace& place) const;
+  // Whether a tracker made the provider.
   bool IsMade(const ProviderConfig& config) const;
-  bool IsGoing(ProviderId id) const;
   std::vector<char> Unwanted() const;
-  void DecideRemovals();
-  // The provider as the report wants it; what stands, where that is the same.
-  std::shared_ptr<const ProviderConfig> Wanted(size_t at, const RuleContext& context) const;
-  NodeRecord MakeNode(const std::vector<ProviderAnswer>& answers, const RuleContext& context) const;
+  Removals DecideRemovals() const;
+  // The configuration of a reported provider: the present one if nothing differs.
+  std::shared_ptr<const ProviderConfig> Wanted(size_t at, const Content& content,
+                                               const RuleContext& context) const;
+  NodeRecord MakeNode(const Removals& removals, const std::vector<ProviderAnswer>& answers,
+                      const RuleContext& context) const;
 
   const State& state_;
   const ApplyReport& report_;
-  ServicePtr service_;
-  NodeRecordPtr node_;  // null: the first report of it
-  std::optional<ProviderPlace> root_;
+  const ServicePtr service_;  // null: unknown
+  const NodeRecordPtr node_;  // null: this is its first report
+  const std::optional<ProviderPlace> root_;
   std::vector<std::optional<ProviderPlace>> places_;  // parallel to the report's providers
   absl::flat_hash_map<ProviderId, size_t> entry_of_;  // index among the report's providers
-  std::vector<int> going_;  // positions of what goes, children before parents
-  std::vector<int> kept_;   // positions of what is not wanted any more, but cannot go
-
-  // What ResolveContent found, parallel to the report's providers.
-  std::vector<std::vector<InventoryRow>> rows_;
-  std::vector<std::vector<TraitId>> traits_;
-  std::vector<std::string> unknown_traits_;                    // each once
-  absl::flat_hash_set<absl::string_view> unknown_;             // the same; keys are the report's
-  absl::flat_hash_map<absl::string_view, ClassId> classes_;    // of new_classes_
-  absl::flat_hash_map<absl::string_view, TraitId> trait_ids_;  // of new_traits_
-  std::vector<ClassPut> new_classes_;
-  std::vector<TraitPut> new_traits_;
 };
 
 }  // namespace berth::placement
