@@ -109,13 +109,13 @@ absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
                    items);
 }
 
-// Everything that the consumer holds after the adjustments. NEGATIVE_ALLOCATION naming everything
-// of which more is taken away than held; INVALID_FIELD if it would hold something of more providers
-// than a consumer may. REQUIRES: all names are known.
-absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& consumer,
-                                          const AdjustAllocations& command) {
-  const NameTable<ClassId>& classes = state.catalog().classes;
-  std::map<std::pair<ProviderId, ClassId>, Amount> rows;
+using Rows = std::map<std::pair<ProviderId, ClassId>, Amount>;
+
+// What the consumer holds after the adjustments, with zeros. NEGATIVE_ALLOCATION naming everything
+// of which more is taken away than held. REQUIRES: all names are known.
+absl::StatusOr<Rows> Adjusted(const State& state, const Consumer& consumer,
+                              const AdjustAllocations& command) {
+  Rows rows;
   for (const Allocation& row : consumer.allocations) {
     rows[{row.provider, row.resource_class}] = row.amount;
   }
@@ -124,7 +124,8 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
   for (size_t i = 0; i < command.adjustments.size(); ++i) {
     const ProviderAmounts& adjustment = command.adjustments[i];
     for (const NamedAmount& change : adjustment.amounts) {
-      Amount& amount = rows[{adjustment.provider, *classes.Find(change.resource_class)}];
+      Amount& amount =
+          rows[{adjustment.provider, *state.catalog().classes.Find(change.resource_class)}];
       const Amount held = amount;
       amount += change.amount;
       if (amount >= 0) continue;
@@ -145,6 +146,13 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
   absl::Status status = RefuseAll(absl::StatusCode::kFailedPrecondition, "NEGATIVE_ALLOCATION",
                                   std::move(message), items);
   if (!status.ok()) return status;
+  return rows;
+}
+
+// The write after which the consumer holds `rows`. INVALID_FIELD if these are of more providers
+// than a consumer may hold something of.
+absl::StatusOr<ConsumerAllocations> WriteOf(const State& state, const Consumer& consumer,
+                                            const Rows& rows) {
   ConsumerAllocations wanted{consumer.id,          consumer.generation,  consumer.owner->project,
                              consumer.owner->user, consumer.owner->type, {}};
   for (const auto& [key, amount] : rows) {
@@ -152,7 +160,8 @@ absl::StatusOr<ConsumerAllocations> Merge(const State& state, const Consumer& co
     if (wanted.allocations.empty() || wanted.allocations.back().provider != key.first) {
       wanted.allocations.push_back({key.first, {}});
     }
-    wanted.allocations.back().amounts.push_back({classes.NameOf(key.second), amount});
+    wanted.allocations.back().amounts.push_back(
+        {state.catalog().classes.NameOf(key.second), amount});
   }
   if (wanted.allocations.size() > kConsumerProvidersMax) {
     Faults faults;
@@ -186,7 +195,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
       RequireConsumer(state, command.consumer, command.expected_generation);
   if (!consumer.ok()) return consumer.status();
   if (absl::Status status = CheckNames(state, command); !status.ok()) return status;
-  const absl::StatusOr<ConsumerAllocations> wanted = Merge(state, **consumer, command);
+  const absl::StatusOr<Rows> rows = Adjusted(state, **consumer, command);
+  if (!rows.ok()) return rows.status();
+  const absl::StatusOr<ConsumerAllocations> wanted = WriteOf(state, **consumer, *rows);
   if (!wanted.ok()) return wanted.status();
   ClaimPlan plan(state, {Holder{command.consumer, *std::move(consumer), &*wanted, true}});
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;

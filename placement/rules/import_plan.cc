@@ -31,6 +31,18 @@ void SetTimes(const ImportedTimes& times, absl::Time now, Entity& entity) {
   entity.updated_at = times.updated_at.value_or(now);
 }
 
+FaultItem ItemOf(const ImportedConsumer& record, const NamedAmount& amount,
+                 const ProviderConfig& provider) {
+  return {{"consumer", record.id.ToString()},
+          {"provider", provider.id.ToString()},
+          {"resource_class", amount.resource_class},
+          {"requested", absl::StrCat(amount.amount)}};
+}
+
+std::string NameOf(const NamedAmount& amount, const ProviderConfig& provider) {
+  return absl::StrCat(amount.resource_class, " of ", Describe(provider));
+}
+
 }  // namespace
 
 ImportPlan::ImportPlan(const State& state, const ImportLedger& command, const RuleContext& context)
@@ -184,44 +196,43 @@ void ImportPlan::AddRow(const ImportedConsumer& record, Taken& taken, const Name
                         Consumer& consumer) {
   const std::optional<ClassId> id = ClassOf(record.record, amount.resource_class);
   if (!id) return;
-  const auto item = [&] {
-    return FaultItem{{"consumer", record.id.ToString()},
-                     {"provider", taken.config->id.ToString()},
-                     {"resource_class", amount.resource_class},
-                     {"requested", absl::StrCat(amount.amount)}};
-  };
-  const auto name = [&] {
-    return absl::StrCat(amount.resource_class, " of ", Describe(*taken.config));
-  };
   const int row = taken.config->FindInventory(*id);
   if (row < 0) {
     return Note(Stage::kInventory, record.record, [&] {
       return Refuse(Code::kFailedPrecondition, "NO_INVENTORY",
-                    absl::StrCat(name(), ": the provider has no inventory of the class"), {item()});
+                    absl::StrCat(NameOf(amount, *taken.config),
+                                 ": the provider has no inventory of the class"),
+                    {ItemOf(record, amount, *taken.config)});
     });
   }
-  const InventoryRow& inventory = taken.config->inventories[static_cast<size_t>(row)];
   taken.asked[row] += amount.amount;
   consumer.allocations.push_back({taken.config->id, *id, static_cast<int32_t>(amount.amount)});
-  if (!taken.place) return;
+  if (taken.place) CheckRow(record, taken, amount, row);
+}
+
+// Units and capacity of a provider that was in the ledger before.
+void ImportPlan::CheckRow(const ImportedConsumer& record, const Taken& taken,
+                          const NamedAmount& amount, int row) {
+  const InventoryRow& inventory = taken.config->inventories[static_cast<size_t>(row)];
   if (!UnitsAllow(inventory.inventory, amount.amount)) {
     Note(Stage::kUnits, record.record, [&] {
       return Refuse(Code::kFailedPrecondition, "UNIT_CONSTRAINT_VIOLATED",
-                    absl::StrCat(name(), ": ", amount.amount,
+                    absl::StrCat(NameOf(amount, *taken.config), ": ", amount.amount,
                                  " breaks min_unit, max_unit or step_size of the inventory"),
-                    {item()});
+                    {ItemOf(record, amount, *taken.config)});
     });
   }
   const Amount before = taken.before[row];
   if (RoomAllows(inventory.capacity, before, before + taken.asked[row])) return;
   Note(Stage::kRoom, record.record, [&] {
-    FaultItem full = item();
+    FaultItem full = ItemOf(record, amount, *taken.config);
     full["used"] = absl::StrCat(before);
     full["capacity"] = absl::StrCat(inventory.capacity);
-    return Refuse(Code::kResourceExhausted, "CAPACITY_EXCEEDED",
-                  absl::StrCat(name(), ": ", taken.asked[row], " are more than is free: ", before,
-                               " of ", inventory.capacity, " are in use"),
-                  {full});
+    return Refuse(
+        Code::kResourceExhausted, "CAPACITY_EXCEEDED",
+        absl::StrCat(NameOf(amount, *taken.config), ": ", taken.asked[row],
+                     " are more than is free: ", before, " of ", inventory.capacity, " are in use"),
+        {full});
   });
 }
 

@@ -77,6 +77,8 @@ class ImportPlan {
   void AddConsumer(const ImportedConsumer& record);
   void AddRow(const ImportedConsumer& record, Taken& taken, const NamedAmount& amount,
               Consumer& consumer);
+  void CheckRow(const ImportedConsumer& record, const Taken& taken, const NamedAmount& amount,
+                int row);
   void AddServices();
   void AddNodes();
   Taken* Take(ProviderId id);
