@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "placement/state/tree.h"
 #include "placement/values/candidate.h"
+#include "placement/values/change.h"
 #include "placement/values/fleet.h"
 #include "placement/values/types.h"
 
@@ -326,9 +327,29 @@ struct ImportLedger {
   bool require_empty = false;  // refuse unless the ledger has only standard names
   bool validate_only = false;
 
+  int64_t count(EntityKind kind) const {  // of records
+    switch (kind) {
+      case EntityKind::kResourceClass:
+        return static_cast<int64_t>(classes.size());
+      case EntityKind::kTrait:
+        return static_cast<int64_t>(traits.size());
+      case EntityKind::kProvider:
+        return static_cast<int64_t>(providers.size());
+      case EntityKind::kProviderUsage:
+        return 0;  // follows from the consumers
+      case EntityKind::kConsumer:
+        return static_cast<int64_t>(consumers.size());
+      case EntityKind::kService:
+        return static_cast<int64_t>(services.size());
+      case EntityKind::kNode:
+        return static_cast<int64_t>(nodes.size());
+    }
+    return 0;
+  }
   int64_t size() const {
-    return static_cast<int64_t>(classes.size() + traits.size() + providers.size() +
-                                consumers.size() + services.size() + nodes.size());
+    int64_t sum = 0;
+    ForEachEntityKind([&](EntityKind kind) { sum += count(kind); });
+    return sum;
   }
 };
 

@@ -31,20 +31,34 @@ class Comparison {
         traits_apart_(IdsApart(a.catalog().traits, b.catalog().traits)) {}
 
   std::vector<EntityKey> All() {
-    Providers(a_, b_, true);
-    Providers(b_, a_, false);
-    Consumers(a_, b_, true);
-    Consumers(b_, a_, false);
-    Names(EntityKind::kResourceClass, a_.catalog().classes, b_.catalog().classes);
-    Names(EntityKind::kTrait, a_.catalog().traits, b_.catalog().traits);
-    Records(EntityKind::kService, a_.services(), b_.services());
-    Records(EntityKind::kNode, a_.nodes(), b_.nodes());
+    ForEachEntityKind([this](EntityKind kind) { Entities(kind); });
     std::sort(found_.begin(), found_.end());
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     return std::move(found_);
   }
 
  private:
+  void Entities(EntityKind kind) {
+    switch (kind) {
+      case EntityKind::kResourceClass:
+        return Names(kind, a_.catalog().classes, b_.catalog().classes);
+      case EntityKind::kTrait:
+        return Names(kind, a_.catalog().traits, b_.catalog().traits);
+      case EntityKind::kProvider:
+        Providers(a_, b_, true);
+        return Providers(b_, a_, false);
+      case EntityKind::kProviderUsage:
+        return;  // compared with the providers
+      case EntityKind::kConsumer:
+        Consumers(a_, b_, true);
+        return Consumers(b_, a_, false);
+      case EntityKind::kService:
+        return Records(kind, a_.services(), b_.services());
+      case EntityKind::kNode:
+        return Records(kind, a_.nodes(), b_.nodes());
+    }
+  }
+
   void Add(EntityKind kind, std::string key) { found_.push_back({kind, std::move(key)}); }
 
   bool Same(const ProviderConfig& a, const ProviderConfig& b) const {

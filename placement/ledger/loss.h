@@ -11,17 +11,6 @@
 
 namespace berth::placement {
 
-// In the order in which differences are listed.
-enum class EntityKind {
-  kProvider,
-  kProviderUsage,
-  kConsumer,
-  kResourceClass,
-  kTrait,
-  kService,
-  kNode,
-};
-
 struct EntityKey {
   EntityKind kind{};
   std::string key;  // a uuid in its canonical text, or a class's or trait's name

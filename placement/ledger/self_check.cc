@@ -112,15 +112,34 @@ class Checker {
       if (!status.ok()) return status;
       for (int row = 0; row < rows.size(); ++row) Find(question.finding, rows.Text(row, 0));
     }
-    for (const auto step : {&Checker::Catalog, &Checker::Providers, &Checker::Consumers,
-                            &Checker::Fleet, &Checker::Head}) {
-      const absl::Status status = (this->*step)();
-      if (!status.ok()) return status;
+    absl::Status status;
+    ForEachEntityKind([&](EntityKind kind) {
+      if (status.ok()) status = Entities(kind);
+    });
+    return status.ok() ? Head() : status;
+  }
+
+ private:
+  absl::Status Entities(EntityKind kind) {
+    switch (kind) {
+      case EntityKind::kResourceClass:
+        return Catalog();
+      case EntityKind::kTrait:
+        return absl::OkStatus();  // compared with the classes
+      case EntityKind::kProvider:
+        return Providers();
+      case EntityKind::kProviderUsage:
+        return absl::OkStatus();  // compared with the providers
+      case EntityKind::kConsumer:
+        return Consumers();
+      case EntityKind::kService:
+        return Services();
+      case EntityKind::kNode:
+        return Nodes();
     }
     return absl::OkStatus();
   }
 
- private:
   void Find(absl::string_view finding, absl::string_view what) {
     if (report_->findings.size() < kFindingsMax) {
       report_->findings.push_back(absl::StrCat(finding, ": ", what));
@@ -260,7 +279,7 @@ class Checker {
     return absl::OkStatus();
   }
 
-  absl::Status Fleet() {
+  absl::Status Services() {
     absl::flat_hash_set<std::string> services;
     state_.services().ForEach([&](const auto&, const std::shared_ptr<const ServiceRecord>& s) {
       std::string text = absl::StrCat(s->host, "|", s->binary, "|", s->id.ToString(), "|",
@@ -270,14 +289,15 @@ class Checker {
       services.insert(absl::StrCat(text, "|", s->forced_down ? "t" : "f"));
       return true;
     });
-    const absl::Status compared =
-        Compare(
-            "a service",
-            "SELECT concat_ws('|', host, binary_name, id, incarnation, machine_id, version, up, "
-            "disabled, disabled_reason, forced_down) FROM service",
-            std::move(services))
-            .status();
-    if (!compared.ok()) return compared;
+    return Compare(
+               "a service",
+               "SELECT concat_ws('|', host, binary_name, id, incarnation, machine_id, version, up, "
+               "disabled, disabled_reason, forced_down) FROM service",
+               std::move(services))
+        .status();
+  }
+
+  absl::Status Nodes() {
     absl::flat_hash_set<std::string> nodes;
     state_.nodes().ForEach([&](const auto&, const std::shared_ptr<const NodeRecord>& node) {
       nodes.insert(absl::StrCat(node->id.ToString(), "|", node->name, "|", node->host, "|",

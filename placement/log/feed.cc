@@ -18,9 +18,9 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
   batch->ledger_time = position.ledger_time;
   for (const LogCommand& command : commands) {
     std::shared_ptr<const Scope> scope = command.scope != nullptr ? command.scope : *kEmpty;
-    std::vector<ProviderId> roots = RootsTouched(*command.changes, *scope);
-    batch->commands.push_back(
-        {command.actor, command.request_id, command.changes, std::move(scope), std::move(roots)});
+    Concerned concerned = ConcernedBy(*command.changes, *scope);
+    batch->commands.push_back({command.actor, command.request_id, command.changes, std::move(scope),
+                               std::move(concerned)});
   }
   return batch;
 }
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<FeedBatchPtr>> Feed::After(Revision revision, int bat
 void Feed::Wake(const FeedBatch& batch) {
   std::vector<std::optional<ProviderId>> roots = {std::nullopt};
   for (const FeedCommand& command : batch.commands) {
-    roots.insert(roots.end(), command.roots.begin(), command.roots.end());
+    roots.insert(roots.end(), command.concerned.roots.begin(), command.concerned.roots.end());
   }
   std::sort(roots.begin(), roots.end());
   roots.erase(std::unique(roots.begin(), roots.end()), roots.end());

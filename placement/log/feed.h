@@ -31,7 +31,7 @@ struct FeedCommand {
   std::string request_id;
   std::shared_ptr<const Changes> changes;
   std::shared_ptr<const Scope> scope;
-  std::vector<ProviderId> roots;  // of the trees it touched, before and after a move
+  Concerned concerned;  // the hosts and trees whose trackers are told
 };
 struct FeedBatch {
   Revision revision;

@@ -340,6 +340,7 @@ void EncodeScope(const Scope& scope, pb::Scope* out) {
   for (const Change& change : scope.derived) EncodeChange(change, out->add_derived());
   for (const Change& change : scope.neighbours) EncodeChange(change, out->add_neighbours());
   for (const std::string& key : scope.removed_keys) out->add_removed_keys(key);
+  for (const std::string& host : scope.left_hosts) out->add_left_hosts(host);
 }
 
 bool DecodeScope(const pb::Scope& in, Scope* out) {
@@ -361,6 +362,7 @@ bool DecodeScope(const pb::Scope& in, Scope* out) {
     if (!DecodeChange(change, &out->neighbours)) return false;
   }
   out->removed_keys.assign(in.removed_keys().begin(), in.removed_keys().end());
+  out->left_hosts.assign(in.left_hosts().begin(), in.left_hosts().end());
   return true;
 }
 

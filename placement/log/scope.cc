@@ -75,36 +75,42 @@ const std::vector<AggregateId>* TreeFacts::AggregatesOf(ProviderId root) const {
 
 bool Scope::empty() const {
   return !trees_changed && after == TreeFacts() && gave_up.empty() && derived.empty() &&
-         neighbours.empty() && removed_keys.empty();
+         neighbours.empty() && removed_keys.empty() && left_hosts.empty();
 }
 
 ScopeMaker::ScopeMaker(const State& before, const Changes& changes) : changes_(changes) {
-  for (const Change& change : changes) {
-    if (const auto* used = std::get_if<ProviderUsed>(&change)) {
-      named_.push_back(used->id);
-    } else if (const auto* consumer = std::get_if<ConsumerPut>(&change)) {
-      TakeConsumer(before, consumer->consumer, consumer->consumer->id);
-    } else if (const auto* gone = std::get_if<ConsumerRemoved>(&change)) {
-      TakeConsumer(before, nullptr, gone->id);
-    } else if (const auto* put = std::get_if<ProviderPut>(&change)) {
-      puts_providers_ = true;
-      TakeTree(before, put->config->id);
-      if (put->config->parent) TakeTree(before, *put->config->parent);
-    } else if (const auto* removed = std::get_if<ProviderRemoved>(&change)) {
-      TakeTree(before, removed->id);
-    } else if (const auto* node = std::get_if<NodePut>(&change)) {
-      named_.push_back(node->node->id);
-    } else if (const auto* no_node = std::get_if<NodeRemoved>(&change)) {
-      named_.push_back(no_node->id);
-    } else if (const auto* no_class = std::get_if<ClassRemoved>(&change)) {
-      scope_.removed_keys.push_back(before.catalog().classes.NameOf(no_class->id));
-    } else if (const auto* no_trait = std::get_if<TraitRemoved>(&change)) {
-      scope_.removed_keys.push_back(before.catalog().traits.NameOf(no_trait->id));
-    } else if (const auto* service = std::get_if<ServiceRemoved>(&change)) {
-      const auto* record = before.services().Find(std::pair(service->host, service->binary));
-      scope_.removed_keys.push_back(record == nullptr ? "" : (*record)->id.ToString());
-    }
-  }
+  const EachKind take{
+      [&](const ProviderPut& put) {
+        puts_providers_ = true;
+        TakeTree(before, put.config->id);
+        if (put.config->parent) TakeTree(before, *put.config->parent);
+      },
+      [&](const ProviderRemoved& removed) { TakeTree(before, removed.id); },
+      [&](const ProviderUsed& used) { named_.push_back(used.id); },
+      [&](const ConsumerPut& put) { TakeConsumer(before, put.consumer, put.consumer->id); },
+      [&](const ConsumerRemoved& removed) { TakeConsumer(before, nullptr, removed.id); },
+      [&](const ClassRemoved& removed) {
+        scope_.removed_keys.push_back(before.catalog().classes.NameOf(removed.id));
+      },
+      [&](const TraitRemoved& removed) {
+        scope_.removed_keys.push_back(before.catalog().traits.NameOf(removed.id));
+      },
+      [&](const ServiceRemoved& removed) {
+        const auto* record = before.services().Find(std::pair(removed.host, removed.binary));
+        scope_.removed_keys.push_back(record == nullptr ? "" : (*record)->id.ToString());
+      },
+      [&](const NodePut& put) { TakeNode(before, put.node->id, &put.node->host); },
+      [&](const NodeRemoved& removed) { TakeNode(before, removed.id, nullptr); },
+      Ignore<ClassPut, TraitPut, ServicePut, FormatRaised>()};
+  for (const Change& change : changes) std::visit(take, change);
+  SortUnique(&scope_.left_hosts);
+}
+
+void ScopeMaker::TakeNode(const State& before, ProviderId id, const std::string* host_after) {
+  named_.push_back(id);
+  const NodeRecordPtr* node = before.nodes().Find(id);
+  if (node == nullptr || (host_after != nullptr && (*node)->host == *host_after)) return;
+  scope_.left_hosts.push_back((*node)->host);
 }
 
 void ScopeMaker::TakeTree(const State& before, ProviderId provider) {
@@ -183,12 +189,13 @@ void ScopeMaker::Compare(const State& after) {
   absl::flat_hash_set<ProviderId> put;
   absl::flat_hash_set<ProviderId> used;
   absl::flat_hash_set<ConsumerId> told;
-  for (const Change& change : changes_) {
-    if (const auto* one = std::get_if<ProviderPut>(&change)) put.insert(one->config->id);
-    if (const auto* one = std::get_if<ProviderUsed>(&change)) used.insert(one->id);
-    if (const auto* one = std::get_if<ConsumerPut>(&change)) told.insert(one->consumer->id);
-    if (const auto* one = std::get_if<ConsumerRemoved>(&change)) told.insert(one->id);
-  }
+  const EachKind note{[&](const ProviderPut& one) { put.insert(one.config->id); },
+                      [&](const ProviderUsed& one) { used.insert(one.id); },
+                      [&](const ConsumerPut& one) { told.insert(one.consumer->id); },
+                      [&](const ConsumerRemoved& one) { told.insert(one.id); },
+                      Ignore<ProviderRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
+                      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
+  for (const Change& change : changes_) std::visit(note, change);
   for (const ProviderId id : put) {
     if (used.contains(id) || TreeBefore(id) != nullptr) continue;
     const auto place = after.FindProvider(id);
@@ -228,32 +235,45 @@ void ScopeMaker::Compare(const State& after) {
 }
 
 void ScopeMaker::Add(Change change, bool differs) {
-  if (const auto* put = std::get_if<ProviderPut>(&change)) named_.push_back(put->config->id);
-  if (const auto* used = std::get_if<ProviderUsed>(&change)) named_.push_back(used->id);
-  if (const auto* consumer = std::get_if<ConsumerPut>(&change)) {
-    for (const Allocation& row : consumer->consumer->allocations) named_.push_back(row.provider);
-  }
+  const EachKind name{
+      [&](const ProviderPut& put) { named_.push_back(put.config->id); },
+      [&](const ProviderUsed& used) { named_.push_back(used.id); },
+      [&](const ConsumerPut& put) {
+        for (const Allocation& row : put.consumer->allocations) named_.push_back(row.provider);
+      },
+      // Compare finds no others.
+      Ignore<ProviderRemoved, ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
+      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
+  std::visit(name, change);
   (differs ? scope_.derived : scope_.neighbours).push_back(std::move(change));
 }
 
-std::vector<ProviderId> RootsTouched(const Changes& changes, const Scope& scope) {
-  std::vector<ProviderId> roots;
-  const auto add = [&](ProviderId provider) {
-    roots.push_back(scope.after.RootOf(provider));
-    if (scope.trees_changed) roots.push_back(scope.before.RootOf(provider));
+Concerned ConcernedBy(const Changes& changes, const Scope& scope) {
+  Concerned concerned{scope.left_hosts, {}};
+  const auto add_tree_of = [&](ProviderId provider) {
+    concerned.roots.push_back(scope.after.RootOf(provider));
+    if (scope.trees_changed) concerned.roots.push_back(scope.before.RootOf(provider));
   };
-  for (const Change& change : changes) {
-    if (const auto* put = std::get_if<ProviderPut>(&change)) add(put->config->id);
-    if (const auto* removed = std::get_if<ProviderRemoved>(&change)) add(removed->id);
-    if (const auto* used = std::get_if<ProviderUsed>(&change)) add(used->id);
-    if (const auto* consumer = std::get_if<ConsumerPut>(&change)) {
-      for (const Allocation& row : consumer->consumer->allocations) add(row.provider);
-    }
-    if (const auto* node = std::get_if<NodePut>(&change)) add(node->node->id);
-    if (const auto* node = std::get_if<NodeRemoved>(&change)) add(node->id);
-  }
-  SortUnique(&roots);
-  return roots;
+  const EachKind add{
+      [&](const ProviderPut& put) { add_tree_of(put.config->id); },
+      [&](const ProviderRemoved& removed) { add_tree_of(removed.id); },
+      [&](const ProviderUsed& used) { add_tree_of(used.id); },
+      [&](const ConsumerPut& put) {
+        for (const Allocation& row : put.consumer->allocations) add_tree_of(row.provider);
+      },
+      Ignore<ConsumerRemoved>(),  // the use of each provider that it held has changed
+      [&](const ServicePut& put) { concerned.hosts.push_back(put.service->host); },
+      [&](const ServiceRemoved& removed) { concerned.hosts.push_back(removed.host); },
+      [&](const NodePut& put) {
+        concerned.hosts.push_back(put.node->host);
+        add_tree_of(put.node->id);
+      },
+      [&](const NodeRemoved& removed) { add_tree_of(removed.id); },
+      Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
+  for (const Change& change : changes) std::visit(add, change);
+  SortUnique(&concerned.hosts);
+  SortUnique(&concerned.roots);
+  return concerned;
 }
 
 }  // namespace berth::placement

@@ -52,6 +52,9 @@ struct Scope {
   // The names, or the uuids of services, that ClassRemoved, TraitRemoved and ServiceRemoved of the
   // changes mean, in their order.
   std::vector<std::string> removed_keys;
+  // The hosts of which a record was before the command and is not afterwards: of each node that the
+  // command moved to another host or removed. Rising.
+  std::vector<std::string> left_hosts;
 
   bool empty() const;
 };
@@ -65,6 +68,8 @@ class ScopeMaker {
 
  private:
   void TakeTree(const State& before, ProviderId provider);
+  // `host_after`: null if the node is removed.
+  void TakeNode(const State& before, ProviderId id, const std::string* host_after);
   void TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id);
   void Compare(const State& after);
   // To what is derived where it `differs` from before, else to the neighbours.
@@ -78,9 +83,14 @@ class ScopeMaker {
   std::vector<TreePtr> trees_before_;  // of providers put or removed, and their parents; each once
 };
 
-// The roots of the trees that a command touched, before and after, also by changing a consumer that
-// holds something of them; rising.
-std::vector<ProviderId> RootsTouched(const Changes& changes, const Scope& scope);
+// Whom the changes of a command concern: the hosts of the records that it changed, before and after,
+// and the roots of the trees that it touched, before and after, also by changing a consumer that
+// holds something of them. Both rising. What is pushed to trackers is routed by this alone.
+struct Concerned {
+  std::vector<std::string> hosts;
+  std::vector<ProviderId> roots;
+};
+Concerned ConcernedBy(const Changes& changes, const Scope& scope);
 
 }  // namespace berth::placement
 

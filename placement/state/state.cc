@@ -1,7 +1,6 @@
 #include "placement/state/state.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <variant>
 
 #include "placement/ground/check.h"
@@ -163,39 +162,30 @@ void State::Apply(const Changes& changes) {
 }
 
 void State::ApplyOne(const Change& change, DroppedUse& dropped) {
-  const auto apply = [this, &dropped](const auto& one) {
-    using Kind = std::decay_t<decltype(one)>;
-    if constexpr (std::is_same_v<Kind, ClassPut>) {
-      catalog_.Own().classes.Insert(one.id, one.name);
-    } else if constexpr (std::is_same_v<Kind, ClassRemoved>) {
-      BERTH_CHECK(inventories_of(one.id) == 0);  // P-38
-      catalog_.Own().classes.Erase(one.id);
-    } else if constexpr (std::is_same_v<Kind, TraitPut>) {
-      catalog_.Own().traits.Insert(one.id, one.name);
-    } else if constexpr (std::is_same_v<Kind, TraitRemoved>) {
-      BERTH_CHECK(providers_with(one.id) == 0);  // P-44
-      catalog_.Own().traits.Erase(one.id);
-    } else if constexpr (std::is_same_v<Kind, ProviderUsed>) {
-      ApplyUsed(one);
-    } else if constexpr (std::is_same_v<Kind, ConsumerPut>) {
-      PutConsumer(*one.consumer, dropped);
-    } else if constexpr (std::is_same_v<Kind, ConsumerRemoved>) {
-      RemoveConsumer(one.id, dropped);
-    } else if constexpr (std::is_same_v<Kind, ServicePut>) {
-      PutService(one.service);
-    } else if constexpr (std::is_same_v<Kind, ServiceRemoved>) {
-      RemoveService(one);
-    } else if constexpr (std::is_same_v<Kind, NodePut>) {
-      PutNode(one.node);
-    } else if constexpr (std::is_same_v<Kind, NodeRemoved>) {
-      RemoveNode(one.id);
-    } else if constexpr (std::is_same_v<Kind, FormatRaised>) {
-      BERTH_CHECK(one.format > position_.format);
-      position_.format = one.format;
-    } else {
-      BERTH_CHECK(false);  // Apply deals with providers itself
-    }
-  };
+  const EachKind apply{
+      [this](const ClassPut& put) { catalog_.Own().classes.Insert(put.id, put.name); },
+      [this](const ClassRemoved& removed) {
+        BERTH_CHECK(inventories_of(removed.id) == 0);  // P-38
+        catalog_.Own().classes.Erase(removed.id);
+      },
+      [this](const TraitPut& put) { catalog_.Own().traits.Insert(put.id, put.name); },
+      [this](const TraitRemoved& removed) {
+        BERTH_CHECK(providers_with(removed.id) == 0);  // P-44
+        catalog_.Own().traits.Erase(removed.id);
+      },
+      [](const ProviderPut&) { BERTH_CHECK(false); },  // Apply deals with providers itself
+      [](const ProviderRemoved&) { BERTH_CHECK(false); },
+      [this](const ProviderUsed& used) { ApplyUsed(used); },
+      [&](const ConsumerPut& put) { PutConsumer(*put.consumer, dropped); },
+      [&](const ConsumerRemoved& removed) { RemoveConsumer(removed.id, dropped); },
+      [this](const ServicePut& put) { PutService(put.service); },
+      [this](const ServiceRemoved& removed) { RemoveService(removed); },
+      [this](const NodePut& put) { PutNode(put.node); },
+      [this](const NodeRemoved& removed) { RemoveNode(removed.id); },
+      [this](const FormatRaised& raised) {
+        BERTH_CHECK(raised.format > position_.format);
+        position_.format = raised.format;
+      }};
   std::visit(apply, change);
 }
 

@@ -43,11 +43,12 @@ class Loader {
     if (*head && (*head)->position.format > kLogFormat) {
       return absl::FailedPreconditionError("the log is of a newer release's format");
     }
-    for (const auto step : {&Loader::Names, &Loader::Providers, &Loader::Consumers, &Loader::Uses,
-                            &Loader::Services, &Loader::Nodes, &Loader::Epochs}) {
-      const absl::Status status = (this->*step)();
-      if (!status.ok()) return status;
-    }
+    absl::Status status;
+    ForEachEntityKind([&](EntityKind kind) {
+      if (status.ok()) status = Entities(kind);
+    });
+    if (status.ok()) status = Epochs();
+    if (!status.ok()) return status;
     state.Apply(changes_);
     state.set_epochs(std::move(epochs_));
     if (*head) state.set_position((*head)->position);
@@ -55,6 +56,28 @@ class Loader {
   }
 
  private:
+  absl::Status Entities(EntityKind kind) {
+    switch (kind) {
+      case EntityKind::kResourceClass:
+        return Names();
+      case EntityKind::kTrait:
+        return absl::OkStatus();  // loaded with the classes
+      case EntityKind::kProvider:
+        return Providers();
+      case EntityKind::kProviderUsage:
+        return absl::OkStatus();  // loaded with the consumers, whose amounts it is checked against
+      case EntityKind::kConsumer: {
+        const absl::Status status = Consumers();
+        return status.ok() ? Uses() : status;
+      }
+      case EntityKind::kService:
+        return Services();
+      case EntityKind::kNode:
+        return Nodes();
+    }
+    return absl::OkStatus();
+  }
+
   struct Loaded {
     std::shared_ptr<const ProviderConfig> config;
     ProviderUsed used;

@@ -18,10 +18,19 @@
 //   8. FormatRaised
 // No command raises a counter by more than 1. So a generation never exceeds the number of commands,
 // and an entity that is made again starts above all generations that it had before (D-39).
+//
+// This file is the one list of the kinds of changes and of entities. Whoever treats changes of all
+// kinds visits them with EachKind, which has no catch-all; whoever treats entities of all kinds
+// switches over EntityKind without a default. So a new kind does not compile until each of them
+// has decided about it: the state and its order of changes, the scope of a command and whom it
+// concerns, the stored log, the tables (write, load, self-check), the loss of a restored database,
+// Watch and its snapshots, export and import, and the tests' models.
 #ifndef BERTH_PLACEMENT_VALUES_CHANGE_H_
 #define BERTH_PLACEMENT_VALUES_CHANGE_H_
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -35,56 +44,84 @@ namespace berth::placement {
 // The newest format of log rows that this release reads and writes.
 inline constexpr int kLogFormat = 1;
 
+// The kinds of entities, in an order in which they can be made: each kind refers only to kinds
+// before it.
+enum class EntityKind {
+  kResourceClass,
+  kTrait,
+  kProvider,
+  kProviderUsage,
+  kConsumer,
+  kService,
+  kNode,
+};
+// What kEntity of a kind of change may be: the kind of entity that it is about, or none.
+using EntityOfChange = std::optional<EntityKind>;
+
 // A provider was made, or its configuration changed. The use of a class that stays is kept, and the
 // use of a new class is 0. The allocation generation of a new provider is config->generation.
 struct ProviderPut {
+  static constexpr EntityOfChange kEntity = EntityKind::kProvider;
   std::shared_ptr<const ProviderConfig> config;
 };
 struct ProviderRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kProvider;
   ProviderId id;
 };
 // The allocations of a provider changed. `used` has the use of each of its inventories afterwards,
 // by rising class id.
 struct ProviderUsed {
+  static constexpr EntityOfChange kEntity = EntityKind::kProviderUsage;
   ProviderId id;
   Generation allocation_generation;
   std::vector<ClassAmount> used;
 };
 struct ConsumerPut {
+  static constexpr EntityOfChange kEntity = EntityKind::kConsumer;
   ConsumerPtr consumer;
 };
 struct ConsumerRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kConsumer;
   ConsumerId id;
 };
 struct ClassPut {
+  static constexpr EntityOfChange kEntity = EntityKind::kResourceClass;
   ClassId id{};
   std::string name;
 };
 struct ClassRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kResourceClass;
   ClassId id{};
 };
 struct TraitPut {
+  static constexpr EntityOfChange kEntity = EntityKind::kTrait;
   TraitId id{};
   std::string name;
 };
 struct TraitRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kTrait;
   TraitId id{};
 };
 struct ServicePut {
+  static constexpr EntityOfChange kEntity = EntityKind::kService;
   std::shared_ptr<const ServiceRecord> service;
 };
 struct ServiceRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kService;
   std::string host;
   std::string binary;
 };
 struct NodePut {
+  static constexpr EntityOfChange kEntity = EntityKind::kNode;
   std::shared_ptr<const NodeRecord> node;
 };
 struct NodeRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kNode;
   ProviderId id;
 };
 // From this log row on, the log may hold rows in `format`, which older releases cannot read.
 struct FormatRaised {
+  static constexpr EntityOfChange kEntity = std::nullopt;
   int format = 0;
 };
 
@@ -92,6 +129,39 @@ using Change = std::variant<ProviderPut, ProviderRemoved, ProviderUsed, Consumer
                             ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved,
                             ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>;
 using Changes = std::vector<Change>;
+
+// A visitor of Change made of one function for each kind: std::visit(EachKind{...}, change).
+template <typename... Functions>
+struct EachKind : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+EachKind(Functions...) -> EachKind<Functions...>;
+
+// A function for EachKind that does nothing for the changes of these kinds.
+template <typename Kind>
+struct IgnoreKind {
+  void operator()(const Kind&) const {}
+};
+template <typename... Kinds>
+struct Ignore : IgnoreKind<Kinds>... {
+  using IgnoreKind<Kinds>::operator()...;
+};
+
+// How many kinds of entities there are: the largest kEntity of all kinds of changes, and 1.
+template <typename... Kinds>
+constexpr int CountEntityKinds(const std::variant<Kinds...>*) {
+  int count = 0;
+  ((count = Kinds::kEntity ? std::max(count, static_cast<int>(*Kinds::kEntity) + 1) : count), ...);
+  return count;
+}
+inline constexpr int kEntityKindCount = CountEntityKinds(static_cast<const Change*>(nullptr));
+
+// Calls visit(kind) for each kind of entity, in the order of EntityKind.
+template <typename Visit>
+void ForEachEntityKind(Visit visit) {
+  for (int kind = 0; kind < kEntityKindCount; ++kind) visit(static_cast<EntityKind>(kind));
+}
 
 }  // namespace berth::placement
 

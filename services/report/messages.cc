@@ -234,15 +234,17 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
 }
 
 void AddToScope(const placement::Change& change, PushScope* scope) {
-  if (const auto* put = std::get_if<placement::ProviderPut>(&change)) {
-    scope->providers.insert(put->config->id);
-  } else if (const auto* gone = std::get_if<placement::ProviderRemoved>(&change)) {
-    scope->providers.insert(gone->id);
-  } else if (const auto* consumer = std::get_if<placement::ConsumerPut>(&change)) {
-    scope->consumers.insert(consumer->consumer->id);
-  } else if (const auto* released = std::get_if<placement::ConsumerRemoved>(&change)) {
-    scope->consumers.insert(released->id);
-  }
+  using namespace placement;  // NOLINT: the kinds of changes, all of them
+  const EachKind add{
+      [scope](const ProviderPut& put) { scope->providers.insert(put.config->id); },
+      [scope](const ProviderRemoved& removed) { scope->providers.insert(removed.id); },
+      [scope](const ConsumerPut& put) { scope->consumers.insert(put.consumer->id); },
+      [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
+      Ignore<ProviderUsed>(),  // follows from the consumers
+      // Routed by host (ReportSessions::Dispatch), or not told to trackers.
+      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
+      Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
+  std::visit(add, change);
   if (scope->providers.size() + scope->consumers.size() > kScopeMax) {
     *scope =
         PushScope{.complete = true, .providers = {}, .consumers = {}, .service = scope->service};

@@ -10,8 +10,8 @@ constexpr size_t kPageBatches = 64;
 
 void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, PushScope* scope) {
   for (const placement::FeedCommand& command : batch.commands) {
-    if (std::find(command.roots.begin(), command.roots.end(), node) == command.roots.end())
-      continue;
+    const std::vector<placement::ProviderId>& roots = command.concerned.roots;
+    if (std::find(roots.begin(), roots.end(), node) == roots.end()) continue;
     for (const placement::Change& change : *command.changes) AddToScope(change, scope);
   }
 }

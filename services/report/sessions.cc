@@ -300,15 +300,26 @@ placement::Revision ReportSessions::dispatched() const {
 void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
   MutexLock lock(&mutex_);
   for (const placement::FeedCommand& command : batch.commands) {
-    for (const ProviderId root : command.roots) {
+    for (const ProviderId root : command.concerned.roots) {
       const auto session = by_node_.find(root);
       if (session != by_node_.end()) session->second->Touch(root, command);
     }
-    for (const placement::Change& change : *command.changes) {
-      const auto* put = std::get_if<placement::ServicePut>(&change);
-      if (put != nullptr) DispatchService(*put->service);
-    }
+    for (const std::string& host : command.concerned.hosts) DispatchToHost(host, command);
   }
+}
+
+void ReportSessions::DispatchToHost(const std::string& host,
+                                    const placement::FeedCommand& command) {
+  const auto first = by_service_.lower_bound({host, ""});
+  if (first == by_service_.end() || first->first.first != host) return;
+  using namespace placement;  // NOLINT: the kinds of changes, all of them
+  const EachKind dispatch{
+      [&](const ServicePut& put) { DispatchService(*put.service); },
+      Ignore<ServiceRemoved>(),        // its stream ends by itself, with its next report
+      Ignore<NodePut, NodeRemoved>(),  // a tracker reads its nodes from the Welcome
+      Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
+      Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
+  for (const Change& change : *command.changes) std::visit(dispatch, change);
 }
 
 void ReportSessions::DispatchService(const placement::ServiceRecord& service) {

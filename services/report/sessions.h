@@ -120,6 +120,9 @@ class ReportSessions {
   void Mark(placement::MarkService turn);
   void MarkDown(const std::vector<placement::MarkService>& turns);
   void Dispatch(const placement::FeedBatch& batch);
+  // Tells the streams of `host` of the records with hosts that `command` changed.
+  void DispatchToHost(const std::string& host, const placement::FeedCommand& command)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -10,6 +10,7 @@
 namespace berth::services {
 
 using placement::ConsumerId;
+using placement::EntityKind;
 using placement::ProviderId;
 using placement::Tree;
 
@@ -59,39 +60,60 @@ int64_t CustomNames(const placement::NameTable<IdType>& table) {
                        [](const auto& entry) { return !placement::IsStandardName(entry.first); });
 }
 
+// The entities of `kind`, without standard names and usages.
+int64_t CountOf(const placement::State& state, EntityKind kind) {
+  switch (kind) {
+    case EntityKind::kResourceClass:
+      return CustomNames(state.catalog().classes);
+    case EntityKind::kTrait:
+      return CustomNames(state.catalog().traits);
+    case EntityKind::kProvider:
+      return state.provider_count();
+    case EntityKind::kProviderUsage:
+      return 0;
+    case EntityKind::kConsumer:
+      return state.consumers().size();
+    case EntityKind::kService:
+      return state.services().size();
+    case EntityKind::kNode:
+      return state.nodes().size();
+  }
+  return 0;
+}
+
 }  // namespace
 
 EntityWalk::EntityWalk(placement::StatePtr state, const WatchFilter& filter, Names names)
     : state_(std::move(state)), filter_(filter), names_(names) {}
 
 int64_t EntityWalk::CustomCount(const placement::State& state) {
-  return CustomNames(state.catalog().classes) + CustomNames(state.catalog().traits) +
-         state.provider_count() + state.consumers().size() + state.services().size() +
-         state.nodes().size();
+  int64_t count = 0;
+  placement::ForEachEntityKind([&](EntityKind kind) { count += CountOf(state, kind); });
+  return count;
 }
 
 void EntityWalk::Fill(Next next) {
-  while (!done() && TellStep(next)) step_ = static_cast<Step>(static_cast<int>(step_) + 1);
+  while (!done() && TellKind(static_cast<EntityKind>(step_), next)) ++step_;
 }
 
-bool EntityWalk::TellStep(Next next) {
-  switch (step_) {
-    case Step::kClasses:
+bool EntityWalk::TellKind(EntityKind kind, Next next) {
+  switch (kind) {
+    case EntityKind::kResourceClass:
       return TellClasses(next);
-    case Step::kTraits:
+    case EntityKind::kTrait:
       return TellTraits(next);
-    case Step::kTrees:
+    case EntityKind::kProvider:
       return TellTrees(next);
-    case Step::kConsumers:
+    case EntityKind::kProviderUsage:
+      return true;  // told with its provider
+    case EntityKind::kConsumer:
       return TellConsumers(next);
-    case Step::kServices:
+    case EntityKind::kService:
       return TellServices(next);
-    case Step::kNodes:
+    case EntityKind::kNode:
       return TellNodes(next);
-    case Step::kDone:
-      break;
   }
-  return false;
+  return true;
 }
 
 bool EntityWalk::TellClasses(Next next) {

@@ -27,16 +27,15 @@ class EntityWalk {
   // Fills what `next` gives, cleared, with the next entity, again and again, until `next` gives null
   // (that entity comes first the next time) or there are no more. REQUIRES: not done().
   void Fill(absl::FunctionRef<pb::Entity*()> next);
-  bool done() const { return step_ == Step::kDone; }
+  bool done() const { return step_ == placement::kEntityKindCount; }
   // How many entities a walk without filters but `Names::kCustom`, and without usages, tells.
   static int64_t CustomCount(const placement::State& state);
 
  private:
-  enum class Step { kClasses, kTraits, kTrees, kConsumers, kServices, kNodes, kDone };
   using Next = absl::FunctionRef<pb::Entity*()>;
 
   // Each returns whether all of its kind have been told.
-  bool TellStep(Next next);
+  bool TellKind(placement::EntityKind kind, Next next);
   bool TellClasses(Next next);
   bool TellTraits(Next next);
   bool TellTrees(Next next);
@@ -50,7 +49,7 @@ class EntityWalk {
   const placement::StatePtr state_;
   const WatchFilter filter_;
   const Names names_;
-  Step step_ = Step::kClasses;
+  int step_ = 0;  // the kind of entity that is told next, as a number
   // What was told last of each kind; none: nothing yet.
   std::optional<std::string> last_class_, last_trait_;
   std::optional<placement::ConsumerId> last_consumer_;

@@ -128,9 +128,7 @@ class Teller {
   void operator()(const placement::NodeRemoved& removed) {
     Tell(pb::ENTITY_KIND_NODE, removed.id.ToString(), {}, false);
   }
-  // What is no entity is not told.
-  template <typename Other>
-  void operator()(const Other&) {}
+  void operator()(const placement::FormatRaised&) {}  // no entity: nobody is told
 
  private:
   void KnowClass(placement::ClassId id) {

@@ -60,9 +60,13 @@ int RankOf(const pb::Entity& entity) {
       return 4;
     case pb::Entity::kNode:
       return 5;
-    default:
-      return 0;
+    case pb::Entity::kProviderUsage:
+    case pb::Entity::kInstance:
+    case pb::Entity::kMigration:
+    case pb::Entity::ENTITY_NOT_SET:
+      break;
   }
+  return 0;
 }
 
 // The bytes in which the ledger stores what the tracker of a node reported. They are a Node with
@@ -110,9 +114,15 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
       return AddConsumer(entity.consumer());
     case pb::Entity::kService:
       return AddService(entity.service());
-    default:
+    case pb::Entity::kNode:
       return AddNode(entity.node());
+    case pb::Entity::kProviderUsage:
+    case pb::Entity::kInstance:
+    case pb::Entity::kMigration:
+    case pb::Entity::ENTITY_NOT_SET:
+      break;  // their rank is 0
   }
+  return absl::OkStatus();
 }
 
 absl::Status ImportRecords::AddProvider(const pb::Provider& from) {

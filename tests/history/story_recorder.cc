@@ -92,47 +92,76 @@ void StoryRecorder::Take(const log_pb::Command& command, int64_t revision) {
   step.first_part = static_cast<uint32_t>(story_->parts.size());
   step.first_use = static_cast<uint32_t>(story_->uses.size());
   step.first_config = static_cast<uint32_t>(story_->configs.size());
-  for (const log_pb::Change& change : command.changes()) {
-    if (change.has_consumer_put() || change.has_consumer_removed()) {
-      const log_pb::Consumer& put = change.consumer_put();
-      const bool removed = change.has_consumer_removed();
-      const auto consumer = ConsumerOf(UuidOf(removed ? change.consumer_removed() : put.id()));
-      std::vector<Row> rows;
-      for (int i = 0; i < put.classes_size(); ++i) {
-        const auto provider = ProviderOf({put.providers(2 * i), put.providers(2 * i + 1)});
-        rows.push_back(
-            {provider.value_or(kUnplaced), PlaceOf(class_ids_, put.classes(i)), put.amounts(i)});
-      }
-      SortRows(&rows);
-      story_->parts.push_back({consumer.value_or(0), 0, put.generation(),
-                               static_cast<uint32_t>(story_->rows.size()),
-                               static_cast<uint32_t>(rows.size())});
-      story_->rows.insert(story_->rows.end(), rows.begin(), rows.end());
-      ++step.parts;
-    } else if (change.has_provider_used()) {
-      UseAfter use;
-      use.provider = ProviderOf(UuidOf(change.provider_used().id())).value_or(kUnplaced);
-      use.allocation_generation = change.provider_used().allocation_generation();
-      for (int i = 0; i < change.provider_used().classes_size(); ++i) {
-        const uint8_t c = PlaceOf(class_ids_, change.provider_used().classes(i));
-        if (c < kClasses) use.used[c] = change.provider_used().amounts(i);
-      }
-      story_->uses.push_back(use);
-      ++step.uses;
-    } else if (change.has_provider_put()) {
-      ConfigAfter config;
-      config.provider = ProviderOf(UuidOf(change.provider_put().id())).value_or(kUnplaced);
-      config.generation = change.provider_put().generation();
-      for (const log_pb::Inventory& inventory : change.provider_put().inventories()) {
-        const uint8_t c = PlaceOf(class_ids_, inventory.class_());
-        if (c < kClasses) config.capacity[c] = inventory.total() - inventory.reserved();
-      }
-      story_->configs.push_back(config);
-      ++step.configs;
-    }
-  }
+  for (const log_pb::Change& change : command.changes()) Take(change, &step);
   const bool none = step.parts == 0 && step.uses == 0 && step.configs == 0;
   if (!none || step.client != kNobody) story_->steps.push_back(step);
+}
+
+// A switch without default: a new kind of change does not compile until this has decided about it.
+void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
+  switch (change.kind_case()) {
+    case log_pb::Change::kConsumerPut:
+      return TakeConsumer(UuidOf(change.consumer_put().id()), change.consumer_put(), step);
+    case log_pb::Change::kConsumerRemoved:
+      return TakeConsumer(UuidOf(change.consumer_removed()), log_pb::Consumer(), step);
+    case log_pb::Change::kProviderUsed:
+      return TakeUse(change.provider_used(), step);
+    case log_pb::Change::kProviderPut:
+      return TakeConfig(change.provider_put(), step);
+    // The history does nothing to these while it is recorded.
+    case log_pb::Change::kProviderRemoved:
+    case log_pb::Change::kClassPut:
+    case log_pb::Change::kClassRemoved:
+    case log_pb::Change::kTraitPut:
+    case log_pb::Change::kTraitRemoved:
+    case log_pb::Change::kServicePut:
+    case log_pb::Change::kServiceRemoved:
+    case log_pb::Change::kNodePut:
+    case log_pb::Change::kNodeRemoved:
+    case log_pb::Change::kFormatRaised:
+    case log_pb::Change::KIND_NOT_SET:
+      return;
+  }
+}
+
+void StoryRecorder::TakeConsumer(const placement::Uuid& id, const log_pb::Consumer& put,
+                                 Step* step) {
+  std::vector<Row> rows;
+  for (int i = 0; i < put.classes_size(); ++i) {
+    const auto provider = ProviderOf({put.providers(2 * i), put.providers(2 * i + 1)});
+    rows.push_back(
+        {provider.value_or(kUnplaced), PlaceOf(class_ids_, put.classes(i)), put.amounts(i)});
+  }
+  SortRows(&rows);
+  story_->parts.push_back({ConsumerOf(id).value_or(0), 0, put.generation(),
+                           static_cast<uint32_t>(story_->rows.size()),
+                           static_cast<uint32_t>(rows.size())});
+  story_->rows.insert(story_->rows.end(), rows.begin(), rows.end());
+  ++step->parts;
+}
+
+void StoryRecorder::TakeUse(const log_pb::ProviderUse& used, Step* step) {
+  UseAfter use;
+  use.provider = ProviderOf(UuidOf(used.id())).value_or(kUnplaced);
+  use.allocation_generation = used.allocation_generation();
+  for (int i = 0; i < used.classes_size(); ++i) {
+    const uint8_t c = PlaceOf(class_ids_, used.classes(i));
+    if (c < kClasses) use.used[c] = used.amounts(i);
+  }
+  story_->uses.push_back(use);
+  ++step->uses;
+}
+
+void StoryRecorder::TakeConfig(const log_pb::Provider& put, Step* step) {
+  ConfigAfter config;
+  config.provider = ProviderOf(UuidOf(put.id())).value_or(kUnplaced);
+  config.generation = put.generation();
+  for (const log_pb::Inventory& inventory : put.inventories()) {
+    const uint8_t c = PlaceOf(class_ids_, inventory.class_());
+    if (c < kClasses) config.capacity[c] = inventory.total() - inventory.reserved();
+  }
+  story_->configs.push_back(config);
+  ++step->configs;
 }
 
 absl::Status StoryRecorder::Read(int providers, Dump* dump) {

@@ -9,12 +9,17 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "placement/ground/uuid.h"
 #include "placement/store/database.h"
 #include "tests/history/history.h"
 
 namespace berth::ledger::v1 {
+class Change;
 class Command;
-}
+class Consumer;
+class Provider;
+class ProviderUse;
+}  // namespace berth::ledger::v1
 
 namespace berth::history {
 
@@ -32,6 +37,11 @@ class StoryRecorder {
   absl::Status Connect();
   absl::Status LearnClasses();
   void Take(const ledger::v1::Command& command, int64_t revision);
+  void Take(const ledger::v1::Change& change, Step* step);
+  // What consumer `id` holds afterwards; an empty `put`: nothing.
+  void TakeConsumer(const placement::Uuid& id, const ledger::v1::Consumer& put, Step* step);
+  void TakeUse(const ledger::v1::ProviderUse& used, Step* step);
+  void TakeConfig(const ledger::v1::Provider& put, Step* step);
 
   const std::string url_;
   Story* const story_;

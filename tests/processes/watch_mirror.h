@@ -73,9 +73,14 @@ inline Key KeyOf(const placement::v1::Entity& entity) {
       return {4, entity.resource_class().name()};
     case placement::v1::Entity::kTrait:
       return {5, entity.trait().name()};
-    default:
-      return {0, ""};
+    case placement::v1::Entity::kService:
+    case placement::v1::Entity::kNode:
+    case placement::v1::Entity::kInstance:
+    case placement::v1::Entity::kMigration:
+    case placement::v1::Entity::ENTITY_NOT_SET:
+      break;
   }
+  return {0, ""};
 }
 
 // The entities that a watcher has built, and every change that it received.

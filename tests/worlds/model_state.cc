@@ -131,12 +131,15 @@ void ExpectSameConsumers(const State& state, const ModelState& model) {
   });
 }
 
-void ExpectSameFleet(const State& state, const ModelState& model) {
+void ExpectSameServices(const State& state, const ModelState& model) {
   ASSERT_EQ(state.services().size(), static_cast<int64_t>(model.services.size()));
   for (const auto& [key, service] : model.services) {
     ASSERT_NE(state.services().Find(key), nullptr);
     EXPECT_EQ(**state.services().Find(key), service);
   }
+}
+
+void ExpectSameNodes(const State& state, const ModelState& model) {
   ASSERT_EQ(state.nodes().size(), static_cast<int64_t>(model.nodes.size()));
   for (const auto& [id, node] : model.nodes) {
     ASSERT_NE(state.nodes().Find(id), nullptr);
@@ -147,41 +150,34 @@ void ExpectSameFleet(const State& state, const ModelState& model) {
 }  // namespace
 
 void ModelState::Apply(const Changes& changes) {
-  for (const Change& change : changes) {
-    const auto apply = [this](const auto& one) {
-      using Kind = std::decay_t<decltype(one)>;
-      if constexpr (std::is_same_v<Kind, ClassPut>) {
-        classes[one.id] = one.name;
-      } else if constexpr (std::is_same_v<Kind, ClassRemoved>) {
-        classes.erase(one.id);
-      } else if constexpr (std::is_same_v<Kind, TraitPut>) {
-        traits[one.id] = one.name;
-      } else if constexpr (std::is_same_v<Kind, TraitRemoved>) {
-        traits.erase(one.id);
-      } else if constexpr (std::is_same_v<Kind, ProviderPut>) {
-        allocation_generations.emplace(one.config->id, one.config->generation);
-        providers[one.config->id] = *one.config;
-      } else if constexpr (std::is_same_v<Kind, ProviderRemoved>) {
-        allocation_generations.erase(one.id);
-        providers.erase(one.id);
-      } else if constexpr (std::is_same_v<Kind, ProviderUsed>) {
-        allocation_generations[one.id] = one.allocation_generation;
-      } else if constexpr (std::is_same_v<Kind, ConsumerPut>) {
-        consumers[one.consumer->id] = *one.consumer;
-      } else if constexpr (std::is_same_v<Kind, ConsumerRemoved>) {
-        consumers.erase(one.id);
-      } else if constexpr (std::is_same_v<Kind, ServicePut>) {
-        services[{one.service->host, one.service->binary}] = *one.service;
-      } else if constexpr (std::is_same_v<Kind, ServiceRemoved>) {
-        services.erase({one.host, one.binary});
-      } else if constexpr (std::is_same_v<Kind, NodePut>) {
-        nodes[one.node->id] = *one.node;
-      } else if constexpr (std::is_same_v<Kind, NodeRemoved>) {
-        nodes.erase(one.id);
-      }
-    };
-    std::visit(apply, change);
-  }
+  const EachKind apply{
+      [this](const ClassPut& put) { classes[put.id] = put.name; },
+      [this](const ClassRemoved& removed) { classes.erase(removed.id); },
+      [this](const TraitPut& put) { traits[put.id] = put.name; },
+      [this](const TraitRemoved& removed) { traits.erase(removed.id); },
+      [this](const ProviderPut& put) {
+        allocation_generations.emplace(put.config->id, put.config->generation);
+        providers[put.config->id] = *put.config;
+      },
+      [this](const ProviderRemoved& removed) {
+        allocation_generations.erase(removed.id);
+        providers.erase(removed.id);
+      },
+      [this](const ProviderUsed& used) {
+        allocation_generations[used.id] = used.allocation_generation;
+      },
+      [this](const ConsumerPut& put) { consumers[put.consumer->id] = *put.consumer; },
+      [this](const ConsumerRemoved& removed) { consumers.erase(removed.id); },
+      [this](const ServicePut& put) {
+        services[{put.service->host, put.service->binary}] = *put.service;
+      },
+      [this](const ServiceRemoved& removed) {
+        services.erase({removed.host, removed.binary});
+      },
+      [this](const NodePut& put) { nodes[put.node->id] = *put.node; },
+      [this](const NodeRemoved& removed) { nodes.erase(removed.id); },
+      Ignore<FormatRaised>()};
+  for (const Change& change : changes) std::visit(apply, change);
 }
 
 Amount ModelState::UsedOf(ProviderId provider, ClassId resource_class) const {
@@ -200,11 +196,25 @@ ProviderId ModelState::RootOf(ProviderId provider) const {
 }
 
 void ExpectSame(const State& state, const ModelState& model) {
-  ExpectSameCatalog(state, model);
-  ExpectSameProviders(state, model);
-  ExpectSameRoots(state, model);
-  ExpectSameConsumers(state, model);
-  ExpectSameFleet(state, model);
+  ForEachEntityKind([&](EntityKind kind) {
+    switch (kind) {
+      case EntityKind::kResourceClass:
+        return ExpectSameCatalog(state, model);
+      case EntityKind::kTrait:
+        return;  // compared with the classes
+      case EntityKind::kProvider:
+        ExpectSameProviders(state, model);
+        return ExpectSameRoots(state, model);
+      case EntityKind::kProviderUsage:
+        return;  // compared with the providers
+      case EntityKind::kConsumer:
+        return ExpectSameConsumers(state, model);
+      case EntityKind::kService:
+        return ExpectSameServices(state, model);
+      case EntityKind::kNode:
+        return ExpectSameNodes(state, model);
+    }
+  });
 }
 
 }  // namespace berth::placement

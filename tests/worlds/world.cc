@@ -185,44 +185,77 @@ std::string LeaseText(const Consumer& consumer) {
   return absl::StrCat(" until ", absl::ToUnixMicros(*consumer.lease_expires_at));
 }
 
-}  // namespace
-
-std::string World::Text() const { return TextOf(state_); }
-
-std::string TextOf(const State& state) {
-  std::vector<std::string> lines;
-  const Catalog& catalog = state.catalog();
-  for (const auto& [name, id] : catalog.classes.by_name()) lines.push_back("class " + name);
-  for (const auto& [name, id] : catalog.traits.by_name()) lines.push_back("trait " + name);
+void AddProviders(const State& state, std::vector<std::string>& lines) {
   for (const auto& chunk : state.roots().chunks()) {
     for (int t = 0; t < chunk->trees.size(); ++t) {
       const TreePtr& tree = chunk->trees[t];
       for (int p = 0; p < tree->size(); ++p) {
-        lines.push_back("provider " + TextOf(catalog, ProviderPlace{tree, p}));
+        lines.push_back("provider " + TextOf(state.catalog(), ProviderPlace{tree, p}));
       }
     }
   }
+}
+
+void AddConsumers(const State& state, std::vector<std::string>& lines) {
   state.consumers().ForEach([&](const ConsumerId& id, const ConsumerPtr& consumer) {
     std::vector<std::string> rows;
     for (const Allocation& row : consumer->allocations) {
       rows.push_back(absl::StrCat(row.provider.ToString(), " ",
-                                  catalog.classes.NameOf(row.resource_class), ":", row.amount));
+                                  state.catalog().classes.NameOf(row.resource_class), ":",
+                                  row.amount));
     }
     std::sort(rows.begin(), rows.end());
     lines.push_back(absl::StrCat("consumer ", id.ToString(), " of ", consumer->owner->project, "/",
                                  consumer->owner->user, "/", consumer->owner->type, " ",
                                  absl::StrJoin(rows, ", "), LeaseText(*consumer)));
   });
+}
+
+void AddServices(const State& state, std::vector<std::string>& lines) {
   state.services().ForEach([&](const auto& key, const auto& service) {
     lines.push_back(absl::StrCat("service ", key.first, " ", key.second, " ",
                                  service->incarnation.ToString(), service->up ? " up" : " down",
                                  service->disabled ? " disabled " : "", service->disabled_reason,
                                  service->forced_down ? " forced down" : ""));
   });
+}
+
+void AddNodes(const State& state, std::vector<std::string>& lines) {
   state.nodes().ForEach([&](const ProviderId& id, const auto& node) {
     lines.push_back(absl::StrCat("node ", id.ToString(), " ", node->name, " of ", node->host,
                                  node->retired ? " retired" : "", " at ", node->report_sequence));
   });
+}
+
+void AddLines(const State& state, EntityKind kind, std::vector<std::string>& lines) {
+  const Catalog& catalog = state.catalog();
+  switch (kind) {
+    case EntityKind::kResourceClass:
+      for (const auto& [name, id] : catalog.classes.by_name()) lines.push_back("class " + name);
+      return;
+    case EntityKind::kTrait:
+      for (const auto& [name, id] : catalog.traits.by_name()) lines.push_back("trait " + name);
+      return;
+    case EntityKind::kProvider:
+      return AddProviders(state, lines);
+    case EntityKind::kProviderUsage:
+      return;  // in the line of the provider
+    case EntityKind::kConsumer:
+      return AddConsumers(state, lines);
+    case EntityKind::kService:
+      return AddServices(state, lines);
+    case EntityKind::kNode:
+      return AddNodes(state, lines);
+  }
+}
+
+}  // namespace
+
+std::string World::Text() const { return TextOf(state_); }
+
+std::string TextOf(const State& state) {
+  std::vector<std::string> lines;
+  ForEachEntityKind([&](EntityKind kind) { AddLines(state, kind, lines); });
   std::sort(lines.begin(), lines.end());
   return absl::StrJoin(lines, "\n");
 }

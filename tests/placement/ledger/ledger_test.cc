@@ -158,7 +158,8 @@ TEST(Ledger, TheFeedHoldsEveryBatchOnce) {
     EXPECT_EQ(batch.revision.number, from.number + i);
     ASSERT_EQ(batch.commands.size(), 1u);
     EXPECT_EQ(batch.commands[0].actor, "tester");
-    EXPECT_EQ(batch.commands[0].roots, std::vector<ProviderId>{ProviderNumber(1 + i % 2)});
+    EXPECT_EQ(batch.commands[0].concerned.roots,
+              std::vector<ProviderId>{ProviderNumber(1 + i % 2)});
   }
 }
 
@@ -177,7 +178,7 @@ TEST(Ledger, TheFeedNamesTheTreesOfAConsumerThatChanges) {
   ASSERT_EQ(batches->size(), 2u);
   for (const FeedBatchPtr& batch : *batches) {
     ASSERT_EQ(batch->commands.size(), 1u);
-    EXPECT_EQ(batch->commands[0].roots,
+    EXPECT_EQ(batch->commands[0].concerned.roots,
               (std::vector<ProviderId>{ProviderNumber(1), ProviderNumber(3)}));
   }
 }

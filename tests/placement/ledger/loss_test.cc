@@ -11,12 +11,30 @@
 namespace berth::placement {
 namespace {
 
+const char* KindInLoss(EntityKind kind) {
+  switch (kind) {
+    case EntityKind::kResourceClass:
+      return "class";
+    case EntityKind::kTrait:
+      return "trait";
+    case EntityKind::kProvider:
+      return "provider";
+    case EntityKind::kProviderUsage:
+      return "usage";
+    case EntityKind::kConsumer:
+      return "consumer";
+    case EntityKind::kService:
+      return "service";
+    case EntityKind::kNode:
+      return "node";
+  }
+  return "";
+}
+
 std::vector<std::string> Listed(const State& a, const State& b) {
-  constexpr const char* kKinds[] = {"provider", "usage",   "consumer", "class",
-                                    "trait",    "service", "node"};
   std::vector<std::string> listed;
   for (const EntityKey& difference : Differences(a, b)) {
-    listed.push_back(absl::StrCat(kKinds[static_cast<int>(difference.kind)], " ", difference.key));
+    listed.push_back(absl::StrCat(KindInLoss(difference.kind), " ", difference.key));
   }
   return listed;
 }
@@ -47,11 +65,11 @@ TEST(Loss, EveryKindIsToldInBothDirections) {
   fleet.Register("h2", 2, "machine-b");
   ASSERT_EQ(fleet.Answer(RetireNode{node, true}), "OK");
   const std::vector<std::string> wanted = {
+      "class CUSTOM_LOST",
+      "trait CUSTOM_GONE",
       absl::StrCat("provider ", Uuid{8, 8}.ToString()),
       absl::StrCat("usage ", node.ToString()),
       absl::StrCat("consumer ", Uuid{9, 9}.ToString()),
-      "class CUSTOM_LOST",
-      "trait CUSTOM_GONE",
       absl::StrCat("service ", fleet.service("h2").id.ToString()),
       absl::StrCat("node ", node.ToString()),
   };
@@ -73,9 +91,9 @@ TEST(Loss, AnIdThatStandsForAnotherNameIsADifference) {
     ASSERT_TRUE(world->Do(SetInventories{id, generation, {{name, inventory}}}).ok());
   }
   EXPECT_EQ(Listed(one.state(), other.state()),
-            (std::vector<std::string>{absl::StrCat("provider ", Uuid{8, 8}.ToString()),
-                                      absl::StrCat("usage ", Uuid{8, 8}.ToString()),
-                                      "class CUSTOM_ONE", "class CUSTOM_OTHER"}));
+            (std::vector<std::string>{"class CUSTOM_ONE", "class CUSTOM_OTHER",
+                                      absl::StrCat("provider ", Uuid{8, 8}.ToString()),
+                                      absl::StrCat("usage ", Uuid{8, 8}.ToString())}));
 }
 
 }  // namespace

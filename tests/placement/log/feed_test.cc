@@ -19,8 +19,8 @@ FeedBatchPtr Batch(int64_t number, std::vector<std::vector<ProviderId>> roots = 
   batch->revision = {epoch, number};
   for (std::vector<ProviderId>& of_command : roots) {
     batch->commands.push_back(
-        {.actor = "", .request_id = "", .changes = nullptr, .scope = nullptr, .roots = {}});
-    batch->commands.back().roots = std::move(of_command);
+        {.actor = "", .request_id = "", .changes = nullptr, .scope = nullptr, .concerned = {}});
+    batch->commands.back().concerned.roots = std::move(of_command);
   }
   return batch;
 }

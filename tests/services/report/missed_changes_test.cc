@@ -32,7 +32,7 @@ class MissedChangesTest : public ::testing::Test {
              .request_id = "",
              .changes = std::make_shared<const placement::Changes>(std::move(changes)),
              .scope = nullptr,
-             .roots = {root}});
+             .concerned = {.hosts = {}, .roots = {root}}});
       }
       feed_.Append(batch);
     }

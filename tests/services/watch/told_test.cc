@@ -50,9 +50,12 @@ Key KeyOf(const pb::Entity& entity) {
       return {pb::ENTITY_KIND_SERVICE, entity.service().uuid()};
     case pb::Entity::kNode:
       return {pb::ENTITY_KIND_NODE, entity.node().uuid()};
-    default:
-      return {};
+    case pb::Entity::kInstance:
+    case pb::Entity::kMigration:
+    case pb::Entity::ENTITY_NOT_SET:
+      break;
   }
+  return {};
 }
 
 // What a watcher puts together from what it is told.

@@ -1,0 +1,73 @@
+// Whom each kind of change concerns: what is pushed to trackers is routed by it.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "placement/log/scope.h"
+#include "tests/worlds/fleet_world.h"
+
+namespace berth::placement {
+namespace {
+
+using Hosts = std::vector<std::string>;
+
+// What `changes`, made for `before`, concern.
+Concerned Of(const State& before, const Changes& changes) {
+  ScopeMaker maker(before, changes);
+  State after = before;
+  after.Apply(changes);
+  return ConcernedBy(changes, std::move(maker).Finish(after));
+}
+
+class ConcernedTest : public testing::Test {
+ protected:
+  ConcernedTest() {
+    fleet_.Register("h1", 1, "machine-1");
+    fleet_.Register("h2", 2, "machine-2");
+    fleet_.Report("h1", 1, "cn1{VCPU:8}\n  pf1{SRIOV_NET_VF:8}", 1);
+  }
+
+  const State& state() const { return fleet_.world.state(); }
+  NodePut Node(const std::string& host) {
+    NodeRecord node = fleet_.node("cn1");
+    node.host = host;
+    return NodePut{std::make_shared<const NodeRecord>(node)};
+  }
+  ProviderId root() { return fleet_.world.provider("cn1"); }
+
+  FleetWorld fleet_;
+};
+
+TEST_F(ConcernedTest, AServiceConcernsItsHostAlone) {
+  const Concerned put =
+      Of(state(), {ServicePut{std::make_shared<const ServiceRecord>(fleet_.service("h2"))}});
+  EXPECT_EQ(put.hosts, Hosts{"h2"});
+  EXPECT_TRUE(put.roots.empty());
+  EXPECT_EQ(Of(state(), {ServiceRemoved{"h2", "berth-tracker"}}).hosts, Hosts{"h2"});
+}
+
+TEST_F(ConcernedTest, ANodeConcernsItsHostBeforeAndAfter) {
+  EXPECT_EQ(Of(state(), {Node("h1")}).hosts, Hosts{"h1"});
+  const Concerned moved = Of(state(), {Node("h2")});
+  EXPECT_EQ(moved.hosts, (Hosts{"h1", "h2"}));
+  EXPECT_EQ(moved.roots, std::vector<ProviderId>{root()});
+  EXPECT_EQ(Of(state(), {NodeRemoved{root()}}).hosts, Hosts{"h1"});
+}
+
+TEST_F(ConcernedTest, AClaimConcernsTheTreeOfItsProviders) {
+  const ProviderId child = fleet_.world.provider("pf1");
+  Consumer consumer;
+  consumer.id = fleet_.world.consumer("c1");
+  consumer.owner = state().ShareOwner({"project", "user", "TYPE"});
+  consumer.allocations = {{child, *state().catalog().classes.Find("SRIOV_NET_VF"), 1}};
+  const Changes changes = {
+      ConsumerPut{std::make_shared<const Consumer>(consumer)},
+      ProviderUsed{child, Generation{99}, {{consumer.allocations[0].resource_class, 1}}}};
+  const Concerned concerned = Of(state(), changes);
+  EXPECT_TRUE(concerned.hosts.empty());
+  EXPECT_EQ(concerned.roots, std::vector<ProviderId>{root()});
+}
+
+}  // namespace
+}  // namespace berth::placement
