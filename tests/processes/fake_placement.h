@@ -1,4 +1,4 @@
-// Plays placement's part of a session, as a test wishes: a process boundary stands between the two.
+// FakePlacement: the server end of a tracker's stream, which answers as the test says.
 #ifndef BERTH_TESTS_PROCESSES_FAKE_PLACEMENT_H_
 #define BERTH_TESTS_PROCESSES_FAKE_PLACEMENT_H_
 
@@ -24,7 +24,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   using Response = placement::v1::SessionResponse;
   using Report = placement::v1::Report;
 
-  // What becomes of a report.
+  // What the fake answers to a report.
   enum class Fate { kAck, kConflict, kLater, kInvalid, kGap, kSilence };
 
   // Listens on `port`; 0: one that the system chooses.
@@ -40,7 +40,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   int port() const { return port_; }
   std::string target() const { return "127.0.0.1:" + std::to_string(port_); }
 
-  // Set before the session that they are for.
+  // Set them before the session to which they apply.
   placement::v1::NodeStanding standing = placement::v1::NODE_STANDING_SEND_ALL;
   int64_t last_sequence = 0;
   std::vector<placement::v1::RecordedNode> recorded;
@@ -89,7 +89,7 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   }
   std::vector<Report> reports() { return Reports(requests()); }
 
-  // Says something in the session that stands.
+  // Sends a message in the open session.
   void Say(const Response& response) {
     MutexLock lock(&mutex_);
     if (stream_ != nullptr) stream_->Write(response);

@@ -1,6 +1,6 @@
-// PrivateCluster: one PostgreSQL for a whole test program, and a database of its own for each test.
+// PrivateCluster: one PostgreSQL for a whole test program, with a database for each test.
 //
-// Lies in /tmp/berth-XXXX and goes with the program. For the main thread.
+// Its directory is /tmp/berth-XXXX and is removed when the program ends. For the main thread.
 #ifndef BERTH_TESTS_PROCESSES_PRIVATE_CLUSTER_H_
 #define BERTH_TESTS_PROCESSES_PRIVATE_CLUSTER_H_
 
@@ -12,7 +12,7 @@
 
 namespace berth::placement {
 
-// A new directory /tmp/berth-XXXX, removed with everything in it when this goes.
+// A new directory /tmp/berth-XXXX. The destructor removes it with everything in it.
 class ScratchDirectory {
  public:
   ScratchDirectory();
@@ -25,19 +25,28 @@ class ScratchDirectory {
   std::string path_;
 };
 
-// The program's cluster, started when it is first asked for. Ends the program where there is none.
-// Durable where the environment says BERTH_TEST_FSYNC=on; else fsync is off.
+// The program's cluster. The first call starts it, and ends the program if that fails.
+// fsync is off unless the environment has BERTH_TEST_FSYNC=on.
 Cluster& PrivateCluster();
 
-// Ends it before the program ends. Only for programs without GoogleTest's main.
+// Ends the cluster before the program ends. Only for programs without GoogleTest's main.
 void EndPrivateCluster();
 
-// The address of a new database that is up to date and empty.
+// Kill ends the server of `cluster` and all of its children at once, as a crash of the machine
+// would. Restart starts a server that was killed, however often that has happened, and waits until
+// it takes connections; for the thread that started the cluster.
+void KillServer(const Cluster& cluster);
+void RestartServer(Cluster& cluster);
+// Stops the server and all of its children where they are, and lets them go on.
+void FreezeServer(const Cluster& cluster);
+void ThawServer(const Cluster& cluster);
+
+// The URL of a new, empty database with the newest schema.
 std::string NewDatabase();
 
-// A connection that the test is sure to get.
+// A connection; ends the program if it fails.
 std::unique_ptr<Database> ConnectOrDie(const std::string& url);
-// The first value of what `sql` returns, as text; the failure's text where it fails.
+// The first value that `sql` returns, as text, or the text of the error.
 std::string QueryOne(Database& database, const std::string& sql);
 
 }  // namespace berth::placement

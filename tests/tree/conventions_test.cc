@@ -148,7 +148,8 @@ TEST(Conventions, TheExpectationOfAConsumerCannotBeForgotten) {
   }
 }
 
-TEST(Conventions, EveryReasonIsListed) {
+TEST(Conventions, EveryReasonOfTheSpecificationIsListed) {
+  // Section 9.2, all rows with a reason.
   const char* const reasons[] = {"INVALID_FIELD",
                                  "GENERATION_REQUIRED",
                                  "PROVIDER_NOT_FOUND",
