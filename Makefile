@@ -5,16 +5,16 @@
 JOBS = $$(nproc)
 
 help:
-	@echo 'make demo     start placement and a tracker, look at a host, claim some of it'
+	@echo 'make demo     start placement and a tracker, show a host, claim a part of it'
 	@echo 'make test     build everything and run all tests (cold: about a quarter of an hour on two cores)'
-	@echo 'make check    second compiler, linters, sanitizers'
-	@echo 'make mutants  break the product in thirteen ways; the history test has to find each'
+	@echo 'make check    build with clang, run linters, run tests under sanitizers'
+	@echo 'make mutants  break the product in many ways; a test must find each'
 	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded operations against a real placement process'
-	@echo 'make bench    speed on this machine, beside pgbench, a bare gRPC echo and OpenStack Placement'
+	@echo 'make bench    measure Berth, pgbench, a bare gRPC echo and OpenStack Placement on this machine'
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
-	@echo 'make format   lay out all C++ with clang-format'
+	@echo 'make format   format all C++ with clang-format'
 	@echo 'make clean    remove build/'
-	@echo 'make release-baseline   record the protos of a release; buf breaking compares with it'
+	@echo 'make release-baseline   record the protos of a release, with which buf breaking compares'
 
 demo:
 	@deploy/install-packages build run

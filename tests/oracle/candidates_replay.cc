@@ -154,7 +154,7 @@ class Query {
   Report report_;
 };
 
-// HTTP 400 stands for a fault of form, and for names that are not known (section 9).
+// HTTP 400 is recorded for faults of form and for unknown names.
 void Query::JudgeError(const absl::Status& status) {
   const int code = expect_["error"].at("status");
   const bool nested_sharing = code >= 500;  // P-111: it failed where a sharing provider is no root

@@ -148,8 +148,7 @@ TEST(Conventions, TheExpectationOfAConsumerCannotBeForgotten) {
   }
 }
 
-TEST(Conventions, EveryReasonOfTheSpecificationIsListed) {
-  // Section 9.2, all rows with a reason.
+TEST(Conventions, EveryReasonIsListed) {
   const char* const reasons[] = {"INVALID_FIELD",
                                  "GENERATION_REQUIRED",
                                  "PROVIDER_NOT_FOUND",

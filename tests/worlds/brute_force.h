@@ -1,7 +1,7 @@
 // BruteForce: every candidate of a request, found by trying everything.
 //
-// Written from sections 7.2 to 7.5 of the specification alone, one line a rule, with no thought for
-// speed; shares no code with the search. For small worlds only.
+// Written from the rules of candidates in tests/rules/placement.md alone, without care for speed.
+// It shares no code with the search. For small worlds only.
 #ifndef BERTH_TESTS_WORLDS_BRUTE_FORCE_H_
 #define BERTH_TESTS_WORLDS_BRUTE_FORCE_H_
 

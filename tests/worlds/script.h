@@ -6,10 +6,9 @@
 //   claim c1 new cn1{VCPU:2}                OK
 //   claim c1 new cn1{VCPU:2}                CONSUMER_GENERATION_CONFLICT
 //
-// Behind two blanks stands `OK` or the reason of the refusal, whose status must be the one that
-// section 9 of the specification pairs with it; `#` begins a comment. A refused line changes
-// nothing, which every line checks. Generations: `@` the present one, `@stale` another one, nothing
-// none. Verbs:
+// After two blanks follows `OK` or the reason of the refusal. The status of the refusal must be
+// the one that error.proto gives for that reason. `#` begins a comment. A refused line must change nothing.
+// Generations: `@` is the present one, `@stale` another one; without `@` none is sent. Verbs:
 //   create NAME [below PARENT] [as NAME-OF-ID]   rename P NAME     move P below Q | move P out
 //   delete P                                     inventories P@ ROWS | inventories P@ none
 //   inventory add|set P@ ROW                     inventory drop P@ CLASS | inventory drop P@ all
@@ -20,10 +19,10 @@
 //   reshape P@ ROWS | Q@ none [with C new|@|@stale cn1{..} & C2 ...]
 //   lease C@ SECONDS|confirmed                   expire x
 //   topology PART | PART ... [with C new|@|@stale cn1{..} & C2 ...]
-// where a part is `-P`, `-P@` (remove it) or `P [below Q | out] [named N] [{ROWS}] [[T1,T2]] [(A,B)]`,
-// and P without `@` is new, called P unless it is named otherwise.
-// In a reshape or a topology `@` gives both generations of a provider, `@used` the allocation generation of
-// another moment, `@half` no allocation generation.
+// where a part is `-P`, `-P@` (remove it) or
+// `P [below Q | out] [named N] [{ROWS}] [[T1,T2]] [(A,B)]`, and P without `@` is new, called P unless it is named otherwise.
+// In a reshape or a topology `@` gives both generations of a provider, `@used` the allocation
+// generation of another moment, `@half` no allocation generation.
 #ifndef BERTH_TESTS_WORLDS_SCRIPT_H_
 #define BERTH_TESTS_WORLDS_SCRIPT_H_
 
@@ -39,7 +38,7 @@ void RunScript(World& world, absl::string_view script);
 // The command that `words` (a line without its expectation) spell.
 CommandBody ParseCommand(World& world, absl::string_view words);
 
-// The status that section 9 pairs with `reason`.
+// The status that error.proto gives for `reason`.
 absl::StatusCode CodeOf(absl::string_view reason);
 
 }  // namespace berth::placement

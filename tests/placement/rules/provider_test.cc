@@ -122,7 +122,7 @@ TEST(RulesProvider, MoveTouchesOnlyTheMovedOne) {
   Outcome outcome = world.Must(UpdateProvider{
       world.provider("mid"), std::nullopt, std::optional(world.provider("root2")), {}});
   EXPECT_EQ(outcome.result.providers.at(0).root, world.provider("root2"));
-  EXPECT_EQ(world.generation("mid"), before["mid"].Next());  // design section 9 on P-53
+  EXPECT_EQ(world.generation("mid"), before["mid"].Next());  // P-53: the moved one
   for (const char* name : {"root1", "leaf", "root2"}) {
     EXPECT_EQ(world.generation(name), before[name]) << name;  // P-53
   }
