@@ -33,11 +33,15 @@ struct Trees {
 // The entities of which derived and neighbours can speak, each with the kind of its change.
 using Key = std::pair<size_t, Uuid>;
 std::optional<Key> KeyOf(const Change& change) {
-  if (const auto* put = std::get_if<ProviderPut>(&change)) return Key(0, put->config->id.uuid);
-  if (const auto* used = std::get_if<ProviderUsed>(&change)) return Key(1, used->id.uuid);
-  if (const auto* put = std::get_if<ConsumerPut>(&change)) return Key(2, put->consumer->id.uuid);
-  if (const auto* gone = std::get_if<ConsumerRemoved>(&change)) return Key(2, gone->id.uuid);
-  return std::nullopt;
+  std::optional<Key> key;
+  const EachKind take{[&](const ProviderPut& put) { key = Key(0, put.config->id.uuid); },
+                      [&](const ProviderUsed& used) { key = Key(1, used.id.uuid); },
+                      [&](const ConsumerPut& put) { key = Key(2, put.consumer->id.uuid); },
+                      [&](const ConsumerRemoved& removed) { key = Key(2, removed.id.uuid); },
+                      Ignore<ProviderRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
+                      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
+  std::visit(take, change);
+  return key;
 }
 
 // Whether the first parts of the pairs rise.
@@ -70,11 +74,13 @@ void CheckForm(const Changes& changes, const Scope& scope) {
   }
   BERTH_CHECK(Rises(scope.gave_up));
   size_t removed = 0;
-  for (const Change& change : changes) {
-    removed += std::holds_alternative<ClassRemoved>(change) ||
-               std::holds_alternative<TraitRemoved>(change) ||
-               std::holds_alternative<ServiceRemoved>(change);
-  }
+  const EachKind count{[&](const ClassRemoved&) { ++removed; },
+                       [&](const TraitRemoved&) { ++removed; },
+                       [&](const ServiceRemoved&) { ++removed; },
+                       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut>(),
+                       Ignore<ConsumerRemoved, ClassPut, TraitPut, ServicePut>(),
+                       Ignore<NodePut, NodeRemoved, FormatRaised>()};
+  for (const Change& change : changes) std::visit(count, change);
   BERTH_CHECK(scope.removed_keys.size() == removed);
 }
 
