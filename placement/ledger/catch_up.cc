@@ -78,6 +78,19 @@ absl::StatusOr<CatchUpStep> ApplyRows(Database& database, Publisher& publisher, 
 
 }  // namespace
 
+absl::StatusOr<bool> HasLost(Database& database, const Position& seen) {
+  if (seen.revision.number == 0) return false;
+  const absl::StatusOr<std::vector<LogRow>> rows = ReadLog(database, seen.revision.number, 1);
+  if (!rows.ok()) return rows.status();
+  if (!rows->empty() && rows->front().position.revision.number == seen.revision.number) {
+    const Position& there = rows->front().position;
+    return there.batch != seen.batch && there.revision.epoch <= seen.revision.epoch;
+  }
+  const absl::StatusOr<CaughtUp> why = WhyMissing(database, seen);
+  if (!why.ok()) return why.status();
+  return *why == CaughtUp::kWentBack;
+}
+
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max) {
   absl::StatusOr<CatchUpStep> step = ApplyRows(database, publisher, rows_max);
   if (!step.ok() || step->end != CaughtUp::kWentBack) return step;

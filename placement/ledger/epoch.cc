@@ -30,7 +30,7 @@ Position FirstOfEpoch(const Position& head, const Position& lost) {
   return first;
 }
 
-absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
+absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
                                      const EpochStart& start) {
   const absl::StatusOr<LockedHead> locked = LockAndReadHead(database, {});
   if (!locked.ok()) return locked.status();
@@ -48,7 +48,7 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
   absl::StatusOr<State> tables = LoadTables(database);
   if (!tables.ok()) return tables;
   State next = *tables;
-  next.set_position(FirstOfEpoch(head, last_good.position()));
+  next.set_position(FirstOfEpoch(head, lost));
   const Touched nothing;
   BatchRows rows;
   rows.base = &*tables;
@@ -66,11 +66,11 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const State& last_good,
 
 }  // namespace
 
-absl::StatusOr<State> BeginEpoch(Database& database, const State& last_good,
+absl::StatusOr<State> BeginEpoch(Database& database, const Position& lost,
                                  const EpochStart& start) {
   const absl::Status status = database.Run(WriterSettingsSql(), nullptr);
   if (!status.ok()) return status;
-  absl::StatusOr<State> state = BeginUnderLock(database, last_good, start);
+  absl::StatusOr<State> state = BeginUnderLock(database, lost, start);
   if (!state.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);
   return state;
 }

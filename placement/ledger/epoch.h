@@ -21,14 +21,13 @@ struct EpochStart {
 
 // Begins a new epoch on `database` and returns its first state. Takes the ledger's lock, loads the
 // tables, and appends a log row whose epoch is later than that of the tables and that of
-// `last_good`, the state of this process. Command numbers and catalog ids jump, so that no number
+// `lost`, the newest position that this process knows. Command numbers and catalog ids jump, so that no number
 // that was given in the lost part of the log is given again.
 //
 // Fails with kAborted if the newest log row is not the expected one; with kDeadlineExceeded without
 // a reason if the connection broke while the row was committed; else as Database::Run and LoadState
 // do. Nothing was written unless the result is OK or kDeadlineExceeded.
-absl::StatusOr<State> BeginEpoch(Database& database, const State& last_good,
-                                 const EpochStart& start);
+absl::StatusOr<State> BeginEpoch(Database& database, const Position& lost, const EpochStart& start);
 
 }  // namespace berth::placement
 

@@ -49,7 +49,7 @@ absl::StatusOr<int> Follower::Follow() {
       // The state agrees with the database. If another thread has just found the opposite, it
       // looked at a state that an operator has replaced. If the database goes back once more, the
       // writer finds that under the lock.
-      health_->recovery_required = false;
+      health_->Agree(publisher_->Newest()->position().revision);
       break;
     case CaughtUp::kSome:
     case CaughtUp::kCommitting:
@@ -94,7 +94,7 @@ absl::Status Follower::Reload(Database& database) {
   ++health_->reloads;
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
   // If this process waited for a new epoch, an operator has begun it on another process.
-  health_->recovery_required = false;
+  health_->Agree(publisher_->Newest()->position().revision);
   return absl::OkStatus();
 }
 

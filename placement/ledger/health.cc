@@ -21,6 +21,23 @@ void Health::RequireRecovery(const std::string& words) {
   if (!recovery_required.exchange(true)) Tell(words);
 }
 
+void Health::SetLost(const Position& lost) {
+  const MutexLock lock(&mutex_);
+  lost_ = lost;
+}
+
+std::optional<Position> Health::lost() const {
+  const MutexLock lock(&mutex_);
+  return lost_;
+}
+
+void Health::Agree(Revision newest) {
+  const MutexLock lock(&mutex_);
+  if (lost_ && newest.epoch <= lost_->revision.epoch) return;
+  lost_.reset();
+  recovery_required = false;
+}
+
 void Health::SetDatabaseRevision(Revision revision) {
   const MutexLock lock(&mutex_);
   database_revision_ = revision;

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "placement/ground/mutex.h"
 #include "placement/ledger/batch_tally.h"
+#include "placement/state/state.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
@@ -50,6 +51,13 @@ class Health {
   absl::Status WhyNoWrites() const;
   // The database went back in time. Tells the operator, but only the first time.
   void RequireRecovery(const std::string& words);
+  // This process knows that the database has lost `lost`, which it once had.
+  void SetLost(const Position& lost);
+  // That position; none: nothing is known to be lost.
+  std::optional<Position> lost() const;
+  // The published state at `newest` agrees with the database: recovery is no longer required. But if a
+  // position is known to be lost, only a state of a later epoch ends the recovery.
+  void Agree(Revision newest);
   // The newest revision of a database that went back in time. {0, 0}: it did not, or its revision
   // is not known.
   void SetDatabaseRevision(Revision revision);
@@ -80,6 +88,7 @@ class Health {
   mutable Mutex mutex_;
   Revision database_revision_ ABSL_GUARDED_BY(mutex_);
   std::optional<Revision> oldest_watchable_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Position> lost_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace berth::placement

@@ -42,9 +42,25 @@ absl::StatusOr<std::shared_ptr<Database>> ConnectUpToDate(const std::string& url
   return database;
 }
 
+// The position in this process's file, if the database has lost it.
+absl::StatusOr<std::optional<Position>> FindLost(Database& database, const LedgerOptions& options) {
+  const absl::StatusOr<std::optional<Position>> seen = PositionFile(options.position_path).Read();
+  if (!seen.ok()) {
+    if (options.tell_operator) {
+      options.tell_operator(absl::StrCat(seen.status().message(),
+                                         ": whether the database was restored is not known"));
+    }
+    return std::optional<Position>();
+  }
+  if (!*seen) return std::optional<Position>();
+  const absl::StatusOr<bool> lost = HasLost(database, **seen);
+  if (!lost.ok()) return lost.status();
+  return *lost ? *seen : std::optional<Position>();
+}
+
 }  // namespace
 
-Ledger::Ledger(const LedgerOptions& options, StatePtr first)
+Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost)
     : options_(options),
       health_(std::make_unique<Health>(options.tell_operator)),
       answerer_(std::make_unique<Answerer>()),
@@ -52,8 +68,18 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first)
       queue_(std::make_unique<CommandQueue>(options.queue_max)),
       writer_(std::make_unique<Writer>(options, publisher_.get(), queue_.get(), answerer_.get(),
                                        health_.get())),
-      follower_(std::make_unique<Follower>(options.database_url, publisher_.get(), health_.get())) {
+      follower_(std::make_unique<Follower>(options.database_url, publisher_.get(), health_.get())),
+      position_file_(options.position_path) {
   publisher_->SetFresh(publisher_->BootTime());
+  if (lost) {
+    const Revision newest = publisher_->Newest()->position().revision;
+    health_->SetLost(*lost);
+    health_->SetDatabaseRevision(newest);
+    health_->RequireRecovery(absl::StrCat(
+        "the database went back in time while this process was down: ", options.position_path,
+        " has revision ", lost->revision.number, " of epoch ", lost->revision.epoch,
+        ", the database ", newest.number, " of epoch ", newest.epoch));
+  }
   writer_->Start();
 }
 
@@ -66,7 +92,9 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& option
   absl::StatusOr<State> state = LoadState(**database);
   if (!state.ok()) return state.status();
   auto first = std::make_shared<const State>(*std::move(state));
-  return std::unique_ptr<Ledger>(new Ledger(options, std::move(first)));
+  const absl::StatusOr<std::optional<Position>> lost = FindLost(**database, options);
+  if (!lost.ok()) return lost.status();
+  return std::unique_ptr<Ledger>(new Ledger(options, std::move(first), *lost));
 }
 
 void Ledger::Submit(Command command, absl::Time deadline,
@@ -117,13 +145,15 @@ absl::Status Ledger::StartEpoch(const EpochStart& start) {
   if (!health_->recovery_required) return NoRecovery();
   auto database = ConnectUpToDate(options_.database_url, "berth-placement epoch", watch_);
   if (!database.ok()) return database.status();
-  absl::StatusOr<State> state = BeginEpoch(**database, *publisher_->Newest(), start);
+  absl::StatusOr<State> state =
+      BeginEpoch(**database, health_->lost().value_or(publisher_->Newest()->position()), start);
   if (!state.ok()) return state.status();
   const Position& position = state->position();
   health_->Tell(absl::StrCat(start.actor, " began epoch ", position.revision.epoch, " at revision ",
                              position.revision.number, ": ", start.reason));
+  const Revision begun = position.revision;
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
-  health_->recovery_required = false;
+  health_->Agree(begun);
   return absl::OkStatus();
 }
 
@@ -150,6 +180,13 @@ absl::StatusOr<LossPtr> Ledger::FindLoss() {
   return loss_;
 }
 
+void Ledger::KeepPosition() {
+  if (health_->lost()) return;
+  const absl::Status written = position_file_.Write(publisher_->Newest()->position());
+  const bool was_kept = position_kept_.exchange(written.ok());
+  if (!written.ok() && was_kept) health_->Tell(std::string(written.message()));
+}
+
 Feed& Ledger::feed() { return publisher_->feed(); }
 
 LedgerHealth Ledger::health() const {
@@ -167,6 +204,7 @@ void Ledger::Stop(absl::Time settle_until) {
   watch_.Close();
   publisher_->Close();
   answerer_->Stop();
+  KeepPosition();
 }
 
 }  // namespace berth::placement

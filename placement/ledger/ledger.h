@@ -18,6 +18,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@
 #include "placement/ledger/options.h"
 #include "placement/state/state.h"
 #include "placement/store/database_watch.h"
+#include "placement/store/position_file.h"
 
 namespace berth::placement {
 
@@ -111,6 +113,11 @@ class Ledger {
   // the result of the first.
   absl::StatusOr<LossPtr> FindLoss();
 
+  // Writes the newest position to the file that the options name, unless it is there already. Not
+  // while a position is known to be lost: the file then keeps that one. The caller does this every
+  // second on a thread that may wait for the disk; Stop does it once more.
+  void KeepPosition();
+
   Feed& feed();
   LedgerHealth health() const;
 
@@ -120,7 +127,8 @@ class Ledger {
   void Stop(absl::Time settle_until);
 
  private:
-  Ledger(const LedgerOptions& options, StatePtr first);
+  // `lost`: a position that the database has lost, which needs an operator; none: nothing is wrong.
+  Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
   // Whether a command may wait for the writer.
   bool Reachable() const;
 
@@ -136,6 +144,8 @@ class Ledger {
   Mutex loss_mutex_;
   // What FindLoss returned last; empty again when no recovery is required.
   LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);
+  PositionFile position_file_;
+  std::atomic<bool> position_kept_{true};  // whether the last attempt to write the file succeeded
 };
 
 }  // namespace berth::placement

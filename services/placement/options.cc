@@ -26,7 +26,9 @@ void AddStorage(PlacementOptions* options, Config* config) {
               "The PostgreSQL to use: postgresql://...; empty: a private one under --state-dir");
   config->Add(
       "state-dir", &options->state_dir,
-      absl::StrCat("Directory of the private PostgreSQL; empty: ", DefaultStateDirectory()));
+      absl::StrCat("Directory of the private PostgreSQL, and of the file that tells the next start "
+                   "whether the database was restored; empty: ",
+                   DefaultStateDirectory(), ", or with --database none"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,

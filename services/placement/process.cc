@@ -1,10 +1,12 @@
 #include "services/placement/process.h"
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "grpcpp/impl/service_type.h"
 #include "placement/ledger/ledger.h"
@@ -45,9 +47,17 @@ AccessLog AccessLogOf(const std::string& name) {
   return name == "all" ? AccessLog::kAll : AccessLog::kFailures;
 }
 
+// The directory of the private PostgreSQL and of the position; empty: there is none.
+std::string StateDirectoryOf(const PlacementOptions& options) {
+  if (!options.state_dir.empty() || !options.database.empty()) return options.state_dir;
+  return DefaultStateDirectory();
+}
+
 placement::LedgerOptions LedgerOptionsOf(const PlacementOptions& options, const std::string& url) {
   placement::LedgerOptions ledger;
   ledger.database_url = url;
+  const std::string directory = StateDirectoryOf(options);
+  if (!directory.empty()) ledger.position_path = directory + "/position";
   ledger.queue_max = options.command_queue_max;
   ledger.staleness_max = options.staleness_max;
   ledger.requests_kept = options.request_keep;
@@ -90,10 +100,19 @@ class PlacementProcess::Impl {
 
   absl::Status OpenDatabase() {
     url = options.database;
-    if (!url.empty()) return absl::OkStatus();
+    const std::string directory = StateDirectoryOf(options);
+    if (!url.empty()) {
+      std::error_code error;
+      if (!directory.empty()) std::filesystem::create_directories(directory, error);
+      if (!directory.empty() && !error) return absl::OkStatus();
+      Log(LogLevel::kWarning,
+          absl::StrCat(directory.empty() ? "there is no --state-dir" : error.message(),
+                       ": if the database is restored while this process is down, the next start "
+                       "does not notice it"));
+      return absl::OkStatus();
+    }
     placement::ClusterOptions private_cluster;
-    private_cluster.directory =
-        options.state_dir.empty() ? DefaultStateDirectory() : options.state_dir;
+    private_cluster.directory = directory;
     private_cluster.run_as = options.cluster_user;
     private_cluster.settings = options.cluster_settings;
     private_cluster.tell_operator = [](const std::string& words) { Log(LogLevel::kError, words); };
@@ -170,6 +189,8 @@ class PlacementProcess::Impl {
     watches->Tick(now);
     imports.Tick(now);
     ShowHealth();
+    // On a worker, because the disk may be slow. If no worker is free, the next second has its turn.
+    (void)workers->Submit([this] { ledger->KeepPosition(); });
     return kTimerStep;
   }
 
@@ -237,7 +258,9 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
   Impl& impl = *process->impl_;
   BERTH_RETURN_IF_ERROR(impl.OpenDatabase());
   BERTH_RETURN_IF_ERROR(impl.OpenLedger());
-  BERTH_RETURN_IF_ERROR(EnsureStandardNames(impl.ledger.get()));
+  const absl::Status named = EnsureStandardNames(impl.ledger.get());
+  // A ledger that takes no writes until an operator has begun a new epoch serves reads all the same.
+  if (!named.ok() && !impl.ledger->health().recovery_required) return named;
   impl.MakeServices();
   BERTH_RETURN_IF_ERROR(impl.StartServer());
   impl.serving.store(true, std::memory_order_release);

@@ -2,7 +2,9 @@
 // database that went back in time lost, a new epoch, the format.
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -37,6 +39,17 @@ class RecoveryTest : public ::testing::Test {
       : server_(StartAt(scratch_.path(), database_.url())),
         channel_(grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials())),
         ledger_(pb::LedgerService::NewStub(channel_)) {}
+
+  // Ends the server in good order, and starts it with `arguments` after `meanwhile`.
+  void Restart(
+      const std::vector<std::string>& arguments, const std::function<void()>& meanwhile = [] {}) {
+    server_->Signal(SIGTERM);
+    EXPECT_EQ(server_->AwaitEnd(absl::Seconds(30)), 0);
+    meanwhile();
+    server_ = StartAt(scratch_.path(), database_.url(), arguments);
+    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+    ledger_ = pb::LedgerService::NewStub(channel_);
+  }
 
   // Calls `method` of a stub.
   template <typename Stub, typename Request, typename Response>
@@ -246,6 +259,31 @@ TEST_F(RecoveryTest, TheFormatIsRaisedNoFurtherThanItIsKnown) {
   EXPECT_EQ(ReasonOf(set(standing.format() + 1)), "WRONG_LEDGER_STATE");
   EXPECT_EQ(ReasonOf(set(0)), "INVALID_FIELD");
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return Standing().has_oldest_watchable_revision(); }));
+}
+
+TEST_F(RecoveryTest, ARestoreWhilePlacementIsDownIsFoundAtItsStart) {
+  const std::vector<std::string> arguments = {"--state-dir=" + scratch_.path() + "/state"};
+  Restart(arguments);
+  const pb::Provider host = NewHost("").provider();
+  AddInventory(host, "");
+  const int64_t saved = Standing().revision().number();
+  database_.Save();
+  const std::string consumer = Random();
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return Claim(host.uuid(), consumer).ok(); }));
+  Restart(arguments, [this] { database_.Restore(); });
+  EXPECT_EQ(Standing().state(), pb::LEDGER_STATE_RECOVERY_REQUIRED);
+  EXPECT_EQ(Standing().database_revision().number(), saved);
+  EXPECT_EQ(ReasonOf(Claim(host.uuid(), consumer)), "RECOVERY_REQUIRED");
+  EXPECT_NE(server_->Log().find("while this process was down"), std::string::npos);
+
+  pb::StartEpochRequest start;
+  *start.mutable_expected_database_revision() = Standing().database_revision();
+  start.set_reason("restored the backup of noon");
+  pb::StartEpochResponse started;
+  ASSERT_TRUE(Call(*ledger_, &pb::LedgerService::Stub::StartEpoch, start, &started).ok());
+  ASSERT_TRUE(LedgerRunner::Eventually([&] { return Claim(host.uuid(), consumer).ok(); }));
+  Restart(arguments);
+  EXPECT_EQ(Standing().state(), pb::LEDGER_STATE_READY);
 }
 
 TEST_F(RecoveryTest, WhatWasLostIsListedAndTakenAsLost) {
