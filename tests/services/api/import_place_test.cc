@@ -144,9 +144,10 @@ class SlowImportTest : public ::testing::Test {
   LedgerRunner runner_{placement::OptionsFor(placement::NewDatabase())};
   ImportPlace place_;
   Workers workers_{1, 1000};
+  placement::DatabaseWatch watch_;
   Metrics metrics_{"placement"};
-  Edge edge_{&runner_.ledger(), &workers_, &metrics_, AccessLog::kNone};
-  const std::unique_ptr<grpc::Service> service_ = MakeLedgerService(&edge_, "", &place_);
+  Edge edge_{&runner_.ledger(), &workers_, &workers_, &metrics_, AccessLog::kNone};
+  const std::unique_ptr<grpc::Service> service_ = MakeLedgerService(&edge_, "", &watch_, &place_);
   const std::unique_ptr<Server> server_ = *Server::Start(Loopback(), {service_.get()});
   const std::unique_ptr<pb::LedgerService::Stub> stub_ = pb::LedgerService::NewStub(
       grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials()));
