@@ -186,7 +186,7 @@ TEST(LedgerEpoch, NobodyEndsTheSessionThatBeginsOne) {
             absl::OkStatus());
   const StatePtr last_good = runner.ledger().Newest();
   std::future<absl::StatusOr<State>> begun = std::async(std::launch::async, [&] {
-    return BeginEpoch(*begins, *last_good, StartAt(last_good->position().revision));
+    return BeginEpoch(*begins, last_good->position(), StartAt(last_good->position().revision));
   });
   ASSERT_TRUE(LedgerRunner::Eventually([&] {
     return QueryOne(*looks,
