@@ -31,8 +31,8 @@ struct CatchUpStep {
 // the content of a row cannot be decoded. Rows before the failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
 
-// Whether the database has lost `seen`, a position that a process once had: its log is behind it, or
-// another batch has its revision. Not lost: an operator has begun a later epoch, or the row was
+// Whether the database has lost `seen`, a position that a process once had: its log is behind it,
+// or another batch has its revision. Not lost: an operator has begun a later epoch, or the row was
 // deleted as old. Fails as Database::Run does.
 absl::StatusOr<bool> HasLost(Database& database, const Position& seen);
 

@@ -20,9 +20,9 @@ struct EpochStart {
 };
 
 // Begins a new epoch on `database` and returns its first state. Takes the ledger's lock, loads the
-// tables, and appends a log row whose epoch is later than that of the tables and that of
-// `lost`, the newest position that this process knows. Command numbers and catalog ids jump, so that no number
-// that was given in the lost part of the log is given again.
+// tables, and appends a log row whose epoch is later than that of the tables and that of `lost`,
+// the newest position that this process knows. Command numbers and catalog ids jump, so that no
+// number that was given in the lost part of the log is given again.
 //
 // Fails with kAborted if the newest log row is not the expected one; with kDeadlineExceeded without
 // a reason if the connection broke while the row was committed; else as Database::Run and LoadState

@@ -55,8 +55,8 @@ class Health {
   void SetLost(const Position& lost);
   // That position; none: nothing is known to be lost.
   std::optional<Position> lost() const;
-  // The published state at `newest` agrees with the database: recovery is no longer required. But if a
-  // position is known to be lost, only a state of a later epoch ends the recovery.
+  // The published state at `newest` agrees with the database: recovery is no longer required. But
+  // if a position is known to be lost, only a state of a later epoch ends the recovery.
   void Agree(Revision newest);
   // The newest revision of a database that went back in time. {0, 0}: it did not, or its revision
   // is not known.

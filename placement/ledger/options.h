@@ -30,7 +30,8 @@ struct LedgerOptions {
   int64_t feed_rows_kept = 4096;
   int64_t feed_changes_kept = 500'000;
   int64_t feed_bytes_kept = int64_t{256} << 20;
-  // A file that keeps the newest position; the next start compares it with the database. Empty: none.
+  // A file that keeps the newest position; the next start compares it with the database. Empty:
+  // none.
   std::string position_path;
   std::function<absl::Time()> wall_clock = absl::Now;
   // Monotonic, and runs while the machine sleeps. Empty: CLOCK_BOOTTIME.
