@@ -30,6 +30,16 @@ Outbox::Outgoing Delta(std::shared_ptr<const Audit> base, std::shared_ptr<const 
   return report;
 }
 
+// What placement holds once it has applied the report of `audit`.
+Records RecordsAfter(const Audit& audit) {
+  Records records;
+  for (const WantedProvider& wanted : audit.report.providers) {
+    records.tree.push_back({wanted.uuid, wanted.name, wanted.parent_uuid, 1, wanted.inventories,
+                            EffectiveTraits({}, wanted.traits)});
+  }
+  return records;
+}
+
 TEST(Messages, ADeltaAboutAGuestHasNoFacts) {
   Facts facts = OrdinaryFacts();
   const std::shared_ptr<const Audit> before = AuditOf(facts);
@@ -40,7 +50,7 @@ TEST(Messages, ADeltaAboutAGuestHasNoFacts) {
   facts.disk_available_least_gib = 2560;
   const std::shared_ptr<const Audit> after = AuditOf(facts);
   ASSERT_NE(Digest(before->report), Digest(after->report));
-  const placement::v1::Report delta = WireReport(Delta(before, after), std::nullopt, {});
+  const placement::v1::Report delta = WireReport(Delta(before, after), RecordsAfter(*before), {});
   EXPECT_FALSE(delta.has_facts());
   ASSERT_TRUE(delta.has_account());
   EXPECT_EQ(delta.account().disk_available_least_gib(), 2560);
