@@ -262,8 +262,9 @@ void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
 
 void ReportSessions::DispatchRecords(const placement::Changes& changes) {
   using namespace placement;  // NOLINT: the kinds of changes, all of them
+  std::vector<std::shared_ptr<const ServiceRecord>> services;
   const EachKind dispatch{
-      [&](const ServicePut& put) { DispatchService(*put.service); },
+      [&](const ServicePut& put) { services.push_back(put.service); },
       // The stream of a removed service ends by itself, with its next report.
       [&](const ServiceRemoved& gone) {
         recorder_->liveness().NoteChange({gone.host, gone.binary});
@@ -272,6 +273,7 @@ void ReportSessions::DispatchRecords(const placement::Changes& changes) {
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : changes) std::visit(dispatch, change);
+  for (const auto& service : services) DispatchService(*service);
 }
 
 void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
