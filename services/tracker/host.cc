@@ -262,15 +262,23 @@ void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
     samples->Counter("libvirt_calls_total", "Calls of libvirt", static_cast<double>(count),
                      with("call", call));
   }
-  if (view.audit == nullptr) return;
-  const tracker::Accounting& account = view.audit->report.accounting;
+  if (view.audit != nullptr) SampleAudit(*view.audit, node, samples);
+}
+
+void TrackerHost::SampleAudit(const tracker::Audit& audit, const Samples::Labels& node,
+                              Samples* samples) {
+  const tracker::Accounting& account = audit.report.accounting;
   samples->Gauge("orphans", "Guests without a consumer in placement",
-                 static_cast<double>(view.audit->report.orphans.size()), node);
+                 static_cast<double>(audit.report.orphans.size()), node);
+  const auto with = [&node](const char* resource_class) {
+    Samples::Labels labels = node;
+    labels["class"] = resource_class;
+    return labels;
+  };
   const auto amounts = [&](const char* name, const char* help, const tracker::Amounts& amounts) {
-    samples->Gauge(name, help, static_cast<double>(amounts.vcpus), with("class", "VCPU"));
-    samples->Gauge(name, help, static_cast<double>(amounts.memory_mib), with("class", "MEMORY_MB"));
-    samples->Gauge(name, help, static_cast<double>(amounts.disk_mib) / 1024,
-                   with("class", "DISK_GB"));
+    samples->Gauge(name, help, static_cast<double>(amounts.vcpus), with("VCPU"));
+    samples->Gauge(name, help, static_cast<double>(amounts.memory_mib), with("MEMORY_MB"));
+    samples->Gauge(name, help, static_cast<double>(amounts.disk_mib) / 1024, with("DISK_GB"));
   };
   amounts("total", "What the node has", account.total);
   amounts("used", "What is used of it by reserves, allocations and orphans", account.used());

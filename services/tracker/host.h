@@ -69,6 +69,8 @@ class TrackerHost {
   void AuditOrdered(const std::string& order_id, const std::string& node_uuid);
   void Sample(Samples* samples) const;
   void SampleNode(const NodeRunner& runner, Samples* samples) const;
+  static void SampleAudit(const tracker::Audit& audit, const Samples::Labels& node,
+                          Samples* samples);
 
   const tracker::Configuration configuration_;
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();

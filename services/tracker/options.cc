@@ -118,10 +118,8 @@ std::vector<NodeSetting> CapacitySettings() {
   using Node = NodeConfiguration;
   return {
       {"cpu-shared-set", "CPUs that guests share, e.g. 0-3,^2", Set(&Node::cpu_shared_set)},
-      {"cpu-dedicated-set", "CPUs of which each serves one guest at most",
-       Set(&Node::cpu_dedicated_set)},
-      {"vcpu-pin-set", "CPUs that guests share; older name of cpu-shared-set",
-       Set(&Node::vcpu_pin_set)},
+      {"cpu-dedicated-set", "CPUs that serve one guest each", Set(&Node::cpu_dedicated_set)},
+      {"vcpu-pin-set", "The older name of cpu-shared-set", Set(&Node::vcpu_pin_set)},
       {"cpu-power-management", "Dedicated CPUs may be offline", Flag(&Node::cpu_power_management)},
       {"reserved-host-cpus", "CPUs that the host keeps", Number(&Node::reserved_host_cpus)},
       {"reserved-host-memory-mb", "Memory that the host keeps, in MiB; default 512",
@@ -137,13 +135,13 @@ std::vector<NodeSetting> CapacitySettings() {
       {"disk-allocation-ratio", "How many times the disk may be allocated",
        Ratio(&Node::disk_allocation_ratio)},
       {"initial-cpu-allocation-ratio",
-       "The same for a new node whose ratio nobody has set; default 4",
+       "CPU allocation ratio of a new node, until somebody sets one; default 4",
        Ratio(&Node::initial_cpu_allocation_ratio)},
       {"initial-ram-allocation-ratio",
-       "The same for a new node whose ratio nobody has set; default 1",
+       "Memory allocation ratio of a new node, until somebody sets one; default 1",
        Ratio(&Node::initial_ram_allocation_ratio)},
       {"initial-disk-allocation-ratio",
-       "The same for a new node whose ratio nobody has set; default 1",
+       "Disk allocation ratio of a new node, until somebody sets one; default 1",
        Ratio(&Node::initial_disk_allocation_ratio)},
   };
 }
