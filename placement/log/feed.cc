@@ -23,13 +23,15 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
     std::shared_ptr<const Scope> scope = command.scope != nullptr ? command.scope : *kEmpty;
     Concerned concerned = ConcernedBy(*command.changes, *scope);
     batch->changes += static_cast<int64_t>(command.changes->size());
-    bytes += BytesOf(*command.changes) + BlockBytes(sizeof(Changes) + 16) +
-             BlockBytes(concerned.roots) + BlockBytes(concerned.hosts) + BlockBytes(command.actor) +
-             BlockBytes(command.request_id);
-    for (const std::string& host : concerned.hosts) bytes += BlockBytes(host);
+    bytes += BytesOf(*command.changes) + BlockBytes(sizeof(Changes) + 16);
     if (command.scope != nullptr) bytes += BytesOf(*scope) + BlockBytes(sizeof(Scope) + 16);
     batch->commands.push_back({command.actor, command.request_id, command.changes, std::move(scope),
                                std::move(concerned)});
+    // A copy of a text takes less than the text that was copied: the copies count.
+    const FeedCommand& kept = batch->commands.back();
+    bytes += BlockBytes(kept.concerned.roots) + BlockBytes(kept.concerned.hosts) +
+             BlockBytes(kept.actor) + BlockBytes(kept.request_id);
+    for (const std::string& host : kept.concerned.hosts) bytes += BlockBytes(host);
   }
   batch->bytes = static_cast<int64_t>(bytes + BlockBytes(batch->commands));
   return batch;

@@ -86,6 +86,12 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
           if (absl::IsDeadlineExceeded(state.status())) Alarm(revision);
           return watcher->End(state.status());
         }
+        // A watcher that has the newest revision joins without CatchUp, which checks its batch.
+        const absl::Status lost = ledger_->feed().After(revision, 1).status();
+        if (absl::IsFailedPrecondition(lost)) {
+          Alarm(revision);
+          return watcher->End(lost);
+        }
         const absl::StatusOr<WatchFilter> filter = WatchFilter::Of(request, **state);
         if (!filter.ok()) return watcher->End(filter.status());
         watcher->Begin(*filter, revision, nullptr);

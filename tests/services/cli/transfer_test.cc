@@ -26,8 +26,8 @@ TEST(TransferFile, LinesAreRecordsAfterTheFirstOne) {
   whole.set_total_count(2);
   const std::string header = TransferHeader(whole);
   EXPECT_EQ(header,
-            "{\"revision\":{\"epoch\":\"2\",\"number\":\"48231\",\"recoveryRequired\":false},"
-            "\"totalCount\":\"2\"}\n");
+            "{\"revision\":{\"epoch\":\"2\",\"number\":\"48231\",\"recoveryRequired\":false,"
+            "\"batch\":\"0\"},\"totalCount\":\"2\"}\n");
   const std::string text = absl::StrCat(header, kTrait, "\n\n", kTrait);
   int64_t read = 0;
   const auto transfer = ReadTransfer("f", text, [&read](int64_t bytes) { read = bytes; });

@@ -163,7 +163,7 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
       {{"--cpu-shared-set=3-1"}, "", "cpu-shared-set"},  // T-72
       {{"--cpu-dedicated-set=a"}, "", "cpu-dedicated-set"},
       {{"--reserved-host-memory-mb=much"}, "", "reserved-host-memory-mb"},
-      {{"--reserved-host-memory-mb=-1"}, "", "reserve is negative"},
+      {{"--reserved-host-memory-mb=-1"}, "", "a reserved amount is negative"},
       {{"--cpu-allocation-ratio=x"}, "", "cpu-allocation-ratio"},
       {{"--cpu-allocation-ratio=-1"}, "", "ratio is negative"},
       {{"--cpu-power-management=perhaps"}, "", "cpu-power-management"},
