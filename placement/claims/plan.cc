@@ -200,8 +200,8 @@ absl::Status ClaimPlan::FindInventories() {
                    items);
 }
 
-// For each new row: whether a removed row has the same provider, class and amount. Each removed row
-// counts for one new row at most.
+// For each new row: whether one of the removed rows has the same provider, class and amount. Each
+// removed row is paired with one new row at most.
 std::vector<char> ClaimPlan::UnchangedRows() const {
   std::multiset<Allocation> going;
   for (const Holder& holder : holders_) {

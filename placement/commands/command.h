@@ -93,8 +93,8 @@ struct EnsureTrait {
 struct DeleteTrait {
   std::string name;
 };
-// Adds the standard names that are missing, in this order; issued by a process at its start (P-31,
-// P-32).
+// Adds the standard names that the catalog does not have, in this order. A process issues this
+// command at its start (P-31, P-32).
 struct EnsureStandardNames {
   std::vector<std::string> classes;
   std::vector<std::string> traits;
@@ -214,7 +214,7 @@ struct PlaceClaims {
 };
 
 // --- fleet ---
-// A tracker sent Hello: makes or renews the record of its service (T-1, T-14).
+// A tracker sent Hello: makes or renews the record of the tracker's service (T-1, T-14).
 struct RegisterService {
   std::string host;
   std::string binary;
@@ -277,7 +277,7 @@ struct DeleteNode {
 };
 
 // --- import of a ledger ---
-// The number of a record in the import, from 1. Refusals name it.
+// The number of a record in the import, from 1. Refusals name the number.
 using RecordNumber = int64_t;
 // When an entity was made and last changed; none: now.
 struct ImportedTimes {

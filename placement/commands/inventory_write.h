@@ -1,4 +1,4 @@
-// What all rules that write inventories of a provider share.
+// Functions that all rules that write the inventories of a provider use.
 //
 // Pure functions of the state.
 #ifndef BERTH_PLACEMENT_COMMANDS_INVENTORY_WRITE_H_

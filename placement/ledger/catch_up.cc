@@ -39,7 +39,7 @@ absl::StatusOr<CaughtUp> CheckFirst(Database& database, const std::vector<LogRow
 // contains the row; else the reason why the row cannot be applied.
 absl::StatusOr<CaughtUp> ApplyRow(const LogRow& row, Publisher& publisher, int* applied) {
   if (row.position.format > kLogFormat) return CaughtUp::kTooNew;
-  // The order of these two calls matters: see invariant 3 of Publisher.
+  // committing() must be called before Newest(): see invariant 3 of Publisher.
   const BatchId committing = publisher.committing();
   const StatePtr newest = publisher.Newest();
   const int64_t number = row.position.revision.number;

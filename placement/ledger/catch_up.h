@@ -27,8 +27,8 @@ struct CatchUpStep {
   Revision head;    // the newest of the log; set only with kWentBack
 };
 
-// Reads up to `rows_max` rows and applies them. Fails as Database::Run does, or with kDataLoss if
-// the content of a row cannot be decoded. Rows before the failure stay applied.
+// Reads up to `rows_max` log rows and applies them. Fails as Database::Run does, or with kDataLoss
+// if the content of a row cannot be decoded. The rows before the failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
 
 // Whether the database has lost `seen`, a position that a process once had. It has if its log ends

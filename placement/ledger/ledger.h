@@ -56,24 +56,27 @@ class Ledger {
   // Calls Stop, with 5 s to settle.
   ~Ledger();
 
-  // Queues `command`; `done` receives its decision.
+  // Queues `command`. `done` receives the decision about the command.
   //
-  // The status is OK, or the command's own refusal, in the order that its rule documents, or
-  //   kUnavailable        nothing was done, retry later: the queue is full, the ledger is stopping,
+  // The status of the decision is OK, or a refusal by the command's rule (the rule documents their
+  // order), or one of these:
+  //   kUnavailable        Nothing was done, retry later: the queue is full, the ledger is stopping,
   //                       there is no database, or the connection broke twice while the command was
   //                       written. In the first three cases `done` is called on this thread, before
-  //                       Submit returns
-  //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time, nothing was done
-  //   kInvalidArgument    REQUEST_ID_REUSED: the request id came before with another body
-  //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest)
+  //                       Submit returns.
+  //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time. Nothing was done.
+  //   kInvalidArgument    REQUEST_ID_REUSED: the request id was used before with another body.
+  //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest).
   //   kDeadlineExceeded   DEADLINE_BEFORE_START: `deadline` passed before a batch began with the
-  //                       command, nothing was done. Without a reason: the outcome is unknown, ask
-  //                       by request id. `deadline` passed later, or the log no longer tells
-  //   kCancelled          `*cancelled` was set before a batch began with the command: nothing was
-  //                       done
-  //   kInternal           PostgreSQL refused the write of this command alone: nothing was done, and
-  //                       an operator was told
-  // Any status but OK and kDeadlineExceeded without a reason means that nothing was written.
+  //                       command. Nothing was done.
+  //   kDeadlineExceeded   Without a reason: the outcome is unknown, because `deadline` passed later
+  // or
+  //                       the log no longer tells the outcome. The caller can ask by request id.
+  //   kCancelled          `*cancelled` was set before a batch began with the command. Nothing was
+  //                       done.
+  //   kInternal           PostgreSQL refused the write of this command alone. Nothing was done, and
+  //                       an operator was told.
+  // Nothing was written if the status is neither OK nor kDeadlineExceeded without a reason.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
   void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,

@@ -54,7 +54,7 @@ enum class LastBatch { kShared, kAlone, kLarge };
 
 // The kinds of work that wait when the next turn is chosen.
 struct TurnsWaiting {
-  bool unsettled = false;  // a batch
+  bool unsettled = false;  // a batch is unsettled
   bool shared = false;     // commands in the queue, or leases that have ended
   bool alone = false;      // commands that must be decided alone
   bool large = false;      // a large command
@@ -118,7 +118,7 @@ class Turns {
  private:
   std::vector<PendingPtr> UnsettledCommands() const;
 
-  std::unique_ptr<Batch> in_doubt_;               // its outcome is unknown
+  std::unique_ptr<Batch> in_doubt_;               // the batch of unknown outcome
   std::vector<std::unique_ptr<Batch>> unproven_;  // found in the log, oldest first
   std::deque<PendingPtr> alone_;
   PendingPtr large_;

@@ -89,7 +89,7 @@ void Writer::Run() {
       continue;
     }
     RotateRequests();
-    if (connection_ == nullptr) continue;  // it broke in RotateRequests
+    if (connection_ == nullptr) continue;  // the connection broke in RotateRequests
     const std::vector<PendingPtr> commands = BeginTurn();
     const bool no_command = turns_.turn() == Turn::kShared && commands.empty();
     if (no_command && !LeasesWantBatch()) continue;

@@ -51,7 +51,7 @@ class FinalForest {
   // The root and the depth of each listed provider, and of all providers above it. None: the
   // provider is in a loop or below one.
   absl::flat_hash_map<ProviderId, std::optional<Way>> ways_;
-  absl::flat_hash_set<ProviderId> parents_named_;  // that will be parents of listed providers
+  absl::flat_hash_set<ProviderId> parents_named_;  // parents of listed providers
   absl::flat_hash_set<ProviderId> removed_;
   std::multimap<std::string, ProviderId> names_;  // of those listed
 };

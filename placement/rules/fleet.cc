@@ -115,8 +115,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   return outcome;
 }
 
-// Never refuses. A judgement about a service that is gone, or about an older incarnation, has no
-// effect.
+// Never refuses. The command has no effect if it is about a service that was removed, or about an
+// older incarnation of the service.
 absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
                                const RuleContext& context) {
   Outcome outcome;

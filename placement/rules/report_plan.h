@@ -42,7 +42,7 @@ class ReportPlan {
   // The providers in the node's tree that the report no longer wants, by position.
   struct Removals {
     std::vector<int> going;               // to be removed, children before parents
-    std::vector<int> kept;                // that cannot be removed
+    std::vector<int> kept;                // not wanted, but cannot be removed
     absl::flat_hash_set<ProviderId> ids;  // of those to be removed
   };
   // The meaning of the inventories and traits that the report names. `rows` and `traits` are

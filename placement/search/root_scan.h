@@ -53,7 +53,7 @@ class RootScan {
   const State& state_;
   const SearchPlan& plan_;
   bool only_given_ = false;  // the plan names the only tree
-  TreePtr only_;             // that tree; null if it does not exist
+  TreePtr only_;             // the named tree; null if it does not exist
   std::vector<ClassAmount> needed_;
   std::vector<absl::Span<const int32_t>> most_free_;  // parallel to needed_: by chunk
   TraitSets needed_traits_;

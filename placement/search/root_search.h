@@ -70,7 +70,7 @@ class RootSearch {
   // How much of its divided amount the slot's provider gives, in the solution that Next found.
   // REQUIRES: the slot belongs to a divided amount, and chosen(slot) is not null.
   Amount part(int slot) const { return parts_[slot]; }
-  // Whether the first solution is the only one, because each slot has only one option.
+  // Whether each slot has only one option, so that the first solution is the only one.
   bool is_single() const { return single_; }
 
  private:

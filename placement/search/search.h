@@ -25,7 +25,7 @@ struct SearchEnd {
   // root (P-205). The trees belong to the state, and live as long as the state.
   std::vector<const Tree*> trees;
   bool truncated = false;  // a limit of the budget cut the result short (P-213, P-215)
-  int64_t steps = 0;       // that the search took
+  int64_t steps = 0;       // how many steps the search took
 };
 
 struct SearchResult : SearchEnd {

@@ -1,13 +1,13 @@
 // Cluster: a private PostgreSQL server that this process creates, keeps running and stops.
 //
 // Owns the postmaster, which is PostgreSQL's main process, and a lock on the directory. The data
-// stays when the Cluster goes. The server listens on a unix socket only. Start and Tend also remove
-// what a crash left behind: a live postmaster of the same data directory, backends without a
-// postmaster, a pid file whose process is gone or is another program.
+// stays when the Cluster is destroyed. The server listens on a unix socket only. Start and Tend
+// also remove everything that a crash left behind: a live postmaster of the same data directory,
+// backends without a postmaster, and a pid file whose process has ended or is another program.
 //
-// One thread makes, tends and destroys a Cluster, and that thread lives as long as the Cluster:
-// Linux stops the server when the thread that started it ends (PR_SET_PDEATHSIG), so that the
-// server does not outlive a killed process.
+// One thread makes, tends and destroys a Cluster, and that thread must live as long as the Cluster.
+// Reason: Linux stops the server when the thread that started it ends (PR_SET_PDEATHSIG), so that
+// the server does not outlive a killed process.
 #ifndef BERTH_PLACEMENT_STORE_CLUSTER_H_
 #define BERTH_PLACEMENT_STORE_CLUSTER_H_
 

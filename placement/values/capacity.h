@@ -1,5 +1,5 @@
-// The arithmetic of capacity: whether an amount fits into an inventory. The search, the ledger,
-// summaries and reports all use these functions (P-27). They are pure.
+// The arithmetic of capacity: functions that tell whether an amount fits into an inventory. The
+// search, the ledger, summaries and reports all use these functions (P-27). The functions are pure.
 #ifndef BERTH_PLACEMENT_VALUES_CAPACITY_H_
 #define BERTH_PLACEMENT_VALUES_CAPACITY_H_
 
