@@ -70,8 +70,7 @@ class Ledger {
   //   kDeadlineExceeded   DEADLINE_BEFORE_START: `deadline` passed before a batch began with the
   //                       command. Nothing was done.
   //   kDeadlineExceeded   Without a reason: the outcome is unknown, because `deadline` passed later
-  // or
-  //                       the log no longer tells the outcome. The caller can ask by request id.
+  //                       or the log no longer tells the outcome. The caller can ask by request id.
   //   kCancelled          `*cancelled` was set before a batch began with the command. Nothing was
   //                       done.
   //   kInternal           PostgreSQL refused the write of this command alone. Nothing was done, and

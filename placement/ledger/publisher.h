@@ -7,7 +7,7 @@
 //   1. State and feed move together. Publish moves both by one revision; Replace makes both forget
 //      all older revisions. The published revision never falls.
 //   2. If both threads bring the same revision, it is the same batch, and the second one is
-// dropped.
+//      dropped.
 //   3. While the writer commits a batch, only the writer applies the batch's log row, because the
 //      writer has the state after the batch at hand:
 //        - The writer calls BeginCommit before it sends the batch to the database. So nobody can
@@ -17,7 +17,7 @@
 //        - A thread that applies log rows calls committing() first and Newest() second
 //          (catch_up.cc). If committing() does not name the batch of the row, then either the batch
 //          is published already, or the writer does not know the outcome and the row may be
-// applied.
+//          applied.
 //      So a batch in commit is published only by the thread that called BeginCommit.
 #ifndef BERTH_PLACEMENT_LEDGER_PUBLISHER_H_
 #define BERTH_PLACEMENT_LEDGER_PUBLISHER_H_

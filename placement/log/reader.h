@@ -26,8 +26,7 @@ class LogReader {
   // The batches after `revision`, oldest first, at most `batches_max`. Nothing if `revision` is the
   // newest one. Blocks. Fails as Database::Run does, or with
   //   kOutOfRange / REVISION_COMPACTED      some of these batches were deleted; the refusal names
-  // the
-  //                                         oldest revision after which the log has all batches
+  //                                         the oldest revision after which the log has all batches
   //   kFailedPrecondition / REVISION_LOST   another batch has the number of `revision`
   //   kUnavailable / NOT_SERVING            the next row has a format that this release cannot read
   //   kDataLoss                             a row is missing, or cannot be decoded

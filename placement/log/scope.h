@@ -14,14 +14,14 @@
 //               provider P moves under another root, and its child C moves with it. The record of C
 //               names the root of C, so it has a new value.
 //   neighbours  The entity has the same value as before, but its tree has other aggregates or
-// another
-//               root now. Example: provider P joins aggregate A. Its child C and the consumers that
-//               hold something of C have not changed, but a watcher of A sees them from now on.
+//               another root now. Example: provider P joins aggregate A. Its child C and the
+//               consumers that hold something of C have not changed, but a watcher of A sees them
+//               from now on.
 //
 // Invariants, checked in ScopeMaker::Finish:
 //   1. No entity is twice in the three lists.
 //   2. `before` is empty unless trees_changed is true. If it is true, `before` differs from
-// `after`.
+//      `after`.
 //   3. The lists of TreeFacts and gave_up are in rising order, without duplicates.
 //   4. removed_keys has one key for each ClassRemoved, TraitRemoved and ServiceRemoved.
 //
