@@ -16,7 +16,7 @@
 namespace berth::placement {
 namespace {
 
-// The checks that need no state (P-114).
+// The checks of the command that need no state (P-114).
 absl::Status CheckForm(const SetAllocations& command) {
   Faults faults;
   CountField(faults, "consumers", command.consumers.size(), kConsumersMax);
@@ -26,10 +26,10 @@ absl::Status CheckForm(const SetAllocations& command) {
 
 }  // namespace
 
-// Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND;
+// Replaces all that the consumers hold (P-117), for all consumers or for none (P-118). Refuses, in
+// this order: a malformed command; CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND;
 // RESOURCE_CLASS_NOT_FOUND; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. Each refusal
-// lists everything that the failing check found (P-130). Replaces all that the consumers hold
-// (P-117); all consumers or none (P-118).
+// lists everything that the failing check found (P-130).
 absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -82,8 +82,8 @@ absl::Status CheckForm(const AdjustAllocations& command) {
   return faults.status();
 }
 
-// PROVIDER_NOT_FOUND, then RESOURCE_CLASS_NOT_FOUND. Each names all that are unknown, also those of
-// which only something is taken away.
+// Fails with PROVIDER_NOT_FOUND, then with RESOURCE_CLASS_NOT_FOUND. Each failure names everything
+// unknown, also if the command only takes away amounts of it.
 absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
   std::vector<FaultItem> items;
   std::string message;
@@ -111,8 +111,9 @@ absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
 
 using Rows = std::map<std::pair<ProviderId, ClassId>, Amount>;
 
-// What the consumer holds after the adjustments, with zeros. NEGATIVE_ALLOCATION naming everything
-// of which more is taken away than held. REQUIRES: all names are known.
+// The amounts that the consumer holds after the adjustments; an amount that becomes 0 stays in the
+// result as 0. Fails with NEGATIVE_ALLOCATION if the command takes away more of something than the
+// consumer holds; the refusal names each such adjustment. REQUIRES: all names are known.
 absl::StatusOr<Rows> Adjusted(const State& state, const Consumer& consumer,
                               const AdjustAllocations& command) {
   Rows rows;
@@ -149,8 +150,8 @@ absl::StatusOr<Rows> Adjusted(const State& state, const Consumer& consumer,
   return rows;
 }
 
-// The write after which the consumer holds `rows`. INVALID_FIELD if these are of more providers
-// than a consumer may hold something of.
+// The write after which the consumer holds `rows`. Fails with INVALID_FIELD if `rows` name more
+// providers than one consumer may use.
 absl::StatusOr<ConsumerAllocations> WriteOf(const State& state, const Consumer& consumer,
                                             const Rows& rows) {
   ConsumerAllocations wanted{consumer.id,          consumer.generation,  consumer.owner->project,
@@ -187,7 +188,7 @@ absl::Status CheckForm(const ReleaseConsumers& command) {
 // a generation is given; PROVIDER_NOT_FOUND; RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION;
 // INVALID_FIELD if the consumer would hold something of too many providers; NO_INVENTORY;
 // UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. Allocations that are not adjusted stay and are not
-// checked. Providers of which nothing changes keep their allocation generation.
+// checked. A provider of which nothing changes keeps its allocation generation.
 absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -203,14 +204,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
   if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
   if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
-  // Only adjusted rows differ from the rows that the consumer has, so that only they are checked.
+  // Rows that equal a present row of the consumer are not checked, so only adjusted rows are.
   if (absl::Status status = plan.CheckUnits(true); !status.ok()) return status;
   if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
   return plan.MakeOutcome(context, true);
 }
 
-// Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT naming all consumers
-// with another generation than the given one. Consumers that hold nothing are skipped.
+// Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT, which names every
+// consumer whose generation is not the given one. Consumers that hold nothing are skipped.
 absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -254,14 +255,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
 
 namespace {
 
-// The most allocations that one ExpireLeases releases. It releases at least one consumer, even if
-// that has more.
+// The most allocations that one ExpireLeases releases. Exception: it always releases at least one
+// consumer, even if that consumer has more allocations.
 constexpr size_t kRowsAtOnce = 500;
 
 }  // namespace
 
-// Refuses, in this order: a malformed command; CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if
-// a generation is given. Raises the consumer's generation and leaves its providers alone.
+// Raises the generation of the consumer; does not change its providers. Refuses, in this order: a
+// malformed command; CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if a generation is given.
 absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
                                const RuleContext& context) {
   Faults faults;
@@ -281,7 +282,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
   return outcome;
 }
 
-// Never refuses. A lease that is not over stays, also one that was renewed in the meantime.
+// Never refuses. A lease that has not ended stays, for example a lease that was renewed in the
+// meantime.
 absl::StatusOr<Outcome> Decide(const State& state, const ExpireLeases&,
                                const RuleContext& context) {
   std::vector<Holder> holders;

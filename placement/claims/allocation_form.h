@@ -1,4 +1,4 @@
-// Checks of allocations in commands that need no state (P-114). Pure.
+// The checks of allocations that need no state (P-114). Pure.
 #ifndef BERTH_PLACEMENT_CLAIMS_ALLOCATION_FORM_H_
 #define BERTH_PLACEMENT_CLAIMS_ALLOCATION_FORM_H_
 
@@ -22,21 +22,22 @@ inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
 
 // Adds the faults of a list of consumers.
 void ConsumerListFields(Faults& faults, const std::vector<ConsumerAllocations>& consumers);
-// Adds the faults of one consumer's project, user and type. `path` makes the path of a field; it is
-// called only for faults, since this function runs for every claim.
+// Adds the faults of one consumer's project, user and type. `path` makes the path of a field.
+// `path` is called only if there is a fault, since this function runs for every claim.
 void OwnerFields(Faults& faults, absl::FunctionRef<std::string(absl::string_view)> path,
                  absl::string_view project, absl::string_view user, absl::string_view type);
-// Adds a fault unless `count` is 1 to `max`; `field` is the path of the list.
+// Adds a fault unless `count`, the length of a list, is 1 to `max`. `field` is the path of the
+// list.
 void CountField(Faults& faults, absl::string_view field, size_t count, size_t max);
 
-// Adds the faults of the amounts for one provider: at least one class, each class once, and each
-// amount such that `amount_fits` is true, else the fault says that it must be `range`. `field` is
-// the path of the amounts.
+// Adds the faults of the amounts asked of one provider. There must be at least one class, each
+// class may occur once, and `amount_fits` must be true of each amount; if it is false, the fault
+// says that the amount must be `range`. `field` is the path of the amounts.
 void AmountFields(Faults& faults, absl::string_view field, const ProviderAmounts& asked,
                   bool (*amount_fits)(Amount), absl::string_view range);
 
-// Adds a fault for each id that occurs twice; `field` is the path of the list, `key` the kind of
-// its ids, e.g. "provider".
+// Adds a fault for each id that occurs twice in `items`. `field` is the path of the list. `key`
+// names the kind of the ids, e.g. "provider".
 template <typename IdType, typename Items, typename IdOf>
 void EachOnce(Faults& faults, absl::string_view key, const std::string& field, const Items& items,
               IdOf id_of) {
@@ -50,13 +51,13 @@ void EachOnce(Faults& faults, absl::string_view key, const std::string& field, c
   }
 }
 
-// Adds a fault unless `lease` is 1 s to 24 h.
+// Adds a fault unless `lease` is 1 s to 24 h long.
 inline void LeaseField(Faults& faults, const std::string& field, absl::Duration lease) {
   if (lease >= absl::Seconds(1) && lease <= absl::Hours(24)) return;
   faults.Add(kInvalidField, field, "must be a duration of 1 s to 24 h");
 }
 
-// When a lease that begins at `now` ends, in whole microseconds.
+// The time at which a lease ends that begins at `now`, in whole microseconds.
 inline absl::Time LeaseEnd(absl::Time now, absl::Duration lease) {
   return absl::FromUnixMicros(absl::ToUnixMicros(now + lease));
 }

@@ -1,5 +1,5 @@
-// Choices compared with a newer state than the one in which they were found: whether a choice still
-// fits, and how good it is. Pure.
+// Compares a choice with a state that is newer than the state in which the choice was found: does
+// the choice still fit, and how good is it now? Pure.
 #ifndef BERTH_PLACEMENT_CLAIMS_CHOICE_H_
 #define BERTH_PLACEMENT_CLAIMS_CHOICE_H_
 
@@ -11,15 +11,17 @@
 
 namespace berth::placement {
 
-// `candidate`, which was found in `state`, with the trees that it concerns.
+// Makes a choice of `candidate`, which was found in `state`: adds the trees that it concerns.
 Choice ChoiceOf(const State& state, Candidate candidate);
 
-// Whether `choice`, which was found for `query`, still serves `query` within `scope`: the shapes of
-// its trees have not changed, their services take claims, and their free capacity suffices.
+// Whether `choice`, which was found for `query`, still serves `query` within `scope`. It does if
+// the shapes of its trees have not changed, the services of the trees' nodes take claims, and the
+// free capacity suffices.
 bool Stands(const State& now, const Choice& choice, const CandidateRequest& query,
             const SearchScope& scope);
 
-// The rank of the choice by `order` in the state `now`; more is better. REQUIRES: Stands.
+// The rank of `choice` by `order` in the state `now`. A greater rank is better. REQUIRES:
+// Stands(now, choice, ...).
 int64_t WorthOf(const State& now, const Choice& choice, const PlannedOrder& order);
 
 }  // namespace berth::placement

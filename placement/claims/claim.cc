@@ -12,12 +12,12 @@
 namespace berth::placement {
 namespace {
 
-// All writers wait for a search under the lock. So many steps take some milliseconds, even if
-// 100,000 roots must be put in order.
+// All writers wait during a search under the ledger's lock. This number of steps takes some
+// milliseconds, even if 100,000 roots must be put in order.
 constexpr int64_t kStepsUnderLockMax = 50'000;
 
-// Checks the syntax and the names of the queries. Queries with choices were checked when these were
-// found.
+// Checks the syntax and the names of the queries. A query with choices is skipped: it was checked
+// when the choices were found.
 absl::Status CheckQueries(const State& state, const PlaceClaims& command) {
   for (size_t m = command.choices.size(); m < command.members.size(); ++m) {
     CandidateRequest request = command.members[m].query;
@@ -61,15 +61,15 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
 
 }  // namespace
 
-// Refuses, in this order: a malformed command; query by query, what FindCandidates refuses (P-175);
-// CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED. Afterwards each member
-// holds the candidate that was found for it; all members or none.
+// Afterwards each member holds the candidate that was found for it; all members or none. Refuses,
+// in this order: a malformed command; query by query, what FindCandidates refuses (P-175);
+// CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
 absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
   if (absl::Status status = CheckQueries(state, command); !status.ok()) return status;
   if (absl::Status status = CheckConsumers(state, command); !status.ok()) return status;
-  // A query that exceeded the budget of a worker is not searched again under the lock.
+  // If the worker's search exceeded its budget, the queries are not searched again under the lock.
   ClaimSearch search(state, command, 1, command.search_gave_up ? 0 : kStepsUnderLockMax);
   absl::StatusOr<std::vector<Candidate>> placed = search.Place();
   if (!placed.ok()) return placed.status();
@@ -82,7 +82,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
   for (const ConsumerAllocations& each : wanted) {
     holders.push_back({each.consumer, state.FindConsumer(each.consumer), &each});
   }
-  // Whatever the search finds, this plan accepts (P-203).
+  // The plan accepts every candidate that the search finds (P-203).
   ClaimPlan plan(state, std::move(holders));
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
   if (absl::Status status = plan.FindClasses(); !status.ok()) return status;

@@ -1,6 +1,7 @@
-// The rules for what consumers hold: set, adjust, release, lease, claim.
+// The rules about allocations: consumers set, adjust, release, lease and claim them.
 //
-// Pure, like all rules (rules.h). The definition of each documents its refusals in their order.
+// Pure, like all rules (rules.h). The comment on the definition of each function lists its refusals
+// in their order.
 #ifndef BERTH_PLACEMENT_CLAIMS_CLAIMS_H_
 #define BERTH_PLACEMENT_CLAIMS_CLAIMS_H_
 

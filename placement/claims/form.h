@@ -1,4 +1,5 @@
-// Checks of PlaceClaims that need no state, and how its refusals name the member at fault. Pure.
+// The checks of PlaceClaims that need no state, and the text by which a refusal names the member at
+// fault. Pure.
 #ifndef BERTH_PLACEMENT_CLAIMS_FORM_H_
 #define BERTH_PLACEMENT_CLAIMS_FORM_H_
 
@@ -11,15 +12,15 @@
 
 namespace berth::placement {
 
-// The path of `field` of the consumer of a member, as the protos have it.
+// The path, as in the protos, of `field` of the consumer that `member` is about.
 std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view field);
 
-// INVALID_ARGUMENT for a wrong number of members, a consumer that occurs twice, or a wrong field of
-// a member. The queries are not checked here.
+// INVALID_ARGUMENT if the number of members is wrong, a consumer occurs twice, or a field of a
+// member is wrong. The queries of the members are not checked here.
 absl::Status CheckForm(const PlaceClaims& command);
 
-// `fault`, which is about the query of `member`, with the member's consumer and the full path of
-// the field. A fault of the command's order, which belongs to no member, is returned as it is.
+// Adds the member's consumer and the full path of the field to `fault`, which is about the query of
+// `member`. A fault of the command's order is returned as it is, since it belongs to no member.
 absl::Status OfMember(const PlaceClaims& command, size_t member, const absl::Status& fault);
 
 }  // namespace berth::placement

@@ -78,8 +78,8 @@ absl::Status ClaimPlan::CheckConsumers() const {
                    items);
 }
 
-// Finds the providers of the new rows and of the rows that are removed, and how much is released of
-// each.
+// Finds the providers of the new rows and of the removed rows, and how much the removed rows
+// release of each provider.
 void ClaimPlan::CollectTouched() {
   absl::InlinedVector<ProviderId, 8> ids;
   for (const Holder& holder : holders_) {
@@ -101,7 +101,7 @@ void ClaimPlan::CollectTouched() {
   }
 }
 
-// Fills in the present tree and the final configuration of `touched`.
+// Fills in the present tree and the final configuration of the provider `touched`.
 void ClaimPlan::Settle(TouchedProvider& touched) const {
   std::optional<ProviderPlace> place = state_.FindProvider(touched.id);
   if (place) {
@@ -137,7 +137,7 @@ void ClaimPlan::CollectReleased() {
       BERTH_CHECK(touched->tree != nullptr);
       if (touched->config == nullptr) continue;  // the command removes it
       const int inventory = touched->config->FindInventory(allocation.resource_class);
-      // P-2: only the command itself may take the inventory away.
+      // P-2: an inventory in use can be missing only if the command itself removes it.
       BERTH_CHECK(inventory >= 0 || (finals_ != nullptr && finals_->contains(touched->id)));
       if (inventory >= 0) touched->released[inventory] += allocation.amount;
     }
@@ -200,8 +200,8 @@ absl::Status ClaimPlan::FindInventories() {
                    items);
 }
 
-// For each new row: whether a removed row has the same provider, class and amount. Each removed row
-// counts for one new row at most.
+// For each new row: whether one of the removed rows has the same provider, class and amount. Each
+// removed row is paired with one new row at most.
 std::vector<char> ClaimPlan::UnchangedRows() const {
   std::multiset<Allocation> going;
   for (const Holder& holder : holders_) {

@@ -1,10 +1,11 @@
 // ClaimPlan: one write of allocations, checked stage by stage (P-130).
 //
-// It holds the new rows (allocations) of all consumers in the order of the request and, for each
-// touched provider, how much is released and how much is asked of each inventory. If the command
-// also changes providers, the rows are checked against the providers as they will be (P-226). The
-// stages must be called in their order, since each uses what the stages before it found. A local
-// value of one decision; it keeps references to the state and the command.
+// The plan holds the new rows (allocations) of all consumers in the order of the request. For each
+// touched provider it also holds how much is released of each inventory and how much is asked of
+// it. If the command also changes providers, the rows are checked against the providers as they
+// will be after the command (P-226). The stages must be called in their order, since each stage
+// uses the results of the stages before it. A plan is a local value of one decision, and keeps
+// references to the state and the command.
 #ifndef BERTH_PLACEMENT_CLAIMS_PLAN_H_
 #define BERTH_PLACEMENT_CLAIMS_PLAN_H_
 
@@ -44,12 +45,12 @@ struct WantedRow {
   const NamedAmount* asked = nullptr;
 };
 
-// The configurations that a command gives to providers; null: it removes the provider. Other
-// providers stay as they are.
+// The configurations that providers have after the command. Null: the command removes the provider.
+// A provider without an entry keeps its configuration.
 using FinalConfigs = absl::flat_hash_map<ProviderId, std::shared_ptr<const ProviderConfig>>;
 
-// A provider of which a row is removed or added. The amounts are parallel to the inventories of its
-// final configuration.
+// A provider of which the write adds or removes a row. The amounts are parallel to the inventories
+// of the provider's final configuration.
 struct TouchedProvider {
   ProviderId id;
   const ProviderConfig* config = nullptr;           // the final one; null: the command removes it
@@ -62,31 +63,35 @@ struct TouchedProvider {
 
 class ClaimPlan {
  public:
-  // `finals`: the providers that the command changes, too; null: none.
+  // `finals`: the configurations that the command gives to providers; null if it changes none.
   ClaimPlan(const State& state, std::vector<Holder> holders, const FinalConfigs* finals = nullptr);
 
-  // Stage 3: CONSUMER_GENERATION_CONFLICT naming all consumers with another generation (P-120).
+  // Stage 3: CONSUMER_GENERATION_CONFLICT, which names every consumer whose generation is not the
+  // expected one (P-120).
   absl::Status CheckConsumers() const;
-  // Stage 4: every provider exists.
+  // Stage 4: PROVIDER_NOT_FOUND unless every provider exists.
   absl::Status FindProviders();
-  // Stage 5: every class exists. `unknown`: unknown classes that the command names elsewhere.
+  // Stage 5: RESOURCE_CLASS_NOT_FOUND unless every class exists. `unknown`: the unknown classes
+  // that the command names outside of its allocations.
   absl::Status FindClasses(std::vector<FaultItem> unknown = {});
-  // Stage 6: every provider has an inventory of each class asked of it.
+  // Stage 6: NO_INVENTORY unless every provider has an inventory of each class that is asked of it.
   absl::Status FindInventories();
-  // Stage 7: min_unit, max_unit and step_size allow each row. If `keep_unchanged`, rows that equal
-  // one that a consumer of the request holds already are not checked (P-134).
+  // Stage 7: UNIT_CONSTRAINT_VIOLATED unless min_unit, max_unit and step_size allow each row. If
+  // `keep_unchanged`, a row is not checked if a consumer of the request holds an equal row now
+  // (P-134).
   absl::Status CheckUnits(bool keep_unchanged) const;
-  // Stage 8: the capacity suffices for the rows of all consumers together (P-132, P-136).
+  // Stage 8: CAPACITY_EXCEEDED unless the capacity suffices for the rows of all consumers together
+  // (P-132, P-136).
   absl::Status CheckRoom() const;
 
-  // The changes of the write, and the removal of retired nodes that it leaves without allocations.
-  // If `only_changed`, a provider whose rows stay the same keeps its allocation generation.
-  // REQUIRES: every stage passed.
+  // The changes of the write, and the removal of each retired node that has no allocations after
+  // the write. If `only_changed`, a provider whose rows stay the same keeps its allocation
+  // generation. REQUIRES: every stage passed.
   Outcome MakeOutcome(const RuleContext& context, bool only_changed = false) const;
-  // Appends the changes of the write to `outcome`, without the removal of nodes.
+  // Appends the changes of the write to `outcome`, but not the removal of retired nodes.
   void AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const;
-  // The use of inventory `row` of the final configuration of `id` after the write. None: no row of
-  // that provider is added or removed. REQUIRES: every stage passed.
+  // How much of inventory `row` of the final configuration of `id` is used after the write. None if
+  // the write adds and removes no row of that provider. REQUIRES: every stage passed.
   std::optional<Amount> UsedAfter(ProviderId id, int row) const;
 
  private:

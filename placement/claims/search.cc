@@ -18,13 +18,13 @@
 namespace berth::placement {
 namespace {
 
-// If all members must be under one root: how many roots are found at first, and by how much that
-// number is multiplied each time that none of them serves.
+// If all members must be under one root: the number of roots that is searched at first, and the
+// factor by which this number grows each time that none of the found roots serves all members.
 constexpr int64_t kRootsAtFirst = 16;
 constexpr int64_t kRootsGrowth = 16;
 
-// The work for a query, for a claim and for a tree that is looked at, in steps of a search, and how
-// many chunks of roots can be passed over in the time of one step.
+// The work for a query, for a claim and for a tree that is looked at, in steps of a search. Then
+// the number of chunks of roots that a search passes over in the time of one step.
 constexpr int64_t kStepsOfQuery = 20;
 constexpr int64_t kStepsOfClaim = 20;
 constexpr int64_t kStepsOfTree = 4;
@@ -48,7 +48,7 @@ int64_t StepsOfChunks(const State& state) {
   return 1 + static_cast<int64_t>(state.roots().chunks().size()) / kChunksOfStep;
 }
 
-// The sum of what the providers of `tree` have free of a class.
+// How much the providers of `tree` have free of a class, summed.
 Amount FreeIn(const Tree& tree, ClassId resource_class) {
   Amount free = 0;
   for (int position = 0; position < tree.size(); ++position) {
@@ -91,8 +91,8 @@ absl::StatusOr<std::vector<Candidate>> ClaimSearch::Place() {
   const std::optional<State> before = changed_;
   absl::Status status = PlaceAll(placed);
   if (took_choice_ && !status.ok() && !budget_.is_spent()) {
-    // If another candidate is taken for one member, the next may fit. So a failure with choices
-    // does not mean that there are no candidates.
+    // The first attempt took a choice for some member. If that member takes another candidate, the
+    // next member may fit. So the failure does not mean that there are no candidates.
     changed_ = before;
     use_choices_ = false;
     status = PlaceAll(placed);
@@ -208,7 +208,7 @@ const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) 
   for (const Choice& choice : claims_.choices[member]) {
     budget_.Charge(kStepsOfTree * static_cast<int64_t>(choice.trees.size()));
     if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;
-    // Without a budget to compare choices, any that fits is good.
+    // If the budget is too small to compare choices, any choice that fits is good.
     if (!by_shares || budget_.is_spent()) return best == nullptr ? &choice : best;
     if (!order) order = OrderOf(member);
     const auto weights = static_cast<int64_t>(order->shares.size() + order->traits.size());
@@ -232,7 +232,7 @@ PlannedOrder ClaimSearch::OrderOf(int member) {
 CandidateRequest ClaimSearch::RequestOf(int member) const {
   CandidateRequest request = claims_.members[member].query;
   request.order = claims_.order;
-  // Each member draws another random order.
+  // The seed differs by member, so that each member draws a random order of its own.
   request.order.seed += static_cast<uint64_t>(member);
   return request;
 }
@@ -276,7 +276,8 @@ absl::Status ClaimSearch::GaveUp(int member) const {
              "the search used up its work budget: narrow the query, for example with in_tree"));
 }
 
-// A fault of the query is told as one of the request; a search without result names the consumer.
+// Says whom `status` is about: a fault of a query gets the field of the request that has the query;
+// a search without result gets the consumer.
 absl::Status ClaimSearch::Refused(int member, const absl::Status& status) const {
   const std::optional<Refusal> refusal = RefusalOf(status);
   BERTH_CHECK(refusal);
@@ -317,7 +318,7 @@ void ClaimSearch::Take(int member, const Candidate& candidate) {
 }
 
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims) {
-  // The search adds each member to its state, so that no consumer may be named twice.
+  // The search adds each member to its state, so it must not start if a consumer is named twice.
   if (absl::Status status = CheckForm(*claims); !status.ok()) return status;
   for (size_t m = 0; m < claims->members.size(); ++m) {
     CandidateRequest request = claims->members[m].query;

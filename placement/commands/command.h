@@ -93,8 +93,8 @@ struct EnsureTrait {
 struct DeleteTrait {
   std::string name;
 };
-// Adds the standard names that are missing, in this order; issued by a process at its start (P-31,
-// P-32).
+// Adds the standard names that the catalog does not have, in this order. A process issues this
+// command at its start (P-31, P-32).
 struct EnsureStandardNames {
   std::vector<std::string> classes;
   std::vector<std::string> traits;
@@ -105,7 +105,7 @@ struct ProviderAmounts {
   ProviderId provider;
   std::vector<NamedAmount> amounts;
 };
-// Everything that a consumer shall hold (P-113).
+// Everything that a consumer shall hold afterwards (P-113).
 struct ConsumerAllocations {
   ConsumerId consumer;
   std::optional<Generation> expected_generation;  // none: it must hold nothing yet
@@ -123,14 +123,14 @@ struct DeleteAllocations {
   ConsumerId consumer;
   std::optional<Generation> expected_generation;
 };
-// Adds amounts above 0 to what a consumer holds, and takes the negative amounts away from it. Its
-// other allocations stay.
+// Changes what a consumer holds: adds the amounts above 0, and takes the negative amounts away. The
+// consumer's other allocations stay.
 struct AdjustAllocations {
   ConsumerId consumer;
   std::optional<Generation> expected_generation;
   std::vector<ProviderAmounts> adjustments;
 };
-// Releases all of these consumers. Those that hold nothing are ignored.
+// Releases all listed consumers. A consumer that holds nothing is ignored.
 struct ReleaseConsumers {
   std::vector<DeleteAllocations> consumers;
 };
@@ -139,8 +139,8 @@ struct SetLease {
   std::optional<Generation> expected_generation;
   std::optional<absl::Duration> lease;  // from now; none: holds until released
 };
-// Releases consumers whose lease is over at the ledger time of the batch, the oldest lease first,
-// and a bounded number of them. The ledger issues this command by itself, as kLeaseActor.
+// Releases consumers whose lease has ended by the ledger time of the batch, at most a fixed number,
+// the oldest lease first. The ledger issues this command by itself, as kLeaseActor.
 struct ExpireLeases {};
 inline constexpr char kLeaseActor[] = "berth-placement/leases";
 
@@ -159,8 +159,8 @@ struct Reshape {
   bool keep_unchanged_rows = false;
   bool validate_only = false;  // answers as if it were done, but changes nothing
 };
-// How one provider shall be. An absent field leaves the provider's value, or leaves it empty for a
-// new provider.
+// The values that one provider shall have. For an absent field the provider keeps its value; a new
+// provider gets an empty value.
 struct ProviderTopology {
   ProviderId provider;
   std::optional<Generation> expected_generation;  // none: the provider must not exist yet
@@ -184,7 +184,7 @@ struct ApplyTopology {
   bool validate_only = false;
 };
 
-// --- claims that find their own place ---
+// --- claims for which a search finds the providers ---
 // A candidate that a search found before the ledger decides the command, and the trees in which it
 // was found: the root's tree, and the tree of each provider that it allocates of. While the shapes
 // of these trees are the same, the candidate can fail only for lack of free capacity.
@@ -207,27 +207,27 @@ struct PlaceClaims {
   bool one = false;  // true for Claim, whose faults need not say which member is meant
   MemberAffinity affinity = MemberAffinity::kNone;
   CandidateOrder order;
-  // For each member what the search before the lock found, best first. Fewer lists than members if
-  // that search failed for some member.
+  // The choices that a worker found for each member before the ledger decides the command, best
+  // first. If the worker's search failed, the last members may have no list.
   std::vector<std::vector<Choice>> choices;
-  bool search_gave_up = false;  // that search ran out of its budget
+  bool search_gave_up = false;  // the worker's search ran out of its budget
 };
 
 // --- fleet ---
-// A tracker sent Hello: makes or renews the record of its service (T-1, T-14).
+// A tracker sent Hello: makes or renews the record of the tracker's service (T-1, T-14).
 struct RegisterService {
   std::string host;
   std::string binary;
   Uuid incarnation;
   std::string machine_id;
   std::string version;
-  Uuid id;  // of the record, if this command makes it; drawn beforehand
+  Uuid id;  // the new record's id, if there is no record yet; drawn beforehand
 };
-// The placement process that holds a service's stream judged the service to be up or down.
+// The placement process that has the stream of a service judged the service to be up or down.
 struct MarkService {
   std::string host;
   std::string binary;
-  Uuid incarnation;  // that was judged; if the service has another one now, nothing is done
+  Uuid incarnation;  // the judged one; if the service has another one now, nothing is done
   bool up = false;
 };
 struct UpdateService {
@@ -236,13 +236,13 @@ struct UpdateService {
   std::optional<bool> disabled;
   std::string disabled_reason;
   std::optional<bool> forced_down;
-  // The tracker asks, not an operator. This has no effect if `disabled` has that value already, or
-  // if an operator has disabled the service (T-297).
+  // True if the tracker asks, not an operator. Such a command has no effect if the service has this
+  // value of `disabled` already, or if an operator has disabled the service (T-297).
   bool automatic = false;
 };
 
-// One provider as a tracker wants it. Traits are merged: a trait in neither list stays as it is
-// (T-211).
+// One provider as a tracker wants it. Traits are merged: a trait that is neither in the list of
+// present traits nor in the list of absent traits stays as it is (T-211).
 struct ReportedProvider {
   ProviderId id;
   std::string name;
@@ -252,8 +252,8 @@ struct ReportedProvider {
   std::vector<std::string> traits_present;
   std::vector<std::string> traits_absent;
 };
-// One node's report (T-226): a snapshot, or a delta to the report before it. A delta must have the
-// sequence number after the last applied one; else it is refused with REPORT_GAP (T-229).
+// One node's report (T-226): a snapshot, or a delta to the report before it. A delta is refused
+// with REPORT_GAP unless its number follows the number of the last applied report (T-229).
 struct ApplyReport {
   std::string host;
   Uuid incarnation;
@@ -262,7 +262,7 @@ struct ApplyReport {
   int64_t sequence = 0;
   std::string digest;
   std::shared_ptr<const std::string> facts;  // all facts, already merged with those of before
-  // True for a snapshot: providers that a tracker made and that are not named here are removed.
+  // True for a snapshot: a provider that a tracker made is removed unless the snapshot names it.
   bool complete = true;
   std::vector<ReportedProvider> providers;  // parents before children
   std::vector<ProviderId> removed;          // by a delta; children before parents
@@ -277,7 +277,7 @@ struct DeleteNode {
 };
 
 // --- import of a ledger ---
-// The number of a record in the import, from 1. Refusals name it.
+// The number of a record in the import, from 1. Refusals name the number.
 using RecordNumber = int64_t;
 // When an entity was made and last changed; none: now.
 struct ImportedTimes {
@@ -317,9 +317,9 @@ struct ImportedNode {
   NodeRecord node;
   ImportedTimes times;
 };
-// Adds all of these entities to the ledger, or none. None of them may be in the ledger already.
+// Adds all listed entities, or none. Only classes and traits may be in the ledger already.
 struct ImportLedger {
-  std::vector<ImportedName> classes, traits;  // custom ones; those that exist stay
+  std::vector<ImportedName> classes, traits;  // custom ones; existing ones stay
   std::vector<ImportedProvider> providers;
   std::vector<ImportedConsumer> consumers;
   std::vector<ImportedService> services;
@@ -353,20 +353,20 @@ struct ImportLedger {
   }
 };
 
-// Asks what became of the command of `actor` with `request_id`. It is decided under the ledger's
-// lock like a write: without the lock, the command might be in a commit that is under way, so that
-// "not found" would be a guess. No rule decides it, but the ledger itself. The decision is that of
-// the command, marked as replayed; or kNotFound if there is none; or REQUEST_CANCELLED if the id
-// was cancelled before; or OK and not replayed, if this command cancelled the id.
+// Asks for the decision about the write of `actor` with `request_id`. Like a write, this is decided
+// under the ledger's lock: without the lock, the write might just be committed, and "not found"
+// would be a guess. The ledger itself decides it, not a rule. The answer is the write's decision,
+// marked as replayed; or kNotFound if there was no such write; or REQUEST_CANCELLED if the id was
+// cancelled before; or OK and not replayed, if this command cancelled the id.
 struct FindRequest {
   std::string actor;
   std::string request_id;
-  // If no command with the id took effect, the id is cancelled: a command that comes later with it
-  // is refused, as long as ids are kept.
+  // Whether to cancel the id if no write with it took effect. A write that comes later with a
+  // cancelled id is refused, as long as ids are kept.
   bool cancel_if_absent = false;
 };
 
-// Raises the format of the log. An operator does so when all processes run a release that reads it.
+// Raises the format of the log. An operator does so when all processes can read the new format.
 struct SetFormat {
   int format = 0;
 };
@@ -380,8 +380,8 @@ using CommandBody =
                  RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
                  SetFormat, ImportLedger, FindRequest>;
 
-// What was asked, kept with the answer under a request id, so that the same reply can be made from
-// it again.
+// The call that a command came from. It is kept with the answer under a request id, so that a
+// repeated request gets the same reply.
 struct Asked {
   std::string method;   // the name of the call
   std::string subject;  // what the call was about, if its changes may not tell

@@ -27,9 +27,10 @@ struct Decision {
 
 // A decision that has only `status`.
 Decision OnlyStatus(absl::Status status);
-// The outcome is unknown: kDeadlineExceeded without a reason.
+// The decision of a command whose outcome is unknown: kDeadlineExceeded without a reason.
 absl::Status OutcomeUnknown();
-// Nothing was done, with a hint when to come again.
+// The decision of a command that was not done, for the reason `why`. It carries a hint when the
+// caller may try again.
 absl::Status NotDone(absl::string_view why);
 
 }  // namespace berth::placement

@@ -34,7 +34,7 @@ bool HoldsNothing(const State& state, const ProviderPlace& node) {
 }
 
 // Adds the removal of the providers `going` to `changes`, and drops all other changes of these
-// providers. `state` is the state before the command.
+// providers from `changes`. `state` is the state before the command.
 void RemoveAlso(const State& state, absl::flat_hash_set<ProviderId> going, Changes& changes) {
   for (const Change& change : changes) {
     if (const auto* gone = std::get_if<ProviderRemoved>(&change)) going.insert(gone->id);
@@ -49,7 +49,7 @@ void RemoveAlso(const State& state, absl::flat_hash_set<ProviderId> going, Chang
   changes.erase(std::remove_if(changes.begin(), changes.end(), is_moot), changes.end());
   std::vector<std::pair<int, ProviderId>> from_below;
   for (const ProviderId id : going) {
-    // A provider that this command makes and removes again is not in `state`, and needs no removal.
+    // A provider that this command makes and removes again is not in `state`. It needs no removal.
     if (const auto place = state.FindProvider(id)) from_below.emplace_back(-place->position, id);
   }
   std::sort(from_below.begin(), from_below.end());

@@ -1,5 +1,5 @@
-// What rules need of nodes: which providers belong to a node, the trait that says that its service
-// is disabled, and the end of retired nodes.
+// Functions about nodes that several rules need: which providers belong to a node, the trait that
+// says that the node's service is disabled, and the removal of retired nodes.
 //
 // Pure functions of the state.
 #ifndef BERTH_PLACEMENT_COMMANDS_FLEET_NODE_H_
@@ -17,38 +17,41 @@
 
 namespace berth::placement {
 
-// The trait of providers that trackers made. A report may remove only these (T-202).
+// The trait of each provider that a tracker made. A report may remove only providers with this
+// trait (T-202).
 inline constexpr absl::string_view kOwnedTrait = "OWNER_NOVA";
-// The trait that a node's root has while its service is disabled (T-212).
+// The trait that the root of a node has while the node's service is disabled (T-212).
 inline constexpr absl::string_view kDisabledTrait = "COMPUTE_STATUS_DISABLED";
 
-// The service, or null.
+// The service of `host` and `binary`, or null.
 ServicePtr FindService(const State& state, absl::string_view host, absl::string_view binary);
 // The node whose root provider is `id`, or null.
 NodeRecordPtr FindNode(const State& state, ProviderId id);
 
 // Whether the service is up and no operator forced it down. While this is true, no other process
-// may take over its host (T-291, T-298).
+// may take over the service's host (T-291, T-298).
 bool HoldsLease(const ServiceRecord& service);
 
-// Adds the disabled trait to `traits` or removes it (T-212). Does nothing if the catalog has no
-// such trait. REQUIRES: `traits` are rising, each once; they stay so.
+// Adds kDisabledTrait to `traits` if `disabled`, else removes it (T-212). Does nothing if the
+// catalog does not have that trait. REQUIRES: `traits` are rising, each once. They are so
+// afterwards, too.
 void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits);
 
-// The position of the first provider below the node at position `root` that does not belong to the
-// node: another node or, unless `nodes_only`, a provider that no tracker made. -1 if there is none
-// (T-202).
+// The position of the first provider below position `root` that does not belong to the node at
+// `root`. That is the root of another node or, unless `nodes_only`, a provider that no tracker
+// made. -1 if there is none (T-202).
 int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only);
 
-// Ends retired nodes that are no longer used (T-40). `changes` are those of a command that releases
-// allocations of the providers `released`. For each retired node that owns one of them and of whose
-// subtree nobody holds anything after `changes`, appends the removal of its providers and its
-// record. A node with providers of others below it is kept. REQUIRES: `changes` are otherwise
-// complete, and none of them is about a node.
+// Removes retired nodes that are no longer used (T-40). `changes` are those of a command that
+// releases allocations of the providers `released`. A retired node ends if it owns one of
+// `released` and nobody holds anything of its subtree after `changes`. For each such node, this
+// appends the removal of the node's providers and of its record. A node is kept if a provider that
+// does not belong to it is below it. REQUIRES: `changes` are otherwise complete, and none of them
+// is about a node.
 void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released, Changes& changes);
 
-// The position of the node that owns the provider at `position`: the closest node at or above it,
-// or -1 if there is none.
+// The position of the node that owns the provider at `position`, i.e. of the closest node at or
+// above the provider; -1 if there is none.
 int OwningNode(const State& state, const Tree& tree, int position);
 
 }  // namespace berth::placement

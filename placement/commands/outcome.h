@@ -1,4 +1,4 @@
-// Outcome: what a rule decides: the changes, and what else the caller learns.
+// Outcome: the result of a rule: the changes, and all else that the caller is told.
 #ifndef BERTH_PLACEMENT_COMMANDS_OUTCOME_H_
 #define BERTH_PLACEMENT_COMMANDS_OUTCOME_H_
 
@@ -15,7 +15,7 @@
 
 namespace berth::placement {
 
-// What a rule may use in addition to the state and the command.
+// The values that a rule may use in addition to the state and the command.
 struct RuleContext {
   absl::Time now;    // the batch's ledger time
   Generation fresh;  // the command's number: the first generation of entities that it makes
@@ -30,14 +30,15 @@ struct OverCapacity {
   Amount capacity = 0;
 };
 
-// A provider that the command addressed, as it is afterwards, whether it changed or not.
+// A provider that the command named, as the provider is after the command, changed or not.
 struct ProviderAnswer {
   std::shared_ptr<const ProviderConfig> config;
   ProviderId root;
 };
 
-// What the caller learns in addition to the changes. An answer is made from changes and result
-// alone, never from a later state: that may contain what other commands did since.
+// All that the caller is told in addition to the changes. An answer is made from the changes and
+// this result alone, never from a later state, because a later state may contain the effects of
+// other commands.
 struct Result {
   std::vector<ProviderAnswer> providers;
   std::vector<std::pair<ConsumerId, Generation>> consumers;  // of those that hold something now
@@ -56,8 +57,8 @@ struct Outcome {
   Result result;
 };
 
-// The outcome of a command that puts `config`, whose tree has the root `root`, in place of the
-// provider's present configuration.
+// The outcome of a command that replaces a provider's configuration by `config`. `root` is the root
+// of the provider's tree.
 Outcome PutProvider(ProviderConfig config, ProviderId root);
 // The outcome of a command that leaves the provider at `place` unchanged.
 Outcome KeepProvider(const ProviderPlace& place);

@@ -1,4 +1,4 @@
-// Failures of an import that name the record at fault. Pure.
+// Adds the number of the record at fault to a failure of an import. Pure.
 #ifndef BERTH_PLACEMENT_COMMANDS_RECORD_FAULT_H_
 #define BERTH_PLACEMENT_COMMANDS_RECORD_FAULT_H_
 
@@ -7,7 +7,8 @@
 
 namespace berth::placement {
 
-// `status`, a refusal, with the number of the record added to its message and to each of its items.
+// Returns the refusal `status` with the number of the record in its message and in each of its
+// items.
 absl::Status AtRecord(RecordNumber record, const absl::Status& status);
 
 }  // namespace berth::placement

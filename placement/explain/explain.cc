@@ -10,8 +10,9 @@
 namespace berth::placement {
 namespace {
 
-// A root that does not fit. Of two roots that one is nearer which fails fewer constraints; if
-// equal, whose first failure is later in the funnel; if equal, which has the smaller gap.
+// A root that does not fit. Of two such roots, the nearer one fails fewer constraints. If both fail
+// the same number, the nearer one has its first failure later in the funnel. If that is equal, too,
+// the nearer one has the smaller gap.
 struct Miss {
   Reach reach;
   double gap = 0;  // sum of what is missing, as fractions of the amounts asked for

@@ -10,9 +10,9 @@
 
 namespace berth::placement {
 
-// Examines every root; the limit of the request and collapse_equivalent are ignored.
-// `near_misses_max`: how many of the roots that do not fit are described, nearest first. Fails like
-// PlanSearch. If the steps of `budget` run out, the explanation is truncated.
+// Examines every root; the request's limit and collapse_equivalent are ignored. `near_misses_max`:
+// how many of the roots that do not fit are described, those nearest to fitting first. Fails like
+// PlanSearch. If the steps of `budget` run out, the explanation is marked as truncated.
 absl::StatusOr<Explanation> Explain(const State& state, const CandidateRequest& request,
                                     int near_misses_max, const SearchBudget& budget);
 

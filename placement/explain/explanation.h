@@ -38,7 +38,8 @@ struct Constraint {
   friend bool operator==(const Constraint&, const Constraint&) = default;
 };
 
-// How many roots met all earlier constraints, and how many of them meet this one, too.
+// How many roots met all constraints before this one, and how many of those roots meet this one,
+// too.
 struct FilterStep {
   Constraint constraint;
   int64_t roots_before = 0;
@@ -51,14 +52,15 @@ struct Shortfall {
   Amount available = 0;  // the most that one provider could give, if it asks for an amount
 };
 
-// A root that does not fit, and everything that is missing.
+// A root under which the request does not fit, and everything that the root lacks.
 struct NearMiss {
   ProviderId root;
   std::string name;
   std::vector<Shortfall> shortfalls;
 };
 
-// A change to the request after which it fits: the constraint is left out, or asks for less.
+// A change to the request after which the request fits: the constraint is left out, or asks for
+// less.
 struct Relaxation {
   Constraint constraint;
   Amount fitting_amount = 0;  // the largest that fits somewhere; 0: leave the constraint out

@@ -1,9 +1,9 @@
 // Funnel: tests a root against the constraints of a request, one step for each constraint, always
 // in the same order.
 //
-// Says more than a search but is slower, because a search gives a root up at the first constraint
-// that fails. A root passes all steps exactly if the search finds a candidate under it. Local to
-// one explanation.
+// A funnel says more than a search but is slower, because a search gives up a root at the first
+// constraint that fails. A root passes all steps exactly if the search finds a candidate under the
+// root. Local to one explanation.
 #ifndef BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 #define BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 
@@ -31,41 +31,42 @@ struct FunnelStep {
   int search = -1;           // index in searches_ if the step is a search, else -1
 };
 
-// How far one root gets through the funnel.
+// The result of testing one root: how far the root gets through the funnel.
 struct Reach {
   int failed = 0;  // index of the first step that it fails, or the number of steps
   struct Failure {
     int step = 0;
     Amount available = 0;  // the most that one provider could give, if it asks for an amount
   };
-  // By rising step. A part of the request that fails one step is not tested by later steps.
+  // The failed steps, rising. Each need of the request is counted as failed by one step only: later
+  // steps do not test it.
   std::vector<Failure> failures;
 };
 
 class Funnel {
  public:
-  // All arguments must outlive this. `plan` is the plan of `request` over `state`.
+  // All arguments must outlive the funnel. `plan` is the plan of `request` over `state`.
   Funnel(const State& state, const CandidateRequest& request, const SearchPlan& plan,
          const Sharing& sharing, StepBudget& budget);
 
   const std::vector<FunnelStep>& steps() const { return steps_; }
-  // Tests the root of `tree`. The steps that search come last, and are left out if a step before
-  // them failed. If the budget is spent, the result is meaningless.
+  // Tests the root of `tree`. The steps that run a search come last, and are left out if an earlier
+  // step failed. If the budget is spent, the result is meaningless.
   Reach Look(const TreePtr& tree);
-  // The largest amount below `below` that `step`, which is about an amount, could ask for instead
-  // so that one provider under `tree` gives it. That provider, and all other parts of the request,
-  // must pass every other step that is not a search. 0: none.
+  // `step` is about an amount. Returns the largest amount below `below` that one provider under
+  // `tree` could give if `step` asked for that amount instead; 0 if there is none. That provider,
+  // and all other parts of the request, must pass every other step that is not a search.
   Amount MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount below);
 
  private:
-  // A part of a group for which a provider is chosen: a whole suffixed group, or one class of the
+  // A part of a request for which a provider is chosen: a whole suffixed group, or one class of the
   // unsuffixed group.
   struct Need {
     int group = 0;
     std::vector<ClassAmount> demands;
     int count = 1;  // how many providers may divide the amount
   };
-  // A root on its way through the funnel.
+  // One root while the funnel tests it.
   struct Standing {
     const Tree* tree = nullptr;
     std::vector<Option> options;
@@ -84,15 +85,16 @@ class Funnel {
 
   Standing Begin(const TreePtr& tree);
   bool RootPasses(const FunnelStep& step, const Tree& tree) const;
-  // Removes the options that fail `step` from the domains of its group. False: some need of the
-  // group cannot be met. If it could be met until this step, a failure is added to `reach`.
+  // Removes the options that fail `step` from the domains of the step's group. Returns false if
+  // some need of the group can no longer be met. A need that all earlier steps could meet is then
+  // added to the failures of `reach`.
   bool GroupPasses(int step, Standing& standing, Reach& reach);
-  // Whether `step` is about `need`.
+  // Whether `step` tests the providers for `need`.
   bool Concerns(const FunnelStep& step, const Need& need) const;
   bool Serves(const FunnelStep& step, const Need& need, const Option& option,
               const Tree& tree) const;
   Amount Gives(const FunnelStep& step, const Option& option) const;
-  // Whether the options in `domain` are enough for `need`, if only `step` is considered.
+  // Whether the options in `domain` are enough for `need`, as far as the constraint of `step` goes.
   bool IsEnough(const Need& need, const std::vector<int>& domain, const FunnelStep& step,
                 const Standing& standing) const;
   bool TraitsCanBeMet(int step, const Standing& standing) const;

@@ -1,4 +1,4 @@
-// Funnel: the steps of a request, in the order in which roots are tested.
+// Funnel: lists the steps of a request, in the order in which they test roots.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -109,8 +109,8 @@ void Funnel::ListAmountSteps(int group, ConstraintKind kind) {
   }
 }
 
-// Steps about what providers have and are come first; the step about what is free comes last, since
-// free amounts change most often.
+// Lists the steps of one group. The step about free amounts comes last, since free amounts change
+// most often; the other steps are about the configurations of providers.
 void Funnel::ListGroupSteps(int group) {
   const PlannedGroup& wanted = plan_.groups[group];
   ListAmountSteps(group, ConstraintKind::kInventory);
@@ -147,9 +147,9 @@ std::vector<std::string> Funnel::SuffixesOf(const std::vector<int>& slots) const
   return suffixes;
 }
 
-// One step for each set in isolate, same_subtree and separate_subtrees. The step searches a plan
-// with this set and those of the steps before it, but without all else by which groups affect each
-// other. The last step searches the whole plan.
+// Adds one step for each set in isolate, same_subtree and separate_subtrees. Such a step searches a
+// plan that contains this set and the sets of the steps before it, but no other rule by which
+// groups affect each other. The last step searches the whole plan.
 void Funnel::ListSetSteps() {
   SearchPlan relaxed = plan_;
   relaxed.subtrees.clear();

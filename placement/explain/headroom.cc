@@ -14,7 +14,7 @@
 namespace berth::placement {
 namespace {
 
-// The trees that the counted claims have changed, by root. The state keeps the unchanged trees.
+// The trees that the counted claims have changed, by root. Unchanged trees are only in the state.
 using Overlay = absl::flat_hash_map<ProviderId, TreePtr>;
 
 // The amount that a solution takes of one inventory.
@@ -51,7 +51,7 @@ std::vector<Take> TakesOf(const SearchPlan& plan, const RootSearch& found) {
   return takes;
 }
 
-// How many times in a row there is enough for `takes`. At least 1.
+// How many times in a row the amounts in `takes` are free. REQUIRES: they are free at least once.
 int64_t TimesOf(const std::vector<Take>& takes) {
   int64_t times = std::numeric_limits<int64_t>::max();
   for (const Take& take : takes) {
@@ -90,7 +90,7 @@ class HeadroomCount {
   }
 
  private:
-  // Counts under `tree` by itself. If there is only one solution, a division gives the count.
+  // The count for `tree` by itself. If there is only one solution, a division gives the count.
   int64_t CountUnder(const TreePtr& tree) {
     if (walk_.found().is_single()) return TimesOf(TakesOf(plan_, walk_.found()));
     Overlay overlay;
@@ -105,8 +105,8 @@ class HeadroomCount {
     return false;
   }
 
-  // Claims the first solution under `tree`, with the changes in `overlay`, until nothing fits. Adds
-  // these claims to `overlay` and returns their number.
+  // Claims the first solution under `tree`, with the changes in `overlay`, again and again until
+  // nothing fits. Adds these claims to `overlay` and returns their number.
   int64_t Exhaust(const TreePtr& tree, Overlay& overlay) {
     int64_t count = 0;
     while (!steps_.spent()) {
@@ -120,9 +120,9 @@ class HeadroomCount {
       for (const SharingProvider& each : shared) foreign.push_back(&each);
       if (!search_.Begin(now, foreign) || !search_.Next()) break;
       const std::vector<Take> takes = TakesOf(plan_, search_);
-      // While the first solution fits it stays the first, because free amounts only fall: so it is
-      // claimed as often as possible at once. Not with divided amounts, since free amounts decide
-      // how these are divided.
+      // While the first solution fits it stays the first, because free amounts only fall. So it is
+      // claimed as often as possible in one step. Divided amounts are an exception, since the free
+      // amounts decide how they are divided.
       const int64_t times = plan_.divided_amounts.empty() ? TimesOf(takes) : 1;
       for (const Take& take : takes) Apply(take, times, overlay);
       count = AddCapped(count, times);

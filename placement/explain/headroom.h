@@ -1,4 +1,4 @@
-// Headroom: how many more times a request fits, over one State. Pure.
+// Headroom: how many more times a request can be claimed, over one State. Pure.
 #ifndef BERTH_PLACEMENT_EXPLAIN_HEADROOM_H_
 #define BERTH_PLACEMENT_EXPLAIN_HEADROOM_H_
 
@@ -24,9 +24,9 @@ struct Headroom {
   bool truncated = false;           // the budget was spent: the counts may be too low
 };
 
-// Counts how many consumers could claim the request, one after the other, if each claimed the first
-// candidate and nothing else changed: for each root by itself, and for all roots together, by
-// rising id. At most `roots_max` roots are listed. Fails like FindCandidates; with
+// Counts how many consumers could claim the request, one after the other, if each took the first
+// candidate and nothing else changed. Counts for each root by itself, and for all roots together by
+// rising id. At most `roots_max` roots are listed. Fails like FindCandidates, and with
 // DEADLINE_EXCEEDED if the budget is spent before anything is counted.
 absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateRequest& request,
                                        int roots_max, const SearchBudget& budget);

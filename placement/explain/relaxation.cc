@@ -22,7 +22,7 @@ void EraseFirst(std::vector<T>& from, const T& item) {
   if (found != from.end()) from.erase(found);
 }
 
-// Removes from `sets` the set that has the members `names`. False: there is no such set.
+// Removes from `sets` the set whose members are `names`. False if there is no such set.
 bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   const std::set<std::string> wanted(names.begin(), names.end());
   const auto found = std::find_if(sets.begin(), sets.end(), [&wanted](const auto& set) {
@@ -33,7 +33,7 @@ bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   return true;
 }
 
-// Removes the constraint of `step`, which is about roots, from `request`.
+// Removes the constraint of `step`, which is a constraint on roots, from `request`.
 void EraseOfRoot(const FunnelStep& step, CandidateRequest& request) {
   const std::vector<std::string>& names = step.constraint.names;
   if (step.constraint.kind == ConstraintKind::kRootTraits) {
@@ -69,7 +69,7 @@ void EraseOfGroup(const FunnelStep& step, RequestGroup& group) {
   }
 }
 
-// `request` without the constraint of `step`; nullopt if it cannot be left out.
+// `request` without the constraint of `step`; nullopt if the constraint cannot be left out.
 std::optional<CandidateRequest> Without(const FunnelStep& step, CandidateRequest request) {
   const std::vector<std::string>& names = step.constraint.names;
   switch (step.constraint.kind) {
@@ -129,8 +129,8 @@ class Relaxer {
   }
 
  private:
-  // How many roots the changed request fits under. 0 also if it is malformed, e.g. because nothing
-  // is asked for any more, or if the budget is spent.
+  // How many roots the changed request fits under. 0 also if the changed request is malformed (e.g.
+  // because it asks for nothing any more), or if the budget is spent.
   int64_t CountRoots(const CandidateRequest& changed) {
     const absl::StatusOr<SearchPlan> plan = PlanSearch(state_, changed);
     if (!plan.ok()) return 0;
@@ -140,9 +140,10 @@ class Relaxer {
     return budget_.spent() ? 0 : roots;
   }
 
-  // The largest amount, smaller than asked for, with which the request fits under some root; 0:
-  // none. Each try takes the root whose provider could give most. It can fail, because other groups
-  // may need that provider, too; the root is then tried again with a smaller amount.
+  // The largest amount, smaller than the amount asked for, with which the request fits under some
+  // root; 0 if there is none. Each try takes the root whose provider could give the most. A try can
+  // fail, because other groups may need that provider, too. The root is then tried again with a
+  // smaller amount.
   Amount LargestFitting(const FunnelStep& step) {
     struct Try {
       Amount amount;

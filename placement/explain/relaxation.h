@@ -1,4 +1,5 @@
-// Relaxations: single changes to a request that fits nowhere, after which it fits somewhere. Pure.
+// Relaxations: single changes to a request that fits under no root. With any one of these changes
+// the request fits under some root. Pure.
 #ifndef BERTH_PLACEMENT_EXPLAIN_RELAXATION_H_
 #define BERTH_PLACEMENT_EXPLAIN_RELAXATION_H_
 
@@ -8,10 +9,10 @@
 
 namespace berth::placement {
 
-// Tries to change one constraint of `request` at a time: leaves it out or, if it asks for an
-// amount, asks for less. Returns the changes after which the request fits, those that fit under
-// most roots first. Ends early if `budget` is spent. REQUIRES: `request` fits nowhere, and `funnel`
-// was made for it.
+// Tries one change of `request` at a time: leaves one constraint out or, if the constraint asks for
+// an amount, asks for less. Returns the changes after which the request fits; the change with the
+// most fitting roots comes first. Ends early if `budget` is spent. REQUIRES: `request` fits under
+// no root, and `funnel` was made for `request`.
 std::vector<Relaxation> FindRelaxations(const State& state, const CandidateRequest& request,
                                         const Sharing& sharing, Funnel& funnel, StepBudget& budget);
 

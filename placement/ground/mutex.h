@@ -45,7 +45,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // Like Wait, but for `timeout` at most. Returns false if that time passed.
+  // Like Wait, but waits for `timeout` at most. Returns false if `timeout` passed.
   bool WaitFor(Mutex* mutex, std::chrono::nanoseconds timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::unique_lock<std::mutex> lock(mutex->mutex_, std::adopt_lock);

@@ -42,7 +42,8 @@ std::optional<Uuid> Uuid::Parse(absl::string_view text) {
 
 Uuid Uuid::Random() {
   Uuid uuid;
-  // The call returns up to 256 bytes in one piece once the kernel has seeded the generator at boot.
+  // Once the kernel has seeded its generator at boot, getrandom always returns up to 256 bytes at
+  // once.
   BERTH_CHECK(getrandom(&uuid, sizeof(uuid), 0) == sizeof(uuid));
   uuid.high = (uuid.high & ~uint64_t{0xf000}) | 0x4000;              // version 4
   uuid.low = (uuid.low & ~(uint64_t{3} << 62)) | uint64_t{2} << 62;  // its variant

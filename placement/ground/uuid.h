@@ -2,7 +2,7 @@
 //
 // Parse accepts hexadecimal digits of any case, with or without hyphens. ToString writes lower
 // case, 8-4-4-4-12 (P-6). The all-zero value is a legal uuid. Ids sort in the same order as their
-// texts. These are immutable values that threads may share.
+// texts. Uuids and ids are immutable values that threads may share.
 #ifndef BERTH_PLACEMENT_GROUND_UUID_H_
 #define BERTH_PLACEMENT_GROUND_UUID_H_
 
@@ -20,8 +20,9 @@ struct Uuid {
   uint64_t high = 0;
   uint64_t low = 0;
 
-  // The uuid in `text`: 32 hexadecimal digits, without hyphens or with the four of the canonical
-  // form. Nothing if `text` is anything else, for example has braces or begins with `urn:uuid:`.
+  // The uuid in `text`: 32 hexadecimal digits, either without hyphens or with the four hyphens of
+  // the canonical form. Nothing if `text` is anything else, for example if it has braces or begins
+  // with `urn:uuid:`.
   static std::optional<Uuid> Parse(absl::string_view text);
   // A random (version 4) uuid from the operating system's generator.
   static Uuid Random();

@@ -1,8 +1,8 @@
 // Answerer: the thread that calls the callbacks of submitted commands and waiting readers, so that
 // the writer can start its next batch at once.
 //
-// Owns the thread. Thread-safe. Answers are given in the order in which they were posted, and so
-// are other calls.
+// Owns the thread. Thread-safe. Posted answers and other posted calls are made in the order in
+// which they were posted.
 #ifndef BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 #define BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 
@@ -24,13 +24,14 @@ struct Answer {
 class Answerer {
  public:
   Answerer();
-  // As Stop.
+  // Calls Stop.
   ~Answerer();
 
   void Post(std::vector<Answer> answers);
   void Post(absl::AnyInvocable<void()> call);
-  // Makes all calls that were posted, then ends the thread. Later posts are called by the thread
-  // that posts them. A second call does nothing. Not to be called from the answering thread.
+  // Makes all calls that were posted, then ends the thread. A call that is posted later is made by
+  // the posting thread itself. A second Stop does nothing. Not to be called from the answering
+  // thread.
   void Stop();
 
  private:

@@ -30,9 +30,9 @@ absl::Status Cancelled(const RequestKey& key) {
                 {{{"request_id", key.request_id}}});
 }
 
-// The reason that the log gives for a command. Only the cancellation of a request id has one: its
-// own request id is empty, and if the log showed the cancelled id there, the cancellation would
-// look like the request.
+// The reason that the log gives for a command. Only the cancellation of a request id has a reason.
+// The log row of a cancellation has no request id: if it showed the cancelled id there, the
+// cancellation would look like the cancelled request.
 std::string ReasonFor(const CommandBody& body) {
   const auto* find = std::get_if<FindRequest>(&body);
   return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
@@ -75,8 +75,8 @@ bool Batch::Replay(const RequestKey& key, const std::string* hash, Decided* deci
   const auto kept = kept_.find(key);
   if (own == own_.end() && kept == kept_.end()) return false;
   const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
-  // Another process may have kept the answer in a commit that is visible already and has not
-  // reached every standby yet. The commit of a log row after it proves that it has.
+  // Another process may have kept the answer in a commit that is visible already, but that has not
+  // reached every standby yet. The commit of a later log row proves that it has.
   if (earlier == nullptr && !base_is_durable_) ForceRow();
   const std::string& kept_hash =
       earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;
@@ -135,7 +135,7 @@ Batch::Verdict Batch::Offer(const PendingPtr& pending, int64_t rows_max, bool ma
   const Decision& decision = decided.decision;
   const bool applies = decision.status.ok() && !decision.replayed;
   if (applies && (!decided_.empty() || !may_be_large)) {
-    // An upper bound of the rows: a row that two changes touch is written once.
+    // An upper bound of the number of rows: a row that two changes touch is written only once.
     const auto rows = static_cast<int64_t>(decision.changes->size());
     if (rows > rows_max) return Verdict::kTooBig;
     if (touched_.size() + rows > rows_max) return Verdict::kFull;

@@ -25,59 +25,60 @@
 
 namespace berth::placement {
 
-// The actor and request id that `command` carries or, if it is a FindRequest, asks for. None if it
-// carries no request id, or if it only validates: the same id may then come with the write itself.
+// The actor and the request id of `command`, or those that a FindRequest asks about. None if the
+// command has no request id, or only validates: its request id may then be used again for the write
+// itself.
 std::optional<RequestKey> KeyOf(const Command& command);
 
-// Whether `command` is an import of more than `rows_max` records. Other commands may turn out to
-// touch more rows when they are decided.
+// Whether `command` is an import of more than `rows_max` records. Any other command gives false,
+// even if it touches more rows than that: its number of rows is known only when it is decided.
 bool IsLarge(const Command& command, int64_t rows_max);
 
 class Batch {
  public:
-  // `base`: the state that the tables hold. `now`: the ledger time. `kept`: what the table of
-  // request ids has for the commands that will be offered.
+  // `base`: the state that the tables hold. `now`: the ledger time of the batch. `kept`: the rows
+  // that the table of request ids has for the commands that will be offered.
   Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept);
 
-  // What became of a command that was offered.
+  // The result of offering a command to a batch.
   enum class Verdict {
     kDecided,
     kGone,   // its deadline has passed and it was answered: nothing was done
     kFull,   // it would touch more rows than the batch has left: nothing was done
     kTooBig  // it would touch more rows than a batch of several commands may: nothing was done
   };
-  // Decides `pending`. All commands of a batch together touch `rows_max` rows at most; but the
-  // first command may touch any number of rows if `may_be_large`.
+  // Decides `pending`. All commands of a batch together may touch `rows_max` rows at most.
+  // Exception: if `may_be_large`, the first command may touch any number of rows.
   Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_large);
 
-  // `base` was committed by this process, so all kept answers are durable. Without this call, a
-  // batch that gives a kept answer also writes a log row: the commit of that row proves that the
-  // kept answer is durable.
+  // Says that this process committed `base`, so that all kept answers are durable. Without this
+  // call, a batch that gives a kept answer also writes a log row: the commit of that row proves
+  // that the kept answer is durable.
   void TrustBase() { base_is_durable_ = true; }
-  // The batch shall write a log row even if no command changes anything.
+  // Makes the batch write a log row even if no command changes anything.
   void ForceRow() { forced_ = true; }
   // Whether the batch has a log row to write.
   bool writes() const { return forced_ || !log_.empty(); }
-  // How many rows of tables the batch touches.
+  // How many table rows the batch touches.
   int64_t row_count() const { return touched_.size(); }
   const BatchTally& tally() const { return tally_; }
   BatchId id() const { return id_; }
-  // The ledger time of all decisions.
+  // The ledger time at which all commands of the batch are decided.
   absl::Time now() const { return now_; }
   const StatePtr& base() const { return base_; }
-  // What the log row will say of each command that changed something or has a request id.
+  // The part of the log row about each command that changed something or has a request id.
   const std::vector<LogCommand>& log() const { return log_; }
   std::vector<PendingPtr> Commands() const;
 
-  // Ends the batch: gives next() its revision. No command may be offered afterwards. REQUIRES:
+  // Ends the batch and gives next() its revision. No command may be offered afterwards. REQUIRES:
   // writes().
   void Close();
-  // The statement that writes the batch. REQUIRES: Close() was called.
+  // The statement that writes the batch to the database. REQUIRES: Close() was called.
   Statement Sql(int64_t log_rows_kept) const;
-  // The state after the commands that were decided so far; at the revision of base() before
-  // Close().
+  // The state after the commands that were decided so far. Before Close() it has the revision of
+  // base().
   StatePtr next() const { return next_; }
-  // The answers of all decided commands that nobody has answered. To be called once.
+  // The answers of all decided commands that were not answered yet. To be called once.
   std::vector<Answer> TakeAnswers();
 
  private:
@@ -89,10 +90,11 @@ class Batch {
   };
 
   Decided Decide(const PendingPtr& pending);
-  // Puts the answer to a request id that came before into `decided`. False if it did not come
-  // before. `hash`: of the body of the command; null for a FindRequest.
+  // If the request id `key` was used before, puts the answer that was given then into `decided` and
+  // returns true. Else returns false. `hash`: the hash of the body of the command; null for a
+  // FindRequest.
   bool Replay(const RequestKey& key, const std::string* hash, Decided* decided);
-  // Applies the changes of `decided` to next() and adds them to the touched rows and the log.
+  // Applies the changes of `decided` to next(), and adds them to the touched rows and to the log.
   void Apply(const Decided& decided);
   // Gives every decision of this batch the revision of next().
   void Stamp();
@@ -104,7 +106,7 @@ class Batch {
   Touched touched_;
   std::vector<LogCommand> log_;
   std::vector<Decided> decided_;
-  // By request id: answers that earlier batches kept, and indexes of decided_.
+  // The answers that earlier batches kept and, in own_, indexes of decided_. Both by request id.
   absl::flat_hash_map<RequestKey, KeptRequest> kept_;
   absl::flat_hash_map<RequestKey, size_t> own_;
   int64_t accepted_ = 0;  // commands that were not refused

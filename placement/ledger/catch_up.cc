@@ -9,8 +9,9 @@
 namespace berth::placement {
 namespace {
 
-// Why the log has no row with the revision of the published state: the row was deleted as old, an
-// operator began a new epoch before this revision, or the database lost the row.
+// Says why the log has no row with the revision of the published state. Either the row was deleted
+// because of its age, or an operator began a new epoch before this revision, or the database lost
+// the row.
 absl::StatusOr<CaughtUp> WhyMissing(Database& database, const Position& position) {
   const absl::StatusOr<std::optional<LogRow>> head = ReadHead(database);
   if (!head.ok()) return head.status();
@@ -20,8 +21,9 @@ absl::StatusOr<CaughtUp> WhyMissing(Database& database, const Position& position
   return newest.number > position.revision.number ? CaughtUp::kReload : CaughtUp::kWentBack;
 }
 
-// Compares the first of `rows`, which were read from revision `from` on, with the published state.
-// Returns kAll if it is the row of that state; else why the rows cannot be applied.
+// Compares the first of `rows` with the published state `from`; the rows were read from the
+// revision of `from` on. Returns kAll if the first row is the row of that state; else the reason
+// why the rows cannot be applied.
 absl::StatusOr<CaughtUp> CheckFirst(Database& database, const std::vector<LogRow>& rows,
                                     const Position& from) {
   if (rows.empty() || rows.front().position.revision.number != from.revision.number) {
@@ -34,10 +36,10 @@ absl::StatusOr<CaughtUp> CheckFirst(Database& database, const std::vector<LogRow
 }
 
 // Applies `row` to the published state and counts it in `applied`. Returns kAll if the state now
-// contains the row; else why the row cannot be applied.
+// contains the row; else the reason why the row cannot be applied.
 absl::StatusOr<CaughtUp> ApplyRow(const LogRow& row, Publisher& publisher, int* applied) {
   if (row.position.format > kLogFormat) return CaughtUp::kTooNew;
-  // The order of these two calls matters: see invariant 3 of Publisher.
+  // committing() must be called before Newest(): see invariant 3 of Publisher.
   const BatchId committing = publisher.committing();
   const StatePtr newest = publisher.Newest();
   const int64_t number = row.position.revision.number;

@@ -1,8 +1,8 @@
 // Catching up: reads the log rows that other processes wrote and applies them to the published
 // state.
 //
-// Called by the writer, which holds the ledger's lock and needs the state of the newest row, and by
-// the follower, which does not hold the lock. Both may run at once: see Publisher.
+// Two threads catch up. The writer holds the ledger's lock and needs the state of the newest row.
+// The follower does not hold the lock. Both may run at once: see Publisher.
 #ifndef BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 #define BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 
@@ -27,13 +27,13 @@ struct CatchUpStep {
   Revision head;    // the newest of the log; set only with kWentBack
 };
 
-// Reads up to `rows_max` rows and applies them. Fails as Database::Run does, or with kDataLoss if
-// the content of a row cannot be decoded. Rows before the failure stay applied.
+// Reads up to `rows_max` log rows and applies them. Fails as Database::Run does, or with kDataLoss
+// if the content of a row cannot be decoded. The rows before the failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
 
-// Whether the database has lost `seen`, a position that a process once had: its log is behind it,
-// or another batch has its revision. Not lost: an operator has begun a later epoch, or the row was
-// deleted as old. Fails as Database::Run does.
+// Whether the database has lost `seen`, a position that a process once had. It has if its log ends
+// before `seen`, or if another batch has the revision of `seen`. It has not if an operator began a
+// later epoch, or if the row was deleted because of its age. Fails as Database::Run does.
 absl::StatusOr<bool> HasLost(Database& database, const Position& seen);
 
 }  // namespace berth::placement

@@ -1,8 +1,8 @@
 // CommandQueue: the commands that wait for a batch, and the commands of the batch in flight.
 //
-// Bounded. Thread-safe. Two threads may answer a command: the writer when its outcome is known, and
-// the watchdog when its deadline passes. The thread that moves the command to kAnswered answers it;
-// the other thread then does nothing.
+// Bounded. Thread-safe. Two threads may answer a command: the writer when the outcome is known, and
+// the watchdog when the command's deadline passes. Only the thread that moves the command to
+// kAnswered answers it. The other thread then does nothing.
 #ifndef BERTH_PLACEMENT_LEDGER_COMMAND_QUEUE_H_
 #define BERTH_PLACEMENT_LEDGER_COMMAND_QUEUE_H_
 
@@ -33,10 +33,11 @@ struct Pending {
   std::atomic<Phase> phase{Phase::kWaiting};
   int losses = 0;  // how many of its batches had an unknown outcome; for the writer's thread only
 
-  // Moves the command from kWaiting to kBegun. False if it was answered already. True if it had
-  // begun before.
+  // Moves the command from kWaiting to kBegun. False if the command was answered already. True if
+  // the command was in kBegun already.
   bool Begin();
-  // Moves the command to kAnswered and returns its answer; nothing if it was answered already.
+  // Moves the command to kAnswered and returns the answer to give. Nothing if the command was
+  // answered already.
   std::optional<Answer> Settle(Decision decision);
 };
 using PendingPtr = std::shared_ptr<Pending>;
@@ -48,29 +49,30 @@ class CommandQueue {
  public:
   explicit CommandQueue(int commands_max) : commands_max_(commands_max) {}
 
-  // Appends. False if the queue is full or closed.
+  // Appends `pending`. False if the queue is full or closed.
   bool Push(const PendingPtr& pending);
-  // Puts commands that were taken and not begun at the front, even if the queue is full or closed.
+  // Puts commands that were taken, but that no batch has begun with, at the front of the queue,
+  // even if the queue is full or closed.
   void PutBack(const std::vector<PendingPtr>& pendings);
-  // Takes up to `commands_max` commands. If there is none, waits up to `wait` for the first one, or
-  // until the queue is closed or nudged.
+  // Takes up to `commands_max` commands. If the queue is empty, waits up to `wait` for the first
+  // command. Close and Nudge end the wait early.
   std::vector<PendingPtr> Take(int commands_max, absl::Duration wait);
   std::vector<PendingPtr> TakeAll();
-  // Waits for `pause` or until nudged, even if commands come.
+  // Waits for `pause`, even if commands come. Nudge ends the wait early.
   void Rest(absl::Duration pause);
-  // Ends one wait of Take or Rest: the present one, or else the next one.
+  // Ends one wait of Take or Rest: the present one, or the next one if none runs.
   void Nudge();
   // From now on Push refuses every command.
   void Close();
 
   int64_t size() const;
 
-  // `pendings` are the commands that a batch has begun with or is about to: Expire looks at their
-  // deadlines too.
+  // Tells the queue which commands a batch has begun with or is about to begin with, so that Expire
+  // checks their deadlines, too.
   void SetBegun(std::vector<PendingPtr> pendings);
   // The answers of all commands that were cancelled while they waited, or whose deadline is not
-  // after `now`. A waiting command leaves the queue: nothing was done. A begun command stays with
-  // the writer: its answer is "outcome unknown".
+  // after `now`. A waiting command leaves the queue, and its answer says that nothing was done. A
+  // begun command stays with the writer, and its answer is "outcome unknown".
   std::vector<Answer> Expire(absl::Time now);
 
  private:

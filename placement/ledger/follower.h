@@ -19,22 +19,22 @@ namespace berth::placement {
 
 class Follower {
  public:
-  // The objects behind the pointers must outlive the follower.
+  // The publisher and the health must outlive the follower.
   Follower(std::string database_url, Publisher* publisher, Health* health)
       : database_url_(std::move(database_url)), publisher_(publisher), health_(health) {}
 
-  // As Ledger::Follow.
+  // Does what Ledger::Follow documents.
   absl::StatusOr<int> Follow();
-  // Shuts the connection if its present call has lasted for `limit`: the call fails.
+  // Shuts the connection if its present call has lasted for `limit`, so that the call fails.
   void Watch(absl::Duration limit);
 
  private:
-  // The connection, which is opened if it is not open or is broken.
+  // Returns the connection. Opens a new one if there is none or it is broken.
   absl::StatusOr<std::shared_ptr<Database>> Open();
-  // Reads the oldest revision of the log, unless that was done a short time ago.
+  // Reads the oldest revision of the log from the database, unless the last reading is recent.
   absl::Status LookAtOldest(Database& database, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
-  // Loads the tables, because rows after the published state are no longer in the log.
+  // Loads the tables, because the log no longer has the rows right after the published state.
   absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
 
   const std::string database_url_;
@@ -42,7 +42,7 @@ class Follower {
   Health* const health_;
   Mutex following_;  // one step at a time
   std::optional<absl::Duration> horizon_read_at_ ABSL_GUARDED_BY(following_);
-  // Guards the pointer. The connection itself is guarded by following_.
+  // Guards the pointer `database_`. The connection itself is guarded by following_.
   Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
 };

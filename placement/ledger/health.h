@@ -24,14 +24,14 @@ struct LedgerHealth {
   bool format_too_new = false;     // the log holds rows of a newer format than this release knows
   bool writing_stopped = false;    // a second reload within a minute: an operator must look
   absl::Duration staleness;        // since the last successful poll or commit began
-  // While recovery is required: the newest revision of the database; else {0, 0}.
+  // The newest revision of the database while recovery is required; else {0, 0}.
   Revision database_revision;
-  // The revision after which the log has every row, as the follower last saw; none: it has not
-  // looked.
+  // The log has every row after this revision, as the follower last saw. None: the follower has not
+  // looked yet.
   std::optional<Revision> oldest_watchable;
   int64_t queue_length = 0;
   int64_t batches = 0, commands = 0, refusals = 0, in_doubt = 0, reconnects = 0;
-  // As in BatchTally, since the start.
+  // The counts of BatchTally, summed since the start of the process.
   int64_t claims_done = 0, claims_without_room = 0, claims_refused = 0;
   int64_t provider_conflicts = 0, consumer_conflicts = 0;
   int64_t followed_rows = 0, reloads = 0;  // log rows applied; loads of all tables
@@ -42,38 +42,40 @@ class Health {
   explicit Health(std::function<void(const std::string&)> tell_operator)
       : tell_operator_(std::move(tell_operator)) {}
 
-  // Tells an operator: a line in the log of the server.
+  // Reports `words` to an operator, as a line in the log of the server.
   void Tell(const std::string& words) const {
     if (tell_operator_) tell_operator_(words);
   }
 
-  // OK, or the refusal of all commands as long as an operator must act.
+  // OK, or the refusal that all commands get as long as an operator must act.
   absl::Status WhyNoWrites() const;
-  // The database went back in time. Tells the operator, but only the first time.
+  // Sets the alarm "the database went back in time". Reports `words` to the operator if the alarm
+  // was not set before.
   void RequireRecovery(const std::string& words);
-  // This process knows that the database has lost `lost`, which it once had.
+  // Notes that the database has lost `lost`, a position that this process once had.
   void SetLost(const Position& lost);
-  // That position; none: nothing is known to be lost.
+  // The position that SetLost noted; none if nothing is known to be lost.
   std::optional<Position> lost() const;
-  // The published state at `newest` agrees with the database: recovery is no longer required. But
-  // if a position is known to be lost, only a state of a later epoch ends the recovery.
+  // Says that the published state at `newest` agrees with the database, so that recovery is no
+  // longer required. Exception: if a position is known to be lost, only a state of a later epoch
+  // ends the recovery.
   void Agree(Revision newest);
-  // The newest revision of a database that went back in time. {0, 0}: it did not, or its revision
-  // is not known.
+  // Sets the newest revision of a database that went back in time. {0, 0}: the database did not go
+  // back, or its revision is not known.
   void SetDatabaseRevision(Revision revision);
   Revision database_revision() const;
-  // The revision after which the log has every row; none: nobody has looked yet.
+  // Notes that the log has every row after `revision`. oldest_watchable() is none until the first
+  // call.
   void SetOldestWatchable(Revision revision);
   std::optional<Revision> oldest_watchable() const;
-  // All counters and alarms; `writable` says only whether no alarm forbids writes. What other parts
-  // of the ledger know is left empty: staleness and queue_length.
+  // All counters and alarms. `writable` says only whether no alarm forbids writes. The fields
+  // staleness and queue_length are left empty, because other parts of the ledger know them.
   LedgerHealth Snapshot() const;
   // Adds the counts of a batch that was answered.
   void Add(const BatchTally& tally);
 
-  // Whether a new command may wait in the queue. False after an attempt to connect failed, or after
-  // the database refused writes or could not be read. A lost connection alone does not make it
-  // false.
+  // Whether a new command may wait in the queue. False if an attempt to connect failed, or if the
+  // database refused writes or could not be read. A lost connection alone does not make it false.
   std::atomic<bool> reachable{true};
   std::atomic<bool> recovery_required{false};
   std::atomic<bool> format_too_new{false};

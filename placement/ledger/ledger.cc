@@ -25,7 +25,7 @@ absl::Status NoRecovery() {
                 "the ledger requires no recovery");
 }
 
-// How long a call of an operator may read tables before it fails.
+// A call of an operator that reads tables fails if it takes longer than this.
 constexpr absl::Duration kTablesWithin = absl::Minutes(2);
 
 // Connects, lets `watch` watch the connection, and applies the steps of the schema that the
@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<Database>> ConnectUpToDate(const std::string& url
   return database;
 }
 
-// The position in this process's file, if the database has lost it.
+// The position in this process's file, if the database has lost that position; else none.
 absl::StatusOr<std::optional<Position>> FindLost(Database& database, const LedgerOptions& options) {
   const absl::StatusOr<std::optional<Position>> seen = PositionFile(options.position_path).Read();
   if (!seen.ok()) {

@@ -1,14 +1,16 @@
-// Ledger: decides every write to placement, in one order, and makes it durable in PostgreSQL.
+// Ledger: decides every write to placement, in one order, and makes the write durable in
+// PostgreSQL.
 //
 // Ledger owns the threads of the writer and the answerer, and the connections to PostgreSQL. All
-// methods may be called from any thread. Commands never block: each is answered exactly once, from
-// the answering thread, after the commit of its batch. Readers take published states, which never
-// change. Ledger has no loop for Follow and Watchdog: services/ calls them again and again.
+// methods may be called from any thread. Submit never blocks: each command is answered exactly
+// once, from the answering thread, after the commit of the command's batch. Readers take published
+// states, which never change. Ledger has no loop for Follow and Watchdog: services/ calls them
+// again and again.
 //
 // Invariants, true at every published revision:
 //   1. The state in memory, the tables and the log agree.
 //   2. For each provider and class, used <= capacity. The only exception: an operator lowered the
-//      capacity below what is used already. No command makes that worse (P-4, P-132).
+//      capacity below the use. No command raises the use of such a class (P-4, P-132).
 //   3. Revisions are consecutive: the state at revision R contains the changes of all log rows up
 //      to R and of none after R.
 //   4. The writer decides a batch on the newest published state, while it holds the ledger's lock.
@@ -47,30 +49,33 @@ class Writer;
 
 class Ledger {
  public:
-  // Connects, applies the steps of the schema that the database lacks (see schema.h; a newer schema
-  // is refused with kFailedPrecondition), loads the state and starts the threads.
+  // Connects to the database, applies the steps of the schema that the database lacks, loads the
+  // state and starts the threads. A database whose schema is newer than this release is refused
+  // with kFailedPrecondition (schema.h).
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(const LedgerOptions& options);
-  // As Stop, with 5 s to settle.
+  // Calls Stop, with 5 s to settle.
   ~Ledger();
 
-  // Queues `command`; `done` receives its decision.
+  // Queues `command`. `done` receives the decision about the command.
   //
-  // The status is OK, or the command's own refusal, in the order that its rule documents, or
-  //   kUnavailable        nothing was done, retry later: the queue is full, the ledger is stopping,
+  // The status of the decision is OK, or a refusal by the command's rule (the rule documents their
+  // order), or one of these:
+  //   kUnavailable        Nothing was done, retry later: the queue is full, the ledger is stopping,
   //                       there is no database, or the connection broke twice while the command was
   //                       written. In the first three cases `done` is called on this thread, before
-  //                       Submit returns
-  //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time, nothing was done
-  //   kInvalidArgument    REQUEST_ID_REUSED: the request id came before with another body
-  //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest)
+  //                       Submit returns.
+  //   kFailedPrecondition RECOVERY_REQUIRED: the database went back in time. Nothing was done.
+  //   kInvalidArgument    REQUEST_ID_REUSED: the request id was used before with another body.
+  //   kFailedPrecondition REQUEST_CANCELLED: the request id was cancelled before (FindRequest).
   //   kDeadlineExceeded   DEADLINE_BEFORE_START: `deadline` passed before a batch began with the
-  //                       command, nothing was done. Without a reason: the outcome is unknown, ask
-  //                       by request id. `deadline` passed later, or the log no longer tells
-  //   kCancelled          `*cancelled` was set before a batch began with the command: nothing was
-  //                       done
-  //   kInternal           PostgreSQL refused the write of this command alone: nothing was done, and
-  //                       an operator was told
-  // Any status but OK and kDeadlineExceeded without a reason means that nothing was written.
+  //                       command. Nothing was done.
+  //   kDeadlineExceeded   Without a reason: the outcome is unknown, because `deadline` passed later
+  //                       or the log no longer tells the outcome. The caller can ask by request id.
+  //   kCancelled          `*cancelled` was set before a batch began with the command. Nothing was
+  //                       done.
+  //   kInternal           PostgreSQL refused the write of this command alone. Nothing was done, and
+  //                       an operator was told.
+  // Nothing was written if the status is neither OK nor kDeadlineExceeded without a reason.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
   void Submit(Command command, absl::Time deadline, std::shared_ptr<std::atomic<bool>> cancelled,
@@ -78,12 +83,12 @@ class Ledger {
 
   // The newest published state; never null.
   StatePtr Newest() const;
-  // The newest published state. kUnavailable (reason STALE) if the last successful look at the
-  // database began longer ago than staleness_max.
+  // The newest published state. Fails with kUnavailable (reason STALE) if the last successful look
+  // at the database began longer ago than staleness_max.
   absl::StatusOr<StatePtr> Fresh() const;
   // Calls `ready` once, with a state at `minimum` or later, or with
-  //   kOutOfRange         EPOCH_UNKNOWN: no such epoch has begun
-  //   kFailedPrecondition REVISION_LOST: the database lost this revision before a new epoch began
+  //   kOutOfRange         EPOCH_UNKNOWN: the epoch of `minimum` has not begun
+  //   kFailedPrecondition REVISION_LOST: the database lost `minimum` before a new epoch began
   //   kUnavailable        awaits_max readers wait already, the state is stale, or the ledger stops
   //   kDeadlineExceeded   REVISION_NOT_REACHED: `deadline` passed first
   // `ready` runs on this thread or on the answering thread, and must be quick.
@@ -93,43 +98,47 @@ class Ledger {
   StatePtr Recent(Revision revision) const;
 
   // One step of the follower: reads the log rows after the published state, applies them, and
-  // returns how many. The caller repeats this: every 5 ms while rows come, else less often, down to
-  // every 100 ms.
+  // returns their number. The caller repeats the step: every 5 ms while rows come, else less often,
+  // down to every 100 ms.
   absl::StatusOr<int> Follow();
   // One step of the watchdog: shuts a connection that makes no progress, answers commands and
-  // readers whose deadline has passed, frees states that are no longer recent. Never waits. The
-  // caller must not use the thread of Follow, which may wait.
+  // readers whose deadline has passed, and frees states that are no longer recent. Never waits. The
+  // caller must not use the thread of Follow, because Follow may wait.
   void Watchdog();
 
   // After RECOVERY_REQUIRED: begins a new epoch with the tables as they are. Command numbers jump
-  // by 2^40 and catalog ids by 2^20, so that no number that was given in the lost part of the log
-  // is given again. kFailedPrecondition if no recovery is required; kAborted if the newest revision
-  // of the database is not the expected one, so that two operators do not begin two epochs; else as
-  // BeginEpoch.
+  // by 2^40 and catalog ids by 2^20, so that no number of the lost part of the log is given out
+  // again. Fails
+  // - with kFailedPrecondition, if no recovery is required;
+  // - with kAborted, if the newest revision of the database is not the expected one, so that two
+  //   operators cannot begin two epochs;
+  // - else as BeginEpoch does.
   absl::Status StartEpoch(const EpochStart& start);
   // After RECOVERY_REQUIRED: the differences between the last good state of this process and the
-  // newest revision of the database. kFailedPrecondition if no recovery is required; else fails as
-  // LoadState does. Blocks while it reads the tables; a second call at the same revision returns
-  // the result of the first.
+  // newest revision of the database. Fails with kFailedPrecondition if no recovery is required,
+  // else as LoadState does. Blocks while it reads the tables. A second call at the same revision
+  // returns the result of the first call.
   absl::StatusOr<LossPtr> FindLoss();
 
-  // Writes the newest position to the file that the options name, unless it is there already. Not
-  // while a position is known to be lost: the file then keeps that one. The caller does this every
-  // second on a thread that may wait for the disk; Stop does it once more.
+  // Writes the newest position to the file that the options name, unless the file has it already.
+  // Writes nothing while a position is known to be lost, so that the file keeps the lost position.
+  // The caller calls this every second, on a thread that may wait for the disk. Stop calls it once
+  // more.
   void KeepPosition();
 
   Feed& feed();
   LedgerHealth health() const;
 
-  // Refuses new commands. Until `settle_until`, settles the commands that a batch has begun with;
-  // if their outcome is unknown then, they get kDeadlineExceeded without a reason. Ends both
-  // threads. A second call does nothing.
+  // Refuses new commands. Until `settle_until`, settles the commands that a batch has begun with. A
+  // command whose outcome is unknown at that time gets kDeadlineExceeded without a reason. Ends
+  // both threads. A second call does nothing.
   void Stop(absl::Time settle_until);
 
  private:
-  // `lost`: a position that the database has lost, which needs an operator; none: nothing is wrong.
+  // `lost`: a position that the database has lost, so that an operator must act; none if nothing is
+  // lost.
   Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
-  // Whether a command may wait for the writer.
+  // Whether a new command may wait for the writer.
   bool Reachable() const;
 
   const LedgerOptions options_;
@@ -142,7 +151,7 @@ class Ledger {
   DatabaseWatch watch_;  // of the connections of StartEpoch and FindLoss
   Mutex loading_;  // held during FindLoss, which compares once at a time; taken before loss_mutex_
   Mutex loss_mutex_;
-  // What FindLoss returned last; empty again when no recovery is required.
+  // The last result of FindLoss. Empty again when no recovery is required.
   LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);
   PositionFile position_file_;
   std::atomic<bool> position_kept_{true};  // whether the last attempt to write the file succeeded

@@ -8,8 +8,8 @@
 namespace berth::placement {
 namespace {
 
-// The ids that have a name in `a` or `b` and not the same name in both. After the database went
-// back in time, the same id may have been given to two names.
+// The ids that have a name in `a` or in `b`, but not the same name in both. After the database went
+// back in time, one id may have been given to two names.
 template <typename IdType>
 absl::flat_hash_set<IdType> IdsApart(const NameTable<IdType>& a, const NameTable<IdType>& b) {
   absl::flat_hash_set<IdType> apart;
@@ -104,8 +104,8 @@ class Comparison {
   static std::string KeyOf(const ServiceRecord& service) { return service.id.ToString(); }
   static std::string KeyOf(const NodeRecord& node) { return node.id.ToString(); }
 
-  // Adds the providers that only `from` has. If `compared`, also those that both have and that
-  // differ.
+  // Adds the providers that only `from` has. If `compared`, also adds the providers that both
+  // states have and that differ.
   void Providers(const State& from, const State& other, bool compared) {
     for (const auto& chunk : from.roots().chunks()) {
       for (int at = 0; at < chunk->trees.size(); ++at) {
@@ -155,7 +155,7 @@ class Comparison {
     });
     b.ForEach([&](const auto& key, const auto& record) {
       const auto* found = a.Find(key);
-      // If the states have different entities under one key, both entities are listed.
+      // If the states have different entities with one key, both entities are listed.
       if (found == nullptr || KeyOf(**found) != KeyOf(*record)) Add(kind, KeyOf(*record));
       return true;
     });

@@ -18,8 +18,8 @@ struct EntityKey {
   friend auto operator<=>(const EntityKey&, const EntityKey&) = default;
 };
 
-// The entities that only one of the states has, or that differ in both, in rising order. The usage
-// of a provider is compared only if both states have the provider.
+// The keys of the entities that only one of the states has, or that differ between the states; in
+// rising order. The usage of a provider is compared only if both states have the provider.
 std::vector<EntityKey> Differences(const State& a, const State& b);
 
 struct Loss {

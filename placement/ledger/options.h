@@ -11,7 +11,7 @@
 
 namespace berth::placement {
 
-// Steps of the writer. Tests stop the writer or its database at one of them.
+// Steps of the writer. A test can stop the writer, or the writer's database, at one of these steps.
 enum class LedgerStep { kBeforeLock, kLocked, kBeforeWrite, kCommitted, kPublished };
 
 struct LedgerOptions {
@@ -26,15 +26,15 @@ struct LedgerOptions {
   int64_t log_rows_kept = 100'000;                  // older rows are deleted
   int awaits_max = 10'000;                          // readers that wait for a revision
   absl::Duration requests_kept = absl::Hours(24);   // at least; request ids are dropped by the hour
-  // How many batches, changes and bytes the feed holds in memory at most.
+  // The most batches, changes and bytes that the feed holds in memory.
   int64_t feed_rows_kept = 4096;
   int64_t feed_changes_kept = 500'000;
   int64_t feed_bytes_kept = int64_t{256} << 20;
-  // A file that keeps the newest position; the next start compares it with the database. Empty:
-  // none.
+  // The path of a file that keeps the newest position of this process. The next start compares the
+  // file with the database. Empty: there is no such file.
   std::string position_path;
   std::function<absl::Time()> wall_clock = absl::Now;
-  // Monotonic, and runs while the machine sleeps. Empty: CLOCK_BOOTTIME.
+  // A monotonic clock that also runs while the machine sleeps. Empty: CLOCK_BOOTTIME.
   std::function<absl::Duration()> boot_clock;
   std::function<void(LedgerStep)> at_step;  // called by the writer's thread; for tests
   std::function<void(const std::string&)>

@@ -1,22 +1,24 @@
 // Publisher: holds the state that readers see, replaces it by the state of the next revision, and
 // answers readers who wait for a revision.
 //
-// Thread-safe. The writer and the follower both publish.
+// Thread-safe. Two threads publish: the writer and the follower.
 //
 // Invariants:
-//   1. State and feed move together, one revision at a time (Publish), or forget all older
-//      revisions together (Replace). The published revision never falls.
-//   2. If both threads bring the same revision, it is the same batch. The second one is dropped.
-//   3. The log row of the batch that the writer commits is left to the writer, who has its state at
-//      hand:
-//        - The writer calls BeginCommit before it sends the batch. So nobody can read the row of
-//          this batch before committing() names it.
+//   1. State and feed move together. Publish moves both by one revision; Replace makes both forget
+//      all older revisions. The published revision never falls.
+//   2. If both threads bring the same revision, it is the same batch, and the second one is
+//      dropped.
+//   3. While the writer commits a batch, only the writer applies the batch's log row, because the
+//      writer has the state after the batch at hand:
+//        - The writer calls BeginCommit before it sends the batch to the database. So nobody can
+//          read the batch's row before committing() names the batch.
 //        - The writer calls EndCommit after it has published the batch, or after the commit failed
 //          or was lost.
-//        - Whoever applies log rows reads committing() first and Newest() second (catch_up.cc). If
-//          committing() does not name the batch of the row, then either the batch is published
-//          already, or the writer does not know its outcome and the row may be applied.
-//      So only the thread that called BeginCommit publishes that batch.
+//        - A thread that applies log rows calls committing() first and Newest() second
+//          (catch_up.cc). If committing() does not name the batch of the row, then either the batch
+//          is published already, or the writer does not know the outcome and the row may be
+//          applied.
+//      So a batch in commit is published only by the thread that called BeginCommit.
 #ifndef BERTH_PLACEMENT_LEDGER_PUBLISHER_H_
 #define BERTH_PLACEMENT_LEDGER_PUBLISHER_H_
 
@@ -42,41 +44,44 @@ namespace berth::placement {
 
 class Publisher {
  public:
-  // Calls to waiters go through `answerer`, which must live as long.
+  // Waiting readers are called through `answerer`, which must outlive the publisher.
   Publisher(const LedgerOptions& options, StatePtr first, Answerer* answerer);
 
-  // These four: see Ledger.
+  // Ledger documents the next four methods.
   StatePtr Newest() const;
   absl::StatusOr<StatePtr> Fresh() const;
   StatePtr Recent(Revision revision) const;
   void AwaitRevision(Revision minimum, absl::Time deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // Answers waiting readers whose deadline is before `now`: the revision was not reached.
+  // Answers the waiting readers whose deadline is before `now`: the revision was not reached.
   void Expire(absl::Time now);
-  // Frees the states that are no longer recent. Freeing a state takes long, because a batch
-  // replaces thousands of blocks, so the writer leaves it to another thread.
+  // Frees the states that are no longer recent. The writer leaves this to another thread, because
+  // freeing a state takes long: a batch replaces thousands of blocks of memory.
   void FreeOld();
-  // Answers all waiting readers, now and later: placement is stopping.
+  // Answers all readers who wait now or later: placement is stopping.
   void Close();
 
   // Publishes `next`, which is `base` changed by `commands`. Returns false, and does nothing, if
-  // the published state has reached that revision already. REQUIRES: no other batch has that
-  // revision.
+  // the published state has reached the revision of `next` already. REQUIRES: no other batch has
+  // that revision.
   bool Publish(const State& base, StatePtr next, const std::vector<LogCommand>& commands);
-  // Publishes `state`, which was loaded from the tables, and forgets all other states and the feed.
-  // Does nothing if the published state is newer.
+  // Publishes `state`, which was loaded from the tables. Forgets all other states and the content
+  // of the feed. Does nothing if the published state is newer than `state`.
   void Replace(StatePtr state);
 
-  // The writer is about to commit `batch`. REQUIRES: no other commit has begun and not ended.
+  // Says that the writer is about to commit `batch`. REQUIRES: no other commit is in progress.
   void BeginCommit(BatchId batch);
-  // The commit of `batch` has ended: the batch is published, or it failed, or it was lost.
+  // Says that the commit of `batch` has ended: the batch is published, or its commit failed or was
+  // lost.
   void EndCommit(BatchId batch);
-  // The batch between BeginCommit and EndCommit; all zero: none.
+  // The batch that is being committed, between BeginCommit and EndCommit; all zero if there is
+  // none.
   BatchId committing() const;
 
-  // The published state contains everything that was committed before `began` on the boot clock.
+  // Says that the published state contains everything that was committed before `began`, a time of
+  // the boot clock.
   void SetFresh(absl::Duration began);
-  // Since the newest such `began`.
+  // How much time has passed since the newest `began` that SetFresh was called with.
   absl::Duration staleness() const;
   absl::Duration BootTime() const { return boot_clock_(); }
 
@@ -89,10 +94,11 @@ class Publisher {
     absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready;
   };
 
-  // Answers and forgets each waiter for whom `answer_for` returns an answer.
+  // Calls `answer_for` for each waiting reader. If it returns an answer, gives the reader that
+  // answer and forgets the reader.
   void TellWaiters(
       absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for);
-  // Answers the readers who wait for `state` or an older one.
+  // Answers the readers who wait for the revision of `state` or for an older one.
   void TellOf(const StatePtr& state);
   void SetNewest(StatePtr state, bool forget_older) ABSL_EXCLUSIVE_LOCKS_REQUIRED(publishing_);
 

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kFindingsMax = 100;
 constexpr int kAttempts = 50;
 constexpr absl::Duration kAttemptWait = absl::Milliseconds(5);
-// Consumers are compared in this many portions, by the first digit of their uuid.
+// Consumers are compared in 16 portions, by the first hexadecimal digit of their uuid.
 constexpr uint64_t kPortions = 16;
 
 struct Question {
@@ -27,7 +27,7 @@ struct Question {
   absl::string_view sql;  // each row it returns is a finding
 };
 
-// Rules that the tables must satisfy, whatever the state in memory is.
+// Rules that the tables must satisfy by themselves, without the state in memory.
 constexpr Question kQuestions[] = {
     {"used is not what the consumers hold",
      "WITH held AS (SELECT a.provider, a.class, sum(a.amount) AS amount FROM consumer k, "
@@ -146,8 +146,8 @@ class Checker {
     }
   }
 
-  // Compares the texts that `sql` returns with the texts made from memory, in any order. Returns
-  // the number of rows.
+  // Compares the texts that `sql` returns with the texts in `memory`, which were made from the
+  // state in memory. The order of the texts does not matter. Returns the number of rows.
   absl::StatusOr<int64_t> Compare(absl::string_view kind, const std::string& sql,
                                   absl::flat_hash_set<std::string> memory) {
     QueryRows rows;

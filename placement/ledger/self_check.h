@@ -1,8 +1,8 @@
 // Self-check: compares the state in memory, the tables and the log of one ledger.
 //
-// Uses its own connection and its own SQL in one REPEATABLE READ snapshot, and shares no code with
-// the writer, so that an error of the writer is found. Slow; for operators and tests. May be called
-// from any thread.
+// The self-check uses its own connection and its own SQL in one REPEATABLE READ snapshot, and
+// shares no code with the writer, so that it finds errors of the writer. It is slow, and meant for
+// operators and tests. May be called from any thread.
 #ifndef BERTH_PLACEMENT_LEDGER_SELF_CHECK_H_
 #define BERTH_PLACEMENT_LEDGER_SELF_CHECK_H_
 

@@ -49,22 +49,22 @@ namespace berth::placement {
 
 enum class Turn { kSettle, kAlone, kLarge, kShared };
 
-// What the last batch that decided commands was.
+// The kind of the last batch that decided commands.
 enum class LastBatch { kShared, kAlone, kLarge };
 
-// What waits when the next turn is chosen.
+// The kinds of work that wait when the next turn is chosen.
 struct TurnsWaiting {
-  bool unsettled = false;  // a batch
+  bool unsettled = false;  // a batch is unsettled
   bool shared = false;     // commands in the queue, or leases that have ended
   bool alone = false;      // commands that must be decided alone
   bool large = false;      // a large command
 };
 
-// The next turn, by the table above.
+// The next turn, by the table in the comment at the top of this file.
 Turn NextTurn(LastBatch last, const TurnsWaiting& waiting);
 
-// A command whose batch was lost so often is refused instead of decided again: its write may be
-// what breaks the connection.
+// A command whose batch was lost this many times is refused instead of decided again, because the
+// write of this command may be the cause that breaks the connection.
 inline constexpr int kLossesMax = 2;
 
 class Turns {
@@ -77,45 +77,48 @@ class Turns {
   // Whether the batch of this turn may touch more rows than a shared batch may. `others_wait`:
   // another command would be decided in this batch or waits in the queue.
   bool MayBeLarge(bool others_wait) const;
-  // The batch of this turn has decided its commands; `large`: it touches more rows than a shared
-  // batch may.
+  // Says that the batch of this turn has decided its commands. `large`: the batch touches more rows
+  // than a shared batch may.
   void Decided(bool large);
 
-  // `pending` must be decided alone, after those that wait for that already. REQUIRES: a batch had
-  // begun with it.
+  // Adds `pending` to the commands that must be decided alone, as the last of them. REQUIRES: a
+  // batch had begun with `pending`.
   void AddAlone(PendingPtr pending);
-  // `pending` must have a batch of its own. False if another large command waits already: then
-  // nothing was done.
+  // Gives `pending`, a large command, a batch of its own. Returns false, and does nothing, if
+  // another large command waits already.
   bool AddLarge(const PendingPtr& pending);
 
-  // The connection was lost while `batch` was committed.
+  // Says that the connection was lost while `batch` was committed.
   void Lost(std::unique_ptr<Batch> batch);
-  // The batch whose outcome is unknown; null if there is none.
+  // The batch in doubt, i.e. the batch whose outcome is unknown; null if there is none.
   const Batch* in_doubt() const { return in_doubt_.get(); }
-  // The log has the row of the batch in doubt.
+  // Says that the log has the row of the batch in doubt.
   void Found();
-  // The log does not have the row of the batch in doubt and never will. Its commands that nobody
-  // has answered wait to be decided alone.
+  // Says that the log does not have the row of the batch in doubt and never will. The batch's
+  // commands that were not answered yet now wait to be decided alone.
   void NotFound();
-  // A batch of this process was just committed: returns the batches that this settles.
+  // To be called when a batch of this process was committed. Returns the batches that are settled
+  // by that commit.
   std::vector<std::unique_ptr<Batch>> TakeProven();
 
   bool unsettled() const { return in_doubt_ != nullptr || !unproven_.empty(); }
-  // Whether nothing that a batch had begun with waits.
+  // Whether all commands that a batch had begun with are done: no batch is unsettled, and no
+  // command waits to be decided alone.
   bool settled() const { return !unsettled() && alone_.empty(); }
-  // The commands that a batch has begun with and whose answer is still to come: those of unsettled
-  // batches and those that wait to be decided alone.
+  // The commands that a batch has begun with and that were not answered yet: the commands of
+  // unsettled batches, and the commands that wait to be decided alone.
   std::vector<PendingPtr> Begun() const;
-  // Gives up all unsettled batches and returns their commands, whose outcome is unknown.
+  // Gives up all unsettled batches and returns their commands. The outcome of these commands is
+  // unknown.
   std::vector<PendingPtr> GiveUpUnsettled();
-  // Gives up the commands that wait to be decided alone and the large command: none of them was
-  // done.
+  // Gives up the large command and the commands that wait to be decided alone, and returns them.
+  // None of these commands was done.
   std::vector<PendingPtr> GiveUpWaiting();
 
  private:
   std::vector<PendingPtr> UnsettledCommands() const;
 
-  std::unique_ptr<Batch> in_doubt_;               // its outcome is unknown
+  std::unique_ptr<Batch> in_doubt_;               // the batch of unknown outcome
   std::vector<std::unique_ptr<Batch>> unproven_;  // found in the log, oldest first
   std::deque<PendingPtr> alone_;
   PendingPtr large_;

@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 constexpr absl::Duration kPauseMax = absl::Seconds(1);
 constexpr int kCatchUpRows = 500;
-// A large batch may take longer than no_progress_max by this much for each row.
+// A large batch may take longer than no_progress_max: by this much for each row that it writes.
 constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
 
 }  // namespace
@@ -49,7 +49,7 @@ void Writer::Stop(absl::Time settle_until) {
     while (!ended_ && absl::Now() < settle_until) {
       ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - absl::Now()));
     }
-    // Makes the call fail that the thread waits for.
+    // Makes the database call fail that the writer's thread waits for.
     if (!ended_ && database_) database_->Shut();
   }
   thread_.join();
@@ -67,7 +67,8 @@ bool Writer::ConnectsSlowly() const {
          publisher_->BootTime() - absl::Nanoseconds(since_ns) >= options_.no_progress_max;
 }
 
-// Whether the thread was told to stop and has settled everything, or has no time left for it.
+// Whether the thread was told to stop, and has either settled everything or has no time left to
+// settle.
 bool Writer::MustEnd() const {
   if (!stopping_) return false;
   return turns_.settled() || absl::Now() >= absl::FromUnixNanos(settle_until_ns_);
@@ -88,7 +89,7 @@ void Writer::Run() {
       continue;
     }
     RotateRequests();
-    if (connection_ == nullptr) continue;  // it broke in RotateRequests
+    if (connection_ == nullptr) continue;  // the connection broke in RotateRequests
     const std::vector<PendingPtr> commands = BeginTurn();
     const bool no_command = turns_.turn() == Turn::kShared && commands.empty();
     if (no_command && !LeasesWantBatch()) continue;
@@ -256,8 +257,9 @@ Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_
   if (!MayDecide(*pending)) return Batch::Verdict::kTooBig;
   const Batch::Verdict verdict =
       batch.Offer(pending, options_.batch_rows_max, turns_.MayBeLarge(others_wait));
-  // Only the release of leases can fill a batch before its first command. If leases end all the
-  // time, that happens again in the next shared batch, so the command gets a batch of its own.
+  // Before its first command, a batch can be full only because of the release of leases. If leases
+  // end all the time, the next shared batch would be full again, so the command gets a batch of its
+  // own.
   return first && verdict == Batch::Verdict::kFull ? Batch::Verdict::kTooBig : verdict;
 }
 
@@ -328,7 +330,7 @@ void Writer::RotateRequests() {
   const absl::Time now = clock_.Now(position);
   const int64_t hour = absl::ToUnixSeconds(now) / 3600;
   if (hour == rotated_hour_) return;
-  // If this fails, the next attempt comes an hour later and drops more at once.
+  // If this fails, the next attempt is made an hour later, and drops more request ids at once.
   rotated_hour_ = hour;
   const absl::Status status = Call(absl::StrCat(
       "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); SELECT rotate_requests(",

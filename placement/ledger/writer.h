@@ -37,26 +37,27 @@
 
 namespace berth::placement {
 
-// The longest sleep of an idle writer: it then looks at its connection and at old request ids.
+// The longest sleep of an idle writer. After the sleep the writer checks its connection and removes
+// old request ids.
 inline constexpr absl::Duration kIdleWaitMax = absl::Milliseconds(500);
 
 class Writer {
  public:
-  // The objects behind the pointers must outlive the writer.
+  // The publisher, the queue, the answerer and the health must outlive the writer.
   Writer(const LedgerOptions& options, Publisher* publisher, CommandQueue* queue,
          Answerer* answerer, Health* health);
   ~Writer();
 
   void Start();
   // Settles the batches whose outcome is not known yet, until `settle_until` at the latest. Answers
-  // all other commands (nothing was done), then ends the thread. A second call does nothing.
+  // all other commands that nothing was done, then ends the thread. A second call does nothing.
   // REQUIRES: the queue is closed.
   void Stop(absl::Time settle_until);
-  // Shuts the connection if the call that runs on it has taken longer than no_progress_max, plus
-  // 1 ms for each row that it writes.
+  // Shuts the connection if the call that runs on it has taken longer than no_progress_max plus 1
+  // ms for each row that the call writes.
   void Watch();
-  // Whether the present attempt to connect has lasted for no_progress_max or longer. Its end cannot
-  // be foreseen, so new commands are then refused.
+  // Whether the present attempt to connect has lasted for no_progress_max or longer. New commands
+  // are then refused, because nobody can foresee when the attempt ends.
   bool ConnectsSlowly() const;
 
  private:
@@ -64,59 +65,61 @@ class Writer {
   bool Connect();
   void Disconnect();
   bool MustEnd() const;
-  // Waits before the next attempt. Each pause is twice as long as the one before, up to 1 s, until
-  // a batch succeeds.
+  // Waits before the next attempt. Each pause is twice as long as the pause before it, up to 1 s.
+  // After a batch has succeeded, the pauses start short again.
   void Pause();
-  // A batch succeeded: the next failure starts with the shortest pause again.
+  // Notes that a batch succeeded: the next failure starts with the shortest pause again.
   void BatchSucceeded();
-  // The connection broke: connects again at once, or after a pause if this is not the first time
-  // since a batch succeeded.
+  // Handles a broken connection: connects again at once, or after a pause if a connection broke
+  // before since the last batch that succeeded.
   void ConnectionLost();
 
-  // Begins the next turn and returns its commands.
+  // Begins the next turn and returns the commands of the turn.
   std::vector<PendingPtr> BeginTurn();
-  // Makes the batch of the turn that has begun.
+  // Makes the batch of the turn that has begun, with `commands`.
   void RunBatch(const std::vector<PendingPtr>& commands);
-  // Under the lock: applies the log rows after the published state, up to `head`. False if the
-  // batch cannot go on; the transaction is over then.
+  // Applies the log rows after the published state, up to `head`, while the ledger's lock is held.
+  // Returns false if the batch cannot go on; the transaction is over then.
   bool ReachHead(const std::optional<LogRow>& head);
-  // What CatchUp cannot apply: tells the operator, ends the transaction, loads the tables if that
-  // helps.
+  // Handles a result of CatchUp with which the batch cannot go on: reports it to the operator, ends
+  // the transaction, and loads the tables if that helps.
   void StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head);
-  // Whether the present batch may decide `pending`: a shared batch leaves out commands that are
-  // large already by their size.
+  // Whether the present batch may decide `pending`. A shared batch leaves out a command that is
+  // known to be large (IsLarge).
   bool MayDecide(const Pending& pending) const;
-  // If a command is large, asks PostgreSQL to let this session be silent for longer. False if the
-  // connection broke.
+  // If one of `commands` is large, asks PostgreSQL to let this session be idle for longer. Returns
+  // false if the connection broke.
   bool AllowLongSilence(const std::vector<PendingPtr>& commands);
-  // OK, or the refusal of a command whose time is over or whose batches were lost too often.
+  // OK, or the refusal of a command whose deadline has passed or whose batches were lost too often.
   absl::Status WhyNotDecide(const Pending& pending, absl::Time now) const;
-  // Offers `pending` to `batch`. `first`: the batch was offered no other command of the queue.
+  // Offers `pending` to `batch`. `first`: no other command of the queue was offered to the batch.
   Batch::Verdict Offer(const PendingPtr& pending, bool first, bool others_wait, Batch& batch);
   void DecideAll(const std::vector<PendingPtr>& commands, Batch& batch);
   void Write(std::unique_ptr<Batch> batch);
   void AnswerAll(Batch& batch);
-  // Once an hour: drops the request ids that are too old.
+  // Drops the request ids that are too old. Does so once an hour.
   void RotateRequests();
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
 
-  // writer_leases.cc
-  // Whether leases need a batch even if no command waits: a lease has ended, or leases exist and no
-  // log row has recorded the ledger time for long.
+  // The methods from here on are defined in writer_leases.cc.
+  // Whether leases need a batch even if no command waits: a lease has ended, or leases exist and
+  // the newest log row, which records the ledger time, is old.
   bool LeasesWantBatch();
-  // Whether the newest row is so old that a restart would lose ledger time.
+  // Whether the newest log row is so old that a restart would lose ledger time.
   bool TimeIsOld(const Position& position);
-  // How long the writer may sleep if nothing is to do.
+  // How long the writer may sleep if there is nothing to do.
   absl::Duration IdleWait();
-  // Releases the leases that have ended, before the first command of `batch`.
+  // Offers `batch` a command that releases the leases that have ended, before the first command of
+  // the queue.
   void OfferExpiry(Batch& batch);
-  // PostgreSQL refused the last batch for leases: they want no batch for 10 s.
+  // Handles the refusal by PostgreSQL of the last batch for leases: leases ask for no batch for 10
+  // s.
   void PutOffLeases();
 
-  // writer_faults.cc
-  // Commands that no batch has begun with go back to the front of the queue. Begun commands wait to
-  // be decided alone.
+  // The methods from here on are defined in writer_faults.cc.
+  // Puts the commands that no batch has begun with back to the front of the queue. The other
+  // commands now wait to be decided alone.
   void PutBack(const std::vector<PendingPtr>& commands);
   void Refuse(const std::vector<PendingPtr>& commands, absl::Status status);
   void RefuseAll(absl::Status status);
@@ -141,14 +144,14 @@ class Writer {
   std::atomic<bool> stopping_{false};
   std::atomic<int64_t> settle_until_ns_{0};
   std::atomic<int64_t> writing_rows_{0};  // rows of the statement that runs now
-  // When the present attempt to connect began, on the boot clock; 0: no attempt runs.
+  // The time of the boot clock at which the present attempt to connect began; 0 if no attempt runs.
   std::atomic<int64_t> connecting_since_ns_{0};
 
-  // All below is used by the writer's thread alone.
+  // All members from here on are used by the writer's thread alone.
   Database* connection_ = nullptr;  // database_, or null
   BatchId committed_;               // the newest batch that this process knows to be durable
   Turns turns_;
-  // Leases want no batch before this time of the boot clock, because releasing them failed.
+  // A time of the boot clock: leases ask for no batch before it, because releasing them failed.
   std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);
   PendingPtr reloaded_for_;  // the command that was refused before the last reload

@@ -1,4 +1,4 @@
-// What the writer does when something fails.
+// The parts of the writer that handle failures.
 
 #include <utility>
 
@@ -11,7 +11,8 @@
 namespace berth::placement {
 namespace {
 
-// If memory and tables disagree again within this time after a reload, reloading does not help.
+// Memory and tables disagreed, the tables were loaded again, and within this time memory and tables
+// disagree once more: then reloading does not help.
 constexpr absl::Duration kReloadsApartMin = absl::Minutes(1);
 
 }  // namespace
@@ -39,13 +40,13 @@ void Writer::Refuse(const std::vector<PendingPtr>& commands, absl::Status status
     std::optional<Answer> answer = pending->Settle(OnlyStatus(status));
     if (answer) answers.push_back(*std::move(answer));
   }
-  // Drops the writer's reference: from here on only the answers hold the status.
+  // Drops the writer's reference to the status: from here on only the answers refer to it.
   status = absl::OkStatus();
   answerer_->Post(std::move(answers));
 }
 
-// Refuses every command that certainly was not done: all that wait, in the queue or for a batch of
-// their own.
+// Refuses every command that certainly was not done: the commands in the queue, and the commands
+// that wait for a batch of their own.
 void Writer::RefuseAll(absl::Status status) {
   std::vector<PendingPtr> all = queue_->TakeAll();
   const std::vector<PendingPtr> own = turns_.GiveUpWaiting();
@@ -55,7 +56,7 @@ void Writer::RefuseAll(absl::Status status) {
 
 void Writer::GiveUpUnsettled() { Refuse(turns_.GiveUpUnsettled(), OutcomeUnknown()); }
 
-// This process did not get the lock, or could not read the head of the log. Nothing was written.
+// Handles a failure to get the lock or to read the newest log row. Nothing was written.
 void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr>& commands) {
   if (status.code() == absl::StatusCode::kUnavailable) {
     ++health_->reconnects;
@@ -80,7 +81,7 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   Pause();
 }
 
-// PostgreSQL refused the statement that writes the batch. Nothing took effect.
+// Handles the refusal by PostgreSQL of the statement that writes the batch. Nothing took effect.
 void Writer::Refused(const absl::Status& status, Batch& batch) {
   if (!Call("ROLLBACK").ok()) Disconnect();
   const std::vector<PendingPtr> commands = batch.Commands();
@@ -95,8 +96,8 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   health_->Tell(
       absl::StrCat("a batch of ", commands.size(),
                    " commands was refused and is decided again one by one: ", status.message()));
-  // The batch was only a log row that should prove earlier batches, and PostgreSQL does not take
-  // it: trying again would not end.
+  // The batch was only a log row that should prove earlier batches, and PostgreSQL refuses that
+  // row. Without this alarm the writer would try again for ever.
   if (commands.empty() && !for_leases) health_->writing_stopped = true;
   for (const PendingPtr& pending : commands) turns_.AddAlone(pending);
 }
@@ -135,9 +136,10 @@ void Writer::Reload() {
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
 }
 
-// This process holds the lock, so the session that was lost has ended, and the log shows whether it
-// committed. The answers of a batch whose row is found wait until the present batch has committed:
-// only that proves that the row is durable on every standby that must have it.
+// This process holds the lock. So the lost session has ended, and the log shows whether that
+// session committed its batch. If the log has the batch's row, the batch's answers wait until the
+// present batch is committed. Only that commit proves that the row is durable on every standby that
+// must have it.
 bool Writer::Settle(Batch& batch) {
   batch.ForceRow();
   const Batch* const in_doubt = turns_.in_doubt();
@@ -154,15 +156,17 @@ bool Writer::Settle(Batch& batch) {
     turns_.Found();
     return true;
   }
-  // The head is at or after this row, so a missing row was deleted as old.
+  // The newest row is at or after the row of this batch. So if that row is missing, it was deleted
+  // because of its age.
   const bool passed = batch.base()->position().revision.number >= position.revision.number;
   if (rows.size() == 0 && passed) ForgetOutcomes(*in_doubt);
   turns_.NotFound();
   return true;
 }
 
-// The log no longer tells whether `batch` was committed. A command with a request id is decided
-// again: the table of request ids tells. The outcome of the others stays unknown.
+// Handles a batch of which the log no longer tells whether it was committed. A command with a
+// request id is decided again, because the table of request ids tells whether the command was done.
+// The outcome of the other commands stays unknown.
 void Writer::ForgetOutcomes(const Batch& batch) {
   std::vector<PendingPtr> unknown;
   for (const PendingPtr& pending : batch.Commands()) {

@@ -1,6 +1,7 @@
-// How the writer ends leases: an ordinary command, ExpireLeases, releases them at ledger time.
+// The part of the writer that ends leases: the command ExpireLeases, an ordinary command, releases
+// the leases that have ended by ledger time.
 //
-// The writer of every placement process does this. Under the lock it sees the leases that other
+// The writer of every placement process does this. Under the lock a writer sees which leases other
 // processes have released already, so each lease is released once.
 #include <algorithm>
 #include <memory>
@@ -11,7 +12,7 @@
 namespace berth::placement {
 namespace {
 
-// How long the next attempt waits after PostgreSQL refused a batch for leases.
+// The time until leases ask for another batch after PostgreSQL refused a batch for leases.
 constexpr absl::Duration kRefusedWait = absl::Seconds(10);
 
 }  // namespace
@@ -25,8 +26,8 @@ bool Writer::LeasesWantBatch() {
   return *end <= clock_.Now(state->position()) || TimeIsOld(state->position());
 }
 
-// If all processes stopped now, the next start would add at most kLedgerTimeStepMax to the time of
-// the newest row. If that row were older, leases would end late.
+// If all processes stopped now, the next start would add at most kLedgerTimeStepMax to the ledger
+// time of the newest row. If the newest row were older than that, leases would end late.
 bool Writer::TimeIsOld(const Position& position) {
   return clock_.Standing(position) >= kLedgerTimeStepMax;
 }
@@ -37,8 +38,8 @@ absl::Duration Writer::IdleWait() {
   if (!end) return kIdleWaitMax;
   if (LeasesWantBatch()) return absl::ZeroDuration();
   const absl::Duration left = *end - clock_.Now(state->position());
-  // A lease has ended and releasing it failed: OfferExpiry or PutOffLeases has set the next
-  // attempt.
+  // A lease has ended, and releasing it failed. OfferExpiry or PutOffLeases has set the time of the
+  // next attempt.
   if (left <= absl::ZeroDuration()) return kIdleWaitMax;
   return std::clamp(left, absl::Milliseconds(1), kIdleWaitMax);
 }

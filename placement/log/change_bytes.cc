@@ -7,7 +7,8 @@
 namespace berth::placement {
 namespace {
 
-// What std::make_shared puts beside the value: two counters and a table.
+// The bytes that std::make_shared adds to the value: two counters and a pointer to a function
+// table.
 constexpr size_t kSharedBytes = 16;
 
 template <typename T>
@@ -15,7 +16,8 @@ size_t SharedBlock(const std::shared_ptr<const T>& value) {
   return value == nullptr ? 0 : BlockBytes(sizeof(T) + kSharedBytes);
 }
 
-// One case for each kind of change: a kind that is added later does not compile until it is here.
+// One case for each kind of change. A kind that is added later does not compile until it has a case
+// here.
 struct Counter {
   size_t operator()(const ProviderPut& put) const {
     const ProviderConfig& config = *put.config;

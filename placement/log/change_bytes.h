@@ -1,8 +1,9 @@
 // How much memory changes and scopes take, counted block by block.
 //
-// A count is the sum of the sizes of all heap blocks that a value owns, as glibc's malloc rounds
-// them. A shared value counts in full, even if a State or another batch holds it as well. An Owner
-// is the exception: it counts only if nobody else holds it, because most consumers share a few.
+// The count is the sum of the sizes of all heap blocks that a value owns, as glibc's malloc rounds
+// the sizes. A shared value counts in full, even if a State or another batch holds it as well. The
+// only exception is an Owner: it counts only if nobody else holds it, because most consumers share
+// a few owners.
 #ifndef BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
 #define BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
 
@@ -16,7 +17,8 @@
 
 namespace berth::placement {
 
-// What malloc takes from the heap for a block of `bytes`; nothing for none.
+// The size of the heap block with which malloc answers a request for `bytes`. No block, and so 0,
+// for 0 bytes.
 inline size_t BlockBytes(size_t bytes) {
   return bytes == 0 ? 0 : std::max<size_t>(32, (bytes + 8 + 15) / 16 * 16);
 }
@@ -24,14 +26,15 @@ template <typename T>
 size_t BlockBytes(const std::vector<T>& vector) {
   return BlockBytes(vector.capacity() * sizeof(T));
 }
-// A short text lies within the string itself.
+// The size of the heap block of `text`. A short text is stored within the string object and has no
+// block.
 inline size_t BlockBytes(const std::string& text) {
   return text.capacity() < sizeof(std::string) / 2 ? 0 : BlockBytes(text.capacity() + 1);
 }
 
-// What the changes own, with the block of the vector itself.
+// The size of all blocks that `changes` own, with the block of the vector itself.
 size_t BytesOf(const Changes& changes);
-// What the scope owns, without the Scope itself.
+// The size of all blocks that `scope` owns, without the Scope object itself.
 size_t BytesOf(const Scope& scope);
 
 }  // namespace berth::placement

@@ -1,8 +1,8 @@
-// Codec: turns the commands of a batch and kept answers into bytes, and bytes back into values.
+// Codec: turns the commands of a batch, and kept answers, into bytes and back.
 //
 // The bytes are messages of log.proto: the payload of a log row, and the answer in the table
 // `request`. Equal values give equal bytes. Decoding fails with kDataLoss if the bytes are not such
-// a message, or contain a kind of change that this release does not know. Pure functions.
+// a message, or if they contain a kind of change that this release does not know. Pure functions.
 #ifndef BERTH_PLACEMENT_LOG_CODEC_H_
 #define BERTH_PLACEMENT_LOG_CODEC_H_
 
@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload);
 
 // REQUIRES: the decision's status is OK.
 std::string EncodeAnswer(const Decision& decision);
-// The decision that was encoded, marked as replayed.
+// The decision whose encoding is `answer`, marked as replayed.
 absl::StatusOr<Decision> DecodeAnswer(absl::string_view answer);
 
 }  // namespace berth::placement

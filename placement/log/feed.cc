@@ -12,7 +12,7 @@
 namespace berth::placement {
 
 FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands) {
-  // Most scopes are empty: all of these share one.
+  // Most scopes are empty. All empty scopes share one object.
   static const auto* const kEmpty =
       new std::shared_ptr<const Scope>(std::make_shared<const Scope>());
   auto batch = std::make_shared<FeedBatch>();

@@ -23,7 +23,8 @@ absl::Status Compacted(Database& database, Revision revision) {
         {"oldest_revision", absl::StrCat(from->number)}}});
 }
 
-// A row of a newer format is not delivered at all: this release might misread it.
+// The failure for a row of a newer format. Such a row is not delivered, since this release might
+// misread it.
 absl::Status TooNew(const Position& position) {
   return Refuse(
       absl::StatusCode::kUnavailable, "NOT_SERVING",
@@ -55,14 +56,15 @@ absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, in
   const MutexLock reading(&reading_);
   const absl::StatusOr<std::shared_ptr<Database>> database = Open();
   if (!database.ok()) return database.status();
-  // The row of `revision` itself is read first, to compare it.
+  // The row of `revision` itself is read, too: it shows whether `revision` is still in the log.
   const int own = revision.number > 0 ? 1 : 0;
   const absl::StatusOr<std::vector<LogRow>> rows =
       ReadLog(**database, revision.number, batches_max + own);
   if (!rows.ok()) return rows.status();
   auto row = rows->begin();
   if (revision.number > 0) {
-    // If that row was deleted, the rows after it may have been deleted, too.
+    // The row of `revision` was deleted because of its age. The rows after it may have been
+    // deleted, too, so the caller may miss batches.
     if (row == rows->end() || row->position.revision.number != revision.number) {
       return Compacted(**database, revision);
     }

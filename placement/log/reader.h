@@ -1,5 +1,5 @@
-// LogReader: committed batches from the log, for watchers that need batches which the feed no longer
-// holds.
+// LogReader: reads committed batches from the log, for watchers that need batches which the feed
+// has dropped.
 //
 // Owns a connection of its own, which is opened at the first use. Thread-safe; one call of After
 // runs at a time.
@@ -25,15 +25,15 @@ class LogReader {
 
   // The batches after `revision`, oldest first, at most `batches_max`. Nothing if `revision` is the
   // newest one. Blocks. Fails as Database::Run does, or with
-  //   kOutOfRange / REVISION_COMPACTED      some of these batches were deleted; the refusal names the
-  //                                         oldest revision after which all batches are there
+  //   kOutOfRange / REVISION_COMPACTED      some of these batches were deleted; the refusal names
+  //                                         the oldest revision after which the log has all batches
   //   kFailedPrecondition / REVISION_LOST   another batch has the number of `revision`
   //   kUnavailable / NOT_SERVING            the next row has a format that this release cannot read
   //   kDataLoss                             a row is missing, or cannot be decoded
   // REQUIRES: CheckRevision accepts `revision`.
   absl::StatusOr<std::vector<FeedBatchPtr>> After(Revision revision, int batches_max);
 
-  // Makes a call of After fail that has waited for the database for `limit`.
+  // Makes the running call of After fail if that call has waited for the database for `limit`.
   void Watch(absl::Duration limit);
 
  private:

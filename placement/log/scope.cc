@@ -20,7 +20,7 @@ void AddAggregates(const Tree& tree, TreeFacts* facts) {
   if (!aggregates.empty()) facts->aggregates.emplace_back(tree.root_id(), std::move(aggregates));
 }
 
-// Trees, each once. A command may name thousands of them.
+// A list of trees that has each tree once. A command may name thousands of trees.
 struct Trees {
   void Add(const TreePtr& tree) {
     if (roots.insert(tree->root_id()).second) trees.push_back(tree);
@@ -30,7 +30,7 @@ struct Trees {
   absl::flat_hash_set<ProviderId> roots;
 };
 
-// The entities of which derived and neighbours can speak, each with the kind of its change.
+// The key of an entity that can be in derived or neighbours: the kind of its change, and its uuid.
 using Key = std::pair<size_t, Uuid>;
 std::optional<Key> KeyOf(const Change& change) {
   std::optional<Key> key;
@@ -44,14 +44,14 @@ std::optional<Key> KeyOf(const Change& change) {
   return key;
 }
 
-// Whether the first parts of the pairs rise.
+// Whether the first parts of the pairs are in rising order.
 template <typename Pairs>
 bool Rises(const Pairs& pairs) {
   const auto wrong = [](const auto& a, const auto& b) { return !(a.first < b.first); };
   return std::adjacent_find(pairs.begin(), pairs.end(), wrong) == pairs.end();
 }
 
-// Invariant 1 of scope.h.
+// Checks invariant 1 of scope.h.
 void CheckNoneTwice(const Changes& changes, const Scope& scope) {
   if (scope.derived.empty() && scope.neighbours.empty()) return;
   absl::flat_hash_set<Key> keys;
@@ -66,7 +66,7 @@ void CheckNoneTwice(const Changes& changes, const Scope& scope) {
   }
 }
 
-// Invariants 2 to 4 of scope.h.
+// Checks invariants 2 to 4 of scope.h.
 void CheckForm(const Changes& changes, const Scope& scope) {
   BERTH_CHECK(scope.trees_changed ? scope.before != scope.after : scope.before == TreeFacts());
   for (const TreeFacts* facts : {&scope.before, &scope.after}) {
@@ -240,8 +240,8 @@ const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
   return nullptr;
 }
 
-// Finds the entities for derived and neighbours: members of the trees that the command changed, and
-// their consumers, which the changes do not name.
+// Finds the entities for derived and neighbours. These are the members of the trees that the
+// command changed, and the consumers of these members; entities that the changes name are left out.
 void ScopeMaker::Compare(const State& after) {
   absl::flat_hash_set<ProviderId> put;
   absl::flat_hash_set<ProviderId> used;
@@ -298,7 +298,7 @@ void ScopeMaker::Add(Change change, bool differs) {
       [&](const ConsumerPut& put) {
         for (const Allocation& row : put.consumer->allocations) named_.push_back(row.provider);
       },
-      // Compare finds no others.
+      // Compare finds no changes of these kinds.
       Ignore<ProviderRemoved, ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
       Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
   std::visit(name, change);

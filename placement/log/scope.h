@@ -1,23 +1,27 @@
-// Scope: what a watch stream with filters needs to know about a command besides its changes.
+// Scope: the information about a command, besides its changes, that a watch stream with filters
+// needs.
 //
-// A watcher may ask for some trees or aggregates only. To filter a change, one must know the root and
-// the aggregates of the trees concerned, before and after the command. And a change has indirect
-// effects that the watcher must hear of, too. The scope of a command says all this. It is computed
-// once, when the command is decided, and stored in the log beside the changes; so a log row can be
-// delivered without the states before and after it. The scope of a common claim, on root providers
-// that are in no aggregate, is empty.
+// A watcher may ask for some trees or aggregates only. To filter a change, the stream must know the
+// root and the aggregates of the concerned trees, before and after the command. And a change has
+// indirect effects that the watcher must hear of, too. The scope of a command contains all this. It
+// is computed once, when the command is decided, and is stored in the log beside the changes. So a
+// log row can be delivered without the states before and after it. The scope of a common claim, on
+// root providers that are in no aggregate, is empty.
 //
-// An entity is in one of these lists at most:
-//   changes     it has a new value, and the command names it
-//   derived     it has a new value, and the command does not name it. Example: provider P moves under
-//               another root, and its child C moves with it: the record of C names its root
-//   neighbours  it has the same value as before, and its tree has other aggregates or another root
-//               now. Example: provider P joins aggregate A. Its child C and the consumers that hold
-//               something of C have not changed, but a watcher of aggregate A sees them from now on
+// An entity is in at most one of these three lists:
+//   changes     The entity has a new value, and the command names the entity.
+//   derived     The entity has a new value, and the command does not name the entity. Example:
+//               provider P moves under another root, and its child C moves with it. The record of C
+//               names the root of C, so it has a new value.
+//   neighbours  The entity has the same value as before, but its tree has other aggregates or
+//               another root now. Example: provider P joins aggregate A. Its child C and the
+//               consumers that hold something of C have not changed, but a watcher of A sees them
+//               from now on.
 //
 // Invariants, checked in ScopeMaker::Finish:
 //   1. No entity is twice in the three lists.
-//   2. `before` is empty unless trees_changed, and then it differs from `after`.
+//   2. `before` is empty unless trees_changed is true. If it is true, `before` differs from
+//      `after`.
 //   3. The lists of TreeFacts and gave_up are in rising order, without duplicates.
 //   4. removed_keys has one key for each ClassRemoved, TraitRemoved and ServiceRemoved.
 //
@@ -35,65 +39,71 @@
 
 namespace berth::placement {
 
-// The aggregates that members of `tree` are in, in rising order.
+// The aggregates that providers of `tree` are in, in rising order.
 std::vector<AggregateId> AggregatesOf(const Tree& tree);
-// The use of the member at `position`, as a change.
+// The use of the provider at `position` of `tree`, as a change.
 ProviderUsed UseOf(const Tree& tree, int position);
 
-// The roots of providers and the aggregates of trees in one state, for the providers that a command
-// concerns.
+// The roots of providers and the aggregates of trees, in one state, for the providers that a
+// command concerns.
 struct TreeFacts {
-  // (provider, its root), in rising order of providers. Roots themselves are left out.
+  // (provider, root of the provider's tree), in rising order of providers. Providers that are roots
+  // themselves are left out.
   std::vector<std::pair<ProviderId, ProviderId>> roots;
-  // (root of a tree, the aggregates of its members), both in rising order. A tree without aggregates
-  // is left out.
+  // (root of a tree, the aggregates of the tree's providers), both in rising order. A tree without
+  // aggregates is left out.
   std::vector<std::pair<ProviderId, std::vector<AggregateId>>> aggregates;
 
-  // `provider` itself if it is a root.
+  // The root of `provider`; `provider` itself if it is a root.
   ProviderId RootOf(ProviderId provider) const;
-  // Null: the tree of `root` is in no aggregate.
+  // The aggregates of the tree of `root`. Null: the tree is in no aggregate.
   const std::vector<AggregateId>* AggregatesOf(ProviderId root) const;
 
   friend bool operator==(const TreeFacts&, const TreeFacts&) = default;
 };
 
 struct Scope {
-  // After the command, for the providers that the changes name, and those of which their consumers
-  // hold or held something.
+  // The facts after the command. They cover the providers that the changes name, and the providers
+  // of which a changed consumer holds or held something.
   TreeFacts after;
-  // Whether `before` is different. If false, `before` is empty and `after` was true before, too.
+  // Whether the facts before the command differ from `after`. If false, `before` is empty, and
+  // `after` also describes the trees before the command.
   bool trees_changed = false;
   TreeFacts before;
-  // (consumer, the providers of which it held something before and holds nothing now), in rising
-  // order of consumers.
+  // For each consumer that gave up all that it held of some providers: (consumer, these providers).
+  // In rising order of consumers.
   std::vector<std::pair<ConsumerId, std::vector<ProviderId>>> gave_up;
-  // See above; the values after the command.
+  // The entities of the kinds `derived` and `neighbours` (see the top of this file), with their
+  // values after the command.
   Changes derived;
   Changes neighbours;
-  // What each ClassRemoved, TraitRemoved and ServiceRemoved of the changes removed, in their order:
-  // the name of the class or trait, the uuid of the service.
+  // For each ClassRemoved, TraitRemoved and ServiceRemoved of the changes, in the order of the
+  // changes: the name of the removed class or trait, or the uuid of the removed service.
   std::vector<std::string> removed_keys;
-  // The hosts of which a record was before the command and is not afterwards: of each node that the
-  // command moved to another host or removed. Rising.
+  // The hosts that nodes left: for each node that the command moved to another host or removed, the
+  // node's host before the command. Rising.
   std::vector<std::string> left_hosts;
 
   bool empty() const;
 };
 
-// Computes the scope of one command: constructed before the changes are applied, finished after.
+// Computes the scope of one command. To be constructed before the changes are applied; Finish is to
+// be called after they are applied.
 class ScopeMaker {
  public:
-  // `changes` must live until Finish.
+  // `changes` must live until Finish returns.
   ScopeMaker(const State& before, const Changes& changes);
   Scope Finish(const State& after) &&;
 
  private:
   void TakeTree(const State& before, ProviderId provider);
-  // `host_after`: null if the node is removed.
+  // Records the node `id`. `host_after`: the node's host after the command; null if the node is
+  // removed.
   void TakeNode(const State& before, ProviderId id, const std::string* host_after);
   void TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id);
   void Compare(const State& after);
-  // Adds `change` to derived if its value `differs` from the one before, else to neighbours.
+  // Adds `change` to derived if the value `differs` from the value before the command, else to
+  // neighbours.
   void Add(Change change, bool differs);
   const Tree* TreeBefore(ProviderId provider) const;
 
@@ -101,14 +111,15 @@ class ScopeMaker {
   Scope scope_;
   bool puts_providers_ = false;
   std::vector<ProviderId> named_;  // the providers whose trees the scope describes; in any order
-  // The trees, before the command, of providers that it puts or removes and of their parents; each
-  // once.
+  // The trees before the command of two kinds of providers: those that the command puts or removes,
+  // and the parents of these. Each tree once.
   std::vector<TreePtr> trees_before_;
 };
 
-// Whom the changes of a command concern: the hosts of the records that it changed, before and after,
-// and the roots of the trees that it touched, before and after, also by changing a consumer that
-// holds something of them. Both rising. What is pushed to trackers is routed by this alone.
+// The hosts and trees that a command concerns. Pushes to trackers are routed by these alone.
+// `hosts`: the hosts of the changed records, before and after the command. `roots`: the roots of
+// the touched trees, before and after the command; a changed consumer touches the trees of which it
+// holds something. Both rising.
 struct Concerned {
   std::vector<std::string> hosts;
   std::vector<ProviderId> roots;

@@ -19,7 +19,8 @@ struct ConsumerFilter {
   std::optional<std::string> user = std::nullopt;
   std::optional<std::string> type = std::nullopt;  // "unknown": consumers without a type
   std::optional<absl::Time> updated_before = std::nullopt;
-  // Only consumers that hold something in the tree of this provider, which need not be the root.
+  // Only consumers that hold something in the tree of this provider. The provider need not be the
+  // root.
   std::optional<ProviderId> in_tree = std::nullopt;
   std::optional<bool> leased = std::nullopt;
 };
@@ -29,9 +30,10 @@ struct ConsumerPage {
   bool more = false;
 };
 
-// The consumers that pass, by rising id, after `after`, at most `limit`; `more`: there are others
-// after them. INVALID_ARGUMENT for an empty project, user or type. An unknown project, user, type
-// or provider has no consumers. REQUIRES: limit > 0.
+// One page of the consumers that pass the filter: those with ids greater than `after`, by rising
+// id, at most `limit`. `more` of the page says whether other consumers follow. INVALID_ARGUMENT for
+// an empty project, user or type. An unknown project, user, type or provider has no consumers.
+// REQUIRES: limit > 0.
 absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFilter& filter,
                                            std::optional<ConsumerId> after, int limit);
 

@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-// A filter whose names were looked up: the conditions for one provider.
+// A filter after its names were looked up: the conditions that one provider must meet.
 struct Wanted {
   std::optional<ProviderId> root;  // of the tree
   std::vector<absl::flat_hash_set<AggregateId>> member_of;
@@ -23,7 +23,8 @@ struct Wanted {
   std::vector<ClassAmount> resources;
 };
 
-// Checks how much the filter names, before anything else: each provider is compared with all of it.
+// Checks how much the filter names. This check comes first, because each provider is compared with
+// everything that the filter names.
 absl::Status CheckSize(const ProviderFilter& filter) {
   Faults faults;
   AtMostField(faults, "member_of", filter.member_of.size(), kTermsMax);
@@ -100,7 +101,8 @@ absl::Status ResolveClasses(const State& state, const ProviderFilter& filter, Wa
                 absl::StrCat("there is no resource class ", ListOf(unknown)), items);
 }
 
-// Whether the provider meets all conditions of Wanted that concern only itself (P-70..P-77).
+// Whether the provider meets those conditions of `wanted` that concern only the provider itself
+// (P-70..P-77).
 bool Passes(const Wanted& wanted, const ProviderPlace& place) {
   const ProviderConfig& config = place.config();
   const auto has_trait = [&config](TraitId trait) { return config.HasTrait(trait); };
@@ -123,12 +125,13 @@ bool Passes(const Wanted& wanted, const ProviderPlace& place) {
   });
 }
 
-// Collects the page: takes providers by rising id until one more than the limit has passed.
+// Collects one page of providers. It takes providers by rising id, until one more than the limit
+// has passed the filter.
 class PageMaker {
  public:
   PageMaker(const Wanted& wanted, int limit) : wanted_(wanted), limit_(limit) {}
 
-  // Returns false when no more providers are needed.
+  // Takes one provider. Returns false when no more providers are needed.
   bool Take(ProviderPlace place) {
     if (!Passes(wanted_, place)) return true;
     if (static_cast<int>(page_.providers.size()) == limit_) {
@@ -146,8 +149,8 @@ class PageMaker {
   ProviderPage page_;
 };
 
-// All providers after `after` by rising id: the roots from their chunks and the others from
-// root_of, merged.
+// Visits all providers with ids greater than `after`, by rising id. The roots come from their
+// chunks and the other providers from root_of; the two lists are merged.
 void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_only,
               PageMaker& page) {
   std::vector<std::pair<ProviderId, ProviderId>> others;  // some next ids with their roots
@@ -163,7 +166,8 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
     if (roots_only) return;
     from ? state.root_of().ForEachFrom(*from, add) : state.root_of().ForEach(add);
   };
-  // Takes the other providers with ids less than `bound`. Returns false when the page is full.
+  // Takes the providers that are not roots and have ids less than `bound`. Returns false when the
+  // page is full.
   const auto take_others = [&](std::optional<ProviderId> bound) {
     while (next < others.size() && (!bound || others[next].first < *bound)) {
       const auto [id, root] = others[next++];
@@ -256,7 +260,7 @@ absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
   if (absl::Status status = faults.status(); !status.ok()) return status;
 
   std::map<std::string, UsageGroup> groups;
-  // No user is empty, so this key is less than those of all owners of the project.
+  // No user is empty, so `before` is less than the keys of all owners of the project.
   const Owner before{.project = project, .user = "", .type = ""};
   state.owners().ForEachFrom(before, [&](const Owner& owner, const Counted<OwnerUsage>& usage) {
     if (owner.project != project) return false;

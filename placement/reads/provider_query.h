@@ -25,11 +25,14 @@ struct ProviderFilter {
   bool roots_only = false;
 };
 
-// The providers that pass, by rising id, after `after`, at most `limit`; `more`: there are others
-// after them (P-79). Fails, in this order, with INVALID_ARGUMENT for a filter that names too much,
-// then for an empty name or set or an amount out of range; NOT_FOUND / TRAIT_NOT_FOUND;
-// NOT_FOUND / RESOURCE_CLASS_NOT_FOUND. The last two name everything that is unknown. REQUIRES:
-// limit > 0.
+// One page of the providers that pass the filter: those with ids greater than `after`, by rising
+// id, at most `limit`. `more` of the page says whether other providers follow (P-79). Fails, in
+// this order,
+// - with INVALID_ARGUMENT, if the filter names too much;
+// - with INVALID_ARGUMENT, if a name or a set is empty or an amount is out of range;
+// - with NOT_FOUND / TRAIT_NOT_FOUND, which names all unknown traits;
+// - with NOT_FOUND / RESOURCE_CLASS_NOT_FOUND, which names all unknown classes.
+// REQUIRES: limit > 0.
 struct ProviderPage {
   std::vector<ProviderPlace> providers;
   bool more = false;
@@ -37,9 +40,9 @@ struct ProviderPage {
 absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
                                            std::optional<ProviderId> after, int limit);
 
-// What the consumers of a project hold, by consumer type or in one group (P-157..P-165).
-// INVALID_ARGUMENT for a project or user without characters or with more than 255, or a consumer
-// type that is no valid name. An unknown project or user holds nothing.
+// The allocations of a project, summed by consumer type or in one group (P-157..P-165).
+// INVALID_ARGUMENT if the project or the user is empty or longer than 255 characters, or if the
+// consumer type is no valid name. An unknown project or user holds nothing.
 struct UsageGroup {
   int64_t consumer_count = 0;
   std::map<std::string, Amount> used;  // by class name; no zeros

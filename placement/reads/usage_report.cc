@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kUnnamedGroup[] = "unknown";
 
-// A row while its sums are computed.
+// A row of the report while its sums are computed.
 struct Group {
   UsageReportRow row;
   absl::flat_hash_set<ProviderId> providers;
@@ -34,7 +34,8 @@ class Reporter {
     std::sort(aggregates_.begin(), aggregates_.end());
   }
 
-  // Adds the inventories of the providers of `tree` and the consumers that hold something of them.
+  // Adds the inventories of the tree's providers, and the consumers that hold something of these
+  // providers.
   void AddTree(const Tree& tree) {
     for (int i = 0; i < tree.size(); ++i) {
       if (!Passes(tree.config(i))) continue;
@@ -58,7 +59,7 @@ class Reporter {
     }
   }
 
-  // Returns the rows so far, and forgets them.
+  // Returns the rows that were computed so far, and forgets them.
   std::map<std::string, UsageReportRow> Take() {
     std::map<std::string, UsageReportRow> rows;
     for (auto& [key, group] : groups_) {
@@ -154,7 +155,8 @@ class Reporter {
   absl::flat_hash_map<std::string, Group> groups_;
 };
 
-// Calls visit(tree) for the trees after root `after`, by rising root, until a call returns false.
+// Calls visit(tree) for each tree whose root is greater than `after`, by rising root, until a call
+// returns false.
 template <typename Visit>
 void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visit) {
   for (const Counted<RootChunk>& chunk : state.roots().chunks()) {
@@ -166,7 +168,7 @@ void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visi
   }
 }
 
-// Roots are visited by rising key, so that only the trees of the page are read.
+// Visits roots by rising key, so that only the trees of the page are read.
 UsageReportPage ReportRoots(const State& state, Reporter reporter,
                             const std::optional<std::string>& after, int limit) {
   UsageReportPage page;

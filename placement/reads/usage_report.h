@@ -23,8 +23,8 @@ struct UsageReportFilter {
   std::optional<std::string> project = std::nullopt;  // `used` counts only what it holds
 };
 
-// Sums over inventories of one class. In rows of projects and of consumer types only `used` is set,
-// since these have no inventories.
+// Sums over the inventories of one class. Rows of projects and of consumer types set only `used`,
+// since projects and consumer types have no inventories.
 struct ClassSum {
   Amount total = 0;
   Amount reserved = 0;
@@ -48,8 +48,9 @@ struct UsageReportPage {
   bool more = false;
 };
 
-// The rows by rising key, after `after`, at most `limit`. A group without providers has no row, but
-// the single row of kEverything is always present. REQUIRES: limit > 0.
+// One page of the report: the rows with keys greater than `after`, by rising key, at most `limit`.
+// A group without providers has no row. Exception: the single row of kEverything is always present.
+// REQUIRES: limit > 0.
 UsageReportPage ReportUsages(const State& state, const UsageReportFilter& filter,
                              const std::optional<std::string>& after, int limit);
 

@@ -28,7 +28,8 @@ absl::Status StandardImmutable(absl::string_view key, absl::string_view name) {
 
 }  // namespace
 
-// Refuses, in this order: INVALID_NAME; RESOURCE_CLASS_EXISTS unless `if_absent` (P-34, P-35).
+// Refuses, in this order: INVALID_NAME; RESOURCE_CLASS_EXISTS. If `if_absent` is set, a class that
+// exists is no error (P-34, P-35).
 absl::StatusOr<Outcome> Decide(const State& state, const CreateClass& command, const RuleContext&) {
   if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
   Outcome outcome;
@@ -63,7 +64,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, c
   return outcome;
 }
 
-// Refuses INVALID_NAME (P-42).
+// Refuses INVALID_NAME only (P-42).
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, const RuleContext&) {
   if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
   Outcome outcome;
@@ -93,8 +94,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, c
   return outcome;
 }
 
-// Refuses a malformed name. Adds the names that are missing, in the order given, and removes none
-// (P-31, P-32).
+// Adds the names that are missing, in the given order, and removes no names (P-31, P-32). Refuses a
+// malformed name.
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& command,
                                const RuleContext&) {
   Faults faults;
@@ -109,7 +110,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& co
   check("traits", command.traits);
   if (absl::Status status = faults.status(); !status.ok()) return status;
   Outcome outcome;
-  // The names are added to a copy of the catalog, so that a name that is given twice gets one id.
+  // The names are added to a copy of the catalog, so that a name that the command gives twice gets
+  // one id.
   const auto add = [&outcome](auto table, const std::vector<std::string>& names, auto put) {
     for (const std::string& name : names) {
       if (table.Find(name)) continue;

@@ -1,7 +1,7 @@
 // FinalForest: the parents, roots and names of providers as they will be after an ApplyTopology.
 //
-// "Listed" are the providers that the command names, and "known" are those that exist before or
-// after it. Pure; keeps references to the state and the command.
+// In this file a provider is "listed" if the command names it, and "known" if it exists before or
+// after the command. Pure; keeps references to the state and the command.
 #ifndef BERTH_PLACEMENT_RULES_FINAL_FOREST_H_
 #define BERTH_PLACEMENT_RULES_FINAL_FOREST_H_
 
@@ -22,17 +22,18 @@ class FinalForest {
   // REQUIRES: the command names each provider once.
   FinalForest(const State& state, const ApplyTopology& command);
 
-  // Whether there is such a provider before or after the command.
+  // Whether the provider `id` exists before or after the command.
   bool Knows(ProviderId id) const;
-  // Whether `id` will be below itself, or below a provider that is below itself. REQUIRES, like the
-  // next two: `id` is listed.
+  // Whether `id` will be below itself, or below a provider that is below itself. REQUIRES: `id` is
+  // listed. The next two methods require the same.
   bool IsInLoop(ProviderId id) const { return !ways_.at(id).has_value(); }
-  // REQUIRES, like DepthOf: not IsInLoop, and all parents above `id` are known.
+  // The root of the tree in which `id` will be. This method and DepthOf REQUIRE: IsInLoop(id) is
+  // false, and all parents above `id` are known.
   ProviderId RootOf(ProviderId id) const { return ways_.at(id)->root; }
   int DepthOf(ProviderId id) const { return ways_.at(id)->depth; }
-  // The provider other than `id` that will have `name`.
+  // The provider that will have `name` and is not `id`; none if there is no such provider.
   std::optional<ProviderId> OtherHolder(absl::string_view name, ProviderId id) const;
-  // Whether the provider at `place` will have children.
+  // Whether the provider at `place` will have children after the command.
   bool HasChildren(const ProviderPlace& place) const;
 
  private:
@@ -47,9 +48,10 @@ class FinalForest {
 
   const State& state_;
   absl::flat_hash_map<ProviderId, std::optional<ProviderId>> parents_;  // of those listed
-  // The root and the depth of each listed provider and of all above them. None: it is in a loop.
+  // The root and the depth of each listed provider, and of all providers above it. None: the
+  // provider is in a loop or below one.
   absl::flat_hash_map<ProviderId, std::optional<Way>> ways_;
-  absl::flat_hash_set<ProviderId> parents_named_;  // that will be parents of listed providers
+  absl::flat_hash_set<ProviderId> parents_named_;  // parents of listed providers
   absl::flat_hash_set<ProviderId> removed_;
   std::multimap<std::string, ProviderId> names_;  // of those listed
 };

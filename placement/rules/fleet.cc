@@ -27,7 +27,8 @@ ServiceRecord NewService(const RegisterService& command, const RuleContext& cont
   return service;
 }
 
-// Adds the disabled trait to the roots of all nodes of `service`'s host, or removes it (T-295).
+// Adds kDisabledTrait to the roots of all nodes of the service's host if the service is disabled,
+// else removes the trait (T-295).
 void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
                           const RuleContext& context, Changes& changes) {
   for (const NodeRecordPtr& node : state.NodesOf(service.host)) {
@@ -44,7 +45,8 @@ void FollowServiceOnRoots(const State& state, const ServiceRecord& service,
   }
 }
 
-// A reason has 1 to 255 characters that are not all blank, and needs `disabled` (T-294).
+// Checks the command's form. A reason has 1 to 255 characters that are not all blank, and may be
+// given only if `disabled` is true (T-294).
 absl::Status CheckForm(const UpdateService& command) {
   Faults faults;
   if (command.binary != kTrackerBinary) {
@@ -64,8 +66,9 @@ absl::Status CheckForm(const UpdateService& command) {
   return faults.status();
 }
 
-// Whether a tracker's own update may take effect. It may disable an enabled service, and enable a
-// service that a tracker disabled, but not change what an operator did (T-297).
+// Whether a tracker's update of its own service may take effect. A tracker may disable an enabled
+// service, and may enable a service that a tracker disabled. It may not change what an operator did
+// (T-297).
 bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command) {
   if (command.disabled.value_or(false)) return !service.disabled;
   return service.disabled && absl::StartsWith(service.disabled_reason, kAutomaticReason);
@@ -74,8 +77,8 @@ bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command)
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_IN_USE. A new incarnation on the same
-// machine takes over at once; one on another machine only if the service is down or forced down
-// (T-14).
+// machine takes over at once. An incarnation on another machine may take over only if the service
+// is down or forced down (T-14).
 absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& command,
                                const RuleContext& context) {
   Faults faults;
@@ -112,8 +115,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   return outcome;
 }
 
-// Never refuses. A judgement about a service that is gone, or about an older incarnation, has no
-// effect.
+// Never refuses. The command has no effect if it is about a service that was removed, or about an
+// older incarnation of the service.
 absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
                                const RuleContext& context) {
   Outcome outcome;
@@ -128,8 +131,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
   return outcome;
 }
 
-// Refuses, in this order: a malformed command (T-294); SERVICE_NOT_FOUND. Enabling clears the
-// reason. The disabled trait of the roots changes with `disabled` (T-295).
+// Refuses, in this order: a malformed command (T-294); SERVICE_NOT_FOUND. Enabling the service
+// clears the reason. The disabled trait of the nodes' roots changes with `disabled` (T-295).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

@@ -1,5 +1,5 @@
-// Checks of an import that need no state: each record by itself, and records that contradict each
-// other. Pure.
+// The checks of an import that need no state: checks of each record by itself, and checks that no
+// two records contradict each other. Pure.
 #ifndef BERTH_PLACEMENT_RULES_IMPORT_FORM_H_
 #define BERTH_PLACEMENT_RULES_IMPORT_FORM_H_
 
@@ -8,11 +8,13 @@
 
 namespace berth::placement {
 
-// The most records of one import, which holds the ledger's lock while it is decided and written.
+// The most records of one import. The limit exists because the ledger's lock is held while the
+// import is decided and written.
 inline constexpr int64_t kImportedMax = 500'000;
 
-// The faults of the first record that has any. It is a fault, too, if a parent comes after its
-// child, or if an entity occurs twice. INVALID_INVENTORY comes only if no record has another fault.
+// INVALID_ARGUMENT with the faults of the first record that has any. A parent that comes after its
+// child is a fault, and so is an entity that occurs twice. INVALID_INVENTORY is returned only if no
+// record has another fault.
 absl::Status CheckImportForm(const ImportLedger& command);
 
 }  // namespace berth::placement

@@ -18,7 +18,7 @@ using Code = absl::StatusCode;
 
 constexpr size_t kOverCapacityMax = 1000;  // the most that the answer lists
 
-// Whether `table` has a custom name.
+// Whether any name in `table` is a custom name.
 template <typename IdType>
 bool HasCustomName(const NameTable<IdType>& table) {
   return std::any_of(table.by_name().begin(), table.by_name().end(),
@@ -170,7 +170,8 @@ void ImportPlan::AddProvider(const ImportedProvider& record) {
   new_providers_.emplace(record.id, configs_.back());
 }
 
-// The sums of what is held of the provider so far, or null if there is no such provider.
+// The sums of the amounts that consumers hold of the provider so far; null if the provider does not
+// exist.
 ImportPlan::Taken* ImportPlan::Take(ProviderId id) {
   const auto found = taken_.find(id);
   if (found != taken_.end()) return &found->second;
@@ -210,7 +211,7 @@ void ImportPlan::AddRow(const ImportedConsumer& record, Taken& taken, const Name
   if (taken.place) CheckRow(record, taken, amount, row);
 }
 
-// Units and capacity of a provider that was in the ledger before.
+// Checks units and capacity of a provider that was in the ledger before the import.
 void ImportPlan::CheckRow(const ImportedConsumer& record, const Taken& taken,
                           const NamedAmount& amount, int row) {
   const InventoryRow& inventory = taken.config->inventories[static_cast<size_t>(row)];

@@ -1,10 +1,11 @@
 // ImportPlan: computes the changes of an import, or finds its fault.
 //
-// It walks over the records once and keeps the fault of the earliest stage; of two faults of one
-// stage it keeps that of the first record. Consumers may hold more of an imported provider than its
-// capacity and its units allow: this is legal in a ledger whose inventories were changed while they
-// were in use (P-89). Providers that exist already must have capacity for what is imported. A local
-// value of one decision; it keeps references to the state, the command and the context.
+// The plan walks over the records once. It keeps the fault of the earliest stage and, of two faults
+// of one stage, the fault of the first record. The consumers may hold more of an imported provider
+// than the provider's capacity and units allow: such a ledger is legal, because inventories may be
+// changed while they are in use (P-89). Providers that exist already must have free capacity for
+// what is imported. A plan is a local value of one decision; it keeps references to the state, the
+// command and the context.
 #ifndef BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
 #define BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
 
@@ -28,15 +29,16 @@ namespace berth::placement {
 
 class ImportPlan {
  public:
-  // REQUIRES: CheckImportForm(command).
+  // REQUIRES: CheckImportForm(command) is OK.
   ImportPlan(const State& state, const ImportLedger& command, const RuleContext& context);
 
-  // WRONG_LEDGER_STATE if the command requires an empty ledger, and this one has more than standard
-  // names.
+  // WRONG_LEDGER_STATE if the command requires an empty ledger, and this ledger has more than the
+  // standard names.
   absl::Status CheckEmpty() const;
-  // Refuses, in this order: SELF_PARENT, PARENT_NOT_FOUND, DUPLICATE_PROVIDER, TRAIT_NOT_FOUND,
-  // CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND, RESOURCE_CLASS_NOT_FOUND, NO_INVENTORY,
-  // UNIT_CONSTRAINT_VIOLATED, CAPACITY_EXCEEDED, DUPLICATE_SERVICE, PROVIDER_NOT_FOUND of nodes,
+  // Computes the changes. Refuses, in this order: SELF_PARENT, PARENT_NOT_FOUND,
+  // DUPLICATE_PROVIDER, TRAIT_NOT_FOUND, CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND for a
+  // provider of a consumer, RESOURCE_CLASS_NOT_FOUND, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED,
+  // CAPACITY_EXCEEDED, DUPLICATE_SERVICE, PROVIDER_NOT_FOUND for the root provider of a node,
   // DUPLICATE_NODE.
   absl::Status Settle();
   // The changes of the command. REQUIRES: Settle returned OK. To be called once.
@@ -59,8 +61,8 @@ class ImportPlan {
     kNode,
     kNone,
   };
-  // A provider of which imported consumers hold something. The amounts are parallel to its
-  // inventories.
+  // A provider of which imported consumers hold something. The amounts are parallel to the
+  // provider's inventories.
   struct Taken {
     const ProviderConfig* config = nullptr;
     std::optional<ProviderPlace> place;  // none: it is imported, too
@@ -69,7 +71,8 @@ class ImportPlan {
   };
   using ConfigPtr = std::shared_ptr<const ProviderConfig>;
 
-  // Keeps the fault that `refusal` makes, unless a fault of this stage or an earlier one is kept.
+  // Keeps the fault that `refusal` makes. Exception: does nothing if a fault of the same stage or
+  // of an earlier stage is kept already.
   void Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal);
   void AddNames();
   void AddProvider(const ImportedProvider& record);

@@ -21,9 +21,9 @@ absl::Status InventoryNotFound(const ProviderConfig& config, absl::string_view r
       {{{"provider", config.id.ToString()}, {"resource_class", std::string(resource_class)}}});
 }
 
-// The outcome of giving the provider the inventories `rows`: its generation rises by 1, and the
-// answer names capacities that are exceeded and rows of which nothing can be allocated. REQUIRES:
-// rows are rising by class; no removed row is in use.
+// The outcome of a command after which the provider has the inventories `rows`. The generation
+// rises by 1. The answer names the classes whose capacity is exceeded and the rows of which nothing
+// can be allocated. REQUIRES: `rows` are rising by class; no removed row is in use.
 Outcome WithInventories(const State& state, const ProviderPlace& place,
                         std::vector<InventoryRow> rows, const RuleContext& context) {
   ProviderConfig config = place.config();
@@ -38,7 +38,7 @@ Outcome WithInventories(const State& state, const ProviderPlace& place,
   return outcome;
 }
 
-// The first two checks of each rule below.
+// Makes the first two checks of each rule below.
 absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
                                              std::optional<Generation> expected) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, id);
@@ -51,9 +51,9 @@ absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
 
 }  // namespace
 
-// Refuses, in this order: a malformed command (P-7, P-14, P-96); PROVIDER_NOT_FOUND;
-// PROVIDER_GENERATION_CONFLICT; INVALID_INVENTORY; RESOURCE_CLASS_NOT_FOUND; INVENTORY_IN_USE
-// (P-83). Raises the generation even if nothing differs (P-84).
+// Raises the generation even if nothing differs (P-84). Refuses, in this order: a malformed command
+// (P-7, P-14, P-96); PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT; INVALID_INVENTORY;
+// RESOURCE_CLASS_NOT_FOUND; INVENTORY_IN_USE (P-83).
 absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command,
                                const RuleContext& context) {
   Faults faults;
@@ -100,8 +100,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& comman
 }
 
 // Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT;
-// INVALID_INVENTORY; INVENTORY_NOT_FOUND, also for an unknown class (P-86). The capacity may be
-// lowered below what is allocated (P-89, P-91).
+// INVALID_INVENTORY; INVENTORY_NOT_FOUND, also if the class is unknown (P-86). The command may
+// lower the capacity below the allocated amount (P-89, P-91).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& command,
                                const RuleContext& context) {
   Faults faults;

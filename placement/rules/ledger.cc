@@ -1,4 +1,4 @@
-// Rules about the ledger as a whole: the format of its log, and imports.
+// The rules about the ledger as a whole: the format of its log, and imports.
 
 #include "absl/strings/str_cat.h"
 #include "placement/rules/import_form.h"
@@ -8,8 +8,9 @@
 
 namespace berth::placement {
 
-// Refuses, in this order: INVALID_FIELD for a number that is no format; WRONG_LEDGER_STATE for a
-// format below the present one, or one that this release does not know.
+// Refuses, in this order: INVALID_FIELD for a number less than 1, which no format has;
+// WRONG_LEDGER_STATE for a format that is lower than the present one or that this release does not
+// know.
 absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
                                const RuleContext& context) {
   const int present = state.position().format;
@@ -28,8 +29,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
   return outcome;
 }
 
-// Refuses, in this order: a malformed command, with INVALID_INVENTORY last; WRONG_LEDGER_STATE;
-// what ImportPlan::Settle refuses. Imported entities get new generations (P-5).
+// Refuses, in this order: a malformed command; WRONG_LEDGER_STATE; the refusals of
+// ImportPlan::Settle. Of the checks of a malformed command, INVALID_INVENTORY comes last. Imported
+// entities get new generations (P-5).
 absl::StatusOr<Outcome> Decide(const State& state, const ImportLedger& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckImportForm(command); !status.ok()) return status;

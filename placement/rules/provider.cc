@@ -20,8 +20,8 @@ absl::Status ParentNotFound(ProviderId parent) {
                 {{{"provider", parent.ToString()}, {"field", "parent_uuid"}}});
 }
 
-// ALREADY_EXISTS naming the uuid, the name or both, if other providers have them (P-47, P-52).
-// `id_taken`: another provider has the uuid.
+// ALREADY_EXISTS if another provider has the uuid, the name or both; the refusal names those (P-47,
+// P-52). `id_taken`: another provider has the uuid.
 absl::Status CheckUnique(const State& state, ProviderId id, const std::string& name,
                          bool id_taken) {
   std::vector<FaultItem> items;
@@ -41,7 +41,8 @@ absl::Status CheckUnique(const State& state, ProviderId id, const std::string& n
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);
 }
 
-// NOT_FOUND, or INVALID_ARGUMENT if `parent` is in the subtree of `place` (P-56).
+// NOT_FOUND if `parent` does not exist; INVALID_ARGUMENT if `parent` is in the subtree of `place`
+// (P-56).
 absl::Status CheckNewParent(const State& state, const ProviderPlace& place, ProviderId parent) {
   const std::optional<ProviderPlace> target = state.FindProvider(parent);
   if (!target) return ParentNotFound(parent);
@@ -131,8 +132,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command
   return PutProvider(std::move(config), root);
 }
 
-// Refuses, in this order: PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60), also
-// for the root of a node, without which the node's record would have no provider.
+// Refuses, in this order: PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60). The
+// root of a node gets PROVIDER_IN_USE, too, because the node's record must not lose its provider.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command,
                                const RuleContext&) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
@@ -163,7 +164,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command
 
 namespace {
 
-// Gives the provider at `place` the traits `traits`; no changes if it has these already (P-99).
+// The outcome of giving the provider at `place` the traits `traits`. No changes if the provider has
+// exactly these traits already (P-99).
 Outcome WithTraits(const ProviderPlace& place, std::vector<TraitId> traits,
                    const RuleContext& context) {
   if (traits == place.config().traits) return KeepProvider(place);
@@ -211,9 +213,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const ClearProviderTraits& co
   return WithTraits(*place, {}, context);
 }
 
-// Refuses, in this order: a malformed command, e.g. with an aggregate that occurs twice;
-// PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT (P-103). Raises the generation even if the set
-// is the same (P-104).
+// Raises the generation even if the set of aggregates is the same (P-104). Refuses, in this order:
+// a malformed command, e.g. an aggregate that occurs twice; PROVIDER_NOT_FOUND;
+// PROVIDER_GENERATION_CONFLICT (P-103).
 absl::StatusOr<Outcome> Decide(const State& state, const SetProviderAggregates& command,
                                const RuleContext& context) {
   Faults faults;

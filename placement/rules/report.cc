@@ -25,8 +25,8 @@ constexpr size_t kProvidersMax = 2000;  // of one report, and of the providers t
 using Ids = absl::flat_hash_set<ProviderId>;
 
 // Checks the parent of one reported provider. In a snapshot the parent must be reported before the
-// provider; in a delta it may also be a provider that exists. `before` has the providers that were
-// reported before this one.
+// provider. In a delta the parent may also be a provider that exists. `before` contains the
+// providers that were reported before this one.
 void ParentField(Faults& faults, const std::string& field, const ApplyReport& report,
                  const ReportedProvider& provider, const Ids& before) {
   if (provider.id == report.node) {
@@ -61,8 +61,8 @@ void ProviderFields(Faults& faults, size_t at, const ApplyReport& report, const 
   TraitFields(faults, absl::StrCat(field, ".traits_absent"), provider.traits_absent);
 }
 
-// A snapshot removes the providers that it does not name, so that only a delta lists removed ones.
-// A provider may not be both reported and removed.
+// Checks the list of removed providers. Only a delta may list removed providers, because a snapshot
+// removes every provider that it does not name. A provider may not be both reported and removed.
 void RemovedFields(Faults& faults, const ApplyReport& report, const Ids& reported) {
   if (report.complete && !report.removed.empty()) {
     faults.Add(kInvalidField, "removed", "must be empty in a snapshot");
@@ -125,9 +125,10 @@ absl::Status NodeNotFound(ProviderId node) {
                 {{{"provider", node.ToString()}}});
 }
 
-// Refuses, in this order: PROVIDER_HAS_CHILDREN if the subtree has another node or, without
-// `cascade`, a provider that no tracker made (T-202); without `cascade`, PROVIDER_IN_USE if
-// anything of the subtree is allocated.
+// Refuses, in this order:
+// - PROVIDER_HAS_CHILDREN if another node is in the subtree or, without `cascade`, a provider that
+//   no tracker made (T-202);
+// - PROVIDER_IN_USE, without `cascade`, if anything of the subtree is allocated.
 absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool cascade) {
   const Tree& tree = *root.tree;
   const int foreign = FirstForeign(state, tree, root.position, cascade);
@@ -147,8 +148,8 @@ absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool 
   return absl::OkStatus();
 }
 
-// Releases everything that is allocated of the subtree. The consumers keep what they hold elsewhere
-// (T-223, T-225).
+// Releases everything that is allocated of the subtree. The consumers keep what they hold of other
+// providers (T-223, T-225).
 void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleContext& context,
                     Outcome& outcome) {
   const Tree& tree = *root.tree;
@@ -190,19 +191,20 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 }  // namespace
 
 // Refuses, in this order: a malformed report; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED
-// for a node of another host whose tracker is up; REPORT_GAP, also if another report of the same
-// process was applied under this number; PARENT_NOT_FOUND; POLICY_DENIED for providers that do not
-// belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT naming all that differ;
-// PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND,
-// INVENTORY_IN_USE. The same report again, or a report with an earlier number, succeeds without
-// effect (T-398); this is checked before REPORT_GAP.
+// for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
+// providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT, which
+// names every provider that differs; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
+// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE.
+// REPORT_GAP is also the refusal if another report of the same process was applied under this
+// number. Before REPORT_GAP is checked, the same report again, or a report with an earlier number,
+// succeeds without effect (T-398).
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
   return ReportPlan(state, command).Decide(context);
 }
 
-// Refuses NODE_NOT_FOUND (T-40).
+// Refuses NODE_NOT_FOUND only (T-40).
 absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {
   const NodeRecordPtr before = FindNode(state, command.node);
   if (!before) return NodeNotFound(command.node);
@@ -214,9 +216,11 @@ absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, co
   return outcome;
 }
 
-// Refuses, in this order: NODE_NOT_FOUND; PROVIDER_HAS_CHILDREN if another node is in the subtree
-// or, without `cascade`, a provider that no tracker made; without `cascade`, PROVIDER_IN_USE if
-// anything of the subtree is allocated (T-225).
+// Refuses, in this order:
+// - NODE_NOT_FOUND;
+// - PROVIDER_HAS_CHILDREN if another node is in the subtree or, without `cascade`, a provider that
+//   no tracker made;
+// - PROVIDER_IN_USE, without `cascade`, if anything of the subtree is allocated (T-225).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
                                const RuleContext& context) {
   if (!FindNode(state, command.node)) return NodeNotFound(command.node);

@@ -1,4 +1,4 @@
-// ReportPlan: the changes of a report that passed every check.
+// ReportPlan: makes the changes of a report that passed every check.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,7 +25,7 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at, const Conten
                                                                  context.now});
   }
   const ProviderConfig& before = places_[at]->config();
-  // Only operators set the parent of a node's root.
+  // A report does not change the parent of the node's root: only operators do.
   const bool is_root = wanted.id == report_.node;
   const std::optional<ProviderId> parent = is_root ? before.parent : wanted.parent;
   const bool same = parent == before.parent && content.rows[at] == before.inventories &&
@@ -57,7 +57,8 @@ NodeRecord ReportPlan::MakeNode(const Removals& removals,
   node.digest = report_.digest;
   if (report_.facts) node.facts = report_.facts;
   node.updated_at = context.now;
-  // A delta leaves the providers that it does not name as the reports before it left them.
+  // A snapshot replaces the whole list. A delta keeps the entries of the providers that it does not
+  // name.
   std::erase_if(node.reported, [&](const auto& reported) {
     return report_.complete || entry_of_.contains(reported.first) ||
            removals.ids.contains(reported.first);

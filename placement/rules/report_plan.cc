@@ -19,8 +19,9 @@ absl::Status Denied(const std::string& message, ProviderId provider) {
                 {{{"provider", provider.ToString()}}});
 }
 
-// The id of a custom name that the catalog does not have: the one that it got earlier in the
-// report, else a new one, which is added to `ids` and `puts`. `next` is the catalog's next id.
+// The id of a custom name that the catalog does not have. If the name occurred earlier in the
+// report, it has an id already. Else this makes a new id and adds it to `ids` and `puts`. `next` is
+// the catalog's next id.
 template <typename Id, typename Put>
 Id Added(absl::string_view name, uint32_t next, absl::flat_hash_map<absl::string_view, Id>& ids,
          std::vector<Put>& puts) {
@@ -82,7 +83,7 @@ absl::Status ReportPlan::CheckService() const {
 absl::Status ReportPlan::CheckOwner() const {
   const std::string* owner = node_ ? &node_->host : nullptr;
   if (node_ == nullptr && root_) {
-    // There is no record of this node, but its root may be below a node of another host.
+    // There is no record of this node. But the node's root may be below a node of another host.
     const int position = OwningNode(state_, *root_->tree, root_->position);
     if (position >= 0) {
       owner = &FindNode(state_, root_->tree->config(position).id)->host;
@@ -120,7 +121,7 @@ absl::Status ReportPlan::CheckSequence() const {
       {{{"provider", report_.node.ToString()}, {"field", "sequence"}}});
 }
 
-// Whether `place` is the node's root, or below it without another node in between.
+// Whether `place` is the node's root, or below the root without another node in between.
 bool ReportPlan::IsOwn(const ProviderPlace& place) const {
   const Tree& tree = *place.tree;
   int position = place.position;
@@ -169,8 +170,8 @@ absl::Status ReportPlan::CheckNames(const Removals& removals) const {
   for (size_t i = 0; i < report_.providers.size(); ++i) {
     const ReportedProvider& provider = report_.providers[i];
     const std::optional<ProviderId> holder = NameHolder(state_, provider.name, provider.id);
-    // There is no clash if the holder is removed or is reported, too: CheckForm has compared the
-    // names of the reported providers with each other.
+    // There is no clash if the present holder of the name is removed or is reported, too. CheckForm
+    // has compared the names of the reported providers with each other.
     if (holder && !removals.ids.contains(*holder) && !entry_of_.contains(*holder)) {
       fault(*holder, provider.id, absl::StrCat("providers[", i, "].name"), provider.name);
     }
@@ -232,8 +233,9 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at,
   return rows;
 }
 
-// The present traits of the provider without those that the report lists as absent, and with those
-// that it lists as present (T-211). Unknown names are ignored (T-213).
+// The traits of the provider after the report: its present traits, without the traits that the
+// report lists as absent, and with the traits that the report lists as present (T-211). Unknown
+// names are ignored (T-213).
 std::vector<TraitId> ReportPlan::ResolveTraits(size_t at, Content& content) const {
   const ReportedProvider& provider = report_.providers[at];
   std::vector<TraitId> traits;
@@ -277,7 +279,7 @@ absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent() const {
   return content;
 }
 
-// By position in the node's tree: whether the report does not want the provider any more.
+// For each position in the node's tree: whether the report no longer wants the provider there.
 std::vector<char> ReportPlan::Unwanted() const {
   const Tree& tree = *root_->tree;
   std::vector<char> unwanted(tree.size());
@@ -298,9 +300,9 @@ bool ReportPlan::IsMade(const ProviderConfig& config) const {
   return owned && config.HasTrait(*owned);
 }
 
-// A provider is removed if it is not wanted, a tracker made it, nobody holds anything of it, and
-// each of its children is removed or gets another parent. So a provider that an operator made keeps
-// all providers above it (T-202).
+// A provider is removed if the report does not want it, a tracker made it, nobody holds anything of
+// it, and each of its children is removed or gets another parent. So if a provider was made by an
+// operator, it stays, and so do all providers above it (T-202).
 ReportPlan::Removals ReportPlan::DecideRemovals() const {
   Removals removals;
   if (!root_) return removals;
@@ -315,7 +317,8 @@ ReportPlan::Removals ReportPlan::DecideRemovals() const {
     if (!goes[p]) continue;
     goes[p] = IsMade(tree.config(p)) && tree.consumers[p].empty() && !gets_child[p];
     for (int child = p + 1; child < tree.shape->end_of[p]; child = tree.shape->end_of[child]) {
-      // A child that is reported keeps `p` only if its parent is `p`, which gets_child has.
+      // A reported child keeps `p` only if the report names `p` as the child's parent; gets_child
+      // says so.
       if (!goes[child] && !entry_of_.contains(tree.config(child).id)) goes[p] = 0;
     }
     (goes[p] ? removals.going : removals.kept).push_back(p);

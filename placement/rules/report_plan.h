@@ -1,9 +1,10 @@
 // ReportPlan: decides one node's report (ApplyReport), check by check.
 //
-// Decide is the one way through the checks. What a check finds out for later ones is a value that
-// it returns: Removals says which providers go, Content what the report's names mean. All else is
-// fixed when the plan is made: the records of the service and the node, and which of the reported
-// providers exist. A local value of one decision; it keeps references to the state and the command.
+// Decide is the only way through the checks. If a later check needs the result of an earlier check,
+// the earlier check returns a value: Removals says which providers are removed, Content says what
+// the names in the report mean. Everything else is fixed when the plan is made: the records of the
+// service and the node, and which of the reported providers exist. A plan is a local value of one
+// decision; it keeps references to the state and the command.
 #ifndef BERTH_PLACEMENT_RULES_REPORT_PLAN_H_
 #define BERTH_PLACEMENT_RULES_REPORT_PLAN_H_
 
@@ -29,23 +30,23 @@ absl::Status CheckForm(const ApplyReport& report);
 
 class ReportPlan {
  public:
-  // REQUIRES: CheckForm(report).
+  // REQUIRES: CheckForm(report) is OK.
   ReportPlan(const State& state, const ApplyReport& report);
 
-  // Runs all checks in the order in which Decide(ApplyReport) documents them. Returns the changes
-  // of the report; or, for a report that was applied before or was overtaken, an outcome without
-  // changes.
+  // Runs all checks in the order that the comment on the function Decide(ApplyReport) gives.
+  // Returns the changes of the report. If this report, or a later report, was applied before,
+  // returns an outcome without changes.
   absl::StatusOr<Outcome> Decide(const RuleContext& context) const;
 
  private:
-  // The providers in the node's tree that the report does not want any more, by position.
+  // The providers in the node's tree that the report no longer wants, by position.
   struct Removals {
     std::vector<int> going;               // to be removed, children before parents
-    std::vector<int> kept;                // that cannot be removed
+    std::vector<int> kept;                // not wanted, but cannot be removed
     absl::flat_hash_set<ProviderId> ids;  // of those to be removed
   };
-  // What the inventories and traits of the report mean. The first two are parallel to its
-  // providers.
+  // The meaning of the inventories and traits that the report names. `rows` and `traits` are
+  // parallel to the report's providers.
   struct Content {
     std::vector<std::vector<InventoryRow>> rows;
     std::vector<std::vector<TraitId>> traits;
@@ -57,48 +58,52 @@ class ReportPlan {
     std::vector<TraitPut> new_traits;
   };
 
-  // FAILED_PRECONDITION with SERVICE_NOT_REGISTERED if the service is unknown; ABORTED with
+  // FAILED_PRECONDITION / SERVICE_NOT_REGISTERED if the service is unknown. ABORTED /
   // TRACKER_FENCED if a newer process of the service has registered.
   absl::Status CheckService() const;
-  // PERMISSION_DENIED with POLICY_DENIED if the node belongs to another host whose tracker is up
-  // (T-22, T-387).
+  // PERMISSION_DENIED / POLICY_DENIED if the node belongs to another host and the tracker of that
+  // host is up (T-22, T-387).
   absl::Status CheckOwner() const;
-  // Whether this very report, or a report of the same process with a greater number, was applied
+  // Whether this report, or a report of the same process with a greater number, was applied before
   // (T-398).
   bool IsStale() const;
-  // FAILED_PRECONDITION with REPORT_GAP if the same process has used the number for the last applied
-  // report with other content, because nobody knows which of the two is newer; or if a delta does not
-  // follow the last applied report of the same process (T-229).
+  // FAILED_PRECONDITION / REPORT_GAP in two cases. First: the last applied report came from the
+  // same process and has the same number but other content, so nobody knows which of the two
+  // reports is newer. Second: a delta does not follow the last applied report of the same process
+  // (T-229).
   absl::Status CheckSequence() const;
-  // NOT_FOUND with PARENT_NOT_FOUND; then PERMISSION_DENIED with POLICY_DENIED if the report names
-  // an existing provider that does not belong to the node.
+  // NOT_FOUND / PARENT_NOT_FOUND if a parent does not exist; then PERMISSION_DENIED / POLICY_DENIED
+  // if the report names an existing provider that does not belong to the node.
   absl::Status CheckSubtree() const;
-  // ALREADY_EXISTS with DUPLICATE_PROVIDER if another provider, or another node of the host, will
-  // have the same name as a reported one (T-12, T-189).
+  // ALREADY_EXISTS / DUPLICATE_PROVIDER if, after the report, a reported provider would have the
+  // same name as another provider or as another node of the host (T-12, T-189).
   absl::Status CheckNames(const Removals& removals) const;
-  // ABORTED with PROVIDER_GENERATION_CONFLICT naming all providers that have another generation.
+  // ABORTED / PROVIDER_GENERATION_CONFLICT, which names every provider whose generation is not the
+  // expected one.
   absl::Status CheckGenerations() const;
-  // INVALID_ARGUMENT with PROVIDER_LOOP if a provider would be below itself.
+  // INVALID_ARGUMENT / PROVIDER_LOOP if a provider would be below itself.
   absl::Status CheckLoops() const;
-  // INVALID_INVENTORY, RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE, provider by provider. New custom
-  // classes and traits get ids (T-194); INVALID_FIELD if one report has too many of them.
+  // Looks up the names of the report. Refuses, provider by provider, INVALID_INVENTORY,
+  // RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. New custom classes and traits get ids (T-194);
+  // INVALID_FIELD if one report has too many of them.
   absl::StatusOr<Content> ResolveContent() const;
 
   Outcome MakeOutcome(const Removals& removals, const Content& content,
                       const RuleContext& context) const;
-  // The answer to a stale report: the reported providers as they are.
+  // The answer to a stale report: the reported providers as they are now.
   Outcome KeepAll() const;
 
   absl::StatusOr<std::vector<InventoryRow>> ResolveRows(size_t at, Content& content) const;
   std::vector<TraitId> ResolveTraits(size_t at, Content& content) const;
-  // Whether the process that reports is the process whose report was applied last.
+  // Whether this report and the last applied report come from the same process.
   bool IsFromRecordedProcess() const;
   bool IsOwn(const ProviderPlace& place) const;
   // Whether a tracker made the provider.
   bool IsMade(const ProviderConfig& config) const;
   std::vector<char> Unwanted() const;
   Removals DecideRemovals() const;
-  // The configuration of a reported provider: the present one if nothing differs.
+  // The configuration that the reported provider at index `at` shall have: the present
+  // configuration if nothing differs.
   std::shared_ptr<const ProviderConfig> Wanted(size_t at, const Content& content,
                                                const RuleContext& context) const;
   NodeRecord MakeNode(const Removals& removals, const std::vector<ProviderAnswer>& answers,

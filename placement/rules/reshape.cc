@@ -17,7 +17,7 @@ namespace {
 
 std::string FieldOf(size_t at) { return absl::StrCat("providers[", at, "]"); }
 
-// Checks that need no state; those of CheckInventories come last (P-228).
+// The checks of the command that need no state. The checks of CheckInventories come last (P-228).
 absl::Status CheckForm(const Reshape& command) {
   Faults faults;
   CountField(faults, "providers", command.providers.size(), kReshapedProvidersMax);  // P-221
@@ -46,8 +46,8 @@ absl::Status CheckForm(const Reshape& command) {
   return absl::OkStatus();
 }
 
-// The listed providers; PROVIDER_NOT_FOUND, then PROVIDER_GENERATION_CONFLICT, each naming all
-// providers at fault.
+// The providers that the command lists. Fails with PROVIDER_NOT_FOUND, then with
+// PROVIDER_GENERATION_CONFLICT; each names all providers at fault.
 absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const Reshape& command) {
   std::vector<ProviderPlace> places;
   std::vector<FaultItem> items;
@@ -77,11 +77,15 @@ absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const 
 
 }  // namespace
 
-// Refuses, in this order: a malformed command, with INVALID_INVENTORY last; PROVIDER_NOT_FOUND for
-// a listed provider; PROVIDER_GENERATION_CONFLICT, for either generation (P-232); then for the
-// consumers CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND, RESOURCE_CLASS_NOT_FOUND,
-// INVENTORY_IN_USE, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED, CAPACITY_EXCEEDED (P-229). Raises the
-// generation of every listed provider by 1, even if nothing differs (P-231, P-233).
+// Refuses, in this order:
+// - a malformed command; of these checks INVALID_INVENTORY comes last;
+// - for the listed providers: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if the generation
+//   or the allocation generation is not the expected one (P-232);
+// - for the consumers and their allocations: CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND;
+//   RESOURCE_CLASS_NOT_FOUND; INVENTORY_IN_USE; NO_INVENTORY; UNIT_CONSTRAINT_VIOLATED;
+//   CAPACITY_EXCEEDED (P-229).
+// Raises the generation of every listed provider by 1, even if the provider's inventories stay the
+// same (P-231, P-233).
 absl::StatusOr<Outcome> Decide(const State& state, const Reshape& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

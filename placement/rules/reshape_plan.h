@@ -1,9 +1,10 @@
-// ReshapePlan: providers and consumers that one command changes together, checked stage by stage
-// (P-229).
+// ReshapePlan: the providers and consumers that one command changes together, checked stage by
+// stage (P-229).
 //
-// It holds each provider as it is and as it will be, and the ClaimPlan of the consumers, whose
-// allocations are checked against the providers as they will be. The stages must be called in their
-// order. A local value of one decision; it keeps references to the state and the command.
+// The plan holds each provider as it is now and as it will be. It also holds the ClaimPlan of the
+// consumers, whose allocations are checked against the providers as they will be. The stages must
+// be called in their order. A plan is a local value of one decision; it keeps references to the
+// state and the command.
 #ifndef BERTH_PLACEMENT_RULES_RESHAPE_PLAN_H_
 #define BERTH_PLACEMENT_RULES_RESHAPE_PLAN_H_
 
@@ -23,11 +24,11 @@
 
 namespace berth::placement {
 
-// The most providers in each list of a request. A command holds the ledger's lock while it is
-// decided, and each provider that is added to a tree builds the tree again.
+// The most providers in each list of a request. The ledger's lock is held while the command is
+// decided, and adding a provider to a tree builds the whole tree again.
 inline constexpr size_t kReshapedProvidersMax = 1000;
 
-// A provider of the request.
+// A provider that the request names.
 struct ReshapedConfig {
   ProviderId id;
   std::optional<ProviderPlace> before;          // none: it is new
@@ -36,14 +37,15 @@ struct ReshapedConfig {
   int order = 0;  // less for parents than for their children; the reverse for removed providers
 };
 
-// The rows of `inventories` whose classes are known, rising by class. Unknown classes are added to
-// `unknown`; `field` is the path of the list.
+// The rows of those `inventories` whose classes are known, rising by class. Unknown classes are
+// added to `unknown`. `field` is the path of the list.
 std::vector<InventoryRow> KnownRows(const State& state, const std::string& field,
                                     const std::vector<NamedInventory>& inventories,
                                     std::vector<FaultItem>* unknown);
 
-// Compares the generations that are given with the provider's own (P-232). Adds each difference to
-// `items`, with `field` as the path of the provider's entry, and sets `message` for the first item.
+// Compares the expected generations that are given with the provider's own generations (P-232).
+// Adds each difference to `items`, with `field` as the path of the provider's entry. If `items` was
+// empty, sets `message` to a text about the first difference.
 void CompareGenerations(const ProviderPlace& place, const std::string& field,
                         std::optional<Generation> expected,
                         std::optional<Generation> expected_allocation_generation,
@@ -51,15 +53,15 @@ void CompareGenerations(const ProviderPlace& place, const std::string& field,
 
 class ReshapePlan {
  public:
-  // REQUIRES: each provider is in `configs` once.
+  // REQUIRES: each provider occurs once in `configs`.
   ReshapePlan(const State& state, std::vector<ReshapedConfig> configs,
               const std::vector<ConsumerAllocations>& consumers);
 
-  // PROVIDER_IN_USE if consumers that are not listed hold something of a provider that is removed
-  // (P-60).
+  // PROVIDER_IN_USE if a provider is removed while consumers that the request does not list hold
+  // something of it (P-60).
   absl::Status CheckRemovals() const;
-  // All checks of the consumers, from their generations to the capacity (P-229); among them
-  // INVENTORY_IN_USE (P-223). `unknown_classes`: those that the inventories name.
+  // All checks of the consumers, from their generations to the capacity (P-229). INVENTORY_IN_USE
+  // is among them (P-223). `unknown_classes`: the unknown classes that the inventories name.
   absl::Status CheckConsumers(std::vector<FaultItem> unknown_classes, bool keep_unchanged);
 
   // The changes and the answer of the command. REQUIRES: every stage passed.
@@ -73,7 +75,7 @@ class ReshapePlan {
   const State& state_;
   const std::vector<ReshapedConfig> configs_;
   FinalConfigs finals_;
-  // The sums of what the listed consumers hold now.
+  // What the listed consumers hold now, summed by provider and class.
   absl::flat_hash_map<std::pair<ProviderId, ClassId>, Amount> released_;
   std::optional<ClaimPlan> claims_;
 };

@@ -12,7 +12,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
   return std::visit(
       [&](const auto& body) -> absl::StatusOr<Outcome> {
         if constexpr (std::is_same_v<std::decay_t<decltype(body)>, FindRequest>) {
-          // The ledger decides FindRequest itself: it looks the id up, or cancels it.
+          // The ledger decides FindRequest itself: it looks up the request id, or cancels it.
           BERTH_CHECK(body.cancel_if_absent);
           return Outcome();
         } else {

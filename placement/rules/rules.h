@@ -1,8 +1,8 @@
-// Rules: each decides one kind of command, as changes or a refusal.
+// Rules: each rule decides one kind of command. It returns changes or a refusal.
 //
 // Pure: the same state, command and context give the same answer. There is one function for each
-// command, in a source for each noun. The comment on the function's definition lists its refusals
-// in the order in which it checks for them.
+// kind of command; the functions about one noun are in one source file. The comment on a function's
+// definition lists the refusals in the order in which the function checks for them.
 #ifndef BERTH_PLACEMENT_RULES_RULES_H_
 #define BERTH_PLACEMENT_RULES_RULES_H_
 
@@ -14,41 +14,42 @@
 
 namespace berth::placement {
 
-// Decides any command. Errors are the command's refusals, in the order that its rule documents.
+// Decides a command of any kind. Errors are the command's refusals, in the order that the command's
+// rule documents.
 absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
                                const RuleContext& context);
 
-// provider.cc
+// Defined in provider.cc:
 absl::StatusOr<Outcome> Decide(const State&, const CreateProvider&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateProvider&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteProvider&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const SetProviderTraits&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const ClearProviderTraits&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const SetProviderAggregates&, const RuleContext&);
-// inventory.cc
+// Defined in inventory.cc:
 absl::StatusOr<Outcome> Decide(const State&, const SetInventories&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const CreateInventory&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateInventory&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteInventory&, const RuleContext&);
-// catalog.cc
+// Defined in catalog.cc:
 absl::StatusOr<Outcome> Decide(const State&, const CreateClass&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteClass&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const EnsureTrait&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteTrait&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const EnsureStandardNames&, const RuleContext&);
-// reshape.cc
+// Defined in reshape.cc:
 absl::StatusOr<Outcome> Decide(const State&, const Reshape&, const RuleContext&);
-// topology.cc
+// Defined in topology.cc:
 absl::StatusOr<Outcome> Decide(const State&, const ApplyTopology&, const RuleContext&);
-// fleet.cc
+// Defined in fleet.cc:
 absl::StatusOr<Outcome> Decide(const State&, const RegisterService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const MarkService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateService&, const RuleContext&);
-// report.cc
+// Defined in report.cc:
 absl::StatusOr<Outcome> Decide(const State&, const ApplyReport&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const RetireNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteNode&, const RuleContext&);
-// ledger.cc
+// Defined in ledger.cc:
 absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const ImportLedger&, const RuleContext&);
 

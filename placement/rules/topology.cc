@@ -27,7 +27,7 @@ std::string RemovedFieldOf(size_t at, absl::string_view field) {
   return absl::StrCat("removed_providers[", at, "].", field);
 }
 
-// What one stage found wrong, in the order of the request.
+// The faults that one stage found, in the order of the request.
 struct StageFaults {
   std::vector<FaultItem> items;
   std::string message;
@@ -65,7 +65,7 @@ void ProviderFields(Faults& faults, size_t at, const ProviderTopology& wanted) {
   }
 }
 
-// Checks that need no state; those of CheckInventories come last.
+// The checks of the command that need no state. The checks of CheckInventories come last.
 absl::Status CheckForm(const ApplyTopology& command) {
   Faults faults;
   AtMostField(faults, "providers", command.providers.size(), kReshapedProvidersMax);
@@ -90,26 +90,25 @@ absl::Status CheckForm(const ApplyTopology& command) {
   return absl::OkStatus();
 }
 
-// The stages of one command that concern providers. It keeps references to the state and the
-// command.
+// The stages of one command that check providers. Keeps references to the state and the command.
 class TopologyPlan {
  public:
   TopologyPlan(const State& state, const ApplyTopology& command)
       : state_(state), command_(command), forest_(state, command) {}
 
-  // As CreateProvider: SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
+  // Checks new providers like CreateProvider: SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
   absl::Status CheckNew() const;
-  // As UpdateProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT; PARENT_NOT_FOUND;
-  // PROVIDER_LOOP; DUPLICATE_PROVIDER.
+  // Checks present providers like UpdateProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT;
+  // PARENT_NOT_FOUND; PROVIDER_LOOP; DUPLICATE_PROVIDER.
   absl::Status CheckPresent() const;
-  // As SetProviderTraits: TRAIT_NOT_FOUND.
+  // Checks traits like SetProviderTraits: TRAIT_NOT_FOUND.
   absl::Status CheckTraits() const;
-  // As DeleteProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT; PROVIDER_HAS_CHILDREN.
-  // ReshapePlan checks PROVIDER_IN_USE.
+  // Checks removed providers like DeleteProvider: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT;
+  // PROVIDER_HAS_CHILDREN. (ReshapePlan checks PROVIDER_IN_USE.)
   absl::Status CheckRemoved() const;
 
-  // The providers as they are and as they will be. Unknown classes are added to `unknown_classes`.
-  // REQUIRES: every stage passed.
+  // The configurations of the providers now and after the command. Unknown classes are added to
+  // `unknown_classes`. REQUIRES: every stage passed.
   std::vector<ReshapedConfig> Configs(const RuleContext& context,
                                       std::vector<FaultItem>* unknown_classes) const;
 
@@ -240,8 +239,9 @@ absl::Status TopologyPlan::CheckRemoved() const {
   return status;
 }
 
-// The generation changes as after the single calls: inventories and aggregates raise it if they are
-// given, traits and the parent if they differ, the name never. It rises by 1 in all.
+// The configuration of a provider after the command. The generation rises by 1 in all, in the same
+// cases as after the single calls: if inventories or aggregates are given, or if the traits or the
+// parent differ. A new name never raises it.
 std::shared_ptr<const ProviderConfig> TopologyPlan::After(
     size_t at, const ProviderPlace* before, const RuleContext& context,
     std::vector<FaultItem>* unknown_classes) const {
@@ -302,11 +302,12 @@ std::vector<ReshapedConfig> TopologyPlan::Configs(const RuleContext& context,
 
 }  // namespace
 
-// Refuses, in this order: a malformed command, with INVALID_INVENTORY last; then what the single
-// calls refuse: CreateProvider for new providers, UpdateProvider for others, SetProviderTraits,
-// DeleteProvider for removed ones (PROVIDER_IN_USE if consumers that are not listed hold something
-// of one), and Reshape. Only the state after the command is checked: names may be swapped, and
-// children may be listed before their parents.
+// Refuses, in this order: a malformed command, with INVALID_INVENTORY as the last of these checks;
+// the refusals of CreateProvider for new providers; of UpdateProvider for other providers; of
+// SetProviderTraits; of DeleteProvider for removed providers; and of Reshape. PROVIDER_IN_USE is
+// refused if consumers that the command does not list hold something of a removed provider. Only
+// the state after the command is checked: names may be swapped, and children may be listed before
+// their parents.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyTopology& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

@@ -10,8 +10,8 @@ struct SearchBudget {
   // The search ends when it has found this many candidates (P-213).
   int64_t candidates_max = 100'000;
   // The search ends when it has taken this many steps. A step is one test of a provider, or one
-  // choice of a provider for a slot. The result is then truncated; if it is empty, the search fails
-  // (P-215).
+  // choice of a provider for a slot. A result that is cut short by this limit is marked as
+  // truncated; if nothing was found, the search fails instead (P-215).
   int64_t steps_max = 5'000'000;
 };
 

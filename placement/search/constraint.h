@@ -1,5 +1,5 @@
-// Constraints: the conditions that one provider must meet to serve a part of a request. Each is a
-// named predicate.
+// Constraints: the conditions that one provider must meet to serve a part of a request. Each
+// condition is a named predicate.
 //
 // All conditions on a single provider are here. RootSearch adds the conditions between providers,
 // e.g. that two groups are served by different providers. Pure functions.
@@ -14,12 +14,13 @@
 
 namespace berth::placement {
 
-// Lists of terms. A provider meets the list if it has at least one member of every term: the list
-// {{SSD, NVME}, {AVX}} asks for AVX, and for SSD or NVME.
+// Lists of terms. A provider meets a list if it has at least one member of every term. Example: the
+// list {{SSD, NVME}, {AVX}} asks for AVX, and for SSD or NVME.
 using TraitSets = std::vector<std::vector<TraitId>>;
 using AggregateSets = std::vector<std::vector<AggregateId>>;
 
-// What a request asks of the root provider under which it fits, whichever providers serve it.
+// The conditions of a request on the root provider. They hold whichever providers below the root
+// serve the request.
 struct RootDemand {
   TraitSets required;
   std::vector<TraitId> forbidden;
@@ -30,8 +31,9 @@ struct RootDemand {
 // Whether one more allocation of `wanted` fits into the provider at `position` of `tree` (P-30).
 bool CanTake(const Tree& tree, int position, const ClassAmount& wanted);
 
-// The most that all groups of a request together can get of inventory `row`: the free amount, but
-// not more than max_unit, because their amounts become one allocation (P-197). Never negative.
+// The most that all groups of a request together can get of inventory `row`. This is the free
+// amount, but at most max_unit, because the amounts of all groups on one inventory become one
+// allocation (P-197). Never negative.
 Amount RoomFor(const Tree& tree, int position, int row);
 
 bool HasOneOf(const ProviderConfig& provider, const std::vector<TraitId>& set);
@@ -43,9 +45,9 @@ bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& 
 // False if the node of `root` is retired. True if `root` has no node (T-40).
 bool NodeIsInService(const State& state, ProviderId root);
 
-// Whether the data of the node of `root` may be out of date: the service of its tracker is down, or
-// no report about the node was applied yet. False if `root` has no node, because no tracker reports
-// about it.
+// Whether the data of the node of `root` may be out of date, because the service of the node's
+// tracker is down or no report about the node was applied yet. False if `root` has no node, because
+// no tracker reports about such a root.
 bool NodeIsStale(const State& state, ProviderId root);
 
 // Whether the root provider of `tree` meets `wanted` (P-178).

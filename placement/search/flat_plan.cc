@@ -27,7 +27,8 @@ FlatPlan::FlatPlan(const SearchPlan& plan)
   candidate_.mappings.push_back({group_.suffix, {ProviderId()}});
 }
 
-// Takes as many steps as RootSearch would: for each slot a test of the provider and a choice.
+// Takes as many steps as RootSearch would take: one test of the provider and one choice for each
+// slot.
 bool FlatPlan::Fits(const Tree& tree, StepBudget& budget) const {
   budget.left -= slot_count_;
   const ProviderConfig& provider = tree.config(0);

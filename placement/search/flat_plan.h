@@ -1,8 +1,9 @@
-// FlatPlan: matches a plan that has one group against trees that have one provider.
+// FlatPlan: matches a plan with one group against trees of one provider.
 //
-// Such a tree serves the whole plan or nothing. FlatPlan finds the same candidates as RootSearch
-// with less work: in most fleets every host is one provider, and all candidates are equal except
-// for the id of that provider. Owned by one search; the plan must outlive it.
+// The provider of such a tree serves the whole plan or nothing. FlatPlan finds the same candidates
+// as RootSearch with less work: in most fleets every host is one provider, and all candidates are
+// equal except for the id of that provider. Owned by one search; the plan must outlive the
+// FlatPlan.
 #ifndef BERTH_PLACEMENT_SEARCH_FLAT_PLAN_H_
 #define BERTH_PLACEMENT_SEARCH_FLAT_PLAN_H_
 
@@ -16,16 +17,17 @@ namespace berth::placement {
 
 class FlatPlan {
  public:
-  // Whether `plan` has a single group, and no choice for one of its slots affects another slot.
+  // Whether `plan` has a single group, and no choice for one slot of the plan affects another slot.
   static bool IsFor(const SearchPlan& plan);
 
   // REQUIRES: IsFor(plan).
   explicit FlatPlan(const SearchPlan& plan);
 
   // Whether the only provider of `tree` serves the whole plan. False also if `budget` is spent.
-  // REQUIRES: the tree has one provider; there are no sharing providers.
+  // REQUIRES: `tree` has one provider, and the state has no sharing providers.
   bool Fits(const Tree& tree, StepBudget& budget) const;
-  // The candidate in which `provider` serves the whole plan. Valid until the next call.
+  // The candidate in which `provider` serves the whole plan. Valid until the next call of this
+  // method.
   const Candidate& On(ProviderId provider);
 
  private:

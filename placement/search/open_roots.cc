@@ -6,8 +6,8 @@
 namespace berth::placement {
 namespace {
 
-// Nothing is dropped unless more than kKeptAlways roots and candidates are kept, and more than
-// kKeptTimes as many as are wanted.
+// Roots and candidates are dropped only if more than kKeptAlways of them are kept, and also more
+// than kKeptTimes as many as are wanted.
 constexpr int64_t kKeptAlways = 256;
 constexpr int64_t kKeptTimes = 4;
 

@@ -1,9 +1,9 @@
-// OpenRoots: the roots that an ordered search has examined, but has taken no candidate of yet. A
-// priority queue: the best root is on top.
+// OpenRoots: the roots that an ordered search has examined, but of which it has taken no candidate
+// yet. A priority queue: the best root is on top.
 //
-// A root waits here while some root that is not yet examined could be better. If many roots wait,
-// those that the search will not get to are dropped, so that memory is limited to a few times the
-// number of candidates wanted. Owned by one search.
+// A root waits here as long as a root that is not yet examined could be better. If many roots wait,
+// the queue drops those that the search will not reach, so that the queue's memory is limited to a
+// few times the number of wanted candidates. Owned by one search.
 #ifndef BERTH_PLACEMENT_SEARCH_OPEN_ROOTS_H_
 #define BERTH_PLACEMENT_SEARCH_OPEN_ROOTS_H_
 
@@ -17,14 +17,15 @@
 
 namespace berth::placement {
 
-// A candidate of an open root, found early to compare it with others of the same root.
+// A candidate of an open root that was found early, to compare it with other candidates of the
+// root.
 struct Ahead {
   Candidate candidate;
   std::vector<const Tree*> trees;  // of its providers
   int64_t by_traits = 0;           // score of the traits of its providers
 };
 
-// The search under one root, and the candidates that it found early, the best one last.
+// The search under one root, and the candidates that the search found early, the best one last.
 struct Visit {
   std::unique_ptr<RootSearch> search;
   std::vector<Ahead> ahead;
@@ -38,7 +39,7 @@ class OpenRoots {
   const RankedRoot& best() const { return open_.front().rank; }
   Visit PopBest();
 
-  // Adds a root; the score in `rank` is final. `wanted`: the most candidates that the search will
+  // Adds a root. The score in `rank` is final. `wanted`: the most candidates that the search will
   // still take, from all roots together.
   void Push(const RankedRoot& rank, Visit visit, int64_t wanted);
 
@@ -48,10 +49,10 @@ class OpenRoots {
     Visit visit;
   };
 
-  // Drops roots and candidates that cannot be among the next `wanted` candidates. The search takes
-  // candidates in rounds: one of each root, best root first.
+  // Drops the roots and candidates that cannot be among the next `wanted` candidates. The search
+  // takes candidates in rounds: in each round one of each root, the best root first.
   void Prune(int64_t wanted);
-  // How many of the kept candidates would be taken in this many rounds.
+  // How many of the kept candidates would be taken in `rounds` rounds.
   int64_t CountIn(int64_t rounds) const;
 
   std::vector<Open> open_;  // a heap, the best root first

@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-// Replaces names by ids, and collects the unknown names.
+// Replaces names by ids, and collects the names that are unknown.
 class Names {
  public:
   explicit Names(const Catalog& catalog) : catalog_(catalog) {}
@@ -34,8 +34,8 @@ class Names {
     for (const std::string& name : names) ids.push_back(Trait(name));
     return ids;
   }
-  // The ids of forbidden traits. With `ignore_unknown` an unknown trait is left out, because no
-  // provider has it; without, it is collected as unknown.
+  // The ids of forbidden traits. If `ignore_unknown`, an unknown trait is left out, because no
+  // provider has it. Else it is collected as unknown.
   std::vector<TraitId> Forbidden(const std::vector<std::string>& names, bool ignore_unknown) {
     if (!ignore_unknown) return Traits(names);
     std::vector<TraitId> ids;
@@ -45,7 +45,7 @@ class Names {
     return ids;
   }
 
-  // NOT_FOUND with every unknown name, or OK. The reason is RESOURCE_CLASS_NOT_FOUND if any class
+  // OK, or NOT_FOUND with every unknown name. The reason is RESOURCE_CLASS_NOT_FOUND if any class
   // is unknown, else TRAIT_NOT_FOUND.
   absl::Status status() const {
     if (unknown_classes_.names.empty() && unknown_traits_.names.empty()) return absl::OkStatus();
@@ -139,7 +139,7 @@ SlotDemand DemandOf(const ClassAmount& wanted, const SearchPlan& plan) {
   return {static_cast<int>(found - plan.classes.begin()), wanted.amount};
 }
 
-// How many providers may together give what `group` asks for of `resource_class`.
+// Among how many providers the amount of `resource_class` that `group` asks for may be divided.
 int MaxProviders(const RequestGroup& group, const std::string& resource_class) {
   for (const NamedAmount& each : group.max_providers) {
     if (each.resource_class == resource_class) return static_cast<int>(each.amount);
@@ -206,7 +206,7 @@ bool HasSlot(const std::vector<int>& set, int slot) {
   return std::find(set.begin(), set.end(), slot) != set.end();
 }
 
-// Whether the slots could swap providers so that nothing but the mappings of the candidate changes.
+// Whether slots `a` and `b` could swap providers so that only the mappings of the candidate change.
 bool AreTwins(const SearchPlan& plan, int a, int b) {
   if (!plan.groups[plan.slots[a].group].AsksLike(plan.groups[plan.slots[b].group])) return false;
   if (plan.slots[a].demands != plan.slots[b].demands) return false;
@@ -233,7 +233,7 @@ int64_t WholeWeight(double weight) {
   return std::llround(weight * static_cast<double>(kWeightOne));
 }
 
-// REQUIRES: plan.classes is filled in.
+// Converts the order of a request. REQUIRES: plan.classes is filled in.
 PlannedOrder PlanOrder(const State& state, const CandidateOrder& order, const SearchPlan& plan,
                        Names& names) {
   PlannedOrder planned;

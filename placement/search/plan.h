@@ -1,14 +1,15 @@
-// SearchPlan: a request prepared for the search: checked, names replaced by ids, split into slots.
+// SearchPlan: a request that is prepared for the search: it is checked, its names are replaced by
+// ids, and it is split into slots.
 //
 // For each slot the search chooses one provider. A suffixed group is one slot, because one provider
-// serves all of it (P-179 ff). The unsuffixed group has a slot for each of its classes (P-185); if
-// up to N providers may divide the amount of a class, that class has N slots. E.g. a request for 2
-// VCPU and 4 GB of memory without a suffix has two slots, and the same request in a suffixed group
-// has one.
+// serves the whole group (P-179 ff). The unsuffixed group has one slot for each of its classes
+// (P-185). Exception: if up to N providers may divide the amount of a class, that class has N
+// slots. Example: a request for 2 VCPU and 4 GB of memory without a suffix has two slots, and the
+// same request in a suffixed group has one slot.
 //
 // Groups keep the order of the request and classes are sorted by id, so that equal requests give
-// equal plans. Slots of divided amounts come last, because their parts depend on what the other
-// slots take. A value; immutable once made.
+// equal plans. The slots of divided amounts come last, because how an amount is divided depends on
+// the choices for the other slots. A value; immutable once made.
 #ifndef BERTH_PLACEMENT_SEARCH_PLAN_H_
 #define BERTH_PLACEMENT_SEARCH_PLAN_H_
 
@@ -24,7 +25,7 @@
 
 namespace berth::placement {
 
-// What a slot asks for of one class: `amount` of SearchPlan::classes[class_index].
+// The demand of a slot for one class: `amount` of SearchPlan::classes[class_index].
 struct SlotDemand {
   int class_index = 0;
   Amount amount = 0;
@@ -37,8 +38,9 @@ struct Slot {
   int divided = -1;  // index in divided_amounts if it gives a part of one (no demands), else -1
 };
 
-// An amount of the unsuffixed group that up to `count` providers may give together. It has `count`
-// slots. The first of them choose a provider each, with rising ids; the others choose none.
+// An amount of the unsuffixed group that up to `count` providers may give together. A divided
+// amount has `count` slots. The first slots choose one provider each, with rising ids; the slots
+// that are not needed choose none.
 struct DividedAmount {
   SlotDemand demand;
   int first = 0;  // index of its first slot
@@ -54,7 +56,7 @@ struct PlannedGroup {
   std::vector<AggregateId> forbidden_aggregates;
   std::optional<ProviderId> tree;  // root of the tree that in_tree names (P-182, P-192)
   bool suffixed() const { return !suffix.empty(); }
-  // Whether both groups ask the same of a provider, apart from amounts.
+  // Whether both groups have the same conditions on a provider; amounts are not compared.
   bool AsksLike(const PlannedGroup& other) const;
 };
 
@@ -68,7 +70,7 @@ struct TraitWeight {
   TraitId trait{};
   int64_t weight = 0;
 };
-// The order of a request, with weights as numbers that can be added to a score.
+// The order that a request asks for, with weights as numbers that can be added to a score.
 struct PlannedOrder {
   Strategy strategy = Strategy::kFirst;
   std::vector<ClassWeight> shares;  // empty unless the strategy is kSpread or kPack
@@ -83,33 +85,36 @@ struct SearchPlan {
   std::vector<ClassId> classes;  // every class that a group asks for, rising
   int unsuffixed = -1;           // index of the unsuffixed group, or -1
   std::vector<DividedAmount> divided_amounts;
-  // Sets of two or more slots, as indices. The providers of the slots of one set must be:
-  // in `subtrees`, all at or under one of these providers (P-198); in `apart`, all different
-  // (P-196); in `separate`, none at or under another.
+  // Sets of two or more slots, as indices. Each member is a list of sets, with one rule for the
+  // providers that the slots of a set choose:
+  // - subtrees: all of them are at or under one of them (P-198).
+  // - apart: all of them are different (P-196).
+  // - separate: none of them is at or under another one.
   std::vector<std::vector<int>> subtrees;
   std::vector<std::vector<int>> apart;
   std::vector<std::vector<int>> separate;
   RootDemand root;
   bool exclude_stale_roots = false;
-  // By slot: an earlier slot that asks for the same, its twin, or -1. Empty unless
-  // collapse_equivalent is set. If twins swap providers the allocations stay equal, so the search
-  // keeps only the solutions in which the earlier slot has the lower provider id, or the same.
+  // By slot: the slot's twin, i.e. an earlier slot that asks for the same; -1 if it has none. Empty
+  // unless collapse_equivalent is set. If twins swap providers the allocations stay equal. So the
+  // search keeps only the solutions in which the id of the earlier slot's provider is not greater.
   std::vector<int> twin_of;
   bool collapse_equivalent = false;  // return candidates with equal allocations once (P-201)
   bool each_root_once = false;       // take only the first candidate of each root
-  // Whether the amounts of several slots on one provider add up (P-197). False only in plans with
-  // which Explain tests one constraint without the others.
+  // Whether the amounts of several slots on one provider add up (P-197). False only in plans that
+  // Explain makes to test one constraint without the others.
   bool amounts_add_up = true;
   PlannedOrder order;
   SearchScope scope;
-  // Whether a choice for one slot can rule out a choice for another: two slots ask for one class,
-  // slots are in a set of those above, or an amount is divided.
+  // Whether a choice for one slot can rule out a choice for another slot. This is so if two slots
+  // ask for one class, if slots are in one of the sets above, or if an amount is divided.
   bool slots_interact = false;
-  // Whether no root can match, e.g. because no provider at all has a required trait.
+  // Whether it is clear before the search that no root can match, e.g. because no provider at all
+  // has a required trait.
   bool hopeless = false;
 };
 
-// Checks what can be checked of a request without a state: stages 1 to 9 of P-175, in their order.
+// Makes the checks of a request that need no state: stages 1 to 9 of P-175, in their order.
 absl::Status CheckRequest(const CandidateRequest& request);
 
 // Makes the plan of `request` over `state`. Fails like CheckRequest, then with NOT_FOUND, which

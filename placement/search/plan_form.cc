@@ -59,7 +59,7 @@ void CheckAggregateTerms(Faults& faults, const std::string& field,
   }
 }
 
-// Each weight must be from `least` to kWeightMax.
+// Adds a fault for each weight that is not from `least` to kWeightMax.
 void CheckWeights(Faults& faults, const std::string& field, const std::vector<NamedWeight>& weights,
                   double least) {
   if (weights.size() > kWeightsMax) {
@@ -81,7 +81,7 @@ size_t NamesIn(const std::vector<std::vector<Name>>& terms) {
   return names;
 }
 
-// The fields that hold sets of suffixes, with their names.
+// The fields of a request that contain sets of suffixes, with the fields' names.
 using SuffixSets = std::vector<std::vector<std::string>>;
 std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const CandidateRequest& request) {
   return {{"same_subtree", &request.same_subtree},
@@ -90,7 +90,7 @@ std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const Candidate
 }
 
 // Limits the number of terms and names in the request. The search tries all of them on each
-// provider, so that one step of its budget takes the longer the more there are.
+// provider, so with more of them one step of the search's budget takes longer.
 absl::Status CheckSize(const CandidateRequest& request) {
   Faults faults;
   const bool few_groups = AtMostField(faults, "groups", request.groups.size(), kSuffixedMax + 1);
@@ -297,8 +297,8 @@ absl::Status CheckPolicy(const CandidateRequest& request) {
 }  // namespace
 
 absl::Status CheckRequest(const CandidateRequest& request) {
-  // The order of the stages is part of the interface (P-175). CheckSize precedes them, so that no
-  // other check has to look at a huge request.
+  // The stages, in the order that the interface promises (P-175). CheckSize comes before them, so
+  // that no other check has to look at a huge request.
   constexpr absl::Status (*kStages[])(const CandidateRequest&) = {
       CheckSize,         CheckOuterForm,     CheckRootTraits,
       CheckSetForm,      CheckGroupFields,   CheckSomethingIsAskedFor,

@@ -1,5 +1,5 @@
-// RootSearch: tests whether the slots without a choice can still be served. `from` is the first of
-// them in every test.
+// RootSearch: tests whether the slots without a choice can still be served. In every test these are
+// the slots from `from` on.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -14,7 +14,7 @@ bool RootSearch::CanEndWell(int from) {
          SetsCanBePlaced(from) && AmountsCanBePlaced(from) && DividedAmountsCanBeMet(from);
 }
 
-// Fills remaining_. False: some slot has no option left.
+// Fills remaining_. Returns false if some slot has no option left.
 bool RootSearch::FindRemaining(int from) {
   for (int slot = from; slot < slot_count(); ++slot) {
     std::vector<int>& remaining = remaining_[slot];
@@ -27,8 +27,8 @@ bool RootSearch::FindRemaining(int from) {
   return true;
 }
 
-// P-186: each required term of the unsuffixed group is met by a chosen option of this group, or can
-// be met by an option that remains.
+// P-186: whether the chosen and the remaining options of the unsuffixed group can meet each of the
+// group's required terms.
 bool RootSearch::RequiredTraitsCanBeMet(int from) const {
   for (size_t set = 0; set < covered_.size(); ++set) {
     bool met = covered_[set] > 0;
@@ -59,8 +59,8 @@ bool RootSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) co
   });
 }
 
-// P-198: in each set, one of the chosen or remaining options has options for all slots of the set
-// at or under it.
+// P-198: whether each set of plan.subtrees has a chosen or remaining option `top`, such that every
+// slot of the set has chosen, or can still choose, an option at or under `top`.
 bool RootSearch::SubtreesCanBeShared(int from) const {
   for (const std::vector<int>& slots : plan_.subtrees) {
     const bool shared = std::any_of(slots.begin(), slots.end(), [&](int slot) {
@@ -73,9 +73,9 @@ bool RootSearch::SubtreesCanBeShared(int from) const {
   return true;
 }
 
-// The slots of a set in plan.apart need an option each (P-196). A matching of slots with options
-// shows whether there are enough. The slots of a set in plan.separate need an option of
-// LowestRemaining each.
+// The slots of a set in plan.apart need different options (P-196). A matching of slots with options
+// shows whether there are enough options. In the same way the slots of a set in plan.separate need
+// different lowest providers (LowestRemaining).
 bool RootSearch::SetsCanBePlaced(int from) {
   const auto open_slots = [from](const std::vector<int>& set) {
     std::vector<int> slots;
@@ -94,11 +94,12 @@ bool RootSearch::SetsCanBePlaced(int from) {
   return true;
 }
 
-// For each of `slots`: the lowest providers at or under its remaining options. A provider is lowest
-// if no other remaining option of `slots` is under it. Providers in separate subtrees have no
-// lowest provider in common, so slots that cannot have a different one each cannot be separate.
-// E.g. two slots can both choose the host or its only NUMA node: the lowest provider of both
-// options is that node, so there is no solution. Indexed by slot; empty for slots not in `slots`.
+// For each of `slots`: the lowest providers at or under the slot's remaining options. A provider is
+// lowest if no other remaining option of `slots` is under it. Providers in separate subtrees have
+// no lowest provider in common. So if the slots cannot have a different lowest provider each, they
+// cannot be separate. Example: two slots can both choose the host or its only NUMA node. The lowest
+// provider of both options is that node, so there is no solution. The result is indexed by slot; it
+// is empty for a slot that is not in `slots`.
 std::vector<std::vector<int>> RootSearch::LowestRemaining(const std::vector<int>& slots) const {
   std::vector<int> all;
   for (int slot : slots) all.insert(all.end(), remaining_[slot].begin(), remaining_[slot].end());
@@ -120,9 +121,10 @@ std::vector<std::vector<int>> RootSearch::LowestRemaining(const std::vector<int>
   return remaining;
 }
 
-// The amounts of slots that ask for one class add up (P-197). An option can serve no more of these
-// slots than its free amount divided by the smallest amount asked for. If the amounts differ, it
-// may serve fewer: this test then lets some branches pass that have no solution.
+// The amounts of slots that ask for one class add up (P-197). The number of these slots that an
+// option can serve is at most the option's free amount divided by the smallest amount asked for. If
+// the amounts differ, the true number may be smaller. The test then lets some branches pass that
+// have no solution.
 bool RootSearch::AmountsCanBePlaced(int from) {
   if (!plan_.amounts_add_up) return true;
   for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {
@@ -145,8 +147,8 @@ bool RootSearch::AmountsCanBePlaced(int from) {
   return true;
 }
 
-// Whether each of `slots` can have an option of its list in `remaining`, so that each option serves
-// no more slots than places_ says.
+// Whether each of `slots` can get an option of the slot's list in `remaining`, if each option may
+// serve at most as many slots as places_ says.
 bool RootSearch::CanPlace(const std::vector<int>& slots,
                           const std::vector<std::vector<int>>& remaining) {
   if (slots.size() < 2) return true;
@@ -160,8 +162,8 @@ bool RootSearch::CanPlace(const std::vector<int>& slots,
 }
 
 // One augmenting path of the matching: gives `slot` an option, and moves other slots to other
-// options if need be. `tried` holds the options already visited, so that the recursion is no deeper
-// than the number of options.
+// options if necessary. `tried` contains the options that were visited already, so that the
+// recursion is no deeper than the number of options.
 bool RootSearch::Place(int slot, const std::vector<std::vector<int>>& remaining,
                        std::vector<bool>& tried) {
   for (int option : remaining[slot]) {

@@ -9,8 +9,9 @@ constexpr size_t kKeptMin = 16;
 constexpr size_t kKeptMax = 4096;
 constexpr size_t kGrowth = 4;  // each scan keeps this many times the roots of the scan before it
 
-// The time to score a chunk, as a number of search steps that take as long (measured): for any
-// chunk, and in addition for each weighted class, for each weighted trait, and for random scores.
+// How long the scoring of a chunk takes, as a number of search steps that take equally long
+// (measured). kStepsOfChunk applies to every chunk. The other numbers are added for each weighted
+// class, for each weighted trait, and for random scores.
 constexpr int64_t kStepsOfChunk = 12;
 constexpr int64_t kStepsOfShare = 2;
 constexpr int64_t kStepsOfTrait = 6;
@@ -24,7 +25,8 @@ uint64_t Mix(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// The random score of a root; the same for the same seed. From 0 to below kShareWhole * kWeightOne.
+// The random score of a root, from 0 to below kShareWhole * kWeightOne. The same root and seed
+// always give the same score.
 int64_t ChanceOf(ProviderId root, uint64_t seed) {
   const uint64_t mixed = Mix(Mix(seed ^ root.uuid.high) ^ root.uuid.low);
   return static_cast<int64_t>(mixed % static_cast<uint64_t>(kShareWhole * kWeightOne));
@@ -71,7 +73,7 @@ void RootRanking::Refill() {
     return;
   }
   ScoreAll();
-  // A scan that ended early has not seen all roots, so those kept need not be the best.
+  // A scan that ended early has not seen all roots, so the kept roots need not be the best ones.
   if (budget_.spent()) kept_.clear();
   std::sort_heap(kept_.begin(), kept_.end(), IsBefore);
 }

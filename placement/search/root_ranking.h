@@ -1,12 +1,12 @@
-// RootRanking: the roots that a plan could fit under, best first in the order of the plan. Finds
-// them when they are asked for.
+// RootRanking: the roots that a plan could fit under, in the order of the plan, best first. A root
+// is looked for only when the caller asks for it.
 //
-// Computes the scores of a chunk of roots at a time, and keeps only the best few roots. When these
-// are used up it scans all chunks again for the next best roots, and keeps more of them than
-// before. Owned by one search; the state must outlive it.
+// The ranking computes the scores of a chunk of roots at a time, and keeps only the best few roots.
+// When all kept roots are used up, it scans all chunks again for the next best roots, and keeps
+// more roots than the scan before. Owned by one search; the state must outlive the ranking.
 //
-// Scores are whole numbers. A class that is entirely free adds kShareWhole * kWeightOne at a weight
-// of 1, and half of that if half of it is free.
+// Scores are whole numbers. At a weight of 1, a class adds kShareWhole * kWeightOne if the tree's
+// amount of the class is entirely free, and half of that if half of the amount is free.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_RANKING_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_RANKING_H_
 
@@ -39,27 +39,29 @@ inline bool IsBefore(const RankedRoot& a, const RankedRoot& b) {
 class RootRanking {
  public:
   // `wanted`: how many roots the caller expects to ask for. Scans take their steps from `budget`,
-  // which must outlive this.
+  // which must outlive the ranking.
   RootRanking(const State& state, const SearchPlan& plan, const Sharing& sharing,
               StepBudget& budget, int64_t wanted);
 
-  // The next root; null at the end, or if the budget is spent. The same root until Pop.
+  // The next root. Null if there is no further root, or if the budget is spent. Returns the same
+  // root until Pop is called.
   const RankedRoot* Peek();
   void Pop() { ++at_; }
 
  private:
   using Scores = std::array<int64_t, RootChunk::kRootsMax>;
 
-  // Fills kept_ with the best roots after those that it held before.
+  // Replaces the roots in kept_, which are used up, by the roots that come next in the order.
   void Refill();
   void ScoreAll();
-  // How many steps it takes to score one chunk.
+  // The work of scoring one chunk, in steps of a search.
   int64_t StepsOfChunk() const;
-  // Adds `root` to kept_ if it is among the best roots after last_.
+  // Adds `root` to kept_ if `root` is among the best of the roots that come after last_.
   void Offer(const RankedRoot& root);
   void ScoreByShares(const RootChunk& chunk, Scores& scores) const;
   void ScoreByChance(const RootChunk& chunk, Scores& scores) const;
-  // Adds the most that the weighted traits can add to the score of a candidate of each root.
+  // For each root, adds to its score the most that the weighted traits can give one of its
+  // candidates.
   void AddTraits(const RootChunk& chunk, Scores& scores) const;
 
   const SearchPlan& plan_;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kCacheLine = 64;
 
-// An amount of which the largest part of a divided amount is never smaller. E.g. if at most three
-// providers give 10 together, one of them gives at least 4.
+// A lower bound of the largest part of a divided amount. Example: if at most three providers give
+// 10 together, one of them gives at least 4.
 Amount LargestPart(const DividedAmount& divided) {
   return (divided.demand.amount + divided.count - 1) / divided.count;
 }
@@ -33,8 +33,8 @@ bool AnySharingCanTake(const Sharing& sharing, ClassId resource_class, Amount am
                      });
 }
 
-// The largest amount of a class that a provider of the tree itself must give, because no sharing
-// provider can; 0: none.
+// The largest amount of a class that one provider of the tree must give, because no sharing
+// provider can give it; 0 if there is none.
 Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index) {
   Amount largest = 0;
   for (const Slot& slot : plan.slots) {
@@ -52,7 +52,7 @@ Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index
   return largest;
 }
 
-// Whether `meets` is true of any sharing provider.
+// Whether `meets` is true of at least one sharing provider.
 template <typename Meets>
 bool AnyShares(const Sharing& sharing, const Meets& meets) {
   return std::any_of(sharing.providers().begin(), sharing.providers().end(),
@@ -120,8 +120,9 @@ void RootScan::NeedMarks(const Sharing& sharing) {
   needed_aggregates_.insert(needed_aggregates_.end(), root.member_of.begin(), root.member_of.end());
 }
 
-// A tree of one provider that has what a group forbids cannot fit, unless a sharing provider can
-// serve the group instead.
+// Collects the barred traits and aggregates. If a tree has one provider, and a group forbids a
+// trait or aggregate of that provider, then the plan cannot fit under the tree. Exception: a
+// sharing provider can serve the group instead.
 void RootScan::BarMarks(const Sharing& sharing) {
   const auto add = [](const auto& from, auto& to) {
     to.insert(to.end(), from.begin(), from.end());
@@ -160,10 +161,10 @@ const TreePtr* RootScan::Next() {
   return nullptr;
 }
 
-// A tree of one provider is four blocks of memory, each with a pointer to the next, and after many
-// claims they are far apart. Waiting for four cache misses in a row would take longer than all
-// other work on the tree. So the first block is prefetched 16 trees ahead, and each further block 4
-// trees later, when the block with its pointer has arrived.
+// A tree of one provider consists of four blocks of memory, each with a pointer to the next block.
+// After many claims the blocks are far apart. Waiting for four cache misses in a row would take
+// longer than all other work on the tree. So the first block is prefetched 16 trees ahead. Each
+// further block is prefetched 4 trees later, when the block with the pointer to it has arrived.
 void RootScan::FetchAhead(const RootChunk& chunk, size_t tree) const {
   const auto ahead = [&](size_t distance) -> const Tree* {
     const size_t at = tree + distance;
@@ -241,9 +242,10 @@ void RootScan::SiftByAmounts(const RootChunk& chunk) {
     BERTH_CHECK(column != chunk.columns.end());  // MayFit found enough of the class
     columns.push_back(&*column);
   }
-  // By tree: negative if the tree has too little of some class. The operands are in 0..kAmountMax,
-  // so the difference fits into an int32, and it is negative if the class is short. A bitwise or
-  // keeps the sign bit. The loops are simple enough for the compiler to use vector instructions.
+  // By tree: a negative number if the tree has too little of some class. Both operands are in
+  // 0..kAmountMax, so the difference fits into an int32, and it is negative if the tree has too
+  // little. A bitwise or keeps the sign bit. The loops are simple enough for the compiler to use
+  // vector instructions.
   std::array<int32_t, RootChunk::kRootsMax> spare{};
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto amount = static_cast<int32_t>(needed_[c].amount);

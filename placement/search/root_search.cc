@@ -61,8 +61,9 @@ bool RootSearch::Next() {
   return false;
 }
 
-// The index in its domain at which a slot begins. A slot with a twin begins at the option of its
-// twin, because with an earlier option the two would only swap providers (see plan.h, twin_of).
+// The index, in the domain of `slot`, of the first option to try. A slot with a twin starts at the
+// twin's option: with an earlier option the two slots would only swap providers (twin_of in
+// plan.h).
 int RootSearch::FirstOption(int slot) const {
   if (plan_.twin_of.empty() || plan_.twin_of[slot] < 0) return 0;
   return next_[plan_.twin_of[slot]] - 1;
@@ -94,8 +95,8 @@ bool RootSearch::Allows(int slot, int option) const {
   return true;
 }
 
-// Whether the sets of `slot` allow `option`, given the options that other slots of these sets
-// chose.
+// Whether the sets that contain `slot` allow the choice of `option`, given the options that the
+// other slots of these sets chose.
 bool RootSearch::KeepsApart(int slot, int option) const {
   for (int set : apart_of_[slot]) {
     if (occupied_[set * options_.size() + option] > 0) return false;  // P-196
@@ -181,7 +182,8 @@ bool RootSearch::FillDomains() {
   return true;
 }
 
-// Whether `option` meets all filters of a suffixed group, which one provider serves (P-180..P-183).
+// Whether `option` meets all conditions of a suffixed group, which one provider must serve
+// (P-180..P-183).
 bool RootSearch::ServesAlone(const Option& option, const PlannedGroup& group) const {
   const ProviderConfig& provider = option.config();
   if (group.tree && (*option.tree)->root_id() != *group.tree) return false;
@@ -190,15 +192,16 @@ bool RootSearch::ServesAlone(const Option& option, const PlannedGroup& group) co
          IsInNoneOf(provider, group.forbidden_aggregates);
 }
 
-// Whether `option` meets the filters that each provider of the unsuffixed group must meet. Required
-// traits are not among them: the providers of the group need to have them only between them.
+// Whether `option` meets the conditions that each provider of the unsuffixed group must meet.
+// Required traits are not among these conditions: it is enough if the providers of the group have
+// the traits together.
 bool RootSearch::ServesTogether(const Option& option, const PlannedGroup& group) const {
   const ProviderConfig& provider = option.config();
   const ProviderConfig& root = (*tree_)->config(0);
   if (group.tree && (option.foreign || root.id != *group.tree)) return false;  // P-192
   if (!HasNoneOf(provider, group.forbidden)) return false;                     // P-188
-  // The membership of the root counts for each provider of its tree (P-189). Neither the provider
-  // nor the root may be in a forbidden aggregate (P-191).
+  // If the root is in an aggregate, every provider of its tree counts as a member (P-189). Neither
+  // the provider nor the root may be in a forbidden aggregate (P-191).
   const bool is_member = IsInOneOfEach(provider, group.member_of) ||
                          (!option.foreign && IsInOneOfEach(root, group.member_of));
   return is_member && IsInNoneOf(provider, group.forbidden_aggregates) &&
@@ -237,7 +240,7 @@ bool RootSearch::CanGivePart(const Option& option, const SlotDemand& demand) con
          0;
 }
 
-// The most that `option` can give of `demand`, after the choices that are made.
+// The most that `option` can still give of `demand`, after the choices that are made.
 Amount RootSearch::MostOf(const SlotDemand& demand, int option) const {
   const ProviderConfig& provider = options_[option].config();
   const InventoryRow& row =
@@ -292,7 +295,7 @@ bool RootSearch::DividedAmountCanBeMet(const DividedAmount& divided, int from) {
   return sum + MostAfter(divided, last, count) >= divided.demand.amount;
 }
 
-// The most that `count` options after `last` could give together.
+// The most that `count` of the options after `last` can give together.
 Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) const {
   std::vector<Amount> most;
   for (int option : domains_[divided.first]) {
@@ -305,8 +308,8 @@ Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) 
   return sum;
 }
 
-// Divides the amount among the chosen options (see root_search.h). False: their min_unit, max_unit
-// or step_size do not allow it.
+// Divides the amount among the chosen options (root_search.h says how). False: min_unit, max_unit
+// or step_size of the options do not allow a division.
 bool RootSearch::Divide(const DividedAmount& divided) {
   const SlotDemand& demand = divided.demand;
   const auto inventory_of = [&](int slot) -> const Inventory& {

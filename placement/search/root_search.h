@@ -1,22 +1,25 @@
 // RootSearch: finds all ways to serve a plan under one root, one after the other.
 //
-// A depth-first search over the slots of the plan, which stops at each solution and can go on from
-// there. Each slot tries its options, i.e. the providers that can serve it, by rising id, so that
-// solutions come in lexicographic order of the ids, first slot first (P-209). After each choice the
-// search tests whether the remaining slots can still be served (root_pruning.cc), and if not, makes
-// another choice. Every test is a necessary condition, so that no solution is lost (P-204). After
-// the choice for the last slot, the tests are also sufficient.
+// A depth-first search over the slots of the plan. The search stops at each solution and can go on
+// from there. The options of a slot are the providers that can serve the slot. Each slot tries its
+// options by rising id, so that solutions come in lexicographic order of the ids, first slot first
+// (P-209). After each choice the search tests whether the slots without a choice can still be
+// served (root_pruning.cc). If they cannot, the search makes another choice. Every test is a
+// necessary condition, so that no solution is lost (P-204). After the choice for the last slot, the
+// tests are also sufficient.
 //
-// A divided amount is split among its providers in one way only. The providers give by rising id;
-// each gives the most that leaves to every later provider the smallest amount that it may give.
-// E.g. if the first provider has 8 GB free and the second may give 4 GB or more, 10 GB are divided
-// into 6 and 4. A solution is left out if the amount could be had without one of its providers.
+// A divided amount is split among its providers in one way only. The providers give by rising id.
+// Each provider gives as much as it can, but leaves enough for every later provider to give the
+// smallest amount that its units allow. Example: the first provider has 8 GB free, and the second
+// must give at least 4 GB. Then 10 GB are divided into 6 and 4. A solution is left out if one of
+// its providers is not needed to reach the divided amount.
 //
 // Owned by one search and used by one thread. Can be used for one root after the other.
 //
 // Invariants, between calls:
 //   1. room_ holds what each option can still give after all choices that are made.
-//   2. An option in the domain of a slot meets every constraint that does not depend on choices.
+//   2. The domain of a slot contains only options that meet every constraint that does not depend
+//      on the choices for other slots.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_SEARCH_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_SEARCH_H_
 
@@ -46,31 +49,33 @@ struct Option {
 
 class RootSearch {
  public:
-  // `plan` and `budget` must outlive this.
+  // `plan` and `budget` must outlive the RootSearch.
   RootSearch(const SearchPlan& plan, StepBudget& budget);
 
   // Starts the search under the root of `tree`. `foreign` are the sharing providers of other trees
-  // that serve the root, by rising id. Both must live until the next Begin. False: no solution.
+  // that serve the root, by rising id. `tree` and `foreign` must live until the next Begin. False:
+  // there is no solution.
   bool Begin(const TreePtr& tree, const std::vector<const SharingProvider*>& foreign);
-  // Finds the next solution. False: there is none, or the budget is spent. REQUIRES: Begin returned
-  // true, and Next did not return false since.
+  // Finds the next solution. False: there is no further solution, or the budget is spent. REQUIRES:
+  // Begin returned true, and Next has not returned false since then.
   bool Next();
 
   // The solution that Next found.
   Candidate Solution() const;
-  // The provider that serves the slot in the solution that Next found. Null: none, because the
-  // divided amount of the slot needs no further provider.
+  // The provider that serves the slot in the solution that Next found. Null: the slot belongs to a
+  // divided amount that needs no further provider.
   const Option* chosen(int slot) const {
     return chosen_[slot] < 0 ? nullptr : &options_[chosen_[slot]];
   }
-  // What the provider of the slot gives of the divided amount, in the solution that Next found.
-  // REQUIRES: the slot belongs to a divided amount, chosen(slot) is not null.
+  // How much of its divided amount the slot's provider gives, in the solution that Next found.
+  // REQUIRES: the slot belongs to a divided amount, and chosen(slot) is not null.
   Amount part(int slot) const { return parts_[slot]; }
-  // Whether the first solution is the only one, because each slot has only one option.
+  // Whether each slot has only one option, so that the first solution is the only one.
   bool is_single() const { return single_; }
 
  private:
-  // Begin: lists the options, and finds out which slots each can serve by itself.
+  // Parts of Begin: they list the options, and find out which slots each option can serve by
+  // itself.
   void ListOptions(const std::vector<const SharingProvider*>& foreign);
   bool FillDomains();
   bool ServesAlone(const Option& option, const PlannedGroup& group) const;
@@ -81,7 +86,8 @@ class RootSearch {
   static constexpr int kOpen = -1;    // no choice is made for the slot
   static constexpr int kNobody = -2;  // chosen for a slot of a divided amount that is not needed
 
-  // Next: makes choices, and tests whether the choices already made allow another one.
+  // Parts of Next: they make choices, and test whether the choices already made allow another
+  // choice.
   bool Advance(int slot);
   int FirstOption(int slot) const;
   void Choose(int slot, int option);
@@ -90,7 +96,7 @@ class RootSearch {
   bool Allows(int slot, int option) const;
   bool KeepsApart(int slot, int option) const;
 
-  // Divided amounts.
+  // Parts of Next for the slots of divided amounts.
   bool AdvancePart(int slot);
   Amount MostOf(const SlotDemand& demand, int option) const;
   bool CanGivePart(const Option& option, const SlotDemand& demand) const;
@@ -99,7 +105,8 @@ class RootSearch {
   Amount MostAfter(const DividedAmount& divided, int last, int count) const;
   bool Divide(const DividedAmount& divided);
 
-  // root_pruning.cc: tests whether the slots from `from` on, which have no choice, can be served.
+  // Defined in root_pruning.cc: the tests whether the slots without a choice, i.e. those from
+  // `from` on, can be served.
   bool CanEndWell(int from);
   bool FindRemaining(int from);
   const std::vector<int>& Remaining(int slot) const {
@@ -142,9 +149,10 @@ class RootSearch {
   std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that contain it
   std::vector<std::vector<int>> separate_of_;  // by slot: likewise of plan.separate
 
-  // By slot without a choice: the options that it could still choose.
+  // By slot without a choice: the options that the slot could still choose.
   std::vector<std::vector<int>> remaining_;
-  // Used by CanPlace alone. By option: how many slots it can take at most, and which it has taken.
+  // Used by CanPlace alone. By option: how many slots the option can serve at most (places_), and
+  // which slots it serves in the matching so far (placed_).
   std::vector<int64_t> places_;
   std::vector<std::vector<int>> placed_;
 };

@@ -1,8 +1,8 @@
-// RootWalk: the roots under which a plan has a solution, by rising id, each with its first
-// solution.
+// RootWalk: visits the roots under which a plan has a solution, by rising id, and finds the first
+// solution under each of them.
 //
-// For callers that count roots. (A search takes candidates of all roots in turns instead.) Local to
-// one call; the arguments of the constructor must outlive it.
+// For callers that count roots. (A search takes the candidates of all roots in turns instead.)
+// Local to one call; the arguments of the constructor must outlive the walk.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_WALK_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_WALK_H_
 
@@ -17,9 +17,9 @@ class RootWalk {
  public:
   RootWalk(const State& state, const SearchPlan& plan, const Sharing& sharing, StepBudget& budget);
 
-  // The tree of the next such root; null at the end, or if the budget is spent.
+  // The tree of the next root with a solution. Null at the end, or if the budget is spent.
   const TreePtr* Next();
-  // The search under the root that Next returned; it is at its first solution.
+  // The search under the root that Next returned. It has found the first solution and no other.
   const RootSearch& found() const { return search_; }
   // The sharing providers of other trees that serve the root that Next returned.
   const std::vector<const SharingProvider*>& foreign() const { return foreign_; }

@@ -23,16 +23,17 @@
 namespace berth::placement {
 namespace {
 
-// With weighted traits, the best of this many first candidates of each root is taken first.
+// If traits have weights, the search compares up to this many first candidates of each root, and
+// takes the best of them first.
 constexpr int kCompared = 64;
-// The list of trees is allocated for this many candidates at once.
+// At the start, the list of trees gets memory for this many candidates.
 constexpr int64_t kReserved = 1024;
 
 using Taker = absl::FunctionRef<void(const Candidate&)>;
 
 // A search in progress. It visits the roots in rounds, and takes one candidate of each root in
-// every round (P-209), until it has enough. Each round visits the roots in the order asked for, or
-// by rising id.
+// every round (P-209), until it has enough candidates. Each round visits the roots in the order
+// that the request asks for, or by rising id.
 class Search {
  public:
   Search(const State& state, const SearchPlan& plan, const SearchBudget& budget, Taker take)
@@ -45,45 +46,48 @@ class Search {
         scan_(state, plan, sharing_) {
     if (sharing_.empty() && FlatPlan::IsFor(plan)) flat_.emplace(plan);
   }
-  // Not copyable, because searches under roots refer to steps_.
+  // Not copyable, because the searches under roots refer to steps_.
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  // Takes candidates until `count` are taken in all, or none is left.
+  // Takes candidates until `count` candidates are taken in all, or no candidate is left.
   void Run(int64_t count) {
     trees_.reserve(std::min(count, kReserved));
     VisitNew(count);
     while (!waiting_.empty() && size() < count) VisitAgain();
   }
-  // Whether there is one more candidate than those found; true also if the budget is spent before
-  // the answer is known. Nothing can be collected afterwards.
+  // Whether there is one more candidate than those that were taken. True also if the budget is
+  // spent before the answer is known. After this call no further candidate can be taken.
   bool HasAnother();
 
   bool spent() const { return steps_.spent(); }
   int64_t steps_taken() const { return steps_max_ - steps_.left; }
   int64_t size() const { return size_; }
-  // The trees of the candidates found, by rising root; to be called once.
+  // The trees of the taken candidates, by rising root. To be called once.
   std::vector<const Tree*> Trees();
 
  private:
   // The first round. Without an order, roots are visited by rising id.
   void VisitNew(int64_t count);
-  // The first round with an order. A candidate of a root is taken when no root that is left can be
-  // better. For this OpenNext examines roots ahead, and Compare finds their first candidates.
+  // The first round of a request with an order. The candidate of a root is taken when no remaining
+  // root can have a better candidate. For this OpenNext examines roots in advance, and Compare
+  // finds their first candidates.
   void VisitByRank(int64_t count);
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);
   int64_t WorthByTraits(const RootSearch& search) const;
-  // One visit of a later round.
+  // One visit of a root in a later round.
   void VisitAgain();
   bool RootIsAllowed(const Tree& tree) const;
-  // Whether the state of its node allows `root` to serve: not retired and, if asked, not stale.
+  // Whether the node of `root` may serve: it is not retired and, if the request excludes stale
+  // nodes, not stale.
   bool IsInService(ProviderId root) const;
   // Starts `search` under the root of `tree`. False: the root has no candidate.
   bool Begin(const TreePtr& tree, RootSearch& search);
   // Takes the only candidate of a tree of one provider, if it has one. REQUIRES: flat_ is set.
   void TakeFlat(const Tree& tree);
-  // Takes the next candidate of `visit` that was not taken under another root. False: none left.
+  // Takes the next candidate of `visit` that was not taken under another root. False: there is none
+  // left.
   bool TakeNext(Visit& visit);
   // Whether `visit` may have a further candidate, and further ones are wanted.
   bool HasMore(const Visit& visit) const {
@@ -116,8 +120,8 @@ bool Search::RootIsAllowed(const Tree& tree) const {
   return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
 }
 
-// Tested last of a root: the look-up of its node costs more than all earlier tests, and few roots
-// pass these.
+// This is the last test of a root. The look-up of the root's node costs more than all other tests,
+// and few roots pass the other tests.
 bool Search::IsInService(ProviderId root) const {
   return state_.nodes().empty() || (NodeIsInService(state_, root) &&
                                     (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));
@@ -169,7 +173,8 @@ void Search::VisitNew(int64_t count) {
 void Search::VisitByRank(int64_t count) {
   if (!ranking_) ranking_ = std::make_unique<RootRanking>(state_, plan_, sharing_, steps_, count);
   while (size() < count) {
-    // With a spent budget no further root is examined. Those that were examined are still taken.
+    // If the budget is spent, no further root is examined. Candidates of examined roots are still
+    // taken.
     const RankedRoot* next = steps_.spent() ? nullptr : ranking_->Peek();
     if (!open_.empty() && (next == nullptr || IsBefore(open_.best(), *next))) {
       Visit visit = open_.PopBest();
@@ -205,8 +210,8 @@ void Search::OpenNext(const RankedRoot& root, int64_t wanted) {
   open_.Push(rank, std::move(visit), wanted);
 }
 
-// Finds the first candidates of the root, and sorts them by the weighted traits of their providers:
-// worst first, because the next one is taken from the end.
+// Finds the first candidates of the root, and sorts them by the weighted traits of their providers.
+// The worst comes first, because the next candidate is taken from the end.
 void Search::Compare(Visit& visit) {
   RootSearch& search = *visit.search;
   while (static_cast<int>(visit.ahead.size()) < kCompared) {
@@ -267,9 +272,9 @@ bool Search::TakeNext(Visit& visit) {
   return false;
 }
 
-// False if an equal candidate was found before. The root is not compared (P-200): a candidate of
-// sharing providers alone can be found under several roots. A candidate with any other provider
-// cannot, because that provider has one root.
+// False if an equal candidate was found before. Candidates are compared without their root (P-200).
+// If a candidate has only sharing providers, it can be found under several roots. If it has any
+// other provider it cannot, because that provider has one root.
 bool Search::IsNew(const RootSearch& search, const Candidate& candidate) {
   if (plan_.each_root_once) return true;
   if (!plan_.collapse_equivalent && !IsSharedOnly(search)) return true;
@@ -340,7 +345,7 @@ absl::StatusOr<SearchEnd> RunPlan(const State& state, const SearchPlan& plan,
   return end;
 }
 
-// Like RunPlan, with the candidates collected in a list.
+// Like RunPlan, but collects the candidates in a list.
 absl::StatusOr<SearchResult> CollectPlan(const State& state, const SearchPlan& plan,
                                          std::optional<int64_t> limit, const SearchBudget& budget) {
   SearchResult result;

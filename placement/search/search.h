@@ -19,38 +19,40 @@
 
 namespace berth::placement {
 
-// What a search returns beside its candidates.
+// The data that a search returns beside its candidates.
 struct SearchEnd {
   // The trees that provider summaries describe: each tree with a provider of a candidate, by rising
-  // root (P-205). They belong to the state, and live as long as it does.
+  // root (P-205). The trees belong to the state, and live as long as the state.
   std::vector<const Tree*> trees;
   bool truncated = false;  // a limit of the budget cut the result short (P-213, P-215)
-  int64_t steps = 0;       // that the search took
+  int64_t steps = 0;       // how many steps the search took
 };
 
 struct SearchResult : SearchEnd {
-  // Without an order: one candidate of each root by rising id, then a second one of each, and so on
-  // (P-209).
+  // If the request has no order: first one candidate of each root by rising id, then a second one
+  // of each root, and so on (P-209).
   std::vector<Candidate> candidates;
 };
 
-// Finds the candidates of `request`, at most as many as its limit and `budget` say. Fails, in the
-// order of P-175, with INVALID_ARGUMENT if the request is malformed; NOT_FOUND, naming all unknown
-// classes and traits; DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED if the budget is spent before
-// anything is found.
+// Finds the candidates of `request`, at most as many as the request's limit and `budget` allow.
+// Fails, in the order of P-175,
+// - with INVALID_ARGUMENT, if the request is malformed;
+// - with NOT_FOUND, which names all unknown classes and traits;
+// - with DEADLINE_EXCEEDED / SEARCH_BUDGET_EXCEEDED, if the budget is spent before a candidate is
+//   found.
 absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
                                             const SearchBudget& budget,
                                             const SearchScope& scope = {});
 
 // Like FindCandidates, but passes each candidate to `take` as soon as it is found. The candidate is
-// valid until `take` returns. If the search fails, `take` was not called.
+// valid until `take` returns. A search that fails has not called `take`.
 absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRequest& request,
                                            const SearchBudget& budget,
                                            absl::FunctionRef<void(const Candidate&)> take);
 
-// Finds the first candidate of each root that has one, in the order of the request, for at most
-// `request.limit` roots. Roots served by the same sharing providers may have equal candidates.
-// Fails like FindCandidates.
+// Finds the first candidate of each root that has a candidate, in the order of the request, for at
+// most `request.limit` roots. Roots that are served by the same sharing providers may have equal
+// candidates. Fails like FindCandidates.
 absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
                                        const SearchBudget& budget);
 

@@ -1,7 +1,7 @@
 // Sharing: the sharing providers of one State, i.e. providers that can serve trees other than their
 // own (P-106..P-111).
 //
-// Holds references to the trees of these providers. Made for one search. Immutable.
+// Holds references to the trees of the sharing providers. Made for one search. Immutable.
 #ifndef BERTH_PLACEMENT_SEARCH_SHARING_H_
 #define BERTH_PLACEMENT_SEARCH_SHARING_H_
 
@@ -32,8 +32,8 @@ class Sharing {
   bool IsSharing(const ProviderConfig& provider) const {
     return trait_ && provider.HasTrait(*trait_);
   }
-  // The sharing providers of other trees that serve `tree`, by rising id. Each is in an aggregate
-  // in which a provider of `tree` is, too (P-108, P-110).
+  // The sharing providers of other trees that serve `tree`, by rising id. A sharing provider serves
+  // `tree` if one of its aggregates contains a provider of `tree` (P-108, P-110).
   std::vector<const SharingProvider*> Reaching(const Tree& tree) const;
 
  private:

@@ -7,8 +7,9 @@
 
 namespace berth::placement {
 
-// The head of a block. The allocations follow it in the same block of memory, and the end of the
-// lease follows them if the consumer has a lease, which few of the millions of consumers have.
+// The head of a block. In the same block of memory the allocations follow the head. If the consumer
+// has a lease, the end of the lease follows the allocations; few of the millions of consumers have
+// one.
 struct PackedConsumer::Block {
   std::atomic<uint32_t> references{1};
   uint32_t count : 31 = 0;

@@ -1,8 +1,9 @@
 // ConsumerTable: all consumers by rising id, each packed into one block of memory.
 //
-// There are millions of consumers. One with three allocations takes about 160 bytes in the table,
-// but 250 as a Consumer. Find unpacks a consumer. The table is a value; a copy shares everything
-// with the original and costs one pointer, like a copy of the PersistentMap in it.
+// There are millions of consumers. A consumer with three allocations takes about 160 bytes in the
+// table, but 250 bytes as a Consumer. Find unpacks a consumer. The table is a value. A copy shares
+// everything with the original and costs one pointer, like a copy of the PersistentMap in the
+// table.
 #ifndef BERTH_PLACEMENT_STATE_CONSUMER_TABLE_H_
 #define BERTH_PLACEMENT_STATE_CONSUMER_TABLE_H_
 
@@ -47,23 +48,25 @@ class ConsumerTable {
   int64_t size() const { return consumers_.size(); }
   bool empty() const { return consumers_.empty(); }
 
-  // The consumer, or null.
+  // The consumer `id`, unpacked; null if it is absent.
   ConsumerPtr Find(ConsumerId id) const;
-  // The packed consumer, or null. Valid until this table is changed or destroyed.
+  // The consumer `id`, packed; null if it is absent. Valid until this table is changed or
+  // destroyed.
   const PackedConsumer* FindPacked(ConsumerId id) const { return consumers_.Find(id); }
-  // Inserts or replaces. The table keeps `owner`, which must equal the consumer's own, so that
-  // equal owners share one object.
+  // Inserts `consumer`, or replaces the consumer with the same id. The table keeps `owner` instead
+  // of the consumer's own owner, so that equal owners share one object. REQUIRES: both owners are
+  // equal.
   void Put(const Consumer& consumer, std::shared_ptr<const Owner> owner);
-  // Returns whether the consumer was present.
+  // Removes the consumer. Returns whether the consumer was present.
   bool Erase(ConsumerId id) { return consumers_.Erase(id); }
 
-  // Calls visit(id, consumer pointer) by rising id, until a call returns false. A visit that
-  // returns void is called for all.
+  // Calls visit(id, consumer pointer) by rising id, until a call returns false. If `visit` returns
+  // void, it is called for all consumers.
   template <typename Visit>
   void ForEach(Visit visit) const {
     consumers_.ForEach(Unpacking<Visit>{visit});
   }
-  // Does the same for the ids greater than `after`.
+  // Like ForEach, but only for the ids greater than `after`.
   template <typename Visit>
   void ForEachFrom(ConsumerId after, Visit visit) const {
     consumers_.ForEachFrom(after, Unpacking<Visit>{visit});

@@ -1,4 +1,5 @@
-// Changes of consumers in a State: their allocations, the use of providers, the sums of owners.
+// The parts of State that change consumers: their allocations, the use of providers, the sums of
+// owners.
 #include <algorithm>
 
 #include "placement/ground/check.h"
@@ -7,7 +8,8 @@
 namespace berth::placement {
 namespace {
 
-// Takes the rows of the first provider off the front of `rows`, which are sorted by provider.
+// Removes the rows of the first provider from the front of `rows` and returns them. REQUIRES:
+// `rows` are sorted by provider.
 absl::Span<const Allocation> CutRowsOf(ProviderId provider, absl::Span<const Allocation>& rows) {
   size_t count = 0;
   while (count < rows.size() && rows[count].provider == provider) ++count;

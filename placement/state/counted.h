@@ -1,5 +1,5 @@
-// Counted<T>: a reference-counted pointer to a T that its holders share and do not change, except
-// through Own().
+// Counted<T>: a reference-counted pointer to a T. The holders share the T and do not change it,
+// except through Own().
 //
 // Own() returns a T that only this pointer holds: the same T if there is no other holder, else a
 // copy. So a batch copies each part of the state at most once. std::shared_ptr cannot offer this,
@@ -46,8 +46,8 @@ class Counted {
   friend bool operator==(const Counted& a, const Counted& b) { return a.box_ == b.box_; }
   friend bool operator==(const Counted& a, std::nullptr_t) { return a.box_ == nullptr; }
 
-  // The value, for changing it. It is copied first if another pointer holds it, too. REQUIRES: not
-  // null.
+  // The value, for changing it. The value is copied first if another pointer holds it, too.
+  // REQUIRES: the pointer is not null.
   T& Own() {
     if (box_->references.load(std::memory_order_acquire) != 1) *this = Make(box_->value);
     return box_->value;

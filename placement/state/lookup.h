@@ -1,5 +1,5 @@
-// Look-ups in a state that many rules share: each returns what it found, or the refusal. Also how
-// refusals name things.
+// The look-ups in a state that many rules share. Each look-up returns what it found, or the
+// refusal. The texts by which refusals name things are here, too.
 //
 // Pure functions of the state.
 #ifndef BERTH_PLACEMENT_STATE_LOOKUP_H_
@@ -23,35 +23,35 @@ namespace berth::placement {
 absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::string message,
                        const std::vector<FaultItem>& items);
 
-// "provider cn1 (2b6f...)".
+// How a refusal names a provider: "provider cn1 (2b6f...)".
 std::string Describe(const ProviderConfig& config);
 
-// NOT_FOUND with PROVIDER_NOT_FOUND.
+// The provider `id`. Fails with NOT_FOUND / PROVIDER_NOT_FOUND.
 absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id);
 
-// ABORTED with PROVIDER_GENERATION_CONFLICT if `expected` is given and is not the provider's
+// ABORTED / PROVIDER_GENERATION_CONFLICT if `expected` is given and is not the provider's
 // generation (P-95).
 absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generation> expected);
 
-// NOT_FOUND with CONSUMER_NOT_FOUND; ABORTED with CONSUMER_GENERATION_CONFLICT if `expected` is
-// given and is not the consumer's generation.
+// The consumer `id`. Fails with NOT_FOUND / CONSUMER_NOT_FOUND, or with ABORTED /
+// CONSUMER_GENERATION_CONFLICT if `expected` is given and is not the consumer's generation.
 absl::StatusOr<ConsumerPtr> RequireConsumer(const State& state, ConsumerId id,
                                             std::optional<Generation> expected);
 
-// NOT_FOUND with RESOURCE_CLASS_NOT_FOUND.
+// The id of the class `name`. Fails with NOT_FOUND / RESOURCE_CLASS_NOT_FOUND.
 absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name);
 
-// The ids of `names`, rising and each once; NOT_FOUND with TRAIT_NOT_FOUND naming all unknown
-// traits (P-46).
+// The ids of the traits `names`, rising and each once. Fails with NOT_FOUND / TRAIT_NOT_FOUND,
+// which names all unknown traits (P-46).
 absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
                                                    const std::vector<std::string>& names);
 
 // The provider that has `name` and is not `id`, if there is one (P-11).
 std::optional<ProviderId> NameHolder(const State& state, absl::string_view name, ProviderId id);
 
-// Whether the history of `newest` contains `wanted` or may still reach it. Else kOutOfRange with
-// EPOCH_UNKNOWN for an epoch that has not begun, or kFailedPrecondition with REVISION_LOST for a
-// revision that the database has lost.
+// OK if the history of `newest` contains `wanted` or may still reach it. Else kOutOfRange /
+// EPOCH_UNKNOWN if the epoch of `wanted` has not begun, or kFailedPrecondition / REVISION_LOST if
+// the database has lost `wanted`.
 absl::Status CheckRevision(const State& newest, Revision wanted);
 
 }  // namespace berth::placement

@@ -1,11 +1,12 @@
 // MostFree: for each class and each chunk of roots, the most that one provider of the chunk has
 // free.
 //
-// The numbers of one class are side by side in memory, so that a search passes over a chunk without
-// touching it. A value with shared rows: copying it copies one pointer per class, and a change
-// copies one row once.
+// The numbers of one class are side by side in memory, so that a search can pass over a chunk
+// without touching the chunk's own memory. A value with shared rows: copying it copies one pointer
+// per class, and a change copies one row once.
 //
-// Invariant: each row has a number above 0; so classes that are gone cost nothing.
+// Invariant: each row has a number above 0. So a class that no provider offers any more costs
+// nothing.
 #ifndef BERTH_PLACEMENT_STATE_MOST_FREE_H_
 #define BERTH_PLACEMENT_STATE_MOST_FREE_H_
 
@@ -21,14 +22,14 @@ namespace berth::placement {
 
 class MostFree {
  public:
-  // By chunk, in 0..kAmountMax; empty if it is 0 for every chunk.
+  // The numbers of a class, by chunk, in 0..kAmountMax. Empty if the number of every chunk is 0.
   absl::Span<const int32_t> Of(ClassId resource_class) const;
 
-  // REQUIRES: there is such a chunk.
+  // Sets the number of `chunk` and the class. REQUIRES: the chunk exists.
   void Set(ClassId resource_class, size_t chunk, int32_t amount);
   // Inserts a chunk without amounts; the chunks at `chunk` and above move up by one.
   void Insert(size_t chunk);
-  // REQUIRES: there is such a chunk.
+  // Removes `chunk`; the chunks above it move down by one. REQUIRES: the chunk exists.
   void Erase(size_t chunk);
 
  private:
@@ -38,7 +39,7 @@ class MostFree {
     Counted<Amounts> amounts;
   };
 
-  // The first row whose class is not below `resource_class`, by index.
+  // The index of the first row whose class is not less than `resource_class`.
   size_t PlaceOf(ClassId resource_class) const;
   static bool IsZero(const Row& row);
 

@@ -1,19 +1,19 @@
 // PersistentMap: an ordered map whose copy costs one pointer.
 //
-// A B+-tree of counted nodes. A copy of the map shares all nodes. A change to the map first copies
-// those nodes on the path to the changed entry that another copy holds, too, and changes the others
-// in place. So a batch of changes costs about as much as in an ordinary map, and no other copy
-// changes. Different threads may use different copies. Many threads may read one copy, or one
-// thread may change it.
+// A B+-tree of counted nodes. A copy of the map shares all nodes with the original. A change
+// touches the nodes on the path to the changed entry. It first copies those of these nodes that
+// another copy of the map holds, too, and changes the others in place. So a batch of changes costs
+// about as much as in an ordinary map, and no other copy changes. Different threads may use
+// different copies. Many threads may read one copy, or one thread may change it.
 //
 // Invariants:
 //   1. All leaves are at level 0; no node is empty. The root of an empty map is null.
 //   2. In an inner node, key i (i > 0) is greater than every key of child i - 1, and not greater
 //      than any key of child i; key 0 is never read.
-//   3. A node is changed only if this map alone holds it and each node above it.
+//   3. A node is changed only if no other map holds the node or a node above it.
 //
-// Keys are compared with `<`. A probe may have any type that compares with keys, so that a map from
-// std::string is searched by an absl::string_view without a copy.
+// Keys are compared with `<`. A probe may have any type that can be compared with keys, so that a
+// map from std::string is searched by an absl::string_view without a copy.
 #ifndef BERTH_PLACEMENT_STATE_PERSISTENT_MAP_H_
 #define BERTH_PLACEMENT_STATE_PERSISTENT_MAP_H_
 
@@ -42,7 +42,8 @@ class PersistentMap {
   int64_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  // The value of `probe`, or null. Valid until this map is changed or destroyed.
+  // The value of the key that equals `probe`, or null. Valid until this map is changed or
+  // destroyed.
   template <typename Probe = Key>
   const Value* Find(const Probe& probe) const {
     if (!root_) return nullptr;
@@ -52,7 +53,8 @@ class PersistentMap {
     return IsAt(node->leaf(), at, probe) ? &std::as_const(node->leaf()).item(at) : nullptr;
   }
 
-  // The value of `probe` for changing it, or null. Valid until the next call of a method.
+  // The value of the key that equals `probe`, for changing it; null if there is none. Valid until
+  // the next call of a method.
   template <typename Probe = Key>
   Value* Edit(const Probe& probe) {
     if (Find(probe) == nullptr) return nullptr;
@@ -65,7 +67,7 @@ class PersistentMap {
     return &leaf.item(LowerBound(leaf, probe));
   }
 
-  // Inserts, or replaces the value of an equal key.
+  // Inserts `key` with `value`, or replaces the value if an equal key is present.
   void Put(Key key, Value value) {
     if (!root_) root_ = Node(Leaf::Make(0, kLeafStep));
     if (MustSplit(root_, key)) AddLevel();
@@ -88,7 +90,8 @@ class PersistentMap {
     ++size_;
   }
 
-  // Returns whether the key was present. REQUIRES: `probe` does not refer to a key of this map.
+  // Removes the key that equals `probe`. Returns whether it was present. REQUIRES: `probe` does not
+  // refer to a key of this map.
   template <typename Probe = Key>
   bool Erase(const Probe& probe) {
     if (Find(probe) == nullptr) return false;
@@ -99,13 +102,13 @@ class PersistentMap {
     return true;
   }
 
-  // Calls visit(key, value) in rising order of keys, until a call returns false. A visit that
-  // returns void is called for all.
+  // Calls visit(key, value) in rising order of keys, until a call returns false. If `visit` returns
+  // void, it is called for all entries.
   template <typename Visit>
   void ForEach(Visit visit) const {
     if (root_) Walk(root_, visit);
   }
-  // Does the same for the keys greater than `after`, which need not be a key of the map.
+  // Like ForEach, but only for the keys greater than `after`, which need not be a key of the map.
   template <typename Probe = Key, typename Visit>
   void ForEachFrom(const Probe& after, Visit visit) const {
     if (root_) WalkAfter(root_, after, visit);
@@ -116,9 +119,9 @@ class PersistentMap {
   using Leaf = typename Node::Leaf;
   using Inner = typename Node::Inner;
 
-  // Nodes are wide, so that the tree has few levels, but copying a node, which counts up the
-  // references of all its items, must take less than a microsecond. The capacity of a node grows in
-  // small steps, since there are many small maps.
+  // Nodes are wide, so that the tree has few levels. But copying a node must take less than a
+  // microsecond, and it counts up the references of all items of the node. The capacity of a node
+  // grows in small steps, since there are many small maps.
   static constexpr int kLeafMax = 16;
   static constexpr int kLeafStep = 4;
   static constexpr int kInnerMax = 32;
@@ -142,7 +145,7 @@ class PersistentMap {
   static int ChildOf(const Inner& inner, const Probe& probe) {
     return FirstFrom(inner, 1, [&probe](const Key& key) { return !(probe < key); }) - 1;
   }
-  // The first position from `low` on whose key is not `before`.
+  // The first position, from `low` on, for whose key `before` is false.
   template <typename Block, typename Before>
   static int FirstFrom(const Block& block, int low, Before before) {
     int length = block.count - low;
@@ -169,8 +172,8 @@ class PersistentMap {
     return !IsAt(node.leaf(), LowerBound(node.leaf(), key), key);
   }
 
-  // The node in `slot`, made changeable: copied if another map holds it, too, and with capacity for
-  // `room` more entries.
+  // The node in `slot`, made changeable: the node is copied if another map holds it, too. The
+  // result has capacity for `room` more entries.
   template <typename Block>
   static Block& Own(Node& slot, int room) {
     const bool sole = slot.IsSole();
@@ -227,7 +230,8 @@ class PersistentMap {
       MergeAround<Inner>(inner, at);
     }
   }
-  // Joins the child at `at` with a neighbour if it has become small and both fit into one node.
+  // If the child at `at` has become small, joins it with a neighbour, provided that both fit into
+  // one node.
   template <typename Block>
   static void MergeAround(Inner& parent, int at) {
     if (parent.item(at)->count >= Max<Block>() / 4 || parent.count < 2) return;
@@ -238,7 +242,7 @@ class PersistentMap {
     Block& left = Own<Block>(parent.item(first), right->count);
     const int joint = left.count;
     left.Append(right.template As<Block>(), 0, right->count, right.IsSole());
-    // Key 0 of an inner node is never read, so that its value must come from the parent's key.
+    // Key 0 of the right node was never read, so it may be wrong: the parent's key replaces it.
     if (!right.is_leaf()) left.ReplaceKey(joint, parent.key(first + 1));
     parent.Remove(first + 1);
   }

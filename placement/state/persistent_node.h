@@ -1,9 +1,9 @@
-// A node of a PersistentMap: a header, an array of keys and a parallel array of items, in one block
-// of memory.
+// NodeBlock: a node of a PersistentMap: a header, an array of keys and a parallel array of items,
+// in one block of memory.
 //
 // The items of a leaf are the map's values; the items of an inner node are its children. Nodes
-// count their references. A holder that is the only one may change the node in place (counted.h
-// says why the count is our own).
+// count their references. If a node has only one holder, that holder may change the node in place.
+// The file counted.h says why std::shared_ptr cannot count the references.
 #ifndef BERTH_PLACEMENT_STATE_PERSISTENT_NODE_H_
 #define BERTH_PLACEMENT_STATE_PERSISTENT_NODE_H_
 
@@ -68,7 +68,7 @@ class NodeBlock : public NodeHeader {
     if constexpr (!kEmptyItems) RemoveFrom(items(), at);
     --count;
   }
-  // Appends the entries [first, last) of `from`. If `move`, they are moved and `from` keeps
+  // Appends the entries [first, last) of `from`. If `move`, the entries are moved, and `from` keeps
   // moved-from values; else they are copied. REQUIRES: the capacity suffices.
   void Append(NodeBlock& from, int first, int last, bool move) {
     BERTH_CHECK(count + last - first <= capacity);
@@ -131,7 +131,7 @@ class NodePtr {
   using Inner = NodeBlock<Key, NodePtr>;
 
   NodePtr() = default;
-  // Takes over the one reference of a new node.
+  // Takes over the only reference of a new node.
   explicit NodePtr(NodeHeader* node) : node_(node) {}
   NodePtr(const NodePtr& other) : node_(other.node_) {
     if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);

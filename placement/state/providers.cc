@@ -1,5 +1,5 @@
-// Changes of providers in a State: their configurations, their trees, and the counts of classes and
-// traits that they use.
+// The parts of State that change providers: their configurations, their trees, and the counts of
+// the classes and traits that they name.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -80,7 +80,7 @@ void State::TakeApart(ProviderId root, Pool& pool, std::vector<ProviderId>& root
 }
 
 void State::PutTogether(Pool pool, const std::vector<ProviderId>& old_roots) {
-  // Finds the root of each provider: walks up until a provider whose root is known.
+  // Finds the root of each provider: walks up until it reaches a provider whose root is known.
   absl::flat_hash_map<ProviderId, ProviderId> new_roots;
   std::vector<ProviderId> way;
   for (const auto& [id, provider] : pool) {
@@ -117,7 +117,8 @@ void State::PutTogether(Pool pool, const std::vector<ProviderId>& old_roots) {
   for (auto& [root, providers] : trees) roots_.Put(MakeTree(std::move(providers)));
 }
 
-// Providers may swap names within a command, so all old names go before any new name comes.
+// Providers may swap names within a command. So all old names are removed before any new name is
+// added.
 void State::ReleaseNames(absl::Span<const Change> puts, absl::Span<const Change> removals) {
   const auto release = [this](ProviderId id) {
     const std::optional<ProviderPlace> place = FindProvider(id);

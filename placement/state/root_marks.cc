@@ -5,7 +5,7 @@
 namespace berth::placement {
 namespace {
 
-// The trees before `at`.
+// The trees with an index less than `at`.
 RootSet Before(int at) { return ~RootSet() >> (kChunkRootsMax - at); }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// RootMarks: which trees of a chunk have a provider with a trait or in an aggregate, and which have
-// a root with a trait. One bit for each tree.
+// RootMarks: which trees of a chunk have a provider with a given trait or in a given aggregate, and
+// which trees have a root with a given trait. One bit for each tree.
 //
-// A search passes over many trees at once by what it requires or forbids. Marks change with
-// configurations only, never with claims, so that the versions of a chunk share them. A value.
+// With these marks a search excludes many trees at once by the traits and aggregates that it
+// requires or forbids. Marks change with configurations only, never with claims, so that the
+// versions of a chunk share their marks. A value.
 //
-// Invariant: each row of a table marks some tree; so traits and aggregates that are gone cost
+// Invariant: each row of a table marks some tree. So a trait or aggregate that no tree has costs
 // nothing.
 #ifndef BERTH_PLACEMENT_STATE_ROOT_MARKS_H_
 #define BERTH_PLACEMENT_STATE_ROOT_MARKS_H_
@@ -21,25 +22,25 @@ namespace berth::placement {
 inline constexpr int kChunkRootsMax = 256;
 using RootSet = std::bitset<kChunkRootsMax>;  // trees of a chunk, by index
 
-// `roots` after a tree that is not in it was inserted at `at`.
+// `roots` after a tree was inserted at `at`. The inserted tree is not in the result.
 RootSet WithRoomAt(const RootSet& roots, int at);
-// `roots` after the tree at `at` was taken out of the chunk.
+// `roots` after the tree at `at` was removed from the chunk.
 RootSet Without(RootSet roots, int at);
 
-// The trees that have each key, a trait or an aggregate.
+// For each key (a trait or an aggregate): the trees of the chunk that have the key.
 template <typename Key>
 class MarkTable {
  public:
   // The trees that have `key`.
   const RootSet& Find(Key key) const;
   void Add(Key key, int at);
-  // The tree at `at` has no key any more. A row may be left that marks no tree, until DropEmpty.
+  // Removes all marks of the tree at `at`. Rows that mark no tree may be left until DropEmpty.
   void Clear(int at);
   // Drops the rows that mark no tree.
   void DropEmpty();
-  // Inserts a tree without keys at `at`; the trees at `at` and above move up by one.
+  // Makes room for a tree without keys at `at`; the trees at `at` and above move up by one.
   void Insert(int at);
-  // Takes out the tree at `at`; the trees above it move down by one.
+  // Removes the tree at `at`; the trees above it move down by one.
   void Erase(int at);
 
  private:
@@ -49,9 +50,10 @@ class MarkTable {
 struct RootMarks {
   MarkTable<TraitId> traits;
   MarkTable<AggregateId> aggregates;
-  // The trees of one provider. Whatever such a tree has, its root has.
+  // The trees that have one provider only. The keys of such a tree are those of its root.
   RootSet single;
-  // The trees of several providers whose root has the trait.
+  // The trees of several providers whose root has the trait. `traits` does not tell whether it is
+  // the root that has the trait.
   MarkTable<TraitId> root_traits;
 
   // The trees whose root has the trait.

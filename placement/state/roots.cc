@@ -18,14 +18,14 @@ bool IsAt(const RootChunk& chunk, int at, ProviderId root) {
   return at < static_cast<int>(chunk.ids.size()) && chunk.ids[at] == root;
 }
 
-// The most that one allocation could take of an inventory.
+// The most that one allocation could take of the inventory `row`, of which `used` is in use.
 int32_t FreeOf(const InventoryRow& row, Amount used) {
   const Amount free = std::min(row.capacity - used, row.inventory.max_unit);
   return static_cast<int32_t>(std::clamp<Amount>(free, 0, kAmountMax));
 }
 
-// What a tree has of a class. The sums are floating point, since the sum of capacities may exceed
-// int64.
+// How much a tree has of a class, summed over its providers. The sums are floating point, since the
+// sum of capacities may exceed int64.
 struct Sum {
   double capacity = 0;
   double free = 0;
@@ -48,7 +48,8 @@ void CountMostFree(RootChunk::Column& column) {
   column.most_free = *std::max_element(column.free->max.begin(), column.free->max.end());
 }
 
-// Writes what the tree at `at` has of the column's class. Copies nothing if that is as before.
+// Writes the numbers `sum` of the tree at `at` into the column. Copies nothing if the numbers are
+// the same as before.
 void SetFree(RootChunk::Column& column, int at, const Sum& sum) {
   column.offered_by.set(at, sum.is_offered);
   const int32_t share = ShareOf(sum);
@@ -63,7 +64,7 @@ void SetFree(RootChunk::Column& column, int at, const Sum& sum) {
   }
 }
 
-// Computes the entries of the tree at `at` in all columns again.
+// Computes again the numbers of the tree at `at`, in all columns.
 void RefreshColumns(RootChunk& chunk, int at) {
   absl::InlinedVector<Sum, 8> sums(chunk.columns.size());  // parallel to the columns
   const Tree& tree = *chunk.trees[at];
@@ -87,7 +88,7 @@ void RefreshColumns(RootChunk& chunk, int at) {
   for (size_t c = 0; c < sums.size(); ++c) SetFree(chunk.columns[c], at, sums[c]);
 }
 
-// Whether the tree at `at` or one after it offers the column's class.
+// Whether the tree at `at`, or a tree after it, offers the column's class.
 bool OffersFrom(const RootChunk::Column& column, int at) { return (column.offered_by >> at).any(); }
 
 void InsertInto(RootChunk& chunk, int at, TreePtr tree) {

@@ -1,14 +1,16 @@
-// Roots: all trees by rising root id, in chunks of at most 256, with columns for the search.
+// Roots: all trees by rising root id, in chunks of at most 256 trees, with columns for the search.
 //
 // A value with shared chunks: copying it copies one pointer per chunk and per class. Changing a
-// tree copies the tree's chunk, and those of the chunk's columns that change, unless nobody else
-// holds them. A chunk keeps two numbers for each of its trees and each class that any of its trees
-// offers: the largest free amount that one provider of the tree has, which lets a search pass over
-// a tree without looking at it, and the share of the tree's amount that is free, which puts trees
-// in order. It also keeps which trees have a trait or are in an aggregate.
+// tree copies the tree's chunk and the changed columns of the chunk, unless nobody else holds them.
 //
-// Invariant: a chunk has a column for a class if and only if one of its trees offers the class; so
-// classes that are gone cost nothing.
+// A chunk has a column for each class that one of its trees offers. The column has two numbers for
+// each tree. The first is the largest free amount that one provider of the tree has: with it a
+// search passes over a tree without looking at the tree. The second is the share of the tree's
+// amount that is free: by it a search puts trees in order. A chunk also keeps which trees have a
+// trait or are in an aggregate.
+//
+// Invariant: a chunk has a column for a class if and only if one of the chunk's trees offers the
+// class. So a class that no tree offers any more costs nothing.
 #ifndef BERTH_PLACEMENT_STATE_ROOTS_H_
 #define BERTH_PLACEMENT_STATE_ROOTS_H_
 
@@ -25,16 +27,16 @@
 
 namespace berth::placement {
 
-// A share is a whole number from 0 to this, which means all of it.
+// A share is a whole number from 0 to kShareWhole. kShareWhole means that everything is free.
 inline constexpr int32_t kShareWhole = 1 << 20;
 
 struct RootChunk {
   static constexpr int kRootsMax = kChunkRootsMax;
 
-  // What each tree of the chunk has free of one class, by the tree's index.
+  // How much each tree of the chunk has free of one class, by the tree's index.
   struct Free {
-    // The most that one of the tree's providers has free: min(capacity - used, max_unit), clamped
-    // to 0..kAmountMax. 0 for a tree that does not offer the class.
+    // The most that one provider of the tree has free: min(capacity - used, max_unit), clamped to
+    // 0..kAmountMax. 0 for a tree that does not offer the class.
     std::array<int32_t, kRootsMax> max{};
     // How much of the tree's capacity is free, in parts of kShareWhole.
     std::array<int32_t, kRootsMax> share{};
@@ -46,14 +48,16 @@ struct RootChunk {
     Counted<Free> free = Counted<Free>::Make();
   };
 
-  // Trees by index, in groups of 16. A copy of the chunk counts up the references of 16 groups, and
-  // a changed group those of its 16 trees, instead of 256 trees each time.
+  // The trees by index, in groups of 16. Copying the chunk counts up the references of 16 groups,
+  // and changing a tree counts up those of the 16 trees in its group. Without groups, both would
+  // count up the references of 256 trees.
   class Trees {
    public:
     int size() const { return size_; }
     const TreePtr& operator[](int at) const { return groups_[at / kGroup]->trees[at % kGroup]; }
     TreePtr& Own(int at) { return groups_[at / kGroup].Own().trees[at % kGroup]; }
-    // The trees at `at` and above move up by one. REQUIRES: size() < kRootsMax.
+    // Inserts `tree` at `at`; the trees at `at` and above move up by one. REQUIRES: size() <
+    // kRootsMax.
     void Insert(int at, TreePtr tree);
     void Erase(int at);
 
@@ -72,36 +76,37 @@ struct RootChunk {
   Counted<RootMarks> marks = Counted<RootMarks>::Make();
 };
 
-// The share of the tree's capacity of `resource_class` that is free: what the column has for
-// `tree`.
+// The share of the tree's capacity of `resource_class` that is free. The column of the class has
+// this number for `tree`.
 int32_t FreeShareOf(const Tree& tree, ClassId resource_class);
 
 class Roots {
  public:
   // The tree with root `root`, or null.
   TreePtr Find(ProviderId root) const;
-  // Inserts `tree` or replaces the one with the same root.
+  // Inserts `tree`, or replaces the tree with the same root.
   void Put(TreePtr tree);
-  // Calls `edit` with the tree of `root`, for changing what claims change: use, consumers and
+  // Calls `edit` with the tree of `root`. `edit` may change what claims change: use, consumers and
   // allocation generations. REQUIRES: `root` is present.
   void Edit(ProviderId root, absl::FunctionRef<void(Tree&)> edit);
-  // REQUIRES: present.
+  // REQUIRES: `root` is present.
   void Erase(ProviderId root);
 
   int64_t size() const { return size_; }
-  // Chunks by rising ids; none is empty.
+  // The chunks, by rising ids of their trees. No chunk is empty.
   const std::vector<Counted<RootChunk>>& chunks() const { return chunks_; }
-  // The largest number of each column, parallel to chunks().
+  // The largest number of each column; the chunk indexes are those of chunks().
   const MostFree& most_free() const { return most_free_; }
 
  private:
-  // The index of the chunk that holds `root` or would hold it; 0 if there are no chunks.
+  // The index of the chunk that holds `root` or that would hold it if it were inserted; 0 if there
+  // are no chunks.
   int ChunkOf(ProviderId root) const;
-  // Makes room for `root` beside the full chunk at `at`: splits that chunk into halves, or begins a
-  // new chunk if `root` is greater than all other roots.
+  // Makes room for `root` next to the full chunk at `at`: splits that chunk into halves. If `root`
+  // is greater than all other roots, begins a new chunk instead.
   void MakeRoom(int at, ProviderId root);
-  // Brings most_free_ up to the columns of the chunk at `at`, and drops the columns that no tree
-  // of the chunk offers any more.
+  // Updates most_free_ from the columns of the chunk at `at`, and drops the columns of classes that
+  // no tree of the chunk offers any more.
   void Summarize(int at);
 
   std::vector<Counted<RootChunk>> chunks_;

@@ -8,7 +8,7 @@
 namespace berth::placement {
 namespace {
 
-// The step of change.h's order that a change belongs to.
+// The step of the order in change.h that `change` belongs to.
 int StepOf(const Change& change) {
   struct Step {
     int operator()(const ClassPut&) const { return 1; }
@@ -143,7 +143,7 @@ void State::Apply(const Changes& changes) {
   for (const Change& change : changes) {
     BERTH_CHECK(StepOf(change) >= step);
     step = StepOf(change);
-    // All providers of a command are applied at once, since only together do they form trees.
+    // All providers of a command are applied at once, since they form trees only together.
     if (std::holds_alternative<ProviderPut>(change)) {
       if (!std::exchange(providers_done, true)) {
         ReleaseNames(OnlyOf<ProviderPut>(changes), OnlyOf<ProviderRemoved>(changes));

@@ -41,13 +41,13 @@ struct ProviderPlace {
   TreePtr tree;
   int position = 0;
   const ProviderConfig& config() const { return tree->config(position); }
-  // Use of row `row` of config().inventories.
+  // The use of inventory `row` of config().inventories.
   Amount used(int row) const { return tree->used_of(position, row); }
   Generation allocation_generation() const { return tree->allocation_generations[position]; }
   const ConsumerSet& consumers() const { return tree->consumers[position]; }
 };
 
-// A provider's name as a key that costs only a pointer; it compares by the name.
+// A key with a provider's name that takes only the memory of a pointer. Keys are compared by name.
 struct NameKey {
   std::shared_ptr<const ProviderConfig> config;
 
@@ -62,14 +62,15 @@ struct NameKey {
   }
 };
 
-// A node as the key of the index by host: rising by host, then by id.
+// A node, as the key of the index by host. Keys rise by host, then by id.
 struct HostNodeKey {
   std::string host;
   ProviderId id;
 
   friend auto operator<=>(const HostNodeKey&, const HostNodeKey&) = default;
 };
-// Finds the first node of `host` in that index: less than each key of the host, equal to none.
+// A probe that finds the first node of `host` in the index by host: it is less than each key of the
+// host and equal to none.
 struct BeforeNodesOf {
   absl::string_view host;
 
@@ -81,14 +82,15 @@ struct BeforeNodesOf {
   }
 };
 
-// The sum of what the consumers of one owner hold (P-159).
+// What the consumers of one owner hold together (P-159).
 struct OwnerUsage {
   std::shared_ptr<const Owner> owner;
   int64_t consumer_count = 0;     // P-162
   std::vector<ClassAmount> used;  // rising by class, no zeros (P-163)
 };
 
-// An Owner as a key that costs only a pointer; it compares by the owner's value.
+// A key with an Owner that takes only the memory of a pointer. Keys are compared by the owner's
+// value.
 struct OwnerKey {
   std::shared_ptr<const Owner> owner;
 
@@ -109,20 +111,21 @@ struct Position {
   int64_t epoch_began_at =
       0;  // revision number at which this epoch began; an older epoch's later revisions are lost
 
-  // The revision with its batch: what a watcher or a tracker sends back when it resumes.
+  // The revision together with the id of its batch. A watcher or a tracker sends it back when it
+  // resumes.
   Revision resume_point() const { return {revision.epoch, revision.number, batch.uuid.high}; }
 };
 
 class State {
  public:
   const Position& position() const { return position_; }
-  // Also raises the catalog's next ids to next_class_id and next_trait_id, and adds a new epoch to
-  // epochs().
+  // Sets the position. Also raises the catalog's next ids to next_class_id and next_trait_id, and
+  // adds a new epoch to epochs().
   void set_position(const Position& position);
-  // The first revision of each epoch, rising. Revisions of an older epoch with that number or a
-  // greater one are lost.
+  // The first revision of each epoch, rising. A revision of an older epoch is lost if its number is
+  // the number of such a first revision or greater.
   const std::vector<Revision>& epochs() const { return *epochs_; }
-  // For a load, before set_position.
+  // Called by a load, before set_position.
   void set_epochs(std::vector<Revision> epochs) {
     epochs_ = Counted<std::vector<Revision>>::Make(std::move(epochs));
   }
@@ -139,50 +142,54 @@ class State {
   int64_t provider_count() const { return roots_.size() + root_of_.size(); }
   // The root of each provider that is not a root, rising by the provider's id.
   const PersistentMap<ProviderId, ProviderId>& root_of() const { return root_of_; }
-  // How many inventories name the class, how many providers have the trait (P-37, P-44, P-45).
+  // How many inventories name the class, and how many providers have the trait (P-37, P-44, P-45).
   int64_t inventories_of(ClassId resource_class) const;
   int64_t providers_with(TraitId trait) const;
 
   // Consumers.
   ConsumerPtr FindConsumer(ConsumerId id) const { return consumers_.Find(id); }
   const ConsumerTable& consumers() const { return consumers_; }
-  // The consumers that have a lease, rising by its end.
+  // The consumers that have a lease, by the rising end of the lease.
   const PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate>& leases() const {
     return leases_;
   }
-  // When the first lease ends; none: no consumer has one.
+  // The time at which the first lease ends; none if no consumer has a lease.
   std::optional<absl::Time> first_lease_end() const;
   // What each owner holds, rising by (project, user, type).
   const PersistentMap<OwnerKey, Counted<OwnerUsage>>& owners() const { return owners_; }
-  // The Owner that consumers with an equal owner share, or a new one if there are none.
+  // The Owner object that consumers with an equal owner share; a new object if no consumer has an
+  // equal owner.
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
-  // Fleet, rising by key.
+  // The fleet: services and nodes, by rising keys.
   const PersistentMap<std::pair<std::string, std::string>, ServicePtr>& services() const {
     return services_;
   }
   const PersistentMap<ProviderId, NodeRecordPtr>& nodes() const { return nodes_; }
-  // The service with the uuid `id`, or null. Looks at no other service.
+  // The service with the uuid `id`, or null. The cost does not grow with the number of services
+  // that do not match.
   ServicePtr FindServiceById(Uuid id) const;
-  // The nodes of `host`, rising by id. Looks at no node of another host.
+  // The nodes of `host`, rising by id. The cost does not grow with the number of nodes of other
+  // hosts.
   std::vector<NodeRecordPtr> NodesOf(absl::string_view host) const;
 
-  // Applies the changes of one command. REQUIRES: the rules made them for this state, or they are
-  // next in the log, and they are in the order of change.h; anything else ends the process. The
-  // invariants hold again when Apply returns. The use of providers follows from the consumers'
-  // allocations; each ProviderUsed must agree with it. A load applies the rows of all tables as the
-  // changes of one command.
+  // Applies the changes of one command. The invariants hold again when Apply returns. The use of
+  // providers is computed from the consumers' allocations; each ProviderUsed must agree with it. A
+  // load applies the rows of all tables as the changes of one command. REQUIRES: the changes are in
+  // the order of change.h, and either a rule made them for this state or they are next in the log.
+  // Changes that do not fit the state end the process.
   void Apply(const Changes& changes);
 
  private:
-  // The use of inventories that a command has removed, until its consumers release that use.
+  // The use of inventories that a command has removed. An entry goes when the consumers release the
+  // use.
   using DroppedUse = absl::flat_hash_map<std::pair<ProviderId, ClassId>, Amount>;
-  // Providers out of their trees.
+  // Providers that are in no tree while trees are rebuilt.
   using Pool = absl::flat_hash_map<ProviderId, Provider>;
 
   void ApplyOne(const Change& change, DroppedUse& dropped);
 
-  // state_providers.cc
+  // Defined in providers.cc:
   void ReleaseNames(absl::Span<const Change> puts, absl::Span<const Change> removals);
   void ApplyProviders(absl::Span<const Change> puts, DroppedUse& dropped);
   void ApplyProvidersRemoved(absl::Span<const Change> removals);
@@ -200,7 +207,7 @@ class State {
   void PutNode(const NodeRecordPtr& node);
   void RemoveNode(ProviderId id);
 
-  // state_consumers.cc
+  // Defined in consumers.cc:
   void PutConsumer(const Consumer& consumer, DroppedUse& dropped);
   void RemoveConsumer(ConsumerId id, DroppedUse& dropped);
   void MoveRows(ConsumerId id, absl::Span<const Allocation> before,

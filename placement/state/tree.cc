@@ -17,15 +17,16 @@ int PlaceOf(const std::vector<Provider>& by_id, ProviderId id) {
   return static_cast<int>(found - by_id.begin());
 }
 
-// The children of each provider as linked lists of indexes: `first` child of each parent, `next`
-// sibling of each child.
+// The children of each provider as linked lists of indexes: `first` is the first child of each
+// provider, `next` the next sibling of each provider.
 struct Chains {
   int root = -1;
   std::vector<int> first;
   std::vector<int> next;
 };
 
-// Each list is in falling order of ids: pushed on a stack, the children come off in rising order.
+// Each list is in falling order of ids. OrderOf pushes the children on a stack in this order, so
+// that they come off in rising order.
 Chains ChainsOf(const std::vector<Provider>& by_id) {
   const int count = static_cast<int>(by_id.size());
   Chains chains;
@@ -46,8 +47,8 @@ Chains ChainsOf(const std::vector<Provider>& by_id) {
   return chains;
 }
 
-// The order of `providers`, which are sorted by id, in a tree: parents before their children, the
-// providers of a subtree consecutive, siblings rising.
+// The order of the providers in a tree: parents before their children, the providers of a subtree
+// consecutive, siblings rising.
 std::vector<int> OrderOf(const Chains& chains, TreeShape& shape) {
   std::vector<int> order;
   order.reserve(chains.first.size());

@@ -1,13 +1,13 @@
 // Tree: a root provider with all providers below it. Immutable.
 //
-// It has two parts. The shape (parents and configurations) is shared by all versions of the tree
-// until a configuration changes. Use, consumers and allocation generations are copied with each
-// claim. A provider is addressed by its position. A tree of one provider, like that of most hosts,
-// takes two blocks of memory, because its vectors are inlined.
+// A tree has two parts. The shape (parents and configurations) is shared by all versions of the
+// tree until a configuration changes. Use, consumers and allocation generations are copied with
+// each claim. A provider is addressed by its position. A tree of one provider, like that of most
+// hosts, takes two blocks of memory, because its vectors are inlined.
 //
 // Invariants:
-//   1. Position 0 is the root; the position of every provider is greater than its parent's; the
-//   positions of a subtree are consecutive.
+//   1. Position 0 is the root. The position of every provider is greater than its parent's. The
+//      positions of a subtree are consecutive.
 //   2. Siblings are in rising order of their ids, so that equal trees are equal vectors.
 //   3. parent_of[i] < i for i > 0, and the subtree of i is [i, end_of[i]).
 //   4. used[first_row[i] + r] belongs to row r of configs[i]->inventories.
@@ -49,9 +49,9 @@ struct Tree {
   const ProviderConfig& config(int position) const { return *shape->configs[position]; }
   Amount used_of(int position, int row) const { return used[shape->first_row[position] + row]; }
   ProviderId root_id() const { return shape->configs.front()->id; }
-  // Position of `id`, or -1.
+  // The position of `id`, or -1.
   int Find(ProviderId id) const;
-  // Whether provider `ancestor` is `position` itself or above it.
+  // Whether the provider at `ancestor` is the provider at `position` or above it.
   bool IsAncestorOrSelf(int ancestor, int position) const {
     return ancestor <= position && position < shape->end_of[ancestor];
   }
@@ -67,8 +67,9 @@ struct Provider {
   ConsumerSet consumers;
 };
 
-// The tree of `providers`, which may be in any order. REQUIRES: they form one tree, so exactly one
-// of them has no parent among them; the use of each is parallel to its inventories.
+// The tree of `providers`, which may be in any order. REQUIRES: `providers` form one tree, so
+// exactly one of them has no parent among them; the use of each provider is parallel to its
+// inventories.
 TreePtr MakeTree(std::vector<Provider> providers);
 
 }  // namespace berth::placement

@@ -25,22 +25,22 @@ namespace {
 
 constexpr absl::Duration kWaitInterval = absl::Milliseconds(5);
 
-// Runs in the child between fork and exec. Makes system calls only: another thread may have held any
-// lock, that of malloc for example, at the moment of the fork.
+// Runs in the child between fork and exec. It may make system calls only: at the moment of the fork
+// another thread may have held any lock, for example that of malloc.
 [[noreturn]] void BecomeProgram(const ChildOptions& options, char* const* arguments,
                                 char* const* environment, int output, pid_t parent) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  // A process group of its own, so that Ctrl-C at the terminal reaches only our process, which then
-  // ends the child itself.
+  // The child gets a process group of its own, so that Ctrl-C at the terminal reaches only our
+  // process. Our process then ends the child itself.
   setpgid(0, 0);
   const bool other_account = options.account.uid != geteuid();
   if (other_account && (setgroups(1, &options.account.gid) != 0 ||
                         setgid(options.account.gid) != 0 || setuid(options.account.uid) != 0)) {
     _exit(127);
   }
-  // Only now, because setuid clears the death signal.
+  // The death signal is set after setuid, because setuid clears it.
   if (options.death_signal != 0) prctl(PR_SET_PDEATHSIG, options.death_signal);
   if (options.death_signal != 0 && getppid() != parent) _exit(127);
   const int null = open("/dev/null", O_RDONLY);
@@ -51,8 +51,8 @@ constexpr absl::Duration kWaitInterval = absl::Milliseconds(5);
   _exit(127);
 }
 
-// The state letter and the parent of a process, from /proc/<pid>/stat: "pid (name) state parent".
-// The name may contain parentheses.
+// The state letter and the parent of a process, from /proc/<pid>/stat. The file has the form "pid
+// (name) state parent", and the name may contain parentheses.
 std::optional<std::pair<char, pid_t>> StateAndParent(pid_t pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
   std::string text;
@@ -142,7 +142,7 @@ std::vector<pid_t> ProcessesIn(const std::string& directory, absl::string_view p
     const auto where =
         std::filesystem::read_symlink(absl::StrCat("/proc/", candidate, "/cwd"), error);
     if (error || where != wanted) continue;
-    // Linux appends " (deleted)" if an upgrade has replaced the program's file.
+    // Linux appends " (deleted)" to the path if an upgrade has replaced the program's file.
     const auto runs =
         std::filesystem::read_symlink(absl::StrCat("/proc/", candidate, "/exe"), error);
     const std::string name = runs.filename().string();

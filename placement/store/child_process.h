@@ -30,8 +30,9 @@ struct ChildOptions {
 // the program cannot be executed, the child ends with exit code 127.
 absl::StatusOr<pid_t> Spawn(const ChildOptions& options);
 
-// Waits at most `limit` for our child `pid` to end. Returns its exit code, or 128 + n if signal n
-// ended it. Fails with kDeadlineExceeded if it still runs, and leaves it running.
+// Waits at most `limit` for our child `pid` to end. Returns the child's exit code, or 128 + n if
+// signal n ended the child. Fails with kDeadlineExceeded if the child still runs after `limit`; the
+// child is not stopped.
 absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit);
 
 // Whether process `pid` exists and is not a zombie.

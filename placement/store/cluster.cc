@@ -37,7 +37,7 @@ constexpr char kRole[] = "berth";
 // Linux limits the path of a unix socket to 107 bytes; the server appends "/.s.PGSQL.5432".
 constexpr size_t kSocketDirectoryMax = 107 - 15;
 constexpr absl::Duration kInitLimit = absl::Minutes(2);
-// After a crash PostgreSQL first replays its log.
+// This limit is long, because after a crash PostgreSQL first replays its log.
 constexpr absl::Duration kStartLimit = absl::Minutes(5);
 constexpr absl::Duration kFastStopLimit = absl::Seconds(20);
 constexpr absl::Duration kImmediateStopLimit = absl::Seconds(10);
@@ -87,8 +87,8 @@ std::string EndOf(const std::string& path) {
   return text.size() > 2000 ? text.substr(text.size() - 2000) : text;
 }
 
-// The directory with PostgreSQL's programs: of the version that made `data`, or of the newest
-// version if there is no data yet.
+// The directory with PostgreSQL's programs. Their version is that of the server that made `data`,
+// or the newest version if there is no data yet.
 absl::StatusOr<std::string> FindPrograms(const std::string& data) {
   std::string version = FirstLine(data + "/PG_VERSION");
   if (version.empty()) {
@@ -231,7 +231,7 @@ class Cluster::Impl {
   }
 
   std::string Url(absl::string_view name) const {
-    // A URI, so that an operator can paste it into psql; hence the percent signs.
+    // The result is a URI with percent signs, so that an operator can paste it into psql.
     return absl::StrCat(
         "postgresql:///", name, "?host=",
         absl::StrReplaceAll(socket_directory_,
@@ -281,7 +281,7 @@ class Cluster::Impl {
   absl::Status TakeDirectory() {
     std::error_code error;
     if (!fs::is_directory(options_.directory, error)) {
-      // The server's user must be able to enter; it owns the directories inside.
+      // The server's user must be able to enter this directory, and owns the directories inside.
       absl::Status status = MakeDirectory(options_.directory, 0755, {geteuid(), getegid()});
       if (!status.ok()) return status;
     }
@@ -307,8 +307,8 @@ class Cluster::Impl {
     return MakeDirectory(socket_directory_, 0700, account_);
   }
 
-  // Runs initdb in another directory and renames that, so that a data directory is complete or
-  // absent.
+  // Runs initdb in another directory, and renames that directory when initdb has succeeded. So a
+  // data directory is either complete or absent.
   absl::Status MakeData() {
     const std::string unfinished = data_ + ".new";
     std::error_code error;
@@ -318,7 +318,7 @@ class Cluster::Impl {
     ChildOptions child;
     child.arguments = {programs_ + "/initdb", "--pgdata=" + unfinished, "--no-locale",
                        "--encoding=UTF8", "--data-checksums",
-                       // Commits stop while a new segment is made: 20 ms for one of 16 MB.
+                       // Commits stop while a new segment is made: for 20 ms if it has 16 MB.
                        "--wal-segsize=4", "--auth=trust", absl::StrCat("--username=", kRole)};
     for (const std::string& setting : options_.settings) {
       if (setting == "fsync=off") child.arguments.push_back("--no-sync");

@@ -1,13 +1,13 @@
 // Cluster: a private PostgreSQL server that this process creates, keeps running and stops.
 //
 // Owns the postmaster, which is PostgreSQL's main process, and a lock on the directory. The data
-// stays when the Cluster goes. The server listens on a unix socket only. Start and Tend also remove
-// what a crash left behind: a live postmaster of the same data directory, backends without a
-// postmaster, a pid file whose process is gone or is another program.
+// stays when the Cluster is destroyed. The server listens on a unix socket only. Start and Tend
+// also remove everything that a crash left behind: a live postmaster of the same data directory,
+// backends without a postmaster, and a pid file whose process has ended or is another program.
 //
-// One thread makes, tends and destroys a Cluster, and that thread lives as long as the Cluster:
-// Linux stops the server when the thread that started it ends (PR_SET_PDEATHSIG), so that the
-// server does not outlive a killed process.
+// One thread makes, tends and destroys a Cluster, and that thread must live as long as the Cluster.
+// Reason: Linux stops the server when the thread that started it ends (PR_SET_PDEATHSIG), so that
+// the server does not outlive a killed process.
 #ifndef BERTH_PLACEMENT_STORE_CLUSTER_H_
 #define BERTH_PLACEMENT_STORE_CLUSTER_H_
 
@@ -25,15 +25,15 @@
 namespace berth::placement {
 
 struct ClusterOptions {
-  // Holds the data directory and the lock file; created if it does not exist. The user that the
-  // server runs as must be able to enter each of its parent directories.
+  // The directory that holds the data directory and the lock file. It is created if it does not
+  // exist. The user that the server runs as must be able to enter each parent of the directory.
   std::string directory;
-  // The user that the server runs as when this process is root. Empty: "postgres", or "nobody" if
-  // there is no such user.
+  // The user that the server runs as if this process runs as root. Empty: "postgres", or "nobody"
+  // if there is no user "postgres".
   std::string run_as;
   // Further `name=value` settings of the server, for example "fsync=off" in tests.
   std::vector<std::string> settings;
-  // Called with a sentence for the operator when the server ended. May be empty.
+  // Called with a sentence for the operator each time the server has ended. May be empty.
   std::function<void(const std::string&)> tell_operator;
 };
 
@@ -42,24 +42,25 @@ class Cluster {
   // Creates the data directory if there is none, and starts the server. Fails with
   //   kFailedPrecondition  another process holds the directory
   //   kPermissionDenied    the directory cannot be written
-  //   kNotFound            PostgreSQL is not installed, or not in the version of the data
+  //   kNotFound            PostgreSQL is not installed, or not in the version that made the data
   //   kUnavailable         the server does not start; the message ends with the server's own words
   static absl::StatusOr<std::unique_ptr<Cluster>> Start(ClusterOptions options);
-  // Stops the server: open transactions are rolled back.
+  // Stops the server. PostgreSQL rolls back open transactions.
   ~Cluster();
 
-  // Starts the server again if it has ended, after the pause that RestartPace asks for. Returns how
-  // long the caller may wait until the next call is needed: InfiniteDuration as long as the server
-  // runs, for SIGCHLD announces its end. Does not wait until the server takes connections. Fails
-  // with kResourceExhausted if the server ended too often; it then stays down.
+  // If the server has ended, starts it again after the pause that RestartPace asks for. Returns how
+  // long the caller may wait until the next call is needed. While the server runs that is
+  // InfiniteDuration, because SIGCHLD announces the end of the server. Does not wait until the
+  // server accepts connections. Fails with kResourceExhausted if the server ended too often; the
+  // server then stays down.
   absl::StatusOr<absl::Duration> Tend(absl::Time now);
 
-  // Makes database `name`, a copy of `model`, unless it exists. REQUIRES: both are plain
-  // identifiers.
+  // Creates database `name` as a copy of the database `model`, unless `name` exists. REQUIRES: both
+  // names are plain identifiers.
   absl::Status CreateDatabase(absl::string_view name, absl::string_view model = "template0");
   // A connection string to database `name` of this cluster.
   std::string Url(absl::string_view name) const;
-  // -1: the server is down.
+  // The process id of the postmaster; -1 if the server is down.
   pid_t postmaster_pid() const;
 
  private:

@@ -23,18 +23,18 @@
 namespace berth::placement {
 namespace {
 
-// From so many bytes on, a statement sends its values as parameters, and its COMMIT takes another
-// round trip. To parse that many values as SQL literals would take longer.
+// A statement of at least this many bytes sends its values as parameters, so that its COMMIT takes
+// a second round trip. Parsing so many values as SQL literals would take longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
-// Batches need only a few different statements. Once so many were prepared, failed ones included, all
-// of them are deallocated.
+// Batches need only a few different statements. When this many statements were prepared, including
+// failed ones, all of them are deallocated.
 constexpr int kPreparedMax = 64;
 
 constexpr char kSqlStatePayload[] = "berth.sqlstate";
 
-// These settings detect a dead server within seconds. They come first in the connection string, so
-// that settings of the operator override them.
+// With these settings a dead server is noticed within seconds. They come first in the connection
+// string, so that the operator's own settings override them.
 constexpr std::array<absl::string_view, 5> kConnectionDefaults = {
     "connect_timeout=2", "keepalives_idle=5", "keepalives_interval=2", "keepalives_count=3",
     "tcp_user_timeout=5000"};
@@ -72,7 +72,8 @@ std::string WithoutPassword(absl::string_view text, absl::string_view url) {
   return absl::StrReplaceAll(absl::StripAsciiWhitespace(text), {{password, "..."}});
 }
 
-// Whether the SQLSTATE is about the condition of PostgreSQL and not about the statement.
+// Whether the SQLSTATE reports a condition of PostgreSQL, such as a full disk, and not a fault of
+// the statement.
 bool IsCondition(absl::string_view sqlstate) {
   const absl::string_view kind = sqlstate.substr(0, 2);
   return kind == "40" || kind == "53" || kind == "57" || kind == "58" || sqlstate == "55P03" ||
@@ -93,7 +94,7 @@ int64_t BootTimeNs() {
   return absl::ToInt64Nanoseconds(absl::DurationFromTimespec(now));
 }
 
-// Marks a call as running as long as this object exists.
+// Marks a call as running for as long as this object exists.
 class Calling {
  public:
   explicit Calling(std::atomic<int64_t>* began_ns) : began_ns_(began_ns) {
@@ -107,7 +108,7 @@ class Calling {
   std::atomic<int64_t>* const began_ns_;
 };
 
-// The settings that every session needs, whatever the defaults of its role are.
+// The settings that every session needs, whatever defaults the session's role has.
 std::string SessionSettings(absl::string_view purpose) {
   std::string sql =
       "SET client_encoding = 'UTF8'; SET standard_conforming_strings = on; SET TimeZone = 'UTC'; "
@@ -180,7 +181,8 @@ Database::Database(std::unique_ptr<Connection> connection) : connection_(std::mo
 }
 
 Database::~Database() {
-  // Does not block, even if the server hangs: libpq sends its farewell without waiting.
+  // Closing the connection does not block, even if the server hangs: libpq sends its farewell
+  // without waiting.
   connection_.reset();
   if (socket_ >= 0) close(socket_);
 }
@@ -233,8 +235,8 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
   if (const auto known = prepared_.find(text); known != prepared_.end()) {
     absl::StrAppend(&sql, "EXECUTE s", known->second, statement.ValueList(), after);
     absl::Status status = Run(sql, rows);
-    // A failure may mean that the prepared statement has become invalid, for example because the type
-    // of a column changed. The next call prepares it anew.
+    // The failure may mean that the prepared statement has become invalid, for example because the
+    // type of a column changed. The next call prepares the statement anew.
     if (!status.ok()) prepared_.erase(known);
     return status;
   }
@@ -244,7 +246,7 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
     prepared_.clear();
     absl::StrAppend(&sql, "DEALLOCATE ALL; ");
   }
-  // A number is used once, because after a failure nobody knows whether it is taken.
+  // Each number is used only once: after a failure nobody knows whether a statement has the number.
   const int number = ++last_prepared_;
   absl::StrAppend(&sql, "PREPARE s", number, " AS ", text, "; EXECUTE s", number,
                   statement.ValueList(), after);

@@ -1,8 +1,8 @@
 // Database: one connection to PostgreSQL.
 //
-// Turns the exceptions of libpqxx into statuses; no other file includes libpqxx. A connection that
-// broke stays broken: the caller opens a new one. Not thread-safe, with two exceptions: any thread
-// may call Shut and ShutIfSlow, to make a call that hangs in another thread fail.
+// Turns the exceptions of libpqxx into statuses; no other file includes libpqxx. A broken
+// connection stays broken: the caller opens a new one. Not thread-safe, with two exceptions: any
+// thread may call Shut and ShutIfSlow, to make a call that hangs in another thread fail.
 #ifndef BERTH_PLACEMENT_STORE_DATABASE_H_
 #define BERTH_PLACEMENT_STORE_DATABASE_H_
 
@@ -19,18 +19,18 @@
 
 namespace berth::placement {
 
-// The rows that one statement returned. Rows and columns are numbered from 0. To read a value as
-// another type than it has, for example a name as Int, ends the process. Cheap to copy.
+// The rows that one statement returned. Rows and columns are numbered from 0. Reading a value as a
+// type that it does not have, for example a name as Int, ends the process. Cheap to copy.
 class QueryRows {
  public:
   int size() const;
   bool IsNull(int row, int column) const;
-  // Valid as long as this object or a copy of it exists.
+  // The text stays valid as long as this object or a copy of it exists.
   absl::string_view Text(int row, int column) const;
   int64_t Int(int row, int column) const;
   double Double(int row, int column) const;
   bool Bool(int row, int column) const;
-  // The content of a bytea.
+  // The bytes in a bytea column.
   std::string Bytes(int row, int column) const;
 
  private:
@@ -50,22 +50,24 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   // Runs `sql`: one or more statements, separated by semicolons, in one round trip. Each statement
-  // has its own snapshot. `*rows` gets the rows of the last one; `rows` may be null. Fails with
+  // has its own snapshot. `*rows` gets the rows of the last statement; `rows` may be null. Fails
+  // with
   //   kUnavailable  the connection broke: nobody knows whether the statements took effect
-  //   kAborted      PostgreSQL cannot run any such statement now: a timeout, a conflict, a full disk,
-  //                 a standby. The failed statement and its transaction had no effect
-  //   kInternal     PostgreSQL refused this statement. It and its transaction had no effect. The
-  //                 message contains PostgreSQL's text: for the log, never for a client
-  // SqlStateOf returns the SQLSTATE of the failure. After a failure in an open transaction the caller
-  // runs ROLLBACK.
+  //   kAborted      PostgreSQL cannot run any such statement now: a timeout, a conflict, a full
+  //                 disk, a standby. The failed statement and its transaction had no effect
+  //   kInternal     PostgreSQL refused this statement. The statement and its transaction had no
+  //                 effect. The message contains PostgreSQL's text: for the log, never for a client
+  // SqlStateOf returns the SQLSTATE of the failure. After a failure in an open transaction the
+  // caller runs ROLLBACK.
   absl::Status Run(absl::string_view sql, QueryRows* rows);
-  // Runs `before` and `statement` in one round trip, otherwise like Run. `before` is empty or ends in
-  // a semicolon. The first call with a text prepares it for this connection; later calls execute the
-  // prepared statement. REQUIRES: `statement` is a SELECT, INSERT, UPDATE or DELETE, and everything
-  // that differs from call to call is a value of it.
+  // Runs `before` and `statement` in one round trip, otherwise like Run. `before` is empty or ends
+  // in a semicolon. The first call with a text prepares the text as a statement of this connection;
+  // later calls execute the prepared statement. REQUIRES: `statement` is a SELECT, INSERT, UPDATE
+  // or DELETE, and everything that differs from call to call is one of its values.
   absl::Status RunPrepared(absl::string_view before, const Statement& statement, QueryRows* rows);
-  // Runs `statement` in the open transaction and commits. A short statement is prepared as above and
-  // takes one round trip; a long one sends its values as parameters and takes two. Fails with
+  // Runs `statement` in the open transaction and commits. A short statement is prepared like in
+  // RunPrepared and takes one round trip. A long one sends its values as parameters and takes two
+  // round trips. Fails with
   //   kUnavailable         the connection broke: nobody knows whether the transaction was committed
   //   kAborted, kInternal  as Run: nothing was committed; the caller runs ROLLBACK
   absl::Status RunAndCommit(const Statement& statement);
@@ -73,7 +75,7 @@ class Database {
   int backend_pid() const;
   // Shuts the socket, so that a call that waits for PostgreSQL fails at once.
   void Shut();
-  // Does the same if the present call has lasted for `limit`.
+  // Calls Shut if the present call has lasted for `limit`.
   void ShutIfSlow(absl::Duration limit);
   bool broken() const { return broken_; }
 
@@ -81,34 +83,35 @@ class Database {
   struct Connection;
   explicit Database(std::unique_ptr<Connection> connection);
 
-  // Runs `call` on the connection, and turns an exception into a status.
+  // Runs `call` on the connection. If `call` throws an exception, returns the matching status.
   template <typename Call>
   absl::Status Try(const Call& call);
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
                            absl::string_view after, QueryRows* rows);
-  // Judges `status`, the result of a COMMIT. A failure that PostgreSQL itself did not report, for
-  // example because this process has no memory, leaves the commit unknown: such a failure gives up
-  // the connection.
+  // Checks `status`, the result of a COMMIT. If PostgreSQL itself did not report the failure, for
+  // example because this process has no memory, then nobody knows whether the commit took effect.
+  // This method then gives up the connection.
   absl::Status SureOfCommit(absl::Status status);
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
-  // The numbers of the statements that are prepared on this connection, by text. Then the number
-  // that was given to the newest one, and the newest number that was deallocated.
+  // prepared_: the numbers of the statements that are prepared on this connection, by the
+  // statements' texts. last_prepared_: the number of the newest prepared statement. The member
+  // after it: the newest number that was deallocated.
   absl::flat_hash_map<std::string, int> prepared_;
   int last_prepared_ = 0;
   int last_forgotten_ = 0;
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
-  // A second descriptor of the same socket. libpq may close its own descriptor at any time; Shut
-  // would then shut whatever file has that number now.
+  // A second file descriptor of the same socket. libpq may close its own descriptor at any time; if
+  // Shut used that one, it could shut another file that has got the same number.
   int socket_ = -1;
 };
 
-// The SQLSTATE of a failure of Database::Run; empty if it has none.
+// The SQLSTATE of `status`, a failure of Database::Run; empty if the failure has none.
 std::string SqlStateOf(const absl::Status& status);
 
-// Like Database::Connect; also fails with kUnavailable if the server is a standby. A standby that
-// lags behind would look like a database that went back in time.
+// Like Database::Connect, but also fails with kUnavailable if the server is a standby. A standby
+// that is late would look like a database that went back in time.
 absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& url,
                                                            absl::string_view purpose);
 

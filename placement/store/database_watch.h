@@ -1,6 +1,6 @@
-// DatabaseWatch: ends calls to the database that hang, in connections that nobody else watches.
+// DatabaseWatch: ends hanging calls to the database, on connections that have no other watcher.
 //
-// Watches each connection for as long as it exists. Thread-safe; nothing blocks.
+// Watches each connection for as long as the connection exists. Thread-safe; nothing blocks.
 #ifndef BERTH_PLACEMENT_STORE_DATABASE_WATCH_H_
 #define BERTH_PLACEMENT_STORE_DATABASE_WATCH_H_
 
@@ -15,11 +15,11 @@ namespace berth::placement {
 
 class DatabaseWatch {
  public:
-  // Watches `database` from now on.
+  // Watches the connection `database` from now on.
   void Add(const std::shared_ptr<Database>& database);
-  // Makes each call that has lasted for `limit` fail.
+  // Makes each call fail that has lasted for `limit`.
   void ShutIfSlow(absl::Duration limit);
-  // Makes all calls fail, now and later: the process stops.
+  // Makes all running and later calls fail, because the process stops.
   void Close();
 
  private:

@@ -1,9 +1,10 @@
-// Heartbeats: the table in which each placement process says which services it hears, and when it
-// last heard them.
+// Heartbeats: the table in which each placement process writes which services it hears, and when it
+// last heard each of them.
 //
-// The table has one row per process, and every process reads the rows of the others. It is not part
-// of the ledger: no command writes it. Heartbeats owns one connection, which one call at a time
-// uses. Thread-safe. All calls but ShutIfSlow wait for the database, so they belong on a worker.
+// The table has one row per process, and every process reads the rows of the other processes. The
+// table is not part of the ledger: no command writes it. Heartbeats owns one connection, which one
+// call at a time uses. Thread-safe. All calls but ShutIfSlow wait for the database, so they belong
+// on a worker thread.
 #ifndef BERTH_PLACEMENT_STORE_HEARTBEATS_H_
 #define BERTH_PLACEMENT_STORE_HEARTBEATS_H_
 
@@ -26,18 +27,19 @@ class Heartbeats {
   Heartbeats(std::string database_url, std::string process)
       : database_url_(std::move(database_url)), process_(std::move(process)) {}
 
-  // Replaces this process's row: the services whose streams it holds, as "HOST/BINARY", and when it
-  // last heard each of them. The caller does this every 10 s.
+  // Replaces this process's row. `heard`: the services whose streams this process holds, as
+  // "HOST/BINARY", and the time when it last heard each service. The caller does this every 10 s.
   absl::Status Write(const std::vector<std::pair<std::string, absl::Time>>& heard);
-  // For each service that another process has heard after `since`: when it was last heard.
+  // The services that another process has heard after `since`, each with the time when it was last
+  // heard.
   absl::StatusOr<std::map<std::string, absl::Time>> HeardElsewhere(absl::Time since);
   // Removes this process's row, and the rows of processes that have written nothing for a day.
   absl::Status RemoveOwn();
-  // Makes a call fail that has waited for the database for `limit`.
+  // Makes the running call fail if it has waited for the database for `limit`.
   void ShutIfSlow(absl::Duration limit);
 
  private:
-  // The connection, opened if there is none.
+  // Returns the connection; opens one if there is none.
   absl::StatusOr<std::shared_ptr<Database>> Open();
 
   const std::string database_url_;

@@ -15,8 +15,8 @@
 namespace berth::placement {
 namespace {
 
-// "berth-position 1 EPOCH NUMBER BATCH COMMANDS NEXT_CLASS NEXT_TRAIT end", in one line. The last
-// word shows that the line is complete.
+// The content of the file is one line: "berth-position 1 EPOCH NUMBER BATCH COMMANDS NEXT_CLASS
+// NEXT_TRAIT end". The last word shows that the line is complete.
 constexpr char kFirst[] = "berth-position";
 constexpr char kVersion[] = "1";
 constexpr char kLast[] = "end";

@@ -1,12 +1,13 @@
-// PositionFile: the newest position of the ledger that this process has seen, kept in a file.
+// PositionFile: a file that keeps the newest position of the ledger that this process has seen.
 //
 // A process that starts compares the file with the database. If the database is behind the file, or
-// another batch has the file's revision, then the database was restored while no process ran, and
-// what was acknowledged in between is lost.
+// another batch has the file's revision, then an old copy of the database was restored while no
+// process ran. The commits between that copy and the file's position are lost.
 //
-// The file is replaced as a whole, so that a killed process leaves the old one or the new one. It is
-// not synced to the disk: a crash of the machine may cost its newest versions, and a sync would
-// compete with the commits of a PostgreSQL on the same disk. Thread-safe.
+// The file is always replaced as a whole, so that a process that is killed leaves the old version
+// or the new one. The file is not synced to the disk: a crash of the machine may lose the newest
+// versions, but a sync would compete with the commits of a PostgreSQL on the same disk.
+// Thread-safe.
 #ifndef BERTH_PLACEMENT_STORE_POSITION_FILE_H_
 #define BERTH_PLACEMENT_STORE_POSITION_FILE_H_
 
@@ -22,15 +23,15 @@ namespace berth::placement {
 
 class PositionFile {
  public:
-  // An empty path: there is no file; Read finds nothing and Write does nothing.
+  // An empty path means that there is no file: Read finds nothing and Write does nothing.
   explicit PositionFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
-  // The position in the file, without ledger time and format. Nothing: there is no file. kDataLoss:
-  // the file cannot be read, or is not a complete position.
+  // The position in the file, without ledger time and format. Nothing if there is no file.
+  // kDataLoss if the file cannot be read, or does not contain a complete position.
   absl::StatusOr<std::optional<Position>> Read() const;
-  // Replaces the file, unless the last call wrote the same position. kUnavailable, with the reason
-  // in words, leaves the old file.
+  // Replaces the file, unless the last call wrote the same position. If it fails with kUnavailable,
+  // the old file stays, and the message gives the reason.
   absl::Status Write(const Position& position);
 
  private:

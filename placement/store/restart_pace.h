@@ -1,6 +1,6 @@
-// RestartPace: when a server that keeps ending is started again, and when it is given up.
+// RestartPace: decides when a server that keeps ending is started again, and when it is given up.
 //
-// Pure: the caller tells the time. Not thread-safe.
+// Pure: the caller passes the time. Not thread-safe.
 #ifndef BERTH_PLACEMENT_STORE_RESTART_PACE_H_
 #define BERTH_PLACEMENT_STORE_RESTART_PACE_H_
 
@@ -14,13 +14,13 @@ namespace berth::placement {
 
 class RestartPace {
  public:
-  // A server may end so often within such a time.
+  // A server may end at most kEndsMax times within kWindow.
   static constexpr size_t kEndsMax = 5;
   static constexpr absl::Duration kWindow = absl::Minutes(5);
 
-  // The server ended at `now`. Returns how long to wait before it is started again: not at all
-  // after the first end within the window, then 1 s, 2 s, 4 s, 8 s. Nothing: it ended more than
-  // kEndsMax times within the window and stays down.
+  // Notes that the server ended at `now`. Returns how long to wait before it is started again: no
+  // time after the first end within the window, then 1 s, 2 s, 4 s, 8 s. Nothing: the server ended
+  // more than kEndsMax times within the window, and stays down.
   std::optional<absl::Duration> NoteEnd(absl::Time now) {
     while (!ends_.empty() && now - ends_.front() > kWindow) ends_.pop_front();
     ends_.push_back(now);

@@ -98,7 +98,7 @@ void AddProvider(SqlCall& call, const std::optional<ProviderPlace>& before,
   call.Column(20).AddInt(absl::ToUnixMicros(config.updated_at));
 }
 
-// Collects the calls of SQL functions that write one batch. Calls without rows are left out.
+// Collects the calls of SQL functions that write one batch. A call without rows is left out.
 class Calls {
  public:
   explicit Calls(const BatchRows& rows) : rows_(rows) {}
@@ -162,7 +162,8 @@ class Calls {
     }
   }
 
-  // Adds a row for `consumer`. `shift`: how many other columns are between the id and the rest.
+  // Adds a row for `consumer`. `shift`: how many columns `call` has between the id and the
+  // consumer's other columns.
   static void AddConsumer(SqlCall& call, int shift, const Consumer& consumer) {
     call.Column(0).AddUuid(consumer.id.uuid);
     call.Column(shift + 1).AddInt(consumer.generation.value);

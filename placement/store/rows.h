@@ -1,7 +1,8 @@
 // Rows: writes the changes of a batch as SQL, and reads the log as values.
 //
-// The functions take the connection of their caller and have no state of their own. Each of them
-// makes one round trip to PostgreSQL. The statements call the functions of schema/0002_writes.sql.
+// The functions use the connection that the caller passes, and have no state of their own. Each
+// function makes one round trip to PostgreSQL. The SQL calls the functions of
+// schema/0002_writes.sql.
 #ifndef BERTH_PLACEMENT_STORE_ROWS_H_
 #define BERTH_PLACEMENT_STORE_ROWS_H_
 
@@ -19,7 +20,7 @@
 
 namespace berth::placement {
 
-// The SQLSTATE that the SQL functions raise if a row is not as the batch expects.
+// The SQLSTATE that the SQL functions raise if a table row is not as the batch expects.
 inline constexpr char kRowsDiffer[] = "BR001";
 
 // The ids of the entities that a batch touched.
@@ -35,7 +36,7 @@ struct Touched {
   int64_t size() const;
 };
 
-// The key of a kept answer: who sent the request, and under which id.
+// The key of a kept answer: the actor who sent the request, and the request's id.
 struct RequestKey {
   std::string actor;
   std::string request_id;
@@ -57,30 +58,31 @@ struct LogRow {
   std::string payload;
 };
 
-// What the writer reads after it has taken the ledger's lock.
+// The data that the writer reads right after it has taken the ledger's lock.
 struct LockedHead {
   std::optional<LogRow> head;  // the newest log row, without its payload; none: the log is empty
   std::vector<KeptRequest> requests;
 };
 
 // Begins a transaction, takes the ledger's lock, and reads the newest log row and the answers that
-// are kept for `keys`. Fails as Database::Run; with kAborted and SQLSTATE 55P03 if the lock could not
-// be taken within lock_timeout. The transaction stays open unless the connection broke.
+// are kept for `keys`. Fails as Database::Run, or with kAborted and SQLSTATE 55P03 if the lock
+// could not be taken within lock_timeout. The transaction stays open unless the connection broke.
 absl::StatusOr<LockedHead> LockAndReadHead(Database& database, const std::vector<RequestKey>& keys);
 
 // The newest log row, without its payload; nothing if the log is empty.
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database);
-// OK if `row` is the batch right after `before`; else kDataLoss, which names the two revisions. The
-// log has no gaps by design: only its oldest rows are deleted.
+// OK if `row` is the batch right after `before`. Else kDataLoss, with the two revisions in the
+// message. The log has no gaps by design: only its oldest rows are deleted.
 absl::Status CheckFollows(const LogRow& before, const LogRow& row);
-// The revision after which every log row is there: {0, 0}, or the revision of the oldest row. Fails
-// as Database::Run, or with kDataLoss if the second oldest row does not follow the oldest one.
+// The revision after which the log has every row: the revision of the oldest row, or {0, 0} if the
+// log is complete. Fails as Database::Run, or with kDataLoss if the second oldest row does not
+// follow the oldest row.
 absl::StatusOr<Revision> ReadHorizon(Database& database);
-// At most `rows_max` log rows, from revision number `number` on, the oldest first. The row of `number`
-// itself comes without its payload.
+// At most `rows_max` log rows, oldest first, from revision number `number` on. The row with
+// revision number `number` itself comes without its payload.
 absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, int rows_max);
 
-// What one batch writes.
+// The content that one batch writes.
 struct BatchRows {
   const State* base = nullptr;  // the state that the tables hold
   const State* next = nullptr;  // the state after the batch, at the position of the new log row
@@ -93,17 +95,17 @@ struct BatchRows {
 // The statement that writes a batch.
 Statement WriteBatchSql(const BatchRows& rows);
 
-// The settings of a connection that writes: durable commits, short waits, and plans that are made
-// once per statement.
+// The statement with the settings of a connection that writes: durable commits, short waits, and
+// plans that are made once per statement.
 std::string WriterSettingsSql();
 
-// Settings for the open transaction of a large batch, which takes long to decide: its session may be
-// idle for a minute, and EndIdleLockHolder leaves it alone.
+// The statement with the settings for the open transaction of a large batch, which takes long to
+// decide. The batch's session may be idle for a minute, and EndIdleLockHolder does not end it.
 std::string LargeBatchSql();
 
-// Ends the session that holds the ledger's lock if PostgreSQL waits for its client, which is then a
-// paused process. Leaves alone a session that waits for a standby, because it has committed, and the
-// session of a large batch. Returns whether a session was ended.
+// Ends the session that holds the ledger's lock, if PostgreSQL waits for that session's client: the
+// client is then a paused process. Does not end a session that waits for a standby, because that
+// session has committed, nor the session of a large batch. Returns whether a session was ended.
 absl::StatusOr<bool> EndIdleLockHolder(Database& database);
 
 }  // namespace berth::placement

@@ -31,7 +31,8 @@ absl::Status Contradiction(absl::string_view what, absl::string_view which) {
   return absl::DataLossError(absl::StrCat("the tables contradict themselves: ", what, " ", which));
 }
 
-// Reads the rows of all tables into a list of changes, which make the state from an empty one.
+// Reads the rows of all tables into a list of changes. These changes turn an empty state into the
+// state that the tables hold.
 class Loader {
  public:
   explicit Loader(Database& database) : database_(database) {}
@@ -102,9 +103,9 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // Calls read(rows, row) for each row of `select` in the order of ids. `select` is a statement
+  // Calls read(rows, row) for each row of `select`, in the order of ids. `select` is a statement
   // without WHERE whose first column is the id. Reads 20,000 rows at a time, because the rows take
-  // more memory than the state that is made of them.
+  // more memory than the state that is made from them.
   template <typename Read>
   absl::Status ForEachById(absl::string_view select, Read read) {
     std::string after = "00000000-0000-0000-0000-000000000000";
@@ -171,7 +172,7 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // False if the arrays of the row have different lengths.
+  // Reads the inventories and their use. False if the arrays in the row have different lengths.
   static bool ReadInventories(const QueryRows& rows, int row, ProviderConfig* config,
                               ProviderUsed* used) {
     std::vector<std::vector<int64_t>> columns;
@@ -194,7 +195,8 @@ class Loader {
     return true;
   }
 
-  // Adds a provider to the changes, after those of its ancestors that are not there yet.
+  // Adds the change of a provider. Before it adds the changes of those ancestors that were not
+  // added yet.
   absl::Status Place(Loaded& loaded) {
     std::vector<Loaded*> path;
     for (Loaded* at = &loaded; !at->placed;) {

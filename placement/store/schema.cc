@@ -5,11 +5,11 @@
 namespace berth::placement {
 namespace {
 
-// The version of the last step that was done; 0 if the database has no table of ours.
+// The version of the last step that was done; 0 if the database has no table of placement.
 absl::StatusOr<int64_t> ReadVersion(Database& database) {
   QueryRows rows;
-  // The catalog is read as a table, because to_regclass answers from a cache that may be older than
-  // the lock.
+  // The statement reads pg_class as a table. to_regclass is not used, because it answers from a
+  // cache that may be older than the lock.
   absl::Status status = database.Run(
       "SELECT count(oid) FROM pg_class WHERE relname = 'ledger_schema' AND "
       "pg_table_is_visible(oid)",
@@ -55,8 +55,8 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
 }  // namespace
 
 absl::Status BringUpToDate(Database& database, const std::vector<SchemaStep>& steps) {
-  // First without the lock: at most starts there is nothing to do, and they must not wait for a
-  // writer.
+  // The first look is without the lock. At most starts there is nothing to do, and such a start
+  // must not wait for a writer.
   const absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
   if (*version == steps.back().version) return absl::OkStatus();

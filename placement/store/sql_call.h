@@ -17,9 +17,9 @@
 
 namespace berth::placement {
 
-// Builds the text form of a one-dimensional PostgreSQL array. An element may be an array itself; the
-// SQL function then gets its text and casts it. PostgreSQL's two-dimensional arrays do not serve
-// here, because the inner arrays of different rows have different lengths.
+// Builds the text form of a one-dimensional PostgreSQL array. An element may be an array itself;
+// the SQL function then gets that array's text and casts it. Two-dimensional arrays of PostgreSQL
+// cannot be used here, because their inner arrays must all have the same length.
 class SqlArray {
  public:
   void AddInt(int64_t value);
@@ -29,8 +29,8 @@ class SqlArray {
   void AddText(absl::string_view value);  // REQUIRES: no U+0000
   void AddBytes(absl::string_view value);
   void AddNull();
-  // Begins an element that is an array; the values that are added until End are in it. Only numbers
-  // and uuids may be added within.
+  // Begins an element that is an array. The values that are added until End go into that array;
+  // only numbers and uuids may be added to it.
   void Begin();
   void End();
 
@@ -51,7 +51,7 @@ class SqlCall {
   SqlArray& Column(int column) { return columns_[column]; }
   // Whether the call has no rows.
   bool empty() const { return columns_.front().empty(); }
-  // Appends "function($1,$2)" to `statement`, with one array as each value.
+  // Appends "function($1,$2)" to `statement`. Each value is one array.
   void AppendTo(Statement* statement) const;
 
  private:
@@ -59,7 +59,7 @@ class SqlCall {
   std::vector<SqlArray> columns_;
 };
 
-// The elements of `text`. REQUIRES: it is a flat array.
+// The elements of the PostgreSQL array `text`. REQUIRES: the array is flat.
 inline std::vector<absl::string_view> ArrayElements(absl::string_view text) {
   BERTH_CHECK(text.size() >= 2 && text.front() == '{' && text.back() == '}');
   text = text.substr(1, text.size() - 2);

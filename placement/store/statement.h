@@ -1,7 +1,7 @@
-// Statement: one SQL statement, and the values in it apart from the text.
+// Statement: one SQL statement whose values are kept apart from its text.
 //
-// Statements that differ only in their values have the same text. PostgreSQL parses and plans such a
-// text once. Not thread-safe.
+// Statements that differ only in their values have the same text. PostgreSQL parses and plans such
+// a text once. Not thread-safe.
 #ifndef BERTH_PLACEMENT_STORE_STATEMENT_H_
 #define BERTH_PLACEMENT_STORE_STATEMENT_H_
 
@@ -20,12 +20,12 @@ class Statement {
   void Append(const Pieces&... pieces) {
     absl::StrAppend(&text_, pieces...);
   }
-  // A value in PostgreSQL's text form. REQUIRES: no U+0000.
+  // Appends a value in PostgreSQL's text form. REQUIRES: `value` has no U+0000.
   void AppendValue(std::string value);
 
-  // The bytes of the text and the values.
+  // The number of bytes of the text and the values together.
   size_t size() const { return text_.size() + value_bytes_; }
-  // The text with $1, $2 and so on in the places of values().
+  // The text with $1, $2 and so on at the places where the values belong.
   std::string WithParameters() const;
   const std::vector<std::string>& values() const { return values_; }
   // The values as SQL literals in parentheses, "('…','…')"; empty if there are no values.

@@ -1,5 +1,5 @@
-// Candidate: one way to serve a request: what to allocate of which providers, and which providers
-// serve which group. Also the request itself. Plain values.
+// Candidate: one way to serve a request. It says what to allocate of which providers, and which
+// providers serve which group. The request itself is in this file, too. Plain values.
 #ifndef BERTH_PLACEMENT_VALUES_CANDIDATE_H_
 #define BERTH_PLACEMENT_VALUES_CANDIDATE_H_
 
@@ -16,7 +16,8 @@ namespace berth::placement {
 
 struct Candidate {
   ProviderId root;
-  // One for each (provider, class), rising; the amounts of all groups are summed (P-202).
+  // One allocation for each (provider, class), rising; the amounts of all groups are summed
+  // (P-202).
   std::vector<Allocation> allocations;
   std::vector<std::pair<std::string, std::vector<ProviderId>>>
       mappings;  // of each group its suffix and its providers, in the order of the groups
@@ -40,14 +41,15 @@ struct CandidateOrder {
   std::vector<NamedWeight> trait_weights;  // -1000..1000
   uint64_t seed = 0;                       // of kRandom
 
-  // False if candidates come in the order of their roots' ids.
+  // Whether the request asks for an order. If not, candidates come in the order of their roots'
+  // ids.
   bool given() const { return strategy != Strategy::kFirst || !trait_weights.empty(); }
 };
 
 inline constexpr double kWeightMax = 1000;
 
-// One group of a request. Names are as the caller wrote them. "Any-of sets" are sets of which a
-// provider must match one member each.
+// One group of a request. Names are as the caller wrote them. A list of "any-of sets" asks that a
+// provider matches at least one member of each set.
 struct RequestGroup {
   std::string suffix;  // empty: the unsuffixed group
   std::vector<NamedAmount> resources;
@@ -56,8 +58,8 @@ struct RequestGroup {
   std::vector<std::vector<AggregateId>> member_of;  // any-of sets
   std::vector<AggregateId> forbidden_aggregates;
   std::optional<ProviderId> in_tree;
-  // For classes of the unsuffixed group: among how many providers the amount may be divided.
-  // Classes that are not named here must come from one provider.
+  // For classes of the unsuffixed group: the number of providers among which the class's amount may
+  // be divided. A class that is not named here must come from one provider.
   std::vector<NamedAmount> max_providers;
 };
 
@@ -80,7 +82,7 @@ struct CandidateRequest {
   CandidateOrder order;
 };
 
-// Which roots a search may use, in addition to the conditions of the request.
+// The roots that a search may use, in addition to the conditions of the request.
 struct SearchScope {
   std::optional<ProviderId> only;  // none: all
   std::set<ProviderId> without;

@@ -40,10 +40,10 @@ class NameTable {
   void Insert(IdType id, std::string name);
   // REQUIRES: `id` is present.
   void Erase(IdType id);
-  // The id that the next new name gets: one more than the largest id that any name ever had.
+  // The id that the next new name gets. It is one more than the largest id that any name ever had.
   IdType NextId() const { return static_cast<IdType>(next_id_); }
-  // Raises NextId to at least `next`. A load uses it, since the largest id may belong to a name
-  // that is gone.
+  // Raises NextId to at least `next`. A load calls this, since the largest id may have belonged to
+  // a name that was removed.
   void ReserveIds(uint32_t next) { next_id_ = next > next_id_ ? next : next_id_; }
   // All names in rising order with their ids.
   const absl::btree_map<std::string, IdType>& by_name() const { return by_name_; }

@@ -1,11 +1,12 @@
-// Change: what one command did to one entity, as the entity's state afterwards (an after-image).
+// Change: the effect of one command on one entity, given as the entity's state after the command
+// (an after-image).
 //
-// The log holds the changes of each command in order. Applying them to the state before the command
-// gives the state after it. Processes exchange nothing else, so a change carries all that a
-// follower needs, and nothing that a follower can derive.
+// The log holds the changes of each command in order. Applying these changes to the state before
+// the command gives the state after it. Processes exchange nothing else. So a change carries
+// everything that a follower needs, and nothing that a follower can derive.
 //
 // The changes of every command come in the order below and describe the state after the whole
-// command. The states between two changes of one command need not make sense: for example, two
+// command. The states between two changes of one command need not make sense. Example: two
 // providers that swap their names have the same name in between.
 //   1. ClassPut, TraitPut
 //   2. ProviderPut, parents before their children
@@ -19,12 +20,12 @@
 // No command raises a counter by more than 1. So a generation never exceeds the number of commands,
 // and an entity that is made again starts above all generations that it had before (D-39).
 //
-// This file is the one list of the kinds of changes and of entities. Whoever treats changes of all
-// kinds visits them with EachKind, which has no catch-all; whoever treats entities of all kinds
-// switches over EntityKind without a default. So a new kind does not compile until each of them
-// has decided about it: the state and its order of changes, the scope of a command and whom it
-// concerns, the stored log, the tables (write, load, self-check), the loss of a restored database,
-// Watch and its snapshots, export and import, and the tests' models.
+// This file has the only list of the kinds of changes and of the kinds of entities. Code that
+// handles changes of all kinds visits them with EachKind, which has no catch-all. Code that handles
+// entities of all kinds switches over EntityKind without a default. So a new kind does not compile
+// until each of these places handles it: the state and its order of changes, the scope of a command
+// and whom it concerns, the stored log, the tables (write, load, self-check), the loss of a
+// restored database, Watch and its snapshots, export and import, and the tests' models.
 #ifndef BERTH_PLACEMENT_VALUES_CHANGE_H_
 #define BERTH_PLACEMENT_VALUES_CHANGE_H_
 
@@ -55,11 +56,12 @@ enum class EntityKind {
   kService,
   kNode,
 };
-// What kEntity of a kind of change may be: the kind of entity that it is about, or none.
+// The type of kEntity in a kind of change: the kind of entity that the change is about, or none.
 using EntityOfChange = std::optional<EntityKind>;
 
-// A provider was made, or its configuration changed. The use of a class that stays is kept, and the
-// use of a new class is 0. The allocation generation of a new provider is config->generation.
+// A provider was made, or its configuration changed. A class that the configuration keeps also
+// keeps its use, and the use of a new class is 0. The allocation generation of a new provider is
+// config->generation.
 struct ProviderPut {
   static constexpr EntityOfChange kEntity = EntityKind::kProvider;
   std::shared_ptr<const ProviderConfig> config;
@@ -68,7 +70,7 @@ struct ProviderRemoved {
   static constexpr EntityOfChange kEntity = EntityKind::kProvider;
   ProviderId id;
 };
-// The allocations of a provider changed. `used` has the use of each of its inventories afterwards,
+// The allocations of a provider changed. `used` is the new use of each inventory of the provider,
 // by rising class id.
 struct ProviderUsed {
   static constexpr EntityOfChange kEntity = EntityKind::kProviderUsage;
@@ -130,7 +132,7 @@ using Change = std::variant<ProviderPut, ProviderRemoved, ProviderUsed, Consumer
                             ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>;
 using Changes = std::vector<Change>;
 
-// A visitor of Change made of one function for each kind: std::visit(EachKind{...}, change).
+// A visitor of Change, made of one function for each kind: std::visit(EachKind{...}, change).
 template <typename... Functions>
 struct EachKind : Functions... {
   using Functions::operator()...;
@@ -148,7 +150,7 @@ struct Ignore : IgnoreKind<Kinds>... {
   using IgnoreKind<Kinds>::operator()...;
 };
 
-// How many kinds of entities there are: the largest kEntity of all kinds of changes, and 1.
+// The number of kinds of entities: the largest kEntity of all kinds of changes, plus 1.
 template <typename... Kinds>
 constexpr int CountEntityKinds(const std::variant<Kinds...>*) {
   int count = 0;

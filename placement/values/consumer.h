@@ -1,5 +1,5 @@
-// Consumer: somebody who holds allocations, for example an instance, and what it holds. A consumer
-// exists if and only if it holds something (P-3).
+// Consumer: the holder of allocations, for example an instance, together with these allocations. A
+// consumer exists if and only if it holds something (P-3).
 #ifndef BERTH_PLACEMENT_VALUES_CONSUMER_H_
 #define BERTH_PLACEMENT_VALUES_CONSUMER_H_
 
@@ -13,7 +13,8 @@
 
 namespace berth::placement {
 
-// The owner and type of consumers. All consumers with the same three values share one Owner.
+// The project, user and type of consumers. All consumers with the same three values share one
+// Owner.
 struct Owner {
   std::string project;  // 1..255 characters
   std::string user;     // 1..255 characters
@@ -29,7 +30,7 @@ struct Consumer {
   std::vector<Allocation> allocations;  // rising by (provider, class), each pair once, never empty
   absl::Time created_at;
   absl::Time updated_at;
-  // When the consumer is released by itself, in whole microseconds; none: never.
+  // The time when the ledger releases the consumer by itself, in whole microseconds; none: never.
   std::optional<absl::Time> lease_expires_at = std::nullopt;
 };
 

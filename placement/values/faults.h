@@ -1,9 +1,9 @@
-// Faults: everything that is wrong with the form of a command, found before the state is asked.
+// Faults: everything that is wrong with the form of a command, found without the state.
 //
-// Every rule collects these first, in the order of the request. The refusal carries the reason of
-// the first fault and lists all faults with that reason. Only the first kItemsMax faults are kept;
-// the others are counted, since a request may be wrong in millions of places. A local value of one
-// decision.
+// Every rule collects the faults first, in the order of the request. The refusal carries the reason
+// of the first fault and lists all faults with that reason. Only the first kItemsMax faults are
+// kept. The others are only counted, since a request may be wrong in millions of places. A local
+// value of one decision.
 #ifndef BERTH_PLACEMENT_VALUES_FAULTS_H_
 #define BERTH_PLACEMENT_VALUES_FAULTS_H_
 
@@ -24,13 +24,14 @@ inline constexpr absl::string_view kDuplicateParameter = "DUPLICATE_PARAMETER";
 inline constexpr absl::string_view kGenerationRequired = "GENERATION_REQUIRED";
 inline constexpr absl::string_view kInvalidName = "INVALID_NAME";
 
-// Characters of `text`, counted in Unicode code points (P-10). REQUIRES: valid UTF-8.
+// The number of characters of `text`, counted in Unicode code points (P-10). REQUIRES: `text` is
+// valid UTF-8.
 int64_t CodePoints(absl::string_view text);
 
 class Faults {
  public:
-  // `field` is the path of the field in the protos. `why` completes the sentence that begins with
-  // it, e.g. "must be positive".
+  // Adds a fault. `field` is the path of the field in the protos. `why` completes the sentence that
+  // begins with `field`, e.g. "must be positive".
   void Add(absl::string_view reason, std::string field, absl::string_view why,
            FaultItem metadata = {});
   // INVALID_FIELD unless `text` has `min`..`max` characters.
@@ -54,22 +55,22 @@ class Faults {
   size_t more_ = 0;           // how many more there are
 };
 
-// Adds a fault if a list has more than `max` elements. Returns whether it has at most `max`: only
-// then the caller should check each element.
+// Adds a fault if a list has more than `max` elements. Returns whether the list has at most `max`
+// elements. If not, the caller should not check the elements.
 bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t max);
 
 // The most characters of a provider's name (P-10), of a consumer's project and user, and of the
-// texts of a service or a node (T-1).
+// texts of a service or a node (T-1), in this order.
 inline constexpr int64_t kProviderNameMax = 200;
 inline constexpr int64_t kOwnerMax = 255;
 inline constexpr int64_t kTextMax = 255;
 // The most bytes of a node's facts (fleet.h).
 inline constexpr size_t kFactsBytesMax = 64 << 10;
-// The most that one provider may have.
+// The most traits, aggregates and inventories that one provider may have.
 inline constexpr size_t kTraitsMax = 1024;
 inline constexpr size_t kAggregatesMax = 1024;
 inline constexpr size_t kInventoriesMax = 256;
-// The most that one query may name: any-of sets in a list, and names and uuids in the whole query.
+// The most any-of sets in one list of a query, and the most names and uuids in a whole query.
 inline constexpr size_t kTermsMax = 64;
 inline constexpr size_t kQueryNamesMax = 4096;
 
@@ -80,9 +81,9 @@ void RequireGenerationField(Faults& faults, bool present);
 // inventory. CheckInventories checks how the fields relate.
 void InventoryFields(Faults& faults, const std::string& field, const NamedInventory& inventory);
 
-// Checks how reserved, total and ratio of each inventory relate (P-16, P-17). INVALID_ARGUMENT with
-// INVALID_INVENTORY and one item for each inventory that is wrong; each item has `metadata`, too.
-// REQUIRES: InventoryFields found no fault.
+// Checks how reserved, total and ratio of each inventory relate (P-16, P-17). Fails with
+// INVALID_ARGUMENT / INVALID_INVENTORY, with one item for each wrong inventory. Each item also
+// contains `metadata`. REQUIRES: InventoryFields found no fault.
 absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
                               const FaultItem& metadata = {});
 

@@ -1,7 +1,7 @@
-// Fleet records: services, and the nodes that they manage.
+// Fleet records: services, and the nodes that the services manage.
 //
-// They are entities of the ledger like providers and consumers. The ledger keeps a node's facts as
-// the bytes that its report brought, and does not read them.
+// Services and nodes are entities of the ledger, like providers and consumers. The ledger keeps a
+// node's facts as the bytes that the node's report contained, and does not interpret them.
 #ifndef BERTH_PLACEMENT_VALUES_FLEET_H_
 #define BERTH_PLACEMENT_VALUES_FLEET_H_
 
@@ -18,14 +18,14 @@
 
 namespace berth::placement {
 
-// The binary whose services report nodes (T-294).
+// The `binary` of the services that report nodes (T-294).
 inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
 
-// How the reason begins if a tracker disabled its service by itself. The reason that an operator
-// gives never begins so (T-297).
+// The beginning of the disabled reason if a tracker disabled its own service. A reason from an
+// operator never begins with this text (T-297).
 inline constexpr char kAutomaticReason[] = "AUTO: ";
 
-// A service: one kind of process on one host (T-1). Its key is (host, binary).
+// A service: one kind of process on one host (T-1). The key of the record is (host, binary).
 struct ServiceRecord {
   std::string host;    // the service's name, 1..255 characters; a free label (T-2)
   std::string binary;  // e.g. "berth-tracker"
@@ -44,7 +44,8 @@ struct ServiceRecord {
 };
 using ServicePtr = std::shared_ptr<const ServiceRecord>;
 
-// A node: one hypervisor. Its id is the id of its root provider. (host, name) is unique, too.
+// A node: one hypervisor. The node's id is the id of its root provider. The pair (host, name) is
+// unique, too.
 struct NodeRecord {
   ProviderId id;
   std::string name;             // from virConnectGetHostname, or the configured NAME
@@ -53,8 +54,8 @@ struct NodeRecord {
   Uuid incarnation;             // of the process that sent the last applied report
   int64_t report_sequence = 0;  // the number of the last applied report within its incarnation
   std::string digest;           // of the last applied report; empty: there was none
-  // The providers of the last applied report with their generations right after it. The node need
-  // not report again only if its digest and these generations are still the same.
+  // The providers of the last applied report, with their generations right after that report. The
+  // node may skip its next report only if the digest and these generations are still the same.
   std::vector<std::pair<ProviderId, Generation>> reported;
   std::shared_ptr<const std::string> facts;  // at most 64 KiB; null: none reported yet
   absl::Time created_at;

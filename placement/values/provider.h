@@ -1,8 +1,8 @@
-// ProviderConfig: the configuration of a resource provider. It is immutable and shared; a change
-// replaces the whole configuration and its generation.
+// ProviderConfig: the configuration of a resource provider. A configuration is immutable and
+// shared. A change replaces the whole configuration, including the generation.
 //
-// What claims change (the use of each class, the consumers, the allocation generation) is in the
-// provider's Tree.
+// What claims change (the use of each class, the consumers, the allocation generation) is not here
+// but in the provider's Tree.
 #ifndef BERTH_PLACEMENT_VALUES_PROVIDER_H_
 #define BERTH_PLACEMENT_VALUES_PROVIDER_H_
 
@@ -35,7 +35,7 @@ struct ProviderConfig {
   absl::Time created_at;
   absl::Time updated_at;
 
-  // The row of `resource_class`, or -1.
+  // The index of the inventory of `resource_class`, or -1.
   int FindInventory(ClassId resource_class) const;
   bool HasTrait(TraitId trait) const;
   bool IsMemberOf(AggregateId aggregate) const;

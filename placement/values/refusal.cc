@@ -13,9 +13,9 @@
 namespace berth::placement {
 namespace {
 
-// The payload is a list of texts, each preceded by its length, since a text may hold any byte: the
-// reason; the delay in microseconds, or an empty text; the number of omitted items; and for each
-// item its number of pairs, then key and value of each pair.
+// The payload is a list of texts. Each text is preceded by its length, since it may contain any
+// byte. The texts are: the reason; the delay in microseconds, or an empty text; the number of
+// omitted items; and for each item its number of pairs, then the key and the value of each pair.
 constexpr absl::string_view kPayload = "berth.refusal";
 
 void Write(absl::string_view text, std::string& payload) {

@@ -1,7 +1,7 @@
-// Refusal: the reason of an absl::Status, and the things at fault, in machine-readable form.
+// Refusal: the reason of an absl::Status and the things at fault, in machine-readable form.
 //
-// A rule that refuses a command returns Refuse(...). The gRPC services turn it into
-// google.rpc.ErrorInfo, one for each item (P-235, P-236). A reason is one of a fixed set, e.g.
+// A rule that refuses a command returns Refuse(...). The gRPC services turn the refusal into
+// google.rpc.ErrorInfo, one for each item (P-235, P-236). The reason is one of a fixed set, e.g.
 // "CAPACITY_EXCEEDED".
 #ifndef BERTH_PLACEMENT_VALUES_REFUSAL_H_
 #define BERTH_PLACEMENT_VALUES_REFUSAL_H_
@@ -17,7 +17,7 @@
 
 namespace berth::placement {
 
-// What is known of one thing at fault, by key: provider, consumer, resource_class, trait, field,
+// The facts about one thing at fault, by key: provider, consumer, resource_class, trait, field,
 // expected_generation, actual_generation, requested, used, capacity, min_unit, max_unit, step_size
 // (P-236).
 using FaultItem = std::map<std::string, std::string>;
@@ -27,8 +27,8 @@ inline constexpr size_t kItemsMax = 100;
 
 struct Refusal {
   std::string reason;
-  // What the failing check found wrong, in the order of the request: the first kItemsMax items. May
-  // be empty.
+  // The things that the failing check found wrong, in the order of the request: the first kItemsMax
+  // items. May be empty.
   std::vector<FaultItem> items;
   size_t omitted = 0;                         // how many more items there were
   std::optional<absl::Duration> retry_after;  // if a repeat may succeed, e.g. after a full queue

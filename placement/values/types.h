@@ -1,7 +1,7 @@
-// The value types of the domain: what each number means.
+// The value types of the domain, with the meaning of each number.
 //
-// Plain values that threads may share. The ranges given here are checked by the rules, not by the
-// types.
+// Plain values that threads may share. The rules check the ranges that are given here; the types do
+// not.
 #ifndef BERTH_PLACEMENT_VALUES_TYPES_H_
 #define BERTH_PLACEMENT_VALUES_TYPES_H_
 
@@ -19,17 +19,17 @@ namespace berth::placement {
 // The largest total, unit or request (P-7, P-25).
 inline constexpr int64_t kAmountMax = std::numeric_limits<int32_t>::max();
 
-// An amount of a resource class. One allocation is 1..kAmountMax; sums, like what is used of an
-// inventory and its capacity, may be larger.
+// An amount of a resource class. One allocation has 1..kAmountMax. Sums may be larger, for example
+// an inventory's capacity or how much of the inventory is used.
 using Amount = int64_t;
 
-// Index of a resource class or trait in the Catalog. Never reused within one ledger.
+// The index of a resource class or trait in the Catalog. Never reused within one ledger.
 enum class ClassId : uint32_t {};
 enum class TraitId : uint32_t {};
 
-// An entity's counter for optimistic locking. It starts at the number of the command that made the
-// entity and rises by 1 per change, so that it never repeats for a uuid that existed before (P-5,
-// D-39). Compare for equality only (P-94).
+// An entity's counter for optimistic locking. The counter starts at the number of the command that
+// made the entity and rises by 1 per change. So it never repeats, even if an entity with the same
+// uuid existed before (P-5, D-39). Compare for equality only (P-94).
 struct Generation {
   int64_t value = 0;
   Generation Next() const { return Generation{value + 1}; }
@@ -37,14 +37,14 @@ struct Generation {
 };
 
 // A point in the ledger's history. `number` counts the committed batches from 1; a new epoch does
-// not restart it. An operator starts a new epoch after the database lost commits, for example when
-// an old backup was restored. {0, 0} is the empty ledger.
+// not restart the count. An operator starts a new epoch after the database lost commits, for
+// example when an old backup was restored. {0, 0} is the empty ledger.
 struct Revision {
   int64_t epoch = 0;
   int64_t number = 0;
-  // The first half of the id of the batch that made this revision; 0: not known. Revisions are
-  // ordered and compared without it. A restored database gives the same numbers to other batches;
-  // this field then tells the old revision from the new one.
+  // The first half of the id of the batch that made this revision; 0 if it is not known. The order
+  // and the equality of revisions ignore this field. A restored database gives the same numbers to
+  // other batches; this field then distinguishes the old revision from the new one.
   uint64_t batch = 0;
 
   friend bool operator==(const Revision& a, const Revision& b) {
@@ -55,13 +55,14 @@ struct Revision {
   }
 };
 
-// Whether `a` and `b`, which are equal, may be of one history: their batches are the same, or one
-// of them is not known.
+// Whether the equal revisions `a` and `b` may be from one history: they are from the same batch, or
+// the batch of one of them is not known.
 inline bool MayBeOneHistory(const Revision& a, const Revision& b) {
   return a.batch == 0 || b.batch == 0 || a.batch == b.batch;
 }
 
-// What a provider offers of one class. The defaults apply to fields that the caller omits (P-14).
+// The inventory that a provider offers of one class. If the caller omits a field, the default here
+// applies (P-14).
 struct Inventory {
   Amount total = 0;     // 1..kAmountMax
   Amount reserved = 0;  // 0..total
@@ -79,7 +80,8 @@ struct ClassAmount {
   friend auto operator<=>(const ClassAmount&, const ClassAmount&) = default;
 };
 
-// One allocation of a consumer (P-25). It has 24 bytes, because there are millions of them.
+// One allocation of a consumer (P-25). It takes only 24 bytes, because there are millions of
+// allocations.
 struct Allocation {
   ProviderId provider;
   ClassId resource_class{};
@@ -87,8 +89,8 @@ struct Allocation {
   friend auto operator<=>(const Allocation&, const Allocation&) = default;
 };
 
-// Amounts and inventories as callers give them, with the name of the class. A rule looks the name
-// up in the catalog of the state that it decides on.
+// Amounts and inventories as callers give them, with the name of the class. A rule looks up the
+// name in the catalog of the state that it decides on.
 struct NamedAmount {
   std::string resource_class;
   Amount amount = 0;
