@@ -24,7 +24,8 @@ absl::Status GetAllocations(const State& state, const pb::GetAllocationsRequest&
   return absl::OkStatus();
 }
 
-// The first `count` consumers after `after` of the wanted providers of `place`'s tree, rising.
+// Returns the first `count` consumers with ids above `after`, ascending, that hold something of the
+// wanted providers: of `place` alone, or of all providers of its tree.
 std::vector<ConsumerId> ConsumersAfter(const ProviderPlace& place, bool whole_tree,
                                        std::optional<ConsumerId> after, size_t count) {
   std::vector<ConsumerId> found;

@@ -25,17 +25,17 @@ constexpr int kNearMisses = 10;
 constexpr int kNearMissesMax = 100;
 constexpr int kRoots = 100;
 constexpr int kRootsMax = 1000;
-// The size of an explanation in the details of an error.
+// The largest explanation that the details of an error may hold, in bytes.
 constexpr size_t kExplanationBytesMax = 3072;
-// Memory for this many candidates at most is allocated before the search; the second number is for
+// Before the search, memory is allocated for at most this many candidates. The second number is for
 // requests without a limit.
 constexpr int64_t kExpectedMax = 1000;
 constexpr int64_t kExpectedWithoutLimit = 100;
-// A search for one group runs on gRPC's own thread if it asks for few candidates and takes few
-// steps: the steps suffice to find that many on hosts with one provider. Requests with several
-// groups go to a worker: their steps take far longer.
+// A search for one group runs on gRPC's own thread if it asks for few candidates and may take only
+// few steps. These steps suffice to find so many candidates on hosts with one provider. Requests
+// with several groups go to a worker, because their steps take far longer.
 constexpr int kLimitAtOnce = 100;
-constexpr int kTableLimitAtOnce = 1000;  // a table is written much faster
+constexpr int kTableLimitAtOnce = 1000;  // larger: a table is written much faster
 constexpr int64_t kStepsAtOnce = 1000;
 constexpr int64_t kTableStepsAtOnce = 10'000;
 
@@ -52,7 +52,8 @@ class CandidateService final : public Service {
   CandidateService(Edge* edge, const placement::SearchBudget& budget)
       : edge_(edge), budget_(budget) {}
 
-  // The reply is written as bytes: to build it from messages would take longer than the search.
+  // The reply is written as bytes: making it from message objects would take longer than the
+  // search.
   Reactor* FindCandidates(Context* context, const grpc::ByteBuffer* bytes,
                           grpc::ByteBuffer* reply) override {
     const absl::Time begun = absl::Now();
@@ -127,8 +128,8 @@ class CandidateService final : public Service {
     return absl::OkStatus();
   }
 
-  // A write that names no providers. A worker first searches for choices; the ledger then takes one
-  // of them, or searches again.
+  // Handles a write that names no providers. A worker first searches for choices. The ledger then
+  // takes one of these choices, or searches again.
   template <typename Request, typename Response>
   Reactor* SearchAndWrite(Context* context, const Request* request, Response* response,
                           absl::StatusOr<placement::CommandBody> (*convert)(const Request&),
@@ -141,7 +142,7 @@ class CandidateService final : public Service {
     }
     auto command = std::make_shared<placement::Command>(*std::move(made));
     edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
-      // Without a caller there is nothing to search for; the ledger refuses the command.
+      // If the caller has gone, the search is left out; the ledger then refuses the command.
       if (call->Listens().ok()) {
         auto& claims = std::get<placement::PlaceClaims>(command->body);
         const placement::StatePtr state = edge_->ledger()->Newest();
@@ -161,10 +162,11 @@ class CandidateService final : public Service {
     return call;
   }
 
-  // If `refused` is NO_CANDIDATE, ends `call` on a worker with an explanation of why nothing fits.
-  // Returns false, and does nothing, if there is another reason, no free worker, or no explanation:
-  // one can be made only for a single claim of a consumer that holds nothing, because several
-  // claims take capacity from each other, and a claim that replaces allocations frees some.
+  // If `refused` is NO_CANDIDATE, ends `call` on a worker with an explanation of why nothing fits,
+  // and returns true. Returns false, and does nothing, if `refused` has another reason, if no
+  // worker is free, or if no explanation can be made. An explanation can be made only for a single
+  // claim of a consumer that holds nothing: several claims take capacity from each other, and a
+  // claim that replaces allocations frees some.
   bool ExplainRefusal(UnaryCall* call, const absl::Status& refused,
                       const absl::StatusOr<placement::CommandBody>& body) const {
     const auto refusal = placement::RefusalOf(refused);
@@ -183,8 +185,8 @@ class CandidateService final : public Service {
     });
   }
 
-  // Searches on gRPC's own thread if that takes no longer than waking a worker would. Returns
-  // nothing if a worker must search.
+  // Searches on gRPC's own thread if the search takes no longer than it takes to wake a worker.
+  // Returns nothing if a worker must search instead.
   std::optional<absl::Status> FindAtOnce(const pb::FindCandidatesRequest& request,
                                          grpc::ByteBuffer* reply) const {
     const bool table = request.form() == pb::CANDIDATE_FORM_TABLE;
@@ -204,7 +206,7 @@ class CandidateService final : public Service {
     return truncated.status();
   }
 
-  // Fills `reply`. Returns whether the search was cut before it had found all candidates.
+  // Fills `reply`. Returns whether the search was stopped before it had found all candidates.
   absl::StatusOr<bool> Find(const State& state, const pb::FindCandidatesRequest& request,
                             const placement::SearchBudget& budget, grpc::ByteBuffer* reply) const {
     const auto wanted = CandidateRequestOf(request);

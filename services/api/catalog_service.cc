@@ -13,7 +13,7 @@ namespace {
 using placement::State;
 using placement::TraitId;
 
-// Calls `add` for each name of one page of `table`, of those names for which `is_wanted`.
+// Calls `add` for each name on one page of `table` for which `is_wanted` is true.
 template <typename IdType, typename Request, typename Response>
 absl::Status ListNames(const State& state, const placement::NameTable<IdType>& table,
                        const Request& request, Response* response,

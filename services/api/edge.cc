@@ -25,8 +25,8 @@ std::string RequestIdOf(const Message& request) {
 }  // namespace
 
 CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_(access_log) {
-  // All files of services are in the pool of this message. The request type identifies the method,
-  // because no two methods share a request type.
+  // The descriptors of all services are in the same pool as this message. The request type
+  // identifies the method, because no two methods have the same request type.
   const auto* pool = pb::SetAllocationsRequest::descriptor()->file()->pool();
   for (const char* file :
        {"allocation", "association", "candidate", "catalog", "consumer", "fleet", "host",

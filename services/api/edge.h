@@ -40,8 +40,8 @@ enum class AccessLog { kNone, kFailures, kAll };
 class CallRecorder {
  public:
   CallRecorder(Metrics* metrics, AccessLog access_log);
-  // The method whose request type `request` has, as "package.Service/Method"; empty if there is
-  // none.
+  // Returns the method whose request type is the type of `request`, as "package.Service/Method".
+  // Returns an empty text if no method has this request type.
   const std::string& MethodOf(const google::protobuf::Message& request) const;
   // Records a call that began at `begun` and ends with `status`. Returns the status for the caller.
   grpc::Status End(const google::protobuf::Message& request, const Context& context,
@@ -69,8 +69,8 @@ class UnaryCall : public Reactor {
 
   // The caller's deadline, at most a minute after the begin of the call.
   absl::Time deadline() const;
-  // OK while the caller waits, else the status to end the call with. Queued work asks this before
-  // it begins.
+  // OK while the caller still waits for the answer, else the status with which the call should end.
+  // Work that waited in a queue asks for this before it begins.
   absl::Status Listens() const;
   const std::shared_ptr<std::atomic<bool>>& cancelled() const { return cancelled_; }
   // Ends the call with `status`. Called once, from any thread.
@@ -102,8 +102,8 @@ enum class Cost {
 
 class Edge {
  public:
-  // `workers` do searches and lists. `database_worker` does work that waits for the database, for
-  // which no search must wait.
+  // `workers` run searches and lists. `database_worker` runs work that waits for the database; a
+  // search never waits for this work.
   Edge(placement::Ledger* ledger, Workers* workers, Workers* database_worker, Metrics* metrics,
        AccessLog access_log)
       : ledger_(ledger),
@@ -119,12 +119,13 @@ class Edge {
     return new UnaryCall(&recorder_, context, request);
   }
 
-  // Ends a call before its handler returns. This is cheaper: gRPC wakes no thread for the end.
+  // Ends a call before its handler returns. This is cheaper than ending the call later, because
+  // gRPC wakes no thread for it.
   Reactor* EndAtOnce(Context* context, const google::protobuf::Message& request, absl::Time begun,
                      const absl::Status& status) const;
 
-  // A write. `convert` makes the command or refuses the request; `fill` makes the reply from the
-  // result.
+  // Handles a write. `convert` makes the command or refuses the request; `fill` makes the reply
+  // from the command's result.
   template <typename Request, typename Response>
   Reactor* Write(Context* context, const Request* request, Response* response,
                  const std::type_identity_t<Convert<Request>>& convert,
@@ -144,8 +145,8 @@ class Edge {
     return call;
   }
 
-  // A read. `answer` fills the reply from one state, or refuses. Edge sets the reply's revision
-  // first.
+  // Handles a read. `answer` fills the reply from one state, or refuses the request. Edge sets the
+  // reply's revision before it calls `answer`.
   template <typename Request, typename Response>
   Reactor* Read(Context* context, const Request* request, Response* response, Cost cost,
                 std::type_identity_t<Answer<Request, Response>> answer) {
@@ -159,24 +160,24 @@ class Edge {
     return call;
   }
 
-  // Submits `command` and ends `call` with the decision. After a success it calls `fill` first.
-  // After a refusal it calls `refused`, if there is one; if that returns true, it has ended the
-  // call, or will.
+  // Submits `command` and ends `call` with the decision. If the command succeeded, calls `fill`
+  // first. If the command was refused and `refused` is given, calls `refused`; if `refused` returns
+  // true, then `refused` ends the call, now or later, and Submit does not.
   void Submit(placement::Command command, UnaryCall* call,
               std::function<void(const WriteAnswer&)> fill,
               std::function<bool(const absl::Status&)> refused = nullptr);
-  // Waits for a state at `minimum` or later (null: any state), and ends `call` with the status of
-  // `answer`.
+  // Waits for a state at revision `minimum` or later (null: any state is new enough). Then calls
+  // `answer`, and ends `call` with the status that `answer` returns.
   void WithState(UnaryCall* call, const google::protobuf::Message& request,
                  const pb::Revision* minimum, Cost cost,
                  std::function<absl::Status(const placement::State&)> answer);
   // Runs `work` on a worker. If the queue is full, ends `call` with OVERLOADED and returns false.
   bool OnWorker(UnaryCall* call, std::function<void()> work);
-  // The same for work that waits for the database.
+  // Like OnWorker, for work that waits for the database.
   bool OnDatabaseWorker(UnaryCall* call, std::function<void()> work);
 
-  // Checks the text and the request id of `request`, and makes its command with actor and request
-  // id.
+  // Checks the texts and the request id of `request`, and makes a command with the actor and this
+  // request id.
   absl::StatusOr<placement::Command> CommandFor(
       const google::protobuf::Message& request,
       absl::FunctionRef<absl::StatusOr<placement::CommandBody>()> convert) const;
@@ -188,7 +189,7 @@ class Edge {
   const CallRecorder recorder_;
 };
 
-// The actor of all calls: callers are not authenticated yet.
+// The actor that is recorded for all calls: callers are not authenticated yet.
 inline constexpr char kAnonymous[] = "anonymous";
 
 }  // namespace berth::services

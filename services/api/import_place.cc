@@ -78,7 +78,8 @@ void ImportPlace::EndAll() {
   end(ImportEnded());
 }
 
-// Frees the place. Returns the End of the call; the caller of Free calls it, or drops it for good.
+// Frees the place. Returns the End of the call; the caller of Free either calls this End or drops
+// it.
 ImportPlace::End ImportPlace::Free() {
   holder_ = 0;
   silent_since_.reset();

@@ -1,12 +1,12 @@
 // ImportPlace: lets one import at a time into this process, and ends an import whose caller is too
 // slow.
 //
-// A process keeps a whole import in memory, so it takes one at a time: the import that has the
-// place. A ticket identifies it. Only the time that the import waits for its caller counts, not the
-// time of workers or of the ledger. Thread-safe; free of gRPC.
+// A process keeps a whole import in memory, so it takes one import at a time. A ticket identifies
+// the import that has the place. The time limits count only the time in which the import waits for
+// its caller, and not the time of workers or of the ledger. Thread-safe; free of gRPC.
 //
-// A call is ended once. While it awaits its caller, the ImportPlace may end it, by the call's End;
-// at all other times only the thread that works for the call may.
+// A call is ended once. While the call awaits its caller, the ImportPlace may end the call by its
+// End. At all other times only the thread that works for the call may end it.
 #ifndef BERTH_SERVICES_API_IMPORT_PLACE_H_
 #define BERTH_SERVICES_API_IMPORT_PLACE_H_
 
@@ -31,22 +31,22 @@ class ImportPlace {
 
   // Takes the place and returns its ticket, above 0. Returns 0 if another import has the place.
   int64_t Take(absl::Time now, End end);
-  // From now on the call awaits its caller. Calls `read`, which begins to read, at once and with
-  // the lock held, so that the call is ended before or after it but not meanwhile; `read` must not
-  // call back. Does not call `read` if the call has been ended. If EndAll was called, ends the call
-  // instead.
+  // From now on the call awaits its caller. Calls `read`, which begins to read a message, at once
+  // and with the lock of the ImportPlace held; `read` must not call the ImportPlace. So the call is
+  // never ended while `read` runs. If the call has been ended already, does not call `read`. If
+  // EndAll was called, ends the call and does not call `read`.
   void Await(int64_t ticket, absl::Time now, absl::FunctionRef<void()> read);
-  // The caller was heard: the call no longer awaits it. Returns false if the call has been ended;
-  // then nothing is left to do.
+  // The caller has sent something: the call no longer awaits its caller. Returns false if the call
+  // has been ended meanwhile; the caller of Heard then has nothing left to do.
   [[nodiscard]] bool Heard(int64_t ticket);
   // Gives the place back if `ticket` still has it. REQUIRES: the call does not await its caller.
   void Leave(int64_t ticket);
 
-  // One step of the timer, about once a second: ends the call with DEADLINE_BEFORE_START if its
-  // caller is too slow.
+  // One step of the timer, called about once a second. Ends the call with DEADLINE_BEFORE_START if
+  // its caller is too slow.
   void Tick(absl::Time now);
-  // Ends the call with NOT_SERVING as soon as it awaits its caller, and every later call, too. A
-  // call that has all its records goes on.
+  // Ends the call with NOT_SERVING as soon as the call awaits its caller, and every later call,
+  // too. A call that has received all its records goes on.
   void EndAll();
 
  private:
@@ -54,8 +54,8 @@ class ImportPlace {
 
   placement::Mutex mutex_;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  int64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;  // given so far
-  int64_t holder_ ABSL_GUARDED_BY(mutex_) = 0;   // ticket that has the place; 0: none
+  int64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;  // number of tickets given so far
+  int64_t holder_ ABSL_GUARDED_BY(mutex_) = 0;   // the ticket that has the place; 0: none
   End end_ ABSL_GUARDED_BY(mutex_);
   absl::Time begun_at_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Time> silent_since_

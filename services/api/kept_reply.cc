@@ -33,7 +33,7 @@ void Bare(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, Response(), to);
 }
 
-// A reply that `fill` makes from the answer.
+// Makes a reply that `fill` fills from the answer.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -43,7 +43,7 @@ Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   };
 }
 
-// A reply that `fill` makes from the answer and the kept part of the request.
+// Makes a reply that `fill` fills from the answer and from the kept part of the request.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -53,7 +53,8 @@ Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   };
 }
 
-// A service as the command left it. When the service was last heard is not known any more.
+// Makes a reply with a service as the command left it. The time at which the service was last heard
+// is no longer known, and is left out.
 template <typename Response>
 void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
   Response response;

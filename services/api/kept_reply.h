@@ -1,8 +1,8 @@
 // Makes the reply to a write again, from the answer that the ledger kept under its request id.
 //
-// One table says for each method how its reply is made. For a write that is missing in the table,
-// GetRequest would answer without the reply; a test checks that no write is missing. Pure
-// functions.
+// One table says for each method how its reply is made. If a write were missing in the table,
+// GetRequest would answer for this write without its reply; a test checks that no write is missing.
+// Pure functions.
 #ifndef BERTH_SERVICES_API_KEPT_REPLY_H_
 #define BERTH_SERVICES_API_KEPT_REPLY_H_
 
@@ -17,11 +17,12 @@
 
 namespace berth::services {
 
-// The part of `request`, a call of `method`, that must be kept to make its reply again.
+// Returns the part of `request`, a call of `method`, that the ledger must keep so that the reply
+// can be made again.
 placement::Asked AskedBy(const google::protobuf::Message& request, const std::string& method);
 
-// Packs the reply of the call that `answer` answered into `to`. False if the method is not in the
-// table.
+// Packs into `to` the reply of the call that `answer` answered. Returns false if the method of that
+// call is not in the table.
 bool FillKeptReply(const WriteAnswer& answer, google::protobuf::Any* to);
 
 // The methods of the table, as "/package.Service/Method".

@@ -20,7 +20,7 @@ using placement::LedgerHealth;
 using placement::ProviderPlace;
 using placement::State;
 
-// A page ends when it is larger than this, which is far below the limit of a message.
+// A page ends when it has more bytes than this. The limit of a gRPC message is far above this.
 constexpr size_t kPageBytesMax = 1 << 20;
 constexpr char kKindSeparator = ':';
 
@@ -68,7 +68,8 @@ void FillUsage(const State& state, const ProviderPlace& place, pb::ProviderUsage
   }
 }
 
-// Each fills `to` with the entity that has `key`. False if there is none.
+// Each function fills `to` with the entity that has `key`. Returns false if there is no such
+// entity.
 
 bool FillProviderEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   const auto place = state.FindProvider(*placement::ProviderId::Parse(key.key));
@@ -126,7 +127,7 @@ bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   return false;
 }
 
-// The key of a difference in page tokens, and back.
+// Makes the key that page tokens have for a difference, and reads it back.
 std::string PageKey(const EntityKey& key) {
   return absl::StrCat(static_cast<int>(key.kind), std::string(1, kKindSeparator), key.key);
 }
@@ -170,7 +171,7 @@ absl::Status FillOutcome(const WriteAnswer& answer, pb::GetRequestResponse* resp
   response->set_outcome(pb::REQUEST_OUTCOME_CANCELLED);
   if (refusal && refusal->reason == "REQUEST_CANCELLED") return absl::OkStatus();
   BERTH_RETURN_IF_ERROR(decision.status);
-  if (!decision.replayed) return absl::OkStatus();  // the look-up itself cancelled the request id
+  if (!decision.replayed) return absl::OkStatus();  // this look-up cancelled the request id
   response->set_outcome(pb::REQUEST_OUTCOME_APPLIED);
   response->set_method(decision.asked.method);
   SetRevision(decision.revision, response->mutable_applied_revision());

@@ -15,11 +15,13 @@ absl::StatusOr<placement::CommandBody> SetFormatCommand(const pb::SetFormatReque
 
 void FillStanding(const placement::LedgerHealth& health, const placement::State& state,
                   pb::GetRevisionResponse* response);
-// The outcome of a write, from the decision of the look-up by its request id.
+// Fills `response` with the outcome of the write that GetRequest asks for. `answer` holds the
+// decision of the command that looked the request id up.
 absl::Status FillOutcome(const WriteAnswer& answer, pb::GetRequestResponse* response);
 void FillSelfCheck(const placement::SelfCheckReport& report, int limit,
                    pb::SelfCheckResponse* response);
-// A page of the lost changes. Fails as Page::Of. A page with large entities is shorter.
+// Fills `response` with one page of the lost changes. Fails as Page::Of does. A page that has large
+// entities has fewer of them.
 absl::Status FillLostChanges(const placement::Loss& loss, const pb::ListLostChangesRequest& request,
                              pb::ListLostChangesResponse* response);
 

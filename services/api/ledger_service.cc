@@ -20,7 +20,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                 ImportPlace* imports)
       : edge_(edge), database_url_(std::move(database_url)), watch_(watch), imports_(imports) {}
 
-  // Answers in every state of the ledger: a stale state too, unless a revision is asked for.
+  // Answers in every state of the ledger. Unless the request asks for a revision, the answer may
+  // come from a stale state.
   Reactor* GetRevision(Context* context, const pb::GetRevisionRequest* request,
                        pb::GetRevisionResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);
@@ -145,7 +146,7 @@ class LedgerService final : public pb::LedgerService::CallbackService {
   const std::string database_url_;
   placement::DatabaseWatch* const watch_;
   ImportPlace* const imports_;
-  std::atomic<bool> checking_{false};  // each reads all tables
+  std::atomic<bool> checking_{false};  // a self-check runs: each reads all tables
 };
 
 }  // namespace

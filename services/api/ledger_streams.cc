@@ -16,7 +16,7 @@
 namespace berth::services {
 namespace {
 
-// A message of an export ends with the entity that makes it larger than this.
+// If an entity makes a message of an export larger than this, the message ends after it.
 constexpr size_t kExportMessageBytesMax = 256 << 10;
 constexpr size_t kImportBytesMax = 256 << 20;
 // An import may take longer than other calls, but not for ever.
@@ -30,7 +30,7 @@ absl::Time DeadlineOf(const Context& context, absl::Duration longest) {
   return std::min(absl::FromChrono(context.deadline()), absl::Now() + longest);
 }
 
-// All kinds of entities but usages, which follow from the consumers.
+// Makes a filter for all kinds of entities except usages, which can be computed from the consumers.
 absl::StatusOr<WatchFilter> WithoutUsages(const placement::State& state) {
   pb::WatchRequest request;
   for (const pb::EntityKind kind :
@@ -98,9 +98,9 @@ class ExportStream final : public grpc::ServerWriteReactor<pb::ExportLedgerRespo
   const pb::ExportLedgerRequest request_;
   const absl::Time begun_ = absl::Now();
   pb::Revision revision_;
-  int64_t total_count_ = -1;  // below 0: not counted yet
+  int64_t total_count_ = -1;  // below 0: the entities are not counted yet
   std::optional<EntityWalk> walk_;
-  pb::ExportLedgerResponse message_;  // being sent
+  pb::ExportLedgerResponse message_;  // the message that is being sent
 };
 
 class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerRequest> {
@@ -151,7 +151,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     return absl::OkStatus();
   }
 
-  // Takes the fields that only the first message has.
+  // Reads the fields that only the first message of an import has.
   absl::Status TakeFirst() {
     first_.emplace(message_);
     first_->clear_entities();
@@ -163,7 +163,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     return absl::OkStatus();
   }
 
-  // The caller has sent all messages, or the stream broke.
+  // Called when the caller has sent all messages, or when the stream broke.
   void Decide() {
     if (!first_) return End(InvalidField("total_count", "is required"));
     if (records_.count() != first_->total_count()) {
@@ -209,8 +209,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
   const absl::Time begun_ = absl::Now();
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   int64_t ticket_ = 0;                            // 0: another import has the place
-  pb::ImportLedgerRequest message_;               // being read, or being handled
-  std::optional<pb::ImportLedgerRequest> first_;  // without its entities
+  pb::ImportLedgerRequest message_;               // the message being read or handled
+  std::optional<pb::ImportLedgerRequest> first_;  // the first message, without its entities
   size_t bytes_ = 0;
   std::string digest_;
   ImportRecords records_;

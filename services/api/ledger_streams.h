@@ -12,12 +12,14 @@
 
 namespace berth::services {
 
-// Sends all entities of one revision, each message when the caller has read the one before.
+// Sends all entities of one revision. Each message is sent when the caller has read the message
+// before it.
 grpc::ServerWriteReactor<pb::ExportLedgerResponse>* OpenExport(
     Edge* edge, Context* context, const pb::ExportLedgerRequest& request);
 
-// Receives records until the caller has sent all, then submits them as one command. `place` lets
-// one import in at a time, and ends an import whose caller is silent for too long.
+// Receives records until the caller has sent all of them, then submits them as one command. `place`
+// lets one import at a time into the process, and ends an import whose caller is silent for too
+// long.
 grpc::ServerReadReactor<pb::ImportLedgerRequest>* OpenImport(Edge* edge, ImportPlace* place,
                                                              Context* context,
                                                              pb::ImportLedgerResponse* response);

@@ -36,7 +36,7 @@ absl::StatusOr<Page> Page::Of(const google::protobuf::Message& request) {
   page.filters_ = MessageDigest(request, {"page_size", "page_token", "minimum_revision"})
                       .substr(0, kFilterDigestBytes);
   if (token.empty()) return page;
-  // The token is the base64 of the digest of the filters and then "EPOCH:NUMBER:KEY".
+  // A token is the base64 text of the digest of the filters followed by "EPOCH:NUMBER:KEY".
   std::string bytes;
   if (!absl::WebSafeBase64Unescape(token, &bytes) || bytes.size() < kFilterDigestBytes ||
       bytes.substr(0, kFilterDigestBytes) != page.filters_) {

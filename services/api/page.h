@@ -25,14 +25,16 @@ class Page {
   int limit() const { return limit_; }  // 1..1000
   // The key after which this page begins; nothing for the first page.
   const std::optional<std::string>& after() const { return after_; }
-  // The revision to answer, which is that of the first page.
+  // The revision to put into the answer: the revision of the first page. If this is the first page,
+  // that is `read_at`, the revision at which this page was read.
   placement::Revision RevisionToAnswer(placement::Revision read_at) const;
-  // The token of the page after `last_key`.
+  // The token of the next page, which begins after `last_key`. `read_at`: the revision at which
+  // this page was read.
   std::string NextToken(const std::string& last_key, placement::Revision read_at) const;
 
  private:
   int limit_ = 0;
-  std::string filters_;  // their digest
+  std::string filters_;  // digest of the request's filters
   std::optional<std::string> after_;
   placement::Revision first_page_;
 };

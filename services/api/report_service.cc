@@ -8,7 +8,7 @@
 namespace berth::services {
 namespace {
 
-// One tracker's stream of gRPC. Owns itself: OnDone, the last call by gRPC, deletes it.
+// The gRPC stream of one tracker. Owns itself: OnDone, the last call by gRPC, deletes it.
 class ReportStream final : public grpc::ServerBidiReactor<pb::SessionRequest, pb::SessionResponse>,
                            public ReportSink {
  public:

@@ -1,5 +1,5 @@
-// The gRPC services of placement: one function makes each, so that only api/ includes generated
-// stubs.
+// The gRPC services of placement. One function makes each service, so that only the folder api/
+// includes generated stubs.
 //
 // The services are thread-safe. They keep pointers to their arguments, which must outlive them.
 #ifndef BERTH_SERVICES_API_SERVICES_H_
@@ -33,7 +33,7 @@ std::unique_ptr<grpc::Service> MakeAllocationService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeUsageService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeCandidateService(Edge* edge,
                                                     const placement::SearchBudget& budget);
-// `watch` watches connections to the database at `database_url`.
+// `watch` watches the connections that the service opens to the database at `database_url`.
 std::unique_ptr<grpc::Service> MakeLedgerService(Edge* edge, const std::string& database_url,
                                                  placement::DatabaseWatch* watch,
                                                  ImportPlace* imports);

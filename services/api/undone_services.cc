@@ -1,4 +1,4 @@
-// Services whose calls end with UNIMPLEMENTED. Clients can already be built against their protos.
+// Services whose calls all end with UNIMPLEMENTED. Clients can already be built for their protos.
 #include "berth/placement/v1/host.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "services/api/services.h"

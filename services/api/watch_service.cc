@@ -14,7 +14,8 @@ namespace {
 
 using grpc::ByteBuffer;
 
-// The bytes of `message` without a copy. The buffer keeps the message alive.
+// Returns a buffer with the bytes of `message`. The bytes are not copied: the buffer keeps the
+// message alive.
 ByteBuffer BufferOf(const WatchMessage& message) {
   auto* keep = new WatchMessage(message);
   const grpc::Slice slice(
@@ -23,7 +24,7 @@ ByteBuffer BufferOf(const WatchMessage& message) {
   return ByteBuffer(&slice, 1);
 }
 
-// One Watch stream of gRPC. Owns itself: OnDone, the last call by gRPC, deletes it.
+// One gRPC stream of Watch. Owns itself: OnDone, the last call by gRPC, deletes it.
 class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public WatchSink {
  public:
   explicit WatchStream(WatchHub* hub)
@@ -33,8 +34,8 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
     pb::WatchRequest request;
     grpc::ProtoBufferReader reader(const_cast<ByteBuffer*>(&bytes));
     const bool parsed = reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
-    // The stream may end and delete itself as soon as it is open, and its pointer to the watcher
-    // with it.
+    // Open may end the stream, so that the stream deletes itself and its member watcher_. This copy
+    // keeps the watcher alive.
     const WatcherPtr watcher = watcher_;
     if (parsed) return hub_->Open(watcher, request);
     watcher->End(InvalidField("request", "is not a WatchRequest"));
@@ -62,7 +63,7 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
  private:
   WatchHub* const hub_;
   const WatcherPtr watcher_;
-  ByteBuffer buffer_;  // being sent
+  ByteBuffer buffer_;  // the bytes that are being sent
 };
 
 // Sends encoded messages, which all watchers share.

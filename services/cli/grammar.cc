@@ -87,7 +87,8 @@ Screen ScreenFor(const Settings& settings) {
   return screen;
 }
 
-// Whether the user wants errors as JSON; looked up here because the arguments could not be parsed.
+// Whether the user wants errors as JSON. This function looks at the arguments itself, because they
+// could not be parsed.
 bool AsksForJson(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -107,7 +108,7 @@ int Report(const absl::Status& status, bool json, Session& session) {
   return failure.exit_code;
 }
 
-// The error for words that are no command. It lists the commands that exist.
+// Makes the error for words that are not a command. The error lists the commands that exist.
 absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
   const CLI::App* command = &app;
   std::string path = "berth";

@@ -1,4 +1,4 @@
-// berth-placement: keeps which consumer has which allocations on which host.
+// berth-placement: keeps the ledger of which consumer has which allocations on which host.
 #include <pthread.h>
 #include <signal.h>
 
@@ -20,7 +20,8 @@ namespace {
 
 constexpr char kSettingsFile[] = "/etc/berth/placement.toml";
 
-// The signals that Serve waits for. Blocks them; every thread that starts later inherits this.
+// Returns the signals that Serve waits for, and blocks them. Every thread that starts later
+// inherits this.
 sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -33,7 +34,7 @@ sigset_t BlockSignals() {
 }
 
 // Keeps the private PostgreSQL running until SIGTERM or SIGINT comes. Fails if PostgreSQL ended too
-// often. Afterwards a second signal ends the process at once.
+// often. After Serve a second signal ends the process at once.
 absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
   absl::Status status;
   int received = SIGCHLD;
@@ -41,7 +42,8 @@ absl::Status Serve(PlacementProcess& process, const sigset_t& signals) {
     const absl::StatusOr<absl::Duration> wait = process.TendDatabase(absl::Now());
     status = wait.status();
     if (!status.ok()) break;
-    // A signal that comes between the two calls stays pending: it is not missed.
+    // The signals are blocked, so a signal that comes between TendDatabase and sigtimedwait is not
+    // lost: it stays pending.
     const timespec timeout = absl::ToTimespec(std::min(*wait, absl::Hours(1)));
     received = sigtimedwait(&signals, nullptr, &timeout);
   }
@@ -81,7 +83,8 @@ int Main(int argc, char** argv) {
   Log(LogLevel::kInfo, "stopping");
   const bool all_done = (*process)->Drain();
   Log(LogLevel::kInfo, all_done ? "stopped" : "stopped; some calls were cancelled");
-  // The service manager starts the process again only after a failure.
+  // The exit code says if the process failed: the service manager starts it again only after a
+  // failure.
   return served.ok() ? 0 : 1;
 }
 

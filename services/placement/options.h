@@ -46,8 +46,8 @@ struct PlacementOptions {
 // Declares all settings. `options` must live until Config::Parse returns.
 void AddPlacementOptions(PlacementOptions* options, Config* config);
 
-// Fails with kInvalidArgument or kFailedPrecondition for settings that cannot work. The message is
-// for the person who wrote them.
+// Fails with kInvalidArgument or kFailedPrecondition for settings that cannot work. The error
+// message is for the person who wrote the settings.
 absl::Status CheckPlacementOptions(const PlacementOptions& options);
 
 ServerOptions ServerOptionsOf(const PlacementOptions& options);

@@ -47,7 +47,8 @@ AccessLog AccessLogOf(const std::string& name) {
   return name == "all" ? AccessLog::kAll : AccessLog::kFailures;
 }
 
-// The directory of the private PostgreSQL and of the position; empty: there is none.
+// The directory of the private PostgreSQL and of the position file. Empty: the process has no state
+// directory.
 std::string StateDirectoryOf(const PlacementOptions& options) {
   if (!options.state_dir.empty() || !options.database.empty()) return options.state_dir;
   return DefaultStateDirectory();
@@ -65,7 +66,7 @@ placement::LedgerOptions LedgerOptionsOf(const PlacementOptions& options, const 
   return ledger;
 }
 
-// Creates the database in a new private cluster.
+// Creates the database in a private cluster that is new.
 absl::Status EnsureDatabase(const Cluster& cluster) {
   if (Database::Connect(cluster.Url(kDatabaseName), "berth-placement start").ok()) {
     return absl::OkStatus();
@@ -75,7 +76,7 @@ absl::Status EnsureDatabase(const Cluster& cluster) {
   return (*connected)->Run(absl::StrCat("CREATE DATABASE ", kDatabaseName), nullptr);
 }
 
-// Adds the standard names that are missing (P-31, P-32), and waits for the commit.
+// Adds the standard names that the ledger lacks (P-31, P-32), and waits until they are committed.
 absl::Status EnsureStandardNames(Ledger* ledger) {
   placement::EnsureStandardNames names;
   for (const absl::string_view name : placement::StandardClasses())
@@ -177,7 +178,8 @@ class PlacementProcess::Impl {
     return absl::OkStatus();
   }
 
-  // One step of the timer: deadlines, calls to the database that hang, silent callers, health.
+  // One step of the timer. It looks after deadlines, calls to the database that hang, callers of
+  // imports that are silent, and health.
   absl::Duration Tick() {
     ledger->Watchdog();
     const absl::Time now = absl::Now();
@@ -189,12 +191,14 @@ class PlacementProcess::Impl {
     watches->Tick(now);
     imports.Tick(now);
     ShowHealth();
-    // On a worker, because the disk may be slow. If no worker is free, the next second has its turn.
+    // A worker does this, because the disk may be slow. If no worker is free, a later step of the
+    // timer tries again.
     (void)workers->Submit([this] { ledger->KeepPosition(); });
     return kTimerStep;
   }
 
-  // The service "" and the gRPC services are SERVING if reads are answered, "writes" if writes are.
+  // The process (service "") and its gRPC services are SERVING if reads are answered. The service
+  // "writes" is SERVING if writes are answered, too.
   void ShowHealth() {
     const bool reads = ledger->Fresh().ok();
     for (const char* name :
@@ -217,7 +221,9 @@ class PlacementProcess::Impl {
   Metrics metrics{"placement"};
   std::unique_ptr<Loop> follower;
   std::unique_ptr<Workers> workers;
-  // Calls of operators may wait for the database for minutes; no search must wait with them.
+  // `database_worker` runs calls of operators, which may wait for the database for minutes. It is
+  // separate from `workers`, so that searches never wait for such calls. `database_watch` ends
+  // calls that hang.
   placement::DatabaseWatch database_watch;
   std::unique_ptr<Workers> database_worker;
   std::unique_ptr<LivenessRecorder> recorder;
@@ -227,7 +233,7 @@ class PlacementProcess::Impl {
   std::unique_ptr<Edge> edge;
   std::vector<std::unique_ptr<grpc::Service>> services;
   std::unique_ptr<Server> server;
-  std::atomic<bool> serving{false};  // all members above are set
+  std::atomic<bool> serving{false};  // true when all members above are set
   absl::Time next_sessions = absl::InfinitePast();
   std::unique_ptr<Loop> timer;
   std::unique_ptr<Loop> liveness;
@@ -236,14 +242,14 @@ class PlacementProcess::Impl {
 PlacementProcess::PlacementProcess(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 PlacementProcess::~PlacementProcess() {
-  impl_->metrics.StopListening();  // a reading uses parts that end below
-  impl_->liveness.reset();         // while the timer can end a call that hangs
+  impl_->metrics.StopListening();  // first: a reading uses parts that end below
+  impl_->liveness.reset();         // before the timer, which ends calls that hang
   impl_->timer.reset();
   impl_->database_watch.Close();
   if (impl_->ledger != nullptr) impl_->ledger->Stop(absl::Now() + kStopWithin);
   impl_->server.reset();
   impl_->services.clear();
-  impl_->workers.reset();  // their work may use all parts below
+  impl_->workers.reset();  // its work may use all parts below
   impl_->database_worker.reset();
   impl_->edge.reset();
   impl_->watches.reset();
@@ -259,7 +265,8 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
   BERTH_RETURN_IF_ERROR(impl.OpenDatabase());
   BERTH_RETURN_IF_ERROR(impl.OpenLedger());
   const absl::Status named = EnsureStandardNames(impl.ledger.get());
-  // A ledger that takes no writes until an operator has begun a new epoch serves reads all the same.
+  // If the ledger takes no writes before an operator begins a new epoch, names cannot be added, but
+  // the process serves reads nevertheless.
   if (!named.ok() && !impl.ledger->health().recovery_required) return named;
   impl.MakeServices();
   BERTH_RETURN_IF_ERROR(impl.StartServer());

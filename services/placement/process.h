@@ -23,8 +23,8 @@ class PlacementProcess {
   ~PlacementProcess();
 
   const std::vector<std::string>& addresses() const;
-  // Starts the private PostgreSQL again if it has ended, as Cluster::Tend describes. Without one:
-  // InfiniteDuration.
+  // Starts the private PostgreSQL again if it has ended. Returns, and fails, as Cluster::Tend does.
+  // If this process has no private PostgreSQL, returns InfiniteDuration.
   absl::StatusOr<absl::Duration> TendDatabase(absl::Time now);
   // Stops gracefully. Returns whether all calls ended by themselves.
   bool Drain();

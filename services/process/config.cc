@@ -27,7 +27,8 @@ std::string EnvironmentName(const std::string& name) {
 
 std::string FlagName(const std::string& key) { return absl::StrReplaceAll(key, {{"_", "-"}}); }
 
-// The text of `value` as on a command line; several texts for an array.
+// Returns the text of `value` as a user would type it on a command line. An array gives several
+// texts.
 std::vector<std::string> Texts(const std::string& key, const toml::value& value) {
   switch (value.type()) {
     case toml::value_t::string:
@@ -68,7 +69,8 @@ void ReadTables(const std::string& name, const toml::value& value, const TableKi
   }
 }
 
-// Gives `option` its values of the file, unless the command line or the environment sets it.
+// Gives `option` the values that the file has for it, unless the command line or the environment
+// sets it.
 void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* option) {
   if (option == nullptr || !option->get_configurable()) {
     throw CLI::ConfigError(absl::StrCat("unknown setting '", key, "'"));
@@ -79,8 +81,8 @@ void ReadSetting(const std::string& key, const toml::value& value, CLI::Option* 
   option->run_callback();
 }
 
-// The arguments in reverse order, as CLI11 takes them. `--name=` becomes an empty value; CLI11
-// alone would take the next argument as the value.
+// Returns the arguments in reverse order, as CLI11 wants them. `--name=` is turned into an option
+// with an empty value; CLI11 by itself would take the next argument as the value.
 std::vector<std::string> Arguments(int argc, const char* const* argv) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
@@ -116,7 +118,7 @@ class Config::Impl {
         ->envname(EnvironmentName(name));
   }
 
-  // CLI11 ignores a variable that is empty.
+  // CLI11 ignores environment variables that are empty. So this function reads them.
   void ReadEmptyVariables() {
     for (CLI::Option* const option : plain_texts) {
       const char* value = std::getenv(option->get_envname().c_str());

@@ -21,7 +21,7 @@ std::string Sha256(absl::string_view bytes) {
 
 namespace {
 
-// Encodes equal messages as equal bytes.
+// Encodes a message. Equal messages give equal bytes.
 void AppendBytesOf(const Message& message, std::string* to) {
   google::protobuf::io::StringOutputStream stream(to);
   google::protobuf::io::CodedOutputStream output(&stream);

@@ -18,7 +18,7 @@ std::string Sha256(absl::string_view bytes);
 std::string MessageDigest(const google::protobuf::Message& message,
                           std::initializer_list<absl::string_view> left_out);
 
-// SHA-256 of `before`, the digest of the messages before, followed by `message`.
+// SHA-256 of `before` followed by `message`. `before` is the digest of all earlier messages.
 std::string ChainedDigest(absl::string_view before, const google::protobuf::Message& message);
 
 }  // namespace berth::services

@@ -22,7 +22,7 @@ struct PublicWords {
   const char* message;
 };
 
-// The errors for failures that did not come from a rule.
+// The codes, reasons and messages for failures that did not come from a rule.
 constexpr PublicWords kPublicWords[] = {
     {absl::StatusCode::kUnavailable, "STORE_UNAVAILABLE",
      "the database is not available: nothing was done, try again"},
@@ -31,14 +31,14 @@ constexpr PublicWords kPublicWords[] = {
     {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
 };
 constexpr char kTypeUrl[] = "type.googleapis.com/";
-// A gRPC client accepts 8 KiB of trailers by default and reports an error of its own for larger
-// ones. There the details are in base64, and the message is up to three times as long because of
-// escapes.
+// The most bytes that the details may have. By default a gRPC client accepts 8 KiB of trailers, and
+// reports an error of its own for more. In the trailers the details are in base64, and escapes make
+// the message up to three times as long.
 constexpr size_t kDetailsMax = 4096;
 constexpr size_t kMessageMax = 512;
 constexpr char kInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr size_t kOmittedBytes = 32;  // the entry `omitted` of the last item
-constexpr size_t kEnvelope = 16;      // the most that a detail takes beside its own bytes
+constexpr size_t kEnvelope = 16;      // most bytes that a detail needs beside its own
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
                                    "the server failed: its log says why"};
 
@@ -61,8 +61,8 @@ bool HasRoom(const google::rpc::Status& details, size_t bytes) {
   return details.ByteSizeLong() + bytes + kEnvelope <= kDetailsMax;
 }
 
-// Adds `info` once for each item of `refusal` that fits. The last item that fits says how many do
-// not.
+// Adds one copy of `info` for each item of `refusal` that fits. The last item that fits says how
+// many items do not fit.
 void AddInfos(const google::rpc::ErrorInfo& info, const placement::Refusal& refusal,
               google::rpc::Status* details) {
   const std::vector<placement::FaultItem>& items = refusal.items;
@@ -83,7 +83,7 @@ void AddInfos(const google::rpc::ErrorInfo& info, const placement::Refusal& refu
   details->mutable_details(details->details_size() - 1)->PackFrom(last);
 }
 
-// Adds the messages that WithDetail attached to `status`, each only if there is room for it.
+// Adds the messages that WithDetail attached to `status`. A message that does not fit is left out.
 void AddAttached(const absl::Status& status, google::rpc::Status* error) {
   status.ForEachPayload([error](absl::string_view url, const absl::Cord& bytes) {
     if (!absl::StartsWith(url, kTypeUrl) || !HasRoom(*error, url.size() + bytes.size())) return;

@@ -20,14 +20,15 @@ namespace berth::services {
 
 inline constexpr char kPlacementDomain[] = "berth.placement";
 
-// The error for a refusal. gRPC sends errors in trailers, which must stay small: a message longer
-// than 512 bytes is cut, and items that do not fit into 4 KiB are left out. The last item that is
-// kept then says in `omitted` how many are missing.
+// Makes the error for a refusal. gRPC sends errors in trailers, which must stay small. So a message
+// longer than 512 bytes is cut, and items that do not fit into 4 KiB are left out. The last item
+// that is kept says in `omitted` how many items were left out.
 google::rpc::Status ErrorOf(absl::StatusCode code, absl::string_view message,
                             absl::string_view domain, const placement::Refusal& refusal);
 
-// Attaches `detail` to `status`, to be sent after the details of the refusal itself. A detail that
-// does not fit into what is left of the 4 KiB is not sent, so `detail` should be much smaller.
+// Attaches `detail` to `status`. The client receives `detail` after the details of the refusal
+// itself, if both fit into 4 KiB; otherwise `detail` is not sent. So `detail` should be much
+// smaller than 4 KiB.
 absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail);
 
 // The error that a client of placement receives for `status`; an empty message for OK.

@@ -18,8 +18,8 @@ using ::grpc::health::v1::HealthCheckRequest;
 using ::grpc::health::v1::HealthCheckResponse;
 using ServingStatus = HealthCheckResponse::ServingStatus;
 
-// One open Watch call. Writes each new status; if several come during a write, only the newest of
-// them.
+// One open Watch call. It writes each new status. If several statuses come while one is being
+// written, it writes only the newest of them.
 class Watcher : public grpc::ServerWriteReactor<HealthCheckResponse> {
  public:
   Watcher(std::string name, std::function<void(Watcher*)> on_done)

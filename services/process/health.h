@@ -19,7 +19,8 @@ class Health {
   Health();
   ~Health();
 
-  // Sets the status of `service`, which becomes known by that. "" is the whole process.
+  // Sets the status of `service`. A service is unknown until its status is first set. The name ""
+  // means the whole process.
   void Set(const std::string& service, bool serving);
   // Makes every status NOT_SERVING for good; later calls of Set have no effect. Open Watch calls
   // get this status and then end. Called when the process stops.

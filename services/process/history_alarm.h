@@ -1,4 +1,5 @@
-// HistoryAlarm: tells the operator that a client has seen a revision which this ledger does not have.
+// HistoryAlarm: tells the operator that a client has seen a revision which this ledger does not
+// have.
 #ifndef BERTH_SERVICES_PROCESS_HISTORY_ALARM_H_
 #define BERTH_SERVICES_PROCESS_HISTORY_ALARM_H_
 
@@ -7,10 +8,11 @@
 
 namespace berth::services {
 
-// Writes a line to the server's log: `client`, for example "a watcher", has seen revision `seen`,
-// which another batch has here, or which is newer than `newest`. Either the database was restored,
-// or, if `seen` is newer, this process has not yet read what another process wrote. Writes one line
-// in 10 s at the most: after a restore every client says the same. Thread-safe.
+// Writes a line to the server's log: `client`, for example "a watcher", has seen the revision
+// `seen`, which this ledger does not have. Either this ledger has another batch under the number of
+// `seen`, or `seen` is newer than `newest`. The cause is a restored database or, if `seen` is
+// newer, a batch of another process that this process has not read yet. Writes at most one line in
+// 10 s, because after a restore every client reports the same. Thread-safe.
 void AlarmOfHistory(absl::string_view client, placement::Revision seen, placement::Revision newest);
 
 }  // namespace berth::services

@@ -19,7 +19,7 @@ struct LogSettings {
 };
 LogSettings settings;
 
-// Never destroyed, because threads may log while the process ends.
+// The logger is never destroyed, because threads may log while the process ends.
 spdlog::logger& Logger() {
   static auto* const logger = [] {
     auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
@@ -54,8 +54,8 @@ std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// A value without special characters as it is, any other value as a JSON string: a line stays one
-// line.
+// Returns a value without special characters as it is, and any other value as a JSON string. So a
+// log entry always stays one line.
 std::string TextOf(const LogValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   const bool plain = text != nullptr && !text->empty() &&

@@ -18,7 +18,7 @@ namespace berth::services {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogFormat { kText, kJson };
 
-// The format and the level that a setting names. Unknown names give JSON, and kInfo.
+// Return the format and the level with this name. An unknown name gives JSON, or the level kInfo.
 LogFormat LogFormatOf(absl::string_view name);
 LogLevel LogLevelOf(absl::string_view name);
 

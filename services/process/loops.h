@@ -1,6 +1,6 @@
 // Loop: a thread that repeats one step. The step itself says when it wants to be called again.
 //
-// Libraries offer steps and have no threads for them; processes make the loops. Thread-safe.
+// Libraries offer steps but own no threads for them; each process makes the loops. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_LOOPS_H_
 #define BERTH_SERVICES_PROCESS_LOOPS_H_
 
@@ -18,7 +18,7 @@ class Loop {
   // Calls `step` on a new thread, again and again, each time after the duration that `step`
   // returned.
   explicit Loop(std::function<absl::Duration()> step);
-  // Waits until the step that runs, if any, returns. No other begins.
+  // Waits until the running step, if there is one, returns. No further step begins.
   ~Loop();
 
  private:
@@ -31,7 +31,8 @@ class Loop {
   std::thread thread_;
 };
 
-// How long the ledger's follower waits between polls: 5 ms while rows come, then up to 100 ms.
+// How long the ledger's follower waits between polls: 5 ms while new rows arrive. Without new rows
+// the wait grows to 100 ms.
 class FollowPace {
  public:
   absl::Duration After(const absl::StatusOr<int>& polled);

@@ -93,7 +93,7 @@ class SampleFamilies : public Samples {
   absl::btree_map<std::string, prometheus::MetricFamily> families_;
 };
 
-// One reading: the counted calls, then the values of the sources.
+// Collects one reading: the counted calls, then the values of the sources.
 class Everything : public prometheus::Collectable {
  public:
   Everything(const std::string& prefix, prometheus::Registry* registry)
@@ -106,7 +106,8 @@ class Everything : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override {
     std::vector<prometheus::MetricFamily> families;
     for (prometheus::MetricFamily& family : registry_->Collect()) {
-      // Every method has a counter for each code. Counters that are 0 are left out.
+      // Every method has one counter for each status code. Counters that are 0 are left out of the
+      // reading.
       std::erase_if(family.metric, [&](const prometheus::ClientMetric& metric) {
         return family.type == prometheus::MetricType::Counter && metric.counter.value == 0;
       });

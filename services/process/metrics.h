@@ -42,8 +42,8 @@ class Metrics {
     // `code` is a grpc::StatusCode.
     virtual void Record(int code, absl::Duration duration) = 0;
   };
-  // The Method of this name, which lives as long as the Metrics. The same name gives the same
-  // Method.
+  // Returns the Method with this name, always the same one for the same name. The Method lives as
+  // long as the Metrics.
   Method* ForMethod(const std::string& full_name);
 
   // Calls `source` at every reading. `source` must stay valid as long as the Metrics.

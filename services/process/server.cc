@@ -20,13 +20,13 @@ namespace {
 
 constexpr int kKeepaliveMilliseconds = 30'000;
 constexpr int kKeepaliveTimeoutMilliseconds = 10'000;
-// Clients may ping every 20 s. With gRPC's default of 300 s, connections of clients that ping more
-// often are closed with GOAWAY.
+// Clients may ping every 20 s. If a client pings more often than the server allows, gRPC closes the
+// connection with GOAWAY; gRPC's default allows one ping in 300 s.
 constexpr int kPingIntervalMinMilliseconds = 20'000;
-// The size of a connection's read buffer, which a silent connection keeps. gRPC doubles the buffer
-// of a connection that fills it and shrinks it again: a Hello or a heartbeat fits into the first
-// size, and a connection that sends claims without a pause soon has tens of KiB. gRPC uses this
-// setting only without its experiment of fixed chunks; see libraries.cc.
+// The first size of a connection's read buffer. A silent connection keeps a buffer of this size.
+// gRPC doubles the buffer when a connection fills it, and shrinks it again later. A Hello or a
+// heartbeat fits into the first size; a connection that sends claims without a pause soon has tens
+// of KiB. gRPC uses this setting only without its experiment of fixed chunks; see libraries.cc.
 constexpr int kFirstReadBytes = 1024;
 
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
@@ -48,7 +48,8 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(options.message_bytes_max);
   builder->SetMaxSendMessageSize(options.message_bytes_max);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
-  // Otherwise two processes could listen on one port and silently share its connections.
+  // Without this setting two processes could listen on one port, and each would get some of the
+  // connections.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMilliseconds);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMilliseconds);
@@ -57,12 +58,14 @@ void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
                               kPingIntervalMinMilliseconds);
 }
 
-// Turns off memory that gRPC allocates for each connection or call, and that Berth never uses. Ten
-// thousand trackers are ten thousand connections.
+// Turns off features of gRPC that Berth never uses, because each of them takes memory for every
+// connection or call. Ten thousand trackers make ten thousand connections.
 void LeaveOutUnused(grpc::ServerBuilder* builder) {
-  // Answers are not compressed. Compressed requests are still accepted, by another filter.
+  // Turns off the compression of answers. The server still accepts compressed requests, because
+  // gRPC decompresses requests in another filter.
   builder->AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
-  // gRPC allocates four records of 320 bytes for zero-copy sends, which are off.
+  // By default gRPC allocates four records of 320 bytes for zero-copy sends, although these are
+  // turned off.
   builder->AddChannelArgument(GRPC_ARG_TCP_TX_ZEROCOPY_MAX_SIMULT_SENDS, 1);
   builder->AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kFirstReadBytes);
 }

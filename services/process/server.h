@@ -20,18 +20,18 @@ namespace berth::services {
 struct ServerOptions {
   std::vector<std::string> listen;  // HOST:PORT (port 0: a free port), [IPV6]:PORT or unix:PATH
   bool insecure_listen = false;     // allow addresses that other machines can reach
-  std::string address_file;         // the addresses are written there, one a line; empty: nowhere
+  std::string address_file;         // file for the addresses, one a line; empty: no file
   int message_bytes_max = 4 << 20;
   int streams_max = 1024;                             // open calls of one connection
-  absl::Duration drain_delay = absl::ZeroDuration();  // new calls are accepted after NOT_SERVING
-  absl::Duration drain_max = absl::Seconds(25);       // running calls may go on
+  absl::Duration drain_delay = absl::ZeroDuration();  // time to accept calls after NOT_SERVING
+  absl::Duration drain_max = absl::Seconds(25);       // how long running calls may go on
 };
 
 // Whether only this machine can reach `address`.
 bool IsLoopback(const std::string& address);
 
-// Checks `listen` without listening. Fails with kInvalidArgument or kFailedPrecondition, as Start
-// would.
+// Checks `options.listen` without listening. Fails with kInvalidArgument or kFailedPrecondition in
+// the cases in which Start would fail with it.
 absl::Status CheckListeners(const ServerOptions& options);
 
 class Server {

@@ -1,5 +1,5 @@
-// The errors of error.h as the grpc::Status that a call ends with: code, message, and the whole
-// google.rpc.Status in grpc-status-details-bin. Thread-safe.
+// Turns the errors of error.h into the grpc::Status with which a call ends. The grpc::Status has
+// the code, the message, and the whole google.rpc.Status in grpc-status-details-bin. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_STATUS_H_
 #define BERTH_SERVICES_PROCESS_STATUS_H_
 
@@ -14,11 +14,11 @@ class Status;
 
 namespace berth::services {
 
-// ErrorOf, as a call's status.
+// Returns the error of ErrorOf as the status of a call.
 grpc::Status WireStatus(absl::StatusCode code, absl::string_view message, absl::string_view domain,
                         const placement::Refusal& refusal);
 
-// PlacementError, as a call's status; OK for OK.
+// Returns the error of PlacementError as the status of a call. OK stays OK.
 grpc::Status PlacementStatus(const absl::Status& status);
 
 }  // namespace berth::services

@@ -16,8 +16,9 @@ namespace berth::services {
 
 class Workers {
  public:
-  // The number of threads for searches and lists. One core is left for the ledger: with both cores
-  // of two searching, a commit was measured to take ten times as long.
+  // The number of threads for searches and lists. One core is left free for the ledger: on a
+  // machine of two cores, a commit was measured to take ten times as long while both cores
+  // searched.
   static int CountFor(int cores) { return cores > 2 ? cores - 1 : 1; }
 
   Workers(int threads, int queue_max);

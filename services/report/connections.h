@@ -1,9 +1,9 @@
 // Connections: which trackers' streams are open in this process, and which stream owns which
 // service and which nodes.
 //
-// A stream is opened, may be attached to its service after its Hello, and is closed. Not
-// thread-safe: ReportSessions guards it with its lock, which is taken before the lock of any
-// stream.
+// A stream is opened. After its Hello it may be attached to its service. At the end it is closed.
+// Not thread-safe: ReportSessions guards the Connections with its own lock, and takes this lock
+// before the lock of any stream.
 //
 // Invariants:
 //   1. A service or a node has at most one owner, and the owner is an open stream.
@@ -27,8 +27,8 @@
 
 namespace berth::services {
 
-// A tracker's stream, as Connections and ReportSessions use it. Implementations are thread-safe; no
-// method blocks, or calls Connections or ReportSessions.
+// A tracker's stream, in the form in which Connections and ReportSessions use it. Implementations
+// are thread-safe. No method blocks, and no method calls Connections or ReportSessions.
 class TrackerStream {
  public:
   virtual ~TrackerStream() = default;
@@ -39,16 +39,17 @@ class TrackerStream {
   // Whether End was called, or the tracker has gone.
   virtual bool ended() const = 0;
 
-  // A committed command changed the tree of `node`; the stream's service; anything at all.
+  // The first tells the stream that a committed command changed the tree of `node`, the second that
+  // one changed the stream's service. The third tells the stream that anything may have changed.
   virtual void Touch(placement::ProviderId node, const placement::FeedCommand& command) = 0;
   virtual void TouchService() = 0;
   virtual void TouchAll() = 0;
-  // Repeats what could not be done before: pushes without a free worker.
+  // Tries again to send the pushes that could not be sent because no worker was free.
   virtual void Tick() = 0;
 
   virtual void OrderSnapshot(placement::ProviderId node) = 0;
   virtual void OrderAudit(const std::string& order_id, placement::ProviderId node) = 0;
-  // Ends the stream after the message that is being sent. Idempotent.
+  // Ends the stream after the message that is being sent now. A second call has no effect.
   virtual void End(const absl::Status& status) = 0;
 };
 using TrackerStreamPtr = std::shared_ptr<TrackerStream>;
@@ -59,23 +60,24 @@ class Connections {
 
   // What Attach did.
   struct Attached {
-    bool is_owner = false;      // the stream owns its service and the nodes
+    bool is_owner = false;      // the stream now owns its service and the nodes
     TrackerStreamPtr replaced;  // owned the service until now: the caller ends it
-    Nodes released;             // have no owner any more
+    Nodes released;             // nodes that have no owner any more
   };
 
   void Open(const TrackerStreamPtr& stream);
   // Forgets the stream; returns the nodes that it owned.
   Nodes Close(const TrackerStreamPtr& stream);
 
-  // Makes `stream` the owner of its service and of `nodes`, and of no other node. Does nothing if
-  // the stream has ended, is not open, or a stream of the same process that opened later owns the
-  // service.
+  // Makes `stream` the owner of its service and of `nodes`, and of no other node. Does nothing in
+  // three cases: the stream has ended, the stream is not open, or the service is owned by a stream
+  // of the same tracker process that opened later.
   Attached Attach(const TrackerStreamPtr& stream, const Nodes& nodes);
-  // Makes `stream` the owner of `node`, too, if it owns its service and has not ended.
+  // Makes `stream` the owner of `node`, too. Does nothing if the stream has ended or does not own
+  // its service.
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
 
-  // The owner; null if there is none.
+  // The stream that owns `node`; null if the node has no owner.
   TrackerStreamPtr OwnerOf(placement::ProviderId node) const;
   TrackerStreamPtr OwnerOf(const Liveness::Key& service) const;
   // All owners of services.
@@ -86,11 +88,11 @@ class Connections {
   struct Connection {
     TrackerStreamPtr stream;
     int64_t number = 0;                     // rises with each stream that opens
-    std::optional<Liveness::Key> service;   // that the stream owns
-    std::set<placement::ProviderId> nodes;  // that the stream owns
+    std::optional<Liveness::Key> service;   // the service that the stream owns
+    std::set<placement::ProviderId> nodes;  // the nodes that the stream owns
   };
 
-  // Takes the service and the nodes of `connection` away; returns the nodes.
+  // Takes the service and the nodes away from `connection`. Returns these nodes.
   Nodes Release(Connection* connection);
   void Take(placement::ProviderId node, Connection* connection);
 

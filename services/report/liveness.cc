@@ -13,7 +13,7 @@ using placement::Uuid;
 
 namespace {
 
-constexpr int kJudgedMax = 4096;  // services of one step: heartbeats wait for the lock
+constexpr int kJudgedMax = 4096;  // services per step: heartbeats wait meanwhile
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void Liveness::Hear(const Key& key, Uuid incarnation, const std::optional<Beat>&
     entry.heard = Heard{incarnation, now};
     entry.told.reset();
   } else if (!entry.here) {
-    entry.heard.stale_audit = false;  // the service said this before its stream went elsewhere
+    entry.heard.stale_audit = false;  // it was said before the stream moved elsewhere
   }
   entry.here = true;
   entry.heard.at = now;
@@ -115,7 +115,8 @@ void Liveness::JudgeOne(const Key& key, const placement::State& state, absl::Tim
         .push_back(MarkService{key.first, key.second, entry.heard.incarnation, up});
   }
   SetAlarm(at, up ? std::optional(entry.heard.at + down_time_) : std::nullopt);
-  // Nobody asks for a service that is down, and recorded as down, before it is heard again.
+  // If a service is down and recorded as down, its entry is not needed until the service is heard
+  // again.
   if (!up && (!ours || !(*service)->up)) entries_.erase(at);
 }
 
@@ -139,7 +140,7 @@ void Liveness::HearElsewhere(const Key& key, absl::Time at) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
   Entry& entry = found->second;
-  if (at > entry.heard.at) entry.here = false;  // the other process has its stream now
+  if (at > entry.heard.at) entry.here = false;  // the stream is at the other process now
   entry.heard.at = std::max(entry.heard.at, at);
   entry.told.reset();
   pending_.insert(key);

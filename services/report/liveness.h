@@ -1,15 +1,16 @@
 // Liveness: which services this process hears, and which became up or down (T-288 to T-293).
 //
-// A service is up if it was heard within the down time, by the clock of the process that hears it.
-// Every process judges every service that is recorded as up, so that no record stays up when the
-// process that heard the service dies. Before the caller records that a service is down, it asks
-// what other processes heard. Only a judgement that differs from the ledger's record is a
-// transition.
+// A service is up if its last message came within the down time, by the clock of the process that
+// hears the service. Every process judges every service that is recorded as up: otherwise a record
+// would stay up when the process that heard the service dies. Before the caller records that a
+// service is down, the caller asks what other processes heard. A judgement is a transition only if
+// it differs from the ledger's record.
 //
-// A service is judged only when something may have changed: it was heard anew, its record changed,
-// its down time passed. So a step costs what has changed, not what there is. Thread-safe.
+// A service is judged only when something may have changed: the service was heard anew, its record
+// changed, or its down time passed. So the cost of a step depends on the number of changes, and not
+// on the number of services. Thread-safe.
 //
-// Invariant: an entry whose service is up has an alarm, or waits in pending_.
+// Invariant: every entry whose service is up has an alarm, or its key is in pending_.
 #ifndef BERTH_SERVICES_REPORT_LIVENESS_H_
 #define BERTH_SERVICES_REPORT_LIVENESS_H_
 
@@ -29,9 +30,9 @@
 
 namespace berth::services {
 
-// What a heartbeat says of its service.
+// The content of one heartbeat of a service.
 struct Beat {
-  int64_t count = 0;  // heartbeats so far, with this one
+  int64_t count = 0;  // heartbeats so far, this one included
   bool stale_audit = false;
 };
 
@@ -42,28 +43,31 @@ class Liveness {
   struct Transitions {
     std::vector<placement::MarkService> up;
     std::vector<placement::MarkService> down;
-    int judged = 0;  // services that were looked at
+    int judged = 0;  // how many services were looked at
   };
 
   explicit Liveness(absl::Duration down_time) : down_time_(down_time) {}
 
-  // The service's stream sent a message at `now`; `beat` if it was a heartbeat.
+  // The stream of the service sent a message at `now`. `beat` is given if the message was a
+  // heartbeat.
   void Hear(const Key& key, placement::Uuid incarnation, const std::optional<Beat>& beat,
             absl::Time now);
-  // What this process heard of the service; nothing if another process hears it, or none.
+  // Returns what this process heard of the service. Nothing: another process hears the service, or
+  // no process does.
   std::optional<Heard> Find(const Key& key) const;
-  // The services that this process itself heard, by NameOf, and when.
+  // Returns the services that this process itself heard, by their NameOf, and when each was heard.
   std::vector<std::pair<std::string, absl::Time>> All() const;
   static std::string NameOf(const Key& key);  // "HOST/BINARY"
 
-  // The ledger's record of the service changed, or of any service: they will be judged.
+  // The ledger's record of one service, or the records of all services, may have changed. The next
+  // call of Judge judges these services.
   void NoteChange(const Key& key);
   void NoteAll(const placement::State& state);
-  // Judges at `now` against `state`, which has the changes that were noted. Returns at most
-  // `transitions_max` transitions; the others come with the next call. Each is returned once,
-  // unless Retry is called for it, or the record or the judgement changes.
+  // Judges the services at `now` by `state`, which contains the changes that were noted. Returns at
+  // most `transitions_max` transitions; the next call returns the others. Each transition is
+  // returned once, unless Retry is called for it, or the record or the judgement changes.
   Transitions Judge(const placement::State& state, absl::Time now, size_t transitions_max);
-  // The transition could not be recorded: it is returned again.
+  // The transition of this service could not be recorded: Judge returns it again.
   void Retry(const Key& key);
   // Another process heard the service at `at`.
   void HearElsewhere(const Key& key, absl::Time at);
@@ -74,8 +78,8 @@ class Liveness {
   struct Entry {
     Heard heard;
     bool here = false;                // this process has heard the service itself
-    std::optional<bool> told;         // the last transition returned, until the record has it
-    std::optional<absl::Time> alarm;  // of alarms_
+    std::optional<bool> told;         // last transition that Judge returned
+    std::optional<absl::Time> alarm;  // the time of this entry in alarms_
   };
   using Entries = std::map<Key, Entry>;
 
@@ -87,9 +91,9 @@ class Liveness {
   const absl::Duration down_time_;
   mutable placement::Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
-  std::set<Key> pending_ ABSL_GUARDED_BY(mutex_);  // to be judged; some have no entry
-  // When an entry is to be judged next, at the latest; keys are those of entries_. A heartbeat does
-  // not move the alarm: the alarm that goes off too early is set again.
+  std::set<Key> pending_ ABSL_GUARDED_BY(mutex_);  // keys to be judged; some have no entry
+  // For each entry, the latest time at which it must be judged again. The keys point into entries_.
+  // A heartbeat does not move the alarm: if an alarm goes off too early, it is set again.
   std::set<std::pair<absl::Time, const Key*>> alarms_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -13,11 +13,12 @@ namespace berth::services {
 namespace {
 
 constexpr absl::Duration kStep = absl::Seconds(1);
-constexpr size_t kTransitionsMax = 256;  // of one step
+constexpr size_t kTransitionsMax = 256;  // in one step
 constexpr absl::Duration kRecordWithin = absl::Seconds(30);
-constexpr absl::Duration kCallMax = absl::Seconds(5);  // to the database
-// Another process hears of a heartbeat at most two intervals late: the tracker's interval, and the
-// interval of the row that tells it. The rest of the down time is patience.
+constexpr absl::Duration kCallMax = absl::Seconds(5);  // for one call to the database
+// How many heartbeat intervals make the down time. Another process learns of a heartbeat at most
+// two intervals late: the tracker sends one heartbeat per interval, and the process that hears the
+// tracker writes its heartbeat row once per interval. The other four intervals are a reserve.
 constexpr int kBeatsInDownTime = 6;
 constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
 

@@ -1,8 +1,9 @@
 // LivenessRecorder: records in the ledger which services are up or down, and tells the other
 // placement processes which services this one hears.
 //
-// Owns the liveness and the row of heartbeats. A thread of its own calls Step about once a second,
-// for Step waits for the database. The other methods are thread-safe and do not block.
+// Owns the Liveness, and this process's heartbeat row in the database. One thread of its own calls
+// Step about once a second, because Step waits for the database. RemoveHeartbeat also waits for the
+// database. All other methods are thread-safe and do not block.
 #ifndef BERTH_SERVICES_REPORT_LIVENESS_RECORDER_H_
 #define BERTH_SERVICES_REPORT_LIVENESS_RECORDER_H_
 
@@ -24,18 +25,21 @@ class LivenessRecorder {
                    absl::Duration service_down_time);
 
   Liveness& liveness() { return liveness_; }
-  // How often trackers must send a heartbeat, and how often this process writes its own.
+  // How often trackers must send a heartbeat. This process writes its own heartbeat row equally
+  // often.
   absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
 
-  // Submits the transitions of services, those to down only if no other process hears the service;
-  // writes the row of heartbeats when it is due. Returns the time until the next step.
+  // Submits the transitions of services; a transition to down only if no other process hears the
+  // service. Writes the heartbeat row of this process when the row is due. Returns the time until
+  // the next step.
   absl::Duration Step();
-  // Services that all steps together looked at.
+  // The number of services that all steps together have looked at.
   int64_t judged() const { return judged_; }
-  // Makes a call to the database that hangs fail.
+  // If a call to the database hangs, makes the call fail.
   void ShutIfSlow();
-  // The last call of a process that stops: the others need not wait for its row to grow old.
-  // Blocks.
+  // Removes the heartbeat row of this process from the database, so that other processes know at
+  // once that this process hears no service any more. Called last when the process stops. Waits for
+  // the database.
   void RemoveHeartbeat();
 
  private:
@@ -47,7 +51,7 @@ class LivenessRecorder {
   placement::Heartbeats heartbeats_;
   Liveness liveness_;
   std::atomic<int64_t> judged_{0};
-  absl::Time next_heartbeat_ = absl::InfinitePast();  // of Step's thread
+  absl::Time next_heartbeat_ = absl::InfinitePast();  // used only by the thread that calls Step
 };
 
 }  // namespace berth::services

@@ -21,7 +21,7 @@ using placement::State;
 namespace {
 
 constexpr size_t kScopeMax = 4096;   // names; a larger scope becomes complete
-constexpr int kHelloNodesMax = 256;  // of one tracker
+constexpr int kHelloNodesMax = 256;  // nodes of one tracker
 
 absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
   const auto uuid = placement::Uuid::Parse(text);
@@ -51,7 +51,7 @@ absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
   return provider;
 }
 
-// No node is named twice, or both named and retired.
+// Fails if a node is named twice, or if a node is both named and retired.
 absl::Status CheckNamedOnce(const HelloFacts& facts) {
   std::vector<ProviderId> named = facts.retired;
   for (const HelloNode& node : facts.nodes) named.push_back(node.id);
@@ -64,7 +64,7 @@ absl::Status CheckNamedOnce(const HelloFacts& facts) {
                            {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
 }
 
-// The facts of the node after `report`, in the form that FillNode reads.
+// Returns the facts of the node after `report`, as bytes that FillNode reads.
 std::string FactsAfter(const State& state, ProviderId id, const pb::Report& report) {
   pb::Node facts;
   const auto* node = state.nodes().Find(id);
@@ -89,7 +89,7 @@ void FillGenerations(const State& state, const placement::ProviderConfig& config
   if (place) to->set_allocation_generation(place->allocation_generation().value);
 }
 
-// Providers of the subtree of `node`, parents first.
+// Visits the providers of the subtree of `node`, parents before children.
 template <typename Visit>
 void ForSubtree(const State& state, ProviderId node, Visit visit) {
   const auto root = state.FindProvider(node);
@@ -231,14 +231,15 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
 }
 
 void AddToScope(const placement::Change& change, PushScope* scope) {
-  using namespace placement;  // NOLINT: the kinds of changes, all of them
+  using namespace placement;  // all kinds of changes
   const EachKind add{
       [scope](const ProviderPut& put) { scope->providers.insert(put.config->id); },
       [scope](const ProviderRemoved& removed) { scope->providers.insert(removed.id); },
       [scope](const ConsumerPut& put) { scope->consumers.insert(put.consumer->id); },
       [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
-      Ignore<ProviderUsed>(),  // follows from the consumers
-      // Routed by host (ReportSessions::Dispatch), or not told to trackers.
+      Ignore<ProviderUsed>(),  // computed from the consumers
+      // ReportSessions::Dispatch sends these to the streams of their hosts, or trackers do not get
+      // them.
       Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   std::visit(add, change);

@@ -31,7 +31,8 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello);
 
 Beat BeatOf(const pb::Heartbeat& heartbeat);
 
-// The command for a report. Facts of the node that a delta omits are taken from `state`.
+// Makes the command for a report. A delta omits facts of the node that have not changed; these are
+// taken from `state`.
 absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& state,
                                                      const HelloFacts& hello,
                                                      const pb::Report& report);
@@ -48,9 +49,9 @@ void FillAck(const placement::State& state, const pb::Report& report,
 void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to);
 
-// The names of what a push must contain for one node.
+// The names of everything that the next push for one node must contain.
 struct PushScope {
-  bool complete = false;  // the node's whole tree and all its consumers
+  bool complete = false;  // push the node's whole tree and all its consumers
   std::set<placement::ProviderId> providers;
   std::set<placement::ConsumerId> consumers;
   bool service = false;
@@ -58,11 +59,12 @@ struct PushScope {
   bool empty() const { return !complete && !service && providers.empty() && consumers.empty(); }
 };
 
-// Adds the names that `change` touched. With more than a few thousand names the scope becomes
-// complete.
+// Adds the names of everything that `change` touched. If the scope then has more than a few
+// thousand names, it becomes complete.
 void AddToScope(const placement::Change& change, PushScope* scope);
 
-// Fills `to` with the values that the names of `scope` have in `state`, for the tracker of `host`.
+// Fills `to` with the values that the things named in `scope` have in `state`. The push goes to the
+// tracker of `host`.
 void FillPush(const placement::State& state, const std::string& host, placement::ProviderId node,
               const PushScope& scope, pb::Push* to);
 

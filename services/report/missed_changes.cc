@@ -7,7 +7,7 @@
 namespace berth::services {
 namespace {
 
-constexpr int kPagesMax = 4;  // a tracker that missed more is sent everything
+constexpr int kPagesMax = 4;  // if a tracker missed more, it is sent everything
 constexpr size_t kPageBatches = 64;
 
 void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, PushScope* scope) {
@@ -22,8 +22,9 @@ void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, Pus
 
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
                PushScope* scope) {
-  // The tracker may have seen changes that a lost epoch took back. Only a complete push tells it
-  // so.
+  // After a new epoch began, the tracker may have changes of the old epoch that were lost. Returns
+  // false, so that the caller pushes the node's whole tree: only such a push removes the lost
+  // changes from the tracker's records.
   if (!node.pushed || node.pushed->epoch != now.epoch) return false;
   if (*node.pushed > now) {
     AlarmOfHistory("a tracker", *node.pushed, now);

@@ -9,9 +9,10 @@
 
 namespace berth::services {
 
-// Adds to `scope` the names of what changed in the tree of `node` after the last push that its
-// tracker has. False if that cannot be found: the tracker has no push, or its push is of another
-// epoch, of a revision after `now`, or too old. `scope` may then contain a part of the names.
+// Adds to `scope` the names of everything that changed in the tree of `node` after the last push
+// that the node's tracker has. Returns false if this cannot be found: the tracker has no push, or
+// its last push is of another epoch, of a revision after `now`, or too old. Then `scope` may
+// contain some of the names.
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
                PushScope* scope);
 

@@ -18,11 +18,11 @@ using placement::State;
 
 namespace {
 
-// Trackers do not authenticate yet: anybody may name any host.
+// Trackers do not authenticate yet, so the host is only the one that the tracker claims.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
-// Whether a push for `node` makes sense. If the node is recorded, its tracker waits for a push,
-// even for an empty one because the node's providers were removed.
+// Whether a push for `node` makes sense. If the node is recorded, its tracker waits for a push.
+// This push may be empty, because the node's providers were removed.
 bool IsTold(const State& state, ProviderId node) {
   return state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
 }
@@ -81,7 +81,8 @@ void ReportSession::HandleHello() {
   }
   Submit(service, [this, hello](const Decision& decision) {
     if (!decision.status.ok()) return End(decision.status);
-    // Workers look up the nodes of ten thousand trackers: the ledger's answering thread must not.
+    // A worker looks up the nodes: with ten thousand trackers this would take too long on the
+    // ledger's answering thread.
     auto welcome = [self = shared_from_this(), hello, decision] { self->Welcome(hello, decision); };
     if (!sessions_->workers()->Submit(std::move(welcome))) {
       End(placement::Refuse(absl::StatusCode::kUnavailable, "OVERLOADED",
@@ -91,7 +92,7 @@ void ReportSession::HandleHello() {
   });
 }
 
-// Runs on a worker, when the stream may have ended long ago: Attach then refuses.
+// Runs on a worker. The stream may have ended meanwhile; then Attach refuses it.
 void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   {
     MutexLock lock(&mutex_);
@@ -101,7 +102,8 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
       sessions_->Attach(shared_from_this(), OwnNodes(*sessions_->ledger()->Newest(), *hello));
   if (!attached.ok()) return End(attached);
   sessions_->liveness().Hear(key_, incarnation_, std::nullopt, absl::Now());
-  // This state is newer than all that was dispatched before Attach, so no change is lost between.
+  // This state contains every change that was dispatched before Attach. So no change is missing
+  // between the first push and the dispatched changes.
   const placement::StatePtr state = sessions_->ledger()->Newest();
   pb::SessionResponse response;
   SetRevision(state->position().revision, response.mutable_revision());
@@ -116,7 +118,7 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   ReadNext();
 }
 
-// The nodes of the Hello that are recorded for its host, or not recorded at all.
+// Returns the nodes of the Hello that are recorded for its host or are not recorded at all.
 std::vector<ProviderId> ReportSession::OwnNodes(const State& state, const HelloFacts& hello) const {
   std::vector<ProviderId> own;
   for (const HelloNode& node : hello.nodes) {
@@ -160,8 +162,8 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
                                                       : pb::NODE_STANDING_WAIT);
 }
 
-// Prepares the first pushes: what changed since the revision that the tracker says it has, or
-// everything if that is not known.
+// Prepares the first pushes. For each node, pushes the changes after the revision that the tracker
+// has; if these changes cannot be found, pushes everything.
 void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
   const std::vector<ProviderId> own = OwnNodes(state, hello);
   MutexLock lock(&mutex_);
@@ -211,7 +213,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   if (decision.status.ok()) {
     FillAck(*state, report, decision, response.mutable_ack());
     if (report.kind() == pb::REPORT_KIND_SNAPSHOT) sessions_->SnapshotTaken(node);
-    sessions_->Own(shared_from_this(), node);  // a node may come from another host
+    sessions_->Own(shared_from_this(), node);  // the node may come from another host
   } else if (HasReason(decision.status, "REPORT_GAP")) {
     response.mutable_snapshot_order()->set_node_uuid(report.node_uuid());
   } else {
@@ -219,7 +221,8 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   }
   Send(std::move(response));
   if (decision.status.ok() && decision.result.created) {
-    // The node's tree exists only now, so no earlier push named what consumers hold of it.
+    // The node's tree was just created, so no earlier push contained the allocations that consumers
+    // have in it.
     MutexLock lock(&mutex_);
     scopes_[node].complete = true;
   }
@@ -227,12 +230,13 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   ReadNext();
 }
 
-// What the stream ends with after a report of `kind` that got `status`. OK: the stream goes on, and
-// an Ack, a Reject or a SnapshotOrder answers the report.
+// Returns the status with which the stream ends after a report of `kind` whose command ended with
+// `status`. OK: the stream does not end, and an Ack, a Reject or a SnapshotOrder answers the
+// report.
 absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind kind) const {
-  // A Reject says that a report was not applied, so its number is used again. Only a new Hello
-  // tells a tracker which number is free after an unknown outcome, or for a snapshot whose number
-  // was used.
+  // A Reject says that a report was not applied, so that the tracker uses its number again. This is
+  // wrong if the outcome is unknown, or if the number of a snapshot was used before. Then the
+  // stream ends, and the Welcome of the next stream tells the tracker which number is free.
   if (absl::IsDeadlineExceeded(status) && !placement::RefusalOf(status)) {
     return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
                              "it is not known whether the report was applied: say hello again");
@@ -255,8 +259,8 @@ void ReportSession::HandleReadiness() {
   ReadNext();
 }
 
-// Most messages say what is recorded already. If an operator said otherwise, the rule of
-// UpdateService obeys the operator (T-297).
+// Records the readiness that the tracker sent. Most messages repeat what is recorded already. If an
+// operator has set another value, the rule of UpdateService obeys the operator (T-297).
 void ReportSession::RecordReadiness() {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const auto* service = state->services().Find(key_);
@@ -279,8 +283,8 @@ void ReportSession::RecordReadiness() {
   });
 }
 
-// A tracker does not repeat its readiness, so the session does if the ledger could not write, or
-// may not have written. A newer message replaces the older one.
+// A tracker does not repeat its readiness. So if the ledger could not write it, or may not have
+// written it, the session tries again. A newer message replaces an older one.
 void ReportSession::SettleReadiness(const pb::Readiness& readiness, const absl::Status& status) {
   bool again = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
                HasReason(status, "RECOVERY_REQUIRED");
@@ -312,7 +316,7 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
 }
 
 void ReportSession::Touch(ProviderId node, const placement::FeedCommand& command) {
-  if (command.actor == ActorOf(key_.first)) return;  // its own report: the Ack tells it
+  if (command.actor == ActorOf(key_.first)) return;  // the Ack answers its own report
   {
     MutexLock lock(&mutex_);
     PushScope& scope = scopes_[node];
@@ -356,7 +360,7 @@ void ReportSession::FlushPushes() {
   sessions_->TickLater(shared_from_this());
 }
 
-// Sends one push at a time. Changes that come while it is being sent are collected in the scopes.
+// Sends one push at a time. Changes that come while a push is being sent are added to the scopes.
 void ReportSession::TellPushes() {
   MutexLock lock(&mutex_);
   pushing_ = false;
@@ -374,8 +378,9 @@ bool ReportSession::NextPush(pb::SessionResponse* message) {
   for (auto& [node, scope] : scopes_) {
     if (scope.complete && !IsTold(*state, node)) scope.complete = false;
     if (scope.empty()) continue;
-    // A push of names is filled from the newest state, but names of changes after `dispatched` may
-    // be missing. So it claims no later revision than that.
+    // A push that is not complete has the values of the newest state. But its scope may lack names
+    // that changed after `dispatched`, so the push claims to contain only the changes up to
+    // `dispatched`.
     SetRevision(scope.complete ? newest : std::min(newest, dispatched),
                 message->mutable_revision());
     FillPush(*state, key_.first, node, scope, message->mutable_push());

@@ -1,11 +1,11 @@
 // ReportSession: placement's side of one tracker's stream (T-226 to T-232), free of gRPC.
 //
 // A session handles one message of its tracker at a time: it asks for the next message when the
-// present one is settled, so it holds at most one report, and answers are sent in the order of the
-// messages. What must be pushed is kept as names and is filled in from the newest state when the
-// stream can take a message, so a slow tracker costs one scope per node. The owner of the stream
-// calls HandleRead, HandleSent and Closed; a session lives until its owner has called Closed and
-// nobody refers to it any more. Thread-safe.
+// present one is settled. So the session holds at most one report, and sends answers in the order
+// of the messages. A session keeps only the names of what must be pushed; it fills in the values
+// from the newest state when the stream can take a message. So a slow tracker costs one PushScope
+// per node. The owner of the stream calls HandleRead, HandleSent and Closed. A session lives until
+// its owner has called Closed and nobody refers to the session any more. Thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SESSION_H_
 #define BERTH_SERVICES_REPORT_SESSION_H_
 
@@ -30,8 +30,8 @@ class ReportSink {
  public:
   virtual ~ReportSink() = default;
   // Begins to read the tracker's next message into `to`, which stays valid until the end of the
-  // session. ReportSession::HandleRead is called when the message is there, or the stream has
-  // ended.
+  // session. When the message has arrived or the stream has ended, ReportSession::HandleRead is
+  // called.
   virtual void Read(pb::SessionRequest* to) = 0;
   // Begins to send `message`, which stays valid until ReportSession::HandleSent is called.
   virtual void Send(const pb::SessionResponse& message) = 0;
@@ -47,9 +47,9 @@ class ReportSession final : public TrackerStream,
 
   // Registers the session and asks for the first message. Called once, before all else.
   void Open();
-  // The read that the session asked for is done; `ok`: there is a message.
+  // The read that the session asked for has ended. `ok`: a message was read.
   void HandleRead(bool ok);
-  // The message that was being sent is out, or, if not `ok`, never will be.
+  // The message that was being sent has been sent; if not `ok`, it never will be.
   void HandleSent(bool ok);
   // The stream is over. REQUIRES: the sink's Finish was called, and nothing is being read or sent.
   void Closed();
@@ -84,11 +84,11 @@ class ReportSession final : public TrackerStream,
   void RecordReadiness();
   void SettleReadiness(const pb::Readiness& readiness, const absl::Status& status);
   void Submit(placement::CommandBody body, std::function<void(const placement::Decision&)> done);
-  // The Hello that was welcomed last; null before the first Welcome.
+  // The Hello of the last Welcome; null before the first Welcome.
   HelloPtr hello() const;
 
-  // Asks for the next message as soon as few answers wait to be sent: a tracker that only writes,
-  // and does not read its answers, is not listened to.
+  // Asks for the next message, unless many answers wait to be sent; then asks later. So the session
+  // stops listening to a tracker that writes but does not read its answers.
   void ReadNext();
   void ReadIfRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(pb::SessionResponse message);
@@ -99,23 +99,24 @@ class ReportSession final : public TrackerStream,
 
   ReportSessions* const sessions_;
   ReportSink* const sink_;
-  pb::SessionRequest incoming_;  // being read, or being settled
+  pb::SessionRequest incoming_;  // the message that is being read or settled
 
-  // Set by the first Hello, before anybody else knows the session by them, and never again.
+  // The first Hello sets these members before Connections knows the session. They never change
+  // afterwards.
   Liveness::Key key_;
   placement::Uuid incarnation_;
 
   mutable placement::Mutex mutex_;
-  std::optional<pb::Readiness> readiness_ ABSL_GUARDED_BY(mutex_);  // still to be recorded
-  bool recording_readiness_ ABSL_GUARDED_BY(mutex_) = false;        // a command is under way
+  std::optional<pb::Readiness> readiness_ ABSL_GUARDED_BY(mutex_);  // to be recorded
+  bool recording_readiness_ ABSL_GUARDED_BY(mutex_) = false;        // a command records it now
   HelloPtr hello_ ABSL_GUARDED_BY(mutex_);
   std::map<placement::ProviderId, PushScope> scopes_ ABSL_GUARDED_BY(mutex_);
-  // A list, because an empty deque takes half a KiB, and nearly all are empty.
+  // A list, because an empty deque takes half a KiB, and most sessions have an empty outbox.
   std::list<pb::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
   pb::SessionResponse outgoing_ ABSL_GUARDED_BY(mutex_);
   bool pushing_ ABSL_GUARDED_BY(mutex_) = false;  // a worker will call TellPushes
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool read_waits_ ABSL_GUARDED_BY(mutex_) = false;  // the last message is settled
+  bool read_waits_ ABSL_GUARDED_BY(mutex_) = false;  // ReadNext was put off
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,4 +1,5 @@
-// ReportSession: the order in which messages are sent, when the next one is read, and the end.
+// Part of ReportSession: the order in which messages are sent, when the next message is read, and
+// how the session ends.
 #include <utility>
 
 #include "placement/ground/check.h"
@@ -12,7 +13,7 @@ using placement::ProviderId;
 
 namespace {
 
-constexpr size_t kOutboxMax = 8;  // answers that wait for the tracker to read them
+constexpr size_t kOutboxMax = 8;  // answers that the tracker has not read yet
 
 }  // namespace
 
@@ -71,7 +72,7 @@ void ReportSession::ReadNext() {
 void ReportSession::ReadIfRoom() {
   if (!read_waits_ || outbox_.size() >= kOutboxMax || ending_ || finished_) return;
   read_waits_ = false;
-  incoming_.Clear();  // frees memory: the next message may be long in coming
+  incoming_.Clear();  // frees memory: the next may come late
   sink_->Read(&incoming_);
 }
 
@@ -79,7 +80,7 @@ void ReportSession::HandleSent(bool ok) {
   {
     MutexLock lock(&mutex_);
     writing_ = false;
-    outgoing_.Clear();  // frees memory: the next message may be long in coming
+    outgoing_.Clear();                                // frees memory: the next may come late
     if (!ok && !ending_) ending_ = absl::OkStatus();  // the tracker has gone
     WriteNext();
     ReadIfRoom();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kSnapshotsMax = 256;
 constexpr absl::Duration kSnapshotWithin = absl::Seconds(30);
-constexpr int kOrdersMax = 4;  // audits ordered of one node and not answered yet
+constexpr int kOrdersMax = 4;  // open audit orders of one node
 constexpr absl::Duration kOrdersRetry = absl::Seconds(1);
 constexpr int kFeedBatches = 64;
 constexpr int kFollowRounds = 16;
@@ -197,7 +197,7 @@ void ReportSessions::Measure(Samples* samples) const {
                  slots_.waiting());
 }
 
-// Called by the thread that appends to the feed: only has a worker follow it.
+// Called by the thread that appends to the feed. Only asks a worker to follow the feed.
 void ReportSessions::Wake() {
   if (following_.exchange(true)) return;
   if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
@@ -207,14 +207,15 @@ void ReportSessions::FollowFeed() {
   for (int round = 0; round < kFollowRounds; ++round) {
     if (FollowOnce()) continue;
     following_ = false;
-    // A batch that was appended between the look and this line woke nobody.
+    // If a batch was appended after FollowOnce looked and before `following_` was cleared, nobody
+    // was woken for it. So looks again.
     if (!FollowOnce() || following_.exchange(true)) return;
   }
   following_ = false;
-  Wake();  // after the work that waits for this worker
+  Wake();  // goes on after work that waits for this worker
 }
 
-// Gives the streams the next batches of the feed; whether there were any.
+// Gives the streams the next batches of the feed. Returns whether there were any batches.
 bool ReportSessions::FollowOnce() {
   MutexLock lock(&follow_mutex_);
   const auto batches = ledger_->feed().After(followed_, kFeedBatches);
@@ -229,7 +230,8 @@ bool ReportSessions::FollowOnce() {
   return true;
 }
 
-// At the start, and when the feed no longer has the next batch: every stream is told everything.
+// Called at the start, and when the feed no longer has the next batch. Every stream then sends its
+// tracker everything.
 void ReportSessions::BeginAnew() {
   const placement::StatePtr state = ledger_->Newest();
   followed_ = state->position().revision;
@@ -265,11 +267,11 @@ void ReportSessions::DispatchRecords(const placement::Changes& changes) {
   std::vector<std::shared_ptr<const ServiceRecord>> services;
   const EachKind dispatch{
       [&](const ServicePut& put) { services.push_back(put.service); },
-      // The stream of a removed service ends by itself, with its next report.
+      // The stream of a removed service ends by itself when its tracker sends the next report.
       [&](const ServiceRemoved& gone) {
         recorder_->liveness().NoteChange({gone.host, gone.binary});
       },
-      Ignore<NodePut, NodeRemoved>(),  // a tracker reads its nodes from the Welcome
+      Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : changes) std::visit(dispatch, change);

@@ -1,10 +1,12 @@
-// ReportSessions: all trackers' streams of this process, and what they share.
+// ReportSessions: the streams of all trackers that are connected to this process, and what the
+// streams share.
 //
-// Knows which stream owns which service and nodes, follows the feed once for all streams and gives
-// each stream the commands that changed its trees, limits how many snapshots come at a time, and
-// keeps the audit orders that are not answered yet. Thread-safe. Locks: follow_mutex_, then mutex_,
-// then a stream's, then dispatched_mutex_ or tick_mutex_; a stream does not call here with its own
-// lock held, except for dispatched().
+// It has five jobs. It knows which stream owns which service and which nodes. It follows the feed
+// once for all streams, and gives each stream the commands that changed its trees. It limits how
+// many nodes send a snapshot at a time. It keeps the audit orders that are not answered yet. It
+// calls Tick of the streams that asked for it. Thread-safe. Locks are taken in this order:
+// follow_mutex_, mutex_, the lock of a stream, then dispatched_mutex_ or tick_mutex_. A stream must
+// not call ReportSessions while it holds its own lock, except for dispatched().
 #ifndef BERTH_SERVICES_REPORT_SESSIONS_H_
 #define BERTH_SERVICES_REPORT_SESSIONS_H_
 
@@ -36,7 +38,7 @@ class ReportSessions {
  public:
   using AuditAnswer = std::function<void(const absl::StatusOr<pb::AuditSummary>&)>;
 
-  // `settle_within`: a command whose decision is not known by then has an unknown outcome.
+  // If the decision of a command is not known after `settle_within`, its outcome counts as unknown.
   ReportSessions(placement::Ledger* ledger, Workers* workers, LivenessRecorder* recorder,
                  absl::Duration settle_within = absl::Seconds(30));
   // REQUIRES: no stream is open.
@@ -48,35 +50,38 @@ class ReportSessions {
   absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
   absl::Duration settle_within() const { return settle_within_; }
 
-  // Streams have been given every command up to this revision that changed their trees.
+  // Returns a revision. Every command up to this revision has been given to each stream that owns a
+  // tree which the command changed.
   placement::Revision dispatched() const;
 
-  // A stream opened, or is over. Every stream that opened is closed once.
+  // The stream has opened; the stream has ended. For every stream Closed is called once after
+  // Opened.
   void Opened(const TrackerStreamPtr& stream);
   void Closed(const TrackerStreamPtr& stream);
-  // The service that the stream's Hello named is registered. Makes the stream the owner of its
-  // service and of `nodes`, and of no other node; a stream that owned the service before ends.
-  // Fails, and changes nothing, with
+  // Called when the service that the stream's Hello named is registered. Makes the stream the owner
+  // of its service and of `nodes`, and of no other node. Ends the stream that owned the service
+  // before. Fails, and changes nothing, with
   //   kUnavailable / NOT_SERVING   all streams are being ended
-  //   kAborted / TRACKER_FENCED    the stream has ended, or a newer one has replaced it
+  //   kAborted / TRACKER_FENCED    the stream has ended, or a newer stream has replaced it
   absl::Status Attach(const TrackerStreamPtr& stream,
                       const std::vector<placement::ProviderId>& nodes);
   // Makes the stream the owner of `node`, too. Does nothing if the stream does not own its service.
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
   // The next Tick calls the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);
-  // Whether `node` may send its snapshot now. If not, an order goes to its stream later.
+  // Whether `node` may send its snapshot now. If not, the node's stream is sent an order for a
+  // snapshot later.
   bool AskForSnapshot(placement::ProviderId node);
   void SnapshotTaken(placement::ProviderId node);
 
-  // Orders an audit of `node`. Calls `answer` once: with the summary of the audit, with OVERLOADED
-  // if too many orders are open, with NOT_SERVING if no stream owns the node or all are being
-  // ended, or with kDeadlineExceeded when `deadline` passes.
+  // Orders an audit of `node`. Calls `answer` once: with the summary of the audit when the audit is
+  // done; with OVERLOADED if too many orders are open; with NOT_SERVING if no stream owns the node,
+  // or if all streams are being ended; with kDeadlineExceeded when `deadline` passes.
   void Audit(placement::ProviderId node, absl::Time deadline, const AuditAnswer& answer);
   void AuditDone(const pb::AuditDone& done);
 
-  // One step of the timer, about once a second: orders snapshots that are due, answers audit orders
-  // that are late, and calls the streams of TickLater.
+  // One step of the timer, called about once a second. Orders the snapshots that are due, answers
+  // the audit orders whose deadline has passed, and calls Tick of the streams that TickLater named.
   void Tick(absl::Time now);
   // Ends all streams with NOT_SERVING, answers all orders, refuses new ones.
   void EndAll();
@@ -96,7 +101,8 @@ class ReportSessions {
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(follow_mutex_);
   void NoteDispatched(placement::Revision revision);
   void Dispatch(const placement::FeedBatch& batch);
-  // Tells the streams of the hosts concerned about records with hosts, and liveness about services.
+  // Looks at changes of records that have a host. Tells the streams of these hosts about their
+  // records, and tells the liveness about changed services.
   void DispatchRecords(const placement::Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)

@@ -1,7 +1,8 @@
 // SnapshotSlots: limits how many nodes send a snapshot at a time, and queues the others (T-230).
 //
-// After a restart of placement ten thousand trackers connect at once, and many must send a
-// snapshot. A slot that is not used in time goes to the next node. Not thread-safe.
+// After a restart of placement ten thousand trackers connect at once, and many of them must send a
+// snapshot. If a node does not use its slot in time, the slot goes to the next node. Not
+// thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 #define BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 
@@ -24,7 +25,7 @@ class SnapshotSlots {
   bool Ask(placement::ProviderId node, absl::Time now);
   // Frees the slot of `node`, or removes the node from the queue.
   void Release(placement::ProviderId node);
-  // Gives free slots to nodes of the queue and returns these nodes.
+  // Gives the free slots to queued nodes, and returns these nodes.
   std::vector<placement::ProviderId> Due(absl::Time now);
 
   int waiting() const { return static_cast<int>(queued_.size()); }
@@ -33,7 +34,7 @@ class SnapshotSlots {
   const int slots_max_;
   const absl::Duration use_within_;
   std::map<placement::ProviderId, absl::Time>
-      slots_;  // by node, the time at which the slot is lost
+      slots_;  // by node; the time at which the node loses its slot
   std::deque<placement::ProviderId> queue_;
   std::set<placement::ProviderId> queued_;  // nodes of queue_ that still wait
 };

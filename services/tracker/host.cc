@@ -199,8 +199,8 @@ void TrackerHost::Passed(Node* /*node*/, const PassOutcome& /*outcome*/) {
 }
 
 void TrackerHost::AuditOrdered(const std::string& order_id, const std::string& node_uuid) {
-  // Every pass that is waited for holds a copy of `all`. The deleter of the last copy answers the
-  // order.
+  // Every pass that must end before the order is answered holds a copy of `all`. When the last copy
+  // is destroyed, its deleter answers the order.
   const std::shared_ptr<void> all(nullptr, [this, order_id](void*) {
     tracker::MutexLock lock(&mutex_);
     if (uplink_ != nullptr) uplink_->AuditDone(order_id);

@@ -1,8 +1,8 @@
 // TrackerHost: all nodes of this host, the loops that run their passes, and the stream to
 // placement.
 //
-// Owns these and the libvirt event loop. One thread constructs, starts, connects and stops it. All
-// other methods are thread-safe.
+// Owns the nodes, the loops, the stream and the libvirt event loop. One thread constructs, starts,
+// connects and stops a TrackerHost. All other methods are thread-safe.
 #ifndef BERTH_SERVICES_TRACKER_HOST_H_
 #define BERTH_SERVICES_TRACKER_HOST_H_
 
@@ -29,24 +29,25 @@ class TrackerHost {
   explicit TrackerHost(tracker::Configuration configuration);
   ~TrackerHost();
 
-  // Runs a first pass over every node. Returns as soon as each node had a pass and one pass was
-  // good; the loops go on trying the other nodes. Otherwise waits until `stop` returns true or the
-  // startup timeout is over.
+  // Runs a first pass over every node. Returns as soon as every node has had a pass and at least
+  // one pass was good; the loops go on trying the other nodes. Otherwise waits until `stop` returns
+  // true or the startup timeout has passed.
   //
   //   kFailedPrecondition, kInvalidArgument, kAlreadyExists
   //                 a node's identity, versions or CPU sets are wrong
   //   kUnavailable  no pass was good in time, or `stop` returned true
   absl::Status Start(const std::function<bool()>& stop);
-  // Opens the stream to placement. Calls `refused` if placement's records contradict a node's
-  // identity in the first session: the process must end then. Later sessions only log it.
+  // Opens the stream to placement. If placement's records contradict a node's identity in the first
+  // session, calls `refused`, and the process must end. A contradiction in a later session is only
+  // logged.
   void Connect(tracker::Uplink::Options options, std::function<void(absl::Status)> refused);
   // Begins no further passes, and ends the stream. Does not wait for passes that run.
   void Stop();
 
-  // Takes from `read` the settings that may change while the nodes run: see TakeReloadable. The
-  // next passes use them. Returns the names of the changed settings that need a restart;
-  // `hypervisor` is among them if nodes were added or removed. kInvalidArgument if the resulting
-  // settings contradict each other; nothing is changed then.
+  // Takes from `read` the settings that may change while the nodes run (see TakeReloadable). The
+  // next passes use these settings. Returns the names of the changed settings that need a restart;
+  // `hypervisor` is one of them if nodes were added or removed. kInvalidArgument if the resulting
+  // settings contradict each other; then nothing is changed.
   absl::StatusOr<std::vector<std::string>> Reconfigure(const tracker::Configuration& read);
   // Makes placement send all records of the nodes again (T-63).
   void RequestRecords();
@@ -58,8 +59,8 @@ class TrackerHost {
   void AddMetrics(Metrics* metrics);
 
  private:
-  // Passes events on while the host exists. Events may still come afterwards: their thread ends
-  // later.
+  // Passes events on to the runners while the TrackerHost exists. The thread that brings events
+  // ends later than the TrackerHost, so events may still come then.
   struct Gate {
     tracker::Mutex mutex;
     bool open ABSL_GUARDED_BY(mutex) = true;
@@ -78,7 +79,7 @@ class TrackerHost {
   tracker::DeadlinePool libvirt_calls_{tracker::DeadlinePool::Options()};
   std::vector<std::unique_ptr<tracker::Node>> nodes_;
   mutable tracker::Mutex mutex_;
-  std::vector<tracker::NodeConfiguration> running_ ABSL_GUARDED_BY(mutex_);  // of each node
+  std::vector<tracker::NodeConfiguration> running_ ABSL_GUARDED_BY(mutex_);  // of all nodes
   std::unique_ptr<tracker::Uplink> uplink_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<NodeRunner>> runners_;  // constant after construction
 };

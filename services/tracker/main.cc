@@ -51,7 +51,7 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// Returns the uuids of the nodes that this host had once and that are no longer configured.
+// Returns the uuids of nodes that this host had earlier and that the settings no longer name.
 std::vector<std::string> RetiredNodes(const TrackerHost& host) {
   std::vector<std::string> own;
   for (const auto& runner : host.runners()) {

@@ -22,8 +22,8 @@ namespace {
 using tracker::NodeConfiguration;
 using Texts = std::vector<std::string>;
 
-// A setting of a hypervisor. On the command line it applies to all hypervisors, in a [[hypervisor]]
-// table to one.
+// A setting of a hypervisor. On the command line it applies to all hypervisors; in a [[hypervisor]]
+// table it applies to the hypervisor of that table.
 struct NodeSetting {
   const char* name;
   const char* description;
@@ -214,7 +214,7 @@ absl::Status ApplyTable(const ConfigTable& table, NodeConfiguration* node) {
   return absl::OkStatus();
 }
 
-// Reads NAME=URI or URI. The text before the first '=' is a NAME unless it has a ':' or a '/'.
+// Reads NAME=URI or URI. The text before the first '=' is a NAME if it has neither ':' nor '/'.
 NodeConfiguration ReadHypervisor(const std::string& text) {
   NodeConfiguration node;
   const size_t equals = text.find('=');
@@ -227,8 +227,8 @@ NodeConfiguration ReadHypervisor(const std::string& text) {
   return node;
 }
 
-// Adds the hypervisors that the command line names, else those of the [[hypervisor]] tables. Each
-// gets the settings of its table.
+// Adds the hypervisors that the command line names. If it names none, adds those of the
+// [[hypervisor]] tables, each with the settings of its table.
 absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* configuration) {
   NodeConfiguration defaults;
   for (const auto& [name, text] : options.node_defaults) {

@@ -29,7 +29,7 @@ struct TrackerOptions {
   std::string state_dir;                // empty: DefaultTrackerStateDirectory()
   std::vector<std::string> hypervisor;  // [NAME=]URI
   std::vector<ConfigTable> hypervisor_tables;
-  // The settings of every hypervisor, unless its own table sets them: name -> text as typed.
+  // The settings of every hypervisor whose own table does not set them: name -> text as typed.
   std::map<std::string, std::string> node_defaults;
 
   int update_resources_interval = 0;
@@ -46,7 +46,7 @@ struct TrackerOptions {
 // Adds all settings to `config`, which writes them to `options` when it parses.
 void AddTrackerOptions(TrackerOptions* options, Config* config);
 
-// Everything that a start or a reload reads.
+// All settings that a start or a reload reads.
 struct TrackerSettings {
   Config::Next next = Config::Next::kStart;
   TrackerOptions options;
@@ -54,8 +54,9 @@ struct TrackerSettings {
   std::vector<std::string> warnings;
 };
 
-// Reads the command line, the environment and the settings file, and checks the settings. If one
-// cannot be read or cannot work: kInvalidArgument, with words for the person who typed it.
+// Reads the command line, the environment and the settings file, and checks the settings.
+// kInvalidArgument if a setting cannot be read or cannot work; the error message is for the person
+// who typed the setting.
 absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const* argv);
 
 // Returns the names of the settings of the process that differ between `running` and `read` and
@@ -63,8 +64,9 @@ absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const*
 std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
                                            const TrackerOptions& read);
 
-// Makes the tracker's configuration from the settings. If they cannot work: kInvalidArgument, with
-// words for the person who typed them. Adds to `warnings`, which may be null.
+// Makes the tracker's configuration from the settings. kInvalidArgument if the settings cannot
+// work; the error message is for the person who typed them. Adds warnings to `warnings`, which may
+// be null.
 absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,
                                                          std::vector<std::string>* warnings);
 

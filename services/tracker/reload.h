@@ -1,4 +1,4 @@
-// Reads the settings again into a running tracker. SIGHUP does this.
+// Reads the settings again while the tracker runs. The signal SIGHUP causes this.
 //
 // Called by one thread.
 #ifndef BERTH_SERVICES_TRACKER_RELOAD_H_
@@ -10,10 +10,10 @@
 
 namespace berth::services {
 
-// Reads the settings as at the start, with the same command line. Takes over the level and format
-// of the log, and the settings that TrackerHost::Reconfigure takes. Logs the names of the changed
-// settings that need a restart. Then asks placement for all records, and for a pass of every node,
-// even if the settings were wrong.
+// Reads the settings as at the start, with the same command line. Takes over the level and the
+// format of the log, and the settings that TrackerHost::Reconfigure takes. Logs the names of the
+// changed settings that need a restart. Afterwards asks placement for all records, and asks for a
+// pass of every node; does both even if the settings were wrong.
 //
 // kInvalidArgument if the settings are wrong; this is also logged, and no setting changes.
 absl::Status ReloadTracker(int argc, const char* const* argv, const TrackerOptions& running,

@@ -24,18 +24,19 @@ class NodeRunner {
   // Stops, and waits until the running pass has ended.
   ~NodeRunner();
 
-  // Asks for a pass. Calls `done` on the runner's thread after a pass that began after this
-  // request, or without a pass if the runner stops first. If it has stopped already, calls `done`
-  // at once.
+  // Asks for a pass. Calls `done` on the runner's thread after the first pass that begins after
+  // this request. If the runner stops before that pass, calls `done` without a pass. If the runner
+  // has stopped already, calls `done` at once.
   void Request(tracker::PassCause cause, std::function<void()> done = nullptr);
-  // Plans the pass that confirms orphans anew. To be called after the node's records have changed.
+  // Plans anew when the pass runs that confirms orphans. Must be called after the node's records
+  // have changed.
   void LookAtConfirmation();
   // Begins no further passes.
   void Stop();
 
   tracker::Node* node() const { return node_; }
   int64_t passes() const;
-  // Returns the number of passes by their result: see PassResultName.
+  // Returns how many passes ended with each result, by PassResultName.
   std::map<std::string, int64_t> results() const;
   absl::Duration last_duration() const;
 
@@ -54,10 +55,10 @@ class NodeRunner {
   int64_t passes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, int64_t> results_ ABSL_GUARDED_BY(mutex_);
   absl::Duration last_duration_ ABSL_GUARDED_BY(mutex_);
-  // Used by its thread only.
+  // Only the runner's own thread uses these members.
   tracker::PassOutcome::Result logged_ = tracker::PassOutcome::Result::kNone;
-  int silent_ = 0;      // failures with one result in a row that were not logged
-  std::thread thread_;  // last: it uses all of the above
+  int silent_ = 0;      // failures in a row with the same result that were not logged
+  std::thread thread_;  // last, because the thread uses all other members
 };
 
 }  // namespace berth::services

@@ -120,7 +120,8 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     const grpc::Status status = Find(request->node_uuid(), &found);
     if (!status.ok()) return Finish(context, "AuditNow", status);
     Reactor* const reactor = context->DefaultReactor();
-    // Every pass that is waited for holds a copy of `all`. The deleter of the last copy answers.
+    // Every pass that must end before the answer holds a copy of `all`. The deleter of the last
+    // copy answers.
     const std::shared_ptr<void> all(nullptr,
                                     [this, reactor, response, found, begun = absl::Now()](void*) {
                                       for (const NodeRunner* const runner : found) {
@@ -170,7 +171,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
   }
 
  private:
-  // Finds the runner of one node, or all runners if `uuid` is empty, sorted by name.
+  // Finds the runner of the node `uuid`. If `uuid` is empty, finds all runners, sorted by name.
   grpc::Status Find(const std::string& uuid, std::vector<NodeRunner*>* found) const {
     const std::optional<std::string> wanted = tracker::CanonicalUuid(uuid);
     if (!uuid.empty() && !wanted) {

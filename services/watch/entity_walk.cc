@@ -16,7 +16,8 @@ using placement::Tree;
 
 namespace {
 
-// Visits the names of `table` after `last`, and moves `last`. False when `next` returns null.
+// Visits the names of `table` that come after `last`, and sets `last` to the name visited last.
+// Returns false if `next` returned null.
 template <typename IdType, typename Fill>
 bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
                absl::FunctionRef<pb::Entity*()> next, std::optional<std::string>* last, Fill fill) {
@@ -32,7 +33,7 @@ bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
   return true;
 }
 
-// The same for the entries of `map`.
+// Visits the entries of `map` in the same way as TellNames visits names.
 template <typename Map, typename Key, typename Fill>
 bool TellEntries(const Map& map, absl::FunctionRef<pb::Entity*()> next, std::optional<Key>* last,
                  Fill fill) {
@@ -60,7 +61,7 @@ int64_t CustomNames(const placement::NameTable<IdType>& table) {
                        [](const auto& entry) { return !placement::IsStandardName(entry.first); });
 }
 
-// The entities of `kind`, without standard names and usages.
+// Returns the number of entities of `kind`. Standard names and usages are not counted.
 int64_t CountOf(const placement::State& state, EntityKind kind) {
   switch (kind) {
     case EntityKind::kResourceClass:
@@ -105,7 +106,7 @@ bool EntityWalk::TellKind(EntityKind kind, Next next) {
     case EntityKind::kProvider:
       return TellTrees(next);
     case EntityKind::kProviderUsage:
-      return true;  // told with its provider
+      return true;  // visited together with its provider
     case EntityKind::kConsumer:
       return TellConsumers(next);
     case EntityKind::kService:
@@ -171,7 +172,7 @@ bool EntityWalk::TellTrees(Next next) {
   return true;
 }
 
-// Visits the provider at position_, then its usage.
+// Visits the provider at position_ of the present tree, then its usage.
 bool EntityWalk::TellProvider(const Tree& tree, Next next) {
   if (filter_.Wants(pb::ENTITY_KIND_PROVIDER) && !config_told_) {
     pb::Entity* const entity = next();
@@ -199,7 +200,7 @@ bool EntityWalk::TellConsumers(Next next) {
                      });
 }
 
-// Visits the consumers that hold something of the chosen trees.
+// Visits the consumers that hold something in the trees that pass the filter.
 bool EntityWalk::TellHolders(Next next) {
   for (; consumers_told_ < consumers_.size(); ++consumers_told_) {
     pb::Entity* const entity = next();

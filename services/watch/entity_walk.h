@@ -1,8 +1,8 @@
-// EntityWalk: visits every entity of a state that passes a filter, in as many steps as the caller
-// likes.
+// EntityWalk: visits every entity of a state that passes a filter. The caller divides the walk into
+// as many steps as it likes.
 //
-// The order is classes, traits, trees with parents first, consumers, services, nodes: an importer
-// can create the entities in this order. Keeps the state alive. Not thread-safe.
+// The order is: classes, traits, trees (parents before children), consumers, services, nodes. An
+// importer can create the entities in this order. Keeps the state alive. Not thread-safe.
 #ifndef BERTH_SERVICES_WATCH_ENTITY_WALK_H_
 #define BERTH_SERVICES_WATCH_ENTITY_WALK_H_
 
@@ -25,17 +25,20 @@ class EntityWalk {
   EntityWalk(placement::StatePtr state, const WatchFilter& filter, Names names);
 
   const placement::State& state() const { return *state_; }
-  // Calls `next` for an empty message and fills it with the next entity, until `next` returns null
-  // or no entity is left. The next call goes on after the last entity. REQUIRES: not done().
+  // Calls `next`, which returns an empty message, and fills the message with the next entity.
+  // Repeats this until `next` returns null or no entity is left. The next call of Fill goes on
+  // after the last entity. REQUIRES: not done().
   void Fill(absl::FunctionRef<pb::Entity*()> next);
   bool done() const { return step_ == placement::kEntityKindCount; }
-  // How many entities a walk over `state` with Names::kCustom and no filter visits, without usages.
+  // Returns how many entities of `state` a walk visits with Names::kCustom and without a filter.
+  // Usages are not counted.
   static int64_t CustomCount(const placement::State& state);
 
  private:
   using Next = absl::FunctionRef<pb::Entity*()>;
 
-  // Each fills messages with one kind of entity; whether all of that kind were visited.
+  // Each fills messages with the entities of one kind. Returns whether all entities of this kind
+  // have been visited.
   bool TellKind(placement::EntityKind kind, Next next);
   bool TellClasses(Next next);
   bool TellTraits(Next next);
@@ -51,17 +54,17 @@ class EntityWalk {
   const WatchFilter filter_;
   const Names names_;
   int step_ = 0;  // the kind of entity that is visited next, as a number
-  // The entity of each kind that was visited last, if any.
+  // For each kind, the key of the entity that was visited last; nothing before the first.
   std::optional<std::string> last_class_, last_trait_;
   std::optional<placement::ConsumerId> last_consumer_;
   std::optional<std::pair<std::string, std::string>> last_service_;
   std::optional<placement::ProviderId> last_node_;
   bool trees_chosen_ = false;
-  std::vector<placement::TreePtr> trees_;         // that pass the filter
+  std::vector<placement::TreePtr> trees_;         // the trees that pass the filter
   size_t tree_ = 0;                               // index of the present tree in trees_
-  int position_ = 0;                              // of the next provider in that tree
-  bool config_told_ = false;                      // that provider was visited, but not its usage
-  std::vector<placement::ConsumerId> consumers_;  // that pass, if the filter is by tree
+  int position_ = 0;                              // of the next provider in this tree
+  bool config_told_ = false;                      // that provider's usage is next
+  std::vector<placement::ConsumerId> consumers_;  // for a filter that names trees
   size_t consumers_told_ = 0;
 };
 

@@ -15,7 +15,7 @@ void SortUnique(std::vector<Id>* ids) {
   ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
 }
 
-// Trees, or aggregates, that one request may name.
+// The largest number of trees, and of aggregates, that one request may name.
 constexpr int kNamesMax = 1000;
 
 absl::Status CheckCount(absl::string_view field, int count) {

@@ -1,4 +1,5 @@
-// WatchFilter: which changes a watcher wants, and in which of two forms it gets a change. Values.
+// WatchFilter: decides which changes a watcher gets, and in which of two forms (present or removed)
+// the watcher gets each change. Values.
 #ifndef BERTH_SERVICES_WATCH_FILTER_H_
 #define BERTH_SERVICES_WATCH_FILTER_H_
 
@@ -13,42 +14,45 @@
 
 namespace berth::services {
 
-// A tree that contains what changed, and the aggregates of the providers of that tree.
+// A tree that contains the changed entity, and the aggregates of all providers of that tree.
 struct TreePlace {
   placement::ProviderId root;
   std::vector<placement::AggregateId> aggregates;  // rising
 };
 
-// One change, with all that a filter needs to decide, encoded once for all watchers.
+// One change, with everything that a filter needs to decide about it, encoded once for all
+// watchers.
 //
-// A filter by tree sees an entity only while it is in one of the trees that the filter names. So an
-// entity that moves into such a tree appears, and one that moves out is removed for that watcher.
-// Two examples: a provider moves with its parent to another tree: `moved`, `before` the old tree,
-// `after` the new one. A tree joins an aggregate: its consumers did not change (not `own`), but a
-// watcher of that aggregate must be sent them, and no other watcher.
+// A filter that names trees passes an entity only while the entity is in one of these trees. So an
+// entity that moves into such a tree appears for the watcher, and an entity that moves out is
+// removed for this watcher. Example 1: a provider moves with its parent to another tree. Then
+// `moved` is true, `before` has the old tree, and `after` has the new tree. Example 2: a tree joins
+// an aggregate. The tree's consumers did not change, so `own` is false for them; only watchers of
+// that aggregate are sent these consumers.
 //
 // Invariants: `before` is empty unless `moved`; `after` is empty if the entity was removed; without
 // `in_trees` both are empty; `present` is empty exactly if the entity was removed; `removed` is
 // encoded if the entity moved or was removed.
 struct ToldChange {
   pb::EntityKind kind = pb::ENTITY_KIND_UNSPECIFIED;
-  bool own = true;                // false: only the entity's tree or aggregates changed
-  bool in_trees = false;          // filters by tree apply to the entity
+  bool own = true;                // false: only its tree or aggregates changed
+  bool in_trees = false;          // the entity is in trees, so filters by tree apply to it
   bool moved = false;             // the entity was, or may have been, in other trees before
   std::vector<TreePlace> before;  // the entity's trees before the command
-  std::vector<TreePlace> after;   // and after it
+  std::vector<TreePlace> after;   // the entity's trees after the command
   std::string present;            // the entity as an element of WatchResponse.changes
-  std::string removed;            // its removal as such an element
+  std::string removed;            // the entity's removal as an element of WatchResponse.changes
 };
 
 class WatchFilter {
  public:
   // Passes everything.
   WatchFilter() = default;
-  // The filters of `request`. A tree may be named by any provider of it; the filter keeps the
-  // tree's root in `state`. Fails with INVALID_FIELD for a malformed request, whatever the state.
-  // Then with INVALID_FIELD for a request that resumes after a revision and names a provider that
-  // is no root: the provider may have been in another tree at that revision.
+  // Makes the filter that `request` asks for. The request may name a tree by any provider of the
+  // tree; the filter keeps the root that this tree has in `state`. Fails with INVALID_FIELD for a
+  // malformed request, whatever `state` contains. Then fails with INVALID_FIELD if the request
+  // resumes after a revision and names a provider that is not a root: at that revision the provider
+  // may have been in another tree.
   static absl::StatusOr<WatchFilter> Of(const pb::WatchRequest& request,
                                         const placement::State& state);
 
@@ -56,14 +60,15 @@ class WatchFilter {
   bool by_tree() const { return !roots_.empty() || !aggregates_.empty(); }
   bool Wants(pb::EntityKind kind) const { return kinds_ == 0 || (kinds_ >> kind & 1) != 0; }
   bool Passes(const TreePlace& place) const;
-  // The element of WatchResponse.changes that the watcher gets for `change`; null: none.
+  // Returns the element of WatchResponse.changes that the watcher gets for `change`. Null: the
+  // watcher does not get this change.
   const std::string* Told(const ToldChange& change) const;
 
   const std::vector<placement::ProviderId>& roots() const { return roots_; }
   const std::vector<placement::AggregateId>& aggregates() const { return aggregates_; }
 
  private:
-  uint32_t kinds_ = 0;                              // one bit for each wanted; 0: all
+  uint32_t kinds_ = 0;                              // one bit for each wanted kind; 0: all kinds
   std::vector<placement::ProviderId> roots_;        // rising; empty: all
   std::vector<placement::AggregateId> aggregates_;  // rising; empty: all
 };

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kBatchesAtOnce = 16;
 constexpr size_t kChangesAtOnce = 256;
-constexpr int kRounds = 16;  // of one piece of work; other work may be waiting for the worker
+constexpr int kRounds = 16;  // rounds before other work gets the worker
 constexpr absl::Duration kAwaitMax = absl::Seconds(10);
 constexpr absl::Duration kReadingMax = absl::Seconds(5);
 
@@ -27,9 +27,9 @@ absl::Status Stopping() {
                            "placement is stopping: continue with another process");
 }
 
-// Whether the backlog `ahead` is small enough for a watcher to become live: live watchers are given
-// messages without regard to how many they still have to send. The changes of the first batch are
-// not counted.
+// Whether the backlog `ahead` is so small that the watcher may become live. A live watcher is given
+// every message at once, even if many of its messages still wait to be sent. The changes of the
+// first batch are not counted.
 bool IsLittle(const std::vector<FeedBatchPtr>& ahead) {
   size_t changes = 0;
   for (size_t i = 1; i < ahead.size(); ++i) {
@@ -54,7 +54,8 @@ void WatchHub::Open(const WatcherPtr& watcher, const pb::WatchRequest& request) 
     if (ended_) return watcher->End(Stopping());
   }
   if (absl::Status text = CheckText(request); !text.ok()) return watcher->End(text);
-  // A request that is malformed is refused before the state matters.
+  // The request is parsed against an empty state first, so that a malformed request is refused
+  // before the process waits for a state.
   static const placement::State* const kNothing = new placement::State();
   if (const auto formed = WatchFilter::Of(request, *kNothing); !formed.ok()) {
     return watcher->End(formed.status());
@@ -77,8 +78,8 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
   if (revision.epoch < 0 || revision.number < 0) {
     return watcher->End(InvalidField("after_revision", "must not be negative"));
   }
-  // The revision may come from a process that is ahead of this one. The trees that the filter names
-  // may not exist here before.
+  // The watcher's revision may come from a process that is ahead of this process. Before this
+  // process has that revision, its state may lack the trees that the filter names.
   ledger_->AwaitRevision(
       revision, absl::Now() + kAwaitMax,
       [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
@@ -131,7 +132,7 @@ void WatchHub::Work(const WatcherPtr& watcher) {
       return;
     }
   }
-  // While the watcher was in working_, Continue did nothing for it.
+  // Continue does nothing for a watcher that is in working_. So calls it again for this watcher.
   Continue(watcher);
 }
 
@@ -157,7 +158,9 @@ WatchHub::Progress WatchHub::CatchUp(Watcher* watcher) {
     status = batches.ok() ? TellBatches(*batches, watcher) : batches.status();
   }
   if (status.ok()) return Progress::kMore;
-  // Another batch has its number. An epoch that an operator began is no cause for alarm.
+  // FailedPrecondition means that the number of the watcher's position now belongs to another
+  // batch, so the watcher has seen a revision that was lost. This is an alarm only within one
+  // epoch: after an operator has begun a new epoch, lost revisions are expected.
   const bool lost = absl::IsFailedPrecondition(status);
   if (lost && position.epoch == ledger_->Newest()->position().revision.epoch) Alarm(position);
   watcher->End(status);
@@ -168,7 +171,8 @@ void WatchHub::Alarm(Revision seen) {
   AlarmOfHistory("a watcher", seen, ledger_->Newest()->position().revision);
 }
 
-// Gives the watcher as many as it has room for. It gets the rest when it has sent these.
+// Gives the watcher batches as long as it has room for more. When the watcher has sent its
+// messages, the hub gives it the next batches.
 absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
   for (const FeedBatchPtr& batch : batches) {
     if (!watcher->HasRoom()) break;
@@ -196,10 +200,11 @@ void WatchHub::LeaveLog() {
   Continue(next);
 }
 
-// Makes `watcher` live if its position allows it; whether the watcher is done with being behind.
+// Makes `watcher` live if its position allows this. Returns true if the watcher no longer needs a
+// worker: it is live or has ended.
 bool WatchHub::Join(Watcher* watcher) {
   const Revision position = watcher->position();
-  if (position < untold_) return false;  // CatchUp will end it with the reason
+  if (position < untold_) return false;  // CatchUp will end the watcher with the reason
   if (live_.empty()) {
     const auto ahead = ledger_->feed().After(position, kBatchesAtOnce + 1);
     if (!ahead.ok() || !IsLittle(*ahead)) return false;
@@ -214,12 +219,13 @@ bool WatchHub::Join(Watcher* watcher) {
   live_count_ = static_cast<int>(live_.size());
   if (!filter.by_tree()) of_all_trees_.insert(watcher);
   for (const auto root : filter.roots()) by_root_[root].insert(watcher);
-  // A filter that names trees and aggregates passes only changes of those trees: the trees find it.
+  // A filter that names trees and aggregates passes only changes in those trees. So the watcher is
+  // found by its trees, and is not registered under its aggregates.
   if (filter.roots().empty()) {
     for (const auto aggregate : filter.aggregates()) by_aggregate_[aggregate].insert(watcher);
   }
   watcher->SetLive(true);
-  Wake();  // for batches that came after the look at the position
+  Wake();  // for batches that came after `position` was read
   return true;
 }
 
@@ -239,7 +245,7 @@ void WatchHub::Leave(Watcher* watcher) {
   leave(&by_aggregate_, watcher->filter().aggregates());
 }
 
-// Called by the thread that publishes a state: only has a worker follow the feed.
+// Called by the thread that publishes a state. Only asks a worker to follow the feed.
 void WatchHub::Wake() {
   if (live_count_ == 0 || following_.exchange(true)) return;
   if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
@@ -249,14 +255,15 @@ void WatchHub::FollowFeed() {
   for (int round = 0; round < kRounds; ++round) {
     if (FollowOnce()) continue;
     following_ = false;
-    // A batch that was appended between the look and this line woke nobody.
+    // If a batch was appended after FollowOnce looked and before `following_` was cleared, nobody
+    // was woken for it. So looks again.
     if (!FollowOnce() || following_.exchange(true)) return;
   }
   following_ = false;
-  Wake();  // after the work that waits for this worker
+  Wake();  // goes on after work that waits for this worker
 }
 
-// Gives the live watchers the next batches of the feed; whether there were any.
+// Gives the live watchers the next batches of the feed. Returns whether there were any batches.
 bool WatchHub::FollowOnce() {
   MutexLock follow(&follow_mutex_);
   Revision from;
@@ -281,15 +288,15 @@ bool WatchHub::FollowOnce() {
       return false;
     }
     MutexLock lock(&mutex_);
-    if (followed_ != from) return true;  // all watchers left, and others became live elsewhere
+    if (followed_ != from) return true;  // all live watchers have changed meanwhile
     Dispatch(**told);
     followed_ = from = batch->revision;
   }
   return !batches->empty();
 }
 
-// Makes all live watchers behind: the feed no longer has their next batch, or the batch cannot be
-// encoded. Each then goes on, or ends with the reason, by itself.
+// Makes all live watchers behind. Called if the feed no longer has their next batch, or if the
+// batch cannot be encoded. Each watcher then catches up, or ends with the reason, by itself.
 void WatchHub::SendBack() {
   std::vector<WatcherPtr> back;
   {
@@ -317,7 +324,7 @@ void WatchHub::Dispatch(const ToldRevision& told) {
     concerned.insert(found->second.begin(), found->second.end());
   };
   for (const ToldChange& change : told.changes()) {
-    if (!change.in_trees) {  // a filter by tree lets it pass
+    if (!change.in_trees) {  // filters by tree do not apply to the change
       concerned = live_;
       break;
     }

@@ -1,27 +1,29 @@
-// WatchHub: all watchers of this process. Sends each watcher the changes that it wants, in order
-// and without a gap.
+// WatchHub: all watchers of this process. Sends each watcher the changes that the watcher asked
+// for, in order and without a gap.
 //
 // A watcher is either live or behind. The hub follows the feed once for all live watchers, encodes
-// each revision once, and gives it to the watchers whose filter it may pass. A watcher that begins
-// in the past, or falls out of the feed, is behind: a worker brings it up from the feed or from the
-// log, as fast as the watcher takes messages, and then it becomes live. Workers do all of this; the
-// threads of the ledger only wake them. Without a watcher the hub does nothing. Thread-safe. Locks:
-// follow_mutex_, then the hub's, then a watcher's.
+// each revision once, and gives it to every watcher whose filter may pass it. A watcher is behind
+// if it begins at a past revision, or if the feed no longer has its next batch. A worker then gives
+// it revisions from the feed or from the log, as fast as the watcher takes messages, until the
+// watcher is live. Workers do all of this; the threads of the ledger only wake them. If there is no
+// watcher, the hub does nothing. Thread-safe. Locks are taken in this order: follow_mutex_, mutex_,
+// the lock of a watcher.
 //
-// Invariants of what mutex_ guards:
-//   1. Every live watcher is open. of_all_trees_, by_root_ and by_aggregate_ name live watchers
+// Invariants of the members that mutex_ guards:
+//   1. Every live watcher is open. of_all_trees_, by_root_ and by_aggregate_ contain live watchers
 //      only.
-//   2. Every live watcher has been given all that it wants up to followed_. A watcher that became
-//      live further on passes over what it has already been given. Without a live watcher followed_
-//      has no meaning: the next watcher that becomes live sets it.
-//   3. No watcher that has been given less than untold_ becomes live: revision untold_ cannot be
-//      encoded, so that watcher must end with the reason, and would otherwise take the others
-//      along.
-//   4. A watcher in working_ has exactly one worker, or one place in the workers' queue. Only that
-//      worker gives messages to a watcher that is behind.
-//   5. log_is_taken_ while one worker reads the log. A worker whose watcher needs the log meanwhile
-//      does not wait: it puts the watcher into for_log_. The worker that has read calls Continue
-//      for the first of for_log_, and Tick does so for all.
+//   2. Every live watcher has been given all changes up to followed_ that it asked for. A watcher
+//      that became live at a later revision skips the changes that it has already. While no watcher
+//      is live, followed_ has no meaning: the next watcher that becomes live sets it.
+//   3. The revision untold_ cannot be encoded. A watcher whose position is before untold_ never
+//      becomes live: it must end with this error, and as a live watcher it would make all live
+//      watchers fall behind.
+//   4. A watcher in working_ has exactly one worker, or one entry in the workers' queue. While a
+//      watcher is behind, only this worker gives it messages.
+//   5. log_is_taken_ is true while one worker reads the log. If another worker's watcher needs the
+//      log meanwhile, this worker does not wait: it puts the watcher into for_log_. When the first
+//      worker has read the log, it calls Continue for the first watcher of for_log_. Tick calls
+//      Continue for all of them.
 #ifndef BERTH_SERVICES_WATCH_HUB_H_
 #define BERTH_SERVICES_WATCH_HUB_H_
 
@@ -49,15 +51,18 @@ class WatchHub {
   // REQUIRES: no stream is open.
   ~WatchHub();
 
-  // Begins to send `watcher` what `request` asks for, or ends it as WatchService.Watch describes.
+  // Begins to send `watcher` the changes that `request` asks for, or ends `watcher` with an error
+  // as WatchService.Watch describes.
   void Open(const WatcherPtr& watcher, const pb::WatchRequest& request);
-  // `watcher` may have room for more: if it is behind and idle, gives it a worker.
+  // `watcher` may be able to take more messages: if it is behind and has no worker, gives it a
+  // worker.
   void Continue(const WatcherPtr& watcher);
   // The stream is over, and `watcher` has ended. Called once.
   void Closed(const WatcherPtr& watcher);
 
-  // One step of the timer, about once a second: sends empty messages to watchers that heard nothing
-  // for a while, ends streams that are stuck, and retries work for which no worker was free.
+  // One step of the timer, called about once a second. Sends empty messages to watchers that were
+  // sent nothing for a while, ends streams that are stuck, and retries work for which no worker was
+  // free.
   void Tick(absl::Time now);
   // Ends all streams with NOT_SERVING and refuses new ones.
   void EndAll();
@@ -67,11 +72,11 @@ class WatchHub {
  private:
   using Watchers = absl::flat_hash_set<Watcher*>;
 
-  // What one round of work for a watcher that is behind came to.
+  // The result of one round of work for a watcher that is behind.
   enum class Progress {
     kMore,        // the watcher may take another round
-    kNoMore,      // it is live, has ended, or has enough to send
-    kLogIsTaken,  // it needs the log, which another worker is reading
+    kNoMore,      // the watcher is live, has ended, or has enough to send
+    kLogIsTaken,  // the watcher needs the log, which another worker is reading
   };
 
   void BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& request);
@@ -79,7 +84,8 @@ class WatchHub {
   Progress WorkOnce(const WatcherPtr& watcher);
   Progress CatchUp(Watcher* watcher);
   absl::Status TellBatches(const std::vector<placement::FeedBatchPtr>& batches, Watcher* watcher);
-  // Tells the operator of a watcher that has seen a revision which this ledger does not have.
+  // Tells the operator that a watcher has seen the revision `seen`, which this ledger does not
+  // have.
   void Alarm(placement::Revision seen);
   bool TakeLog();
   void LeaveLog();
@@ -112,9 +118,10 @@ class WatchHub {
   bool log_is_taken_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<WatcherPtr> for_log_ ABSL_GUARDED_BY(mutex_);
   placement::Revision followed_ ABSL_GUARDED_BY(mutex_);
-  placement::Revision untold_ ABSL_GUARDED_BY(mutex_);  // the last one that could not be encoded
+  placement::Revision untold_ ABSL_GUARDED_BY(mutex_);  // the last that could not be encoded
   Watchers live_ ABSL_GUARDED_BY(mutex_);
-  // The live watchers by their filter: no trees named; trees named; only aggregates named.
+  // The live watchers, in three groups: their filter names no trees and no aggregates; their filter
+  // names trees; their filter names only aggregates.
   Watchers of_all_trees_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<placement::ProviderId, Watchers> by_root_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<placement::AggregateId, Watchers> by_aggregate_ ABSL_GUARDED_BY(mutex_);

@@ -51,11 +51,13 @@ std::vector<ProviderId> ProvidersOf(const placement::Consumer& consumer) {
   return providers;
 }
 
-// Makes the ToldChanges of one command. First the command's own changes and those derived from
-// them; then, with own_ false, the neighbours: entities that did not change in a tree that did.
+// Makes the ToldChanges of one command: first the command's own changes and the changes derived
+// from them. Then, with own_ false, the neighbours: entities that did not change, but whose tree
+// did.
 //
-// Each operator() encodes the present entity with Present(), if the entity still exists, and then
-// calls Tell, TellConsumer or Add, which take the encoded entity and reset the arena.
+// Each operator() encodes the entity as it is after the command with Present(), if the entity still
+// exists. Then it calls Tell, TellConsumer or Add, which take the encoded entity and reset the
+// arena.
 class Teller {
  public:
   Teller(const FeedCommand& command, const Catalog& names, std::vector<ToldChange>* to)
@@ -71,7 +73,7 @@ class Teller {
     own_ = false;
     for (const auto& change : scope_.neighbours) std::visit(*this, change);
   }
-  // Ids without a name in `names`. If there are any, the ToldChanges are invalid.
+  // Ids that have no name in `names`. If there are any, the ToldChanges are invalid.
   const std::vector<placement::ClassId>& unknown_classes() const { return unknown_classes_; }
   const std::vector<placement::TraitId>& unknown_traits() const { return unknown_traits_; }
 
@@ -91,7 +93,7 @@ class Teller {
     Tell(pb::ENTITY_KIND_PROVIDER, key, {removed.id}, false);
   }
   void operator()(const placement::ProviderUsed& used) {
-    if (removed_.contains(used.id)) return;  // the removal of the provider tells it
+    if (removed_.contains(used.id)) return;  // the removal of the provider says it
     for (const auto& amount : used.used) KnowClass(amount.resource_class);
     FillProviderUsage(names_, used, scope_.after.RootOf(used.id),
                       Present()->mutable_provider_usage());
@@ -133,7 +135,7 @@ class Teller {
   void operator()(const placement::NodeRemoved& removed) {
     Tell(pb::ENTITY_KIND_NODE, removed.id.ToString(), {}, false);
   }
-  void operator()(const placement::FormatRaised&) {}  // changes no entity: watchers are not told
+  void operator()(const placement::FormatRaised&) {}  // watchers get no message: no entity changes
 
  private:
   void KnowClass(placement::ClassId id) {
@@ -144,7 +146,7 @@ class Teller {
     return next_key_ < scope_.removed_keys.size() ? scope_.removed_keys[next_key_++] : "";
   }
 
-  // A command of the ledger itself has no author.
+  // A command that the ledger itself submits has no author.
   void FillAuthor(pb::Change* change) {
     if (command_.actor == placement::kLeaseActor) return;
     change->set_actor(command_.actor);
@@ -206,7 +208,7 @@ class Teller {
   std::vector<ToldChange>* const to_;
   absl::flat_hash_set<ProviderId> removed_;
   google::protobuf::Arena arena_;
-  pb::Change* message_ = nullptr;  // made by Present for the next Add; in arena_
+  pb::Change* message_ = nullptr;  // in arena_; Present makes it for the next Add
   size_t next_key_ = 0;
   bool own_ = true;
   std::vector<placement::ClassId> unknown_classes_;
@@ -215,8 +217,8 @@ class Teller {
 
 std::string Fields(const pb::WatchResponse& response) { return response.SerializeAsString(); }
 
-// Adds a name. An id belongs to one name for ever, but a name that was deleted and made again has
-// several ids. `newest` keeps the largest of them, `older` the others.
+// Adds a name. An id always belongs to the same name. But a name that was deleted and created again
+// has several ids: `newest` keeps the largest of them, and `older` the others.
 template <typename IdType>
 void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>* newest,
                absl::flat_hash_map<IdType, std::string>* older) {
@@ -233,17 +235,17 @@ void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>*
   newest->Insert(id, name);
 }
 
-// Gives `ids` in `names` the names that they had. A name that has a newer id loses that id. Returns
-// false if a name is not known.
+// Gives each of `ids` in `names` the name that this id had. If that name has a newer id in `names`,
+// the newer id is removed. Returns false if the name of an id is not known.
 //
-// Example: CUSTOM_A was class 7, was deleted, and was made again as class 9. A batch of the past
-// names class 7. Then `names`, which has CUSTOM_A as 9, gets CUSTOM_A as 7, as it was when the
-// batch was committed; no change of that batch can name class 9.
+// Example: CUSTOM_A was class 7, was deleted, and was created again as class 9. A batch of the past
+// names class 7. In `names` CUSTOM_A is class 9. The function makes CUSTOM_A class 7 again, as it
+// was when the batch was committed. No change of that batch can name class 9.
 template <typename IdType>
 bool GoBack(const std::vector<IdType>& ids, const absl::flat_hash_map<IdType, std::string>& older,
             placement::NameTable<IdType>* names) {
   for (const IdType id : ids) {
-    if (names->Contains(id)) continue;  // `ids` has it twice
+    if (names->Contains(id)) continue;  // the list has this id twice
     const auto name = older.find(id);
     if (name == older.end()) return false;
     if (const std::optional<IdType> newer = names->Find(name->second)) names->Erase(*newer);
@@ -258,7 +260,7 @@ bool TellCommand(const FeedCommand& command, const Names& names, std::vector<Tol
   Teller teller(command, names.newest, to);
   teller.TellAll();
   if (teller.unknown_classes().empty() && teller.unknown_traits().empty()) return true;
-  // The names that the command used are those of one state, in which each name had one id.
+  // All names that the command used come from one state, in which each name had only one id.
   Catalog then = names.newest;
   if (!GoBack(teller.unknown_classes(), names.older_classes, &then.classes) ||
       !GoBack(teller.unknown_traits(), names.older_traits, &then.traits)) {
@@ -308,7 +310,7 @@ void FillNodeRecord(const placement::NodeRecord& node, pb::Node* to) {
 std::shared_ptr<Names> NameBook::Copy() const { return std::make_shared<Names>(*names_); }
 
 void NameBook::Learn(const Catalog& catalog) {
-  // New names have new ids.
+  // If no id is newer than those known, no name is new.
   const Catalog& newest = names_->newest;
   if (catalog.classes.NextId() <= newest.classes.NextId() &&
       catalog.traits.NextId() <= newest.traits.NextId()) {

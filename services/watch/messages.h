@@ -1,8 +1,8 @@
 // Committed batches as WatchResponse messages, encoded once and shared by all watchers.
 //
-// Values; free of gRPC. A message is the encoded fields of a WatchResponse followed by encoded
-// elements of `changes`: protobuf allows the parts of a message to be concatenated, so each change
-// is encoded once, and a filter only chooses among the elements.
+// Values; free of gRPC. A message consists of the encoded fields of a WatchResponse and, after
+// them, encoded elements of `changes`: protobuf allows the parts of a message to be concatenated.
+// So each change is encoded once, and a filter only chooses among the elements.
 #ifndef BERTH_SERVICES_WATCH_MESSAGES_H_
 #define BERTH_SERVICES_WATCH_MESSAGES_H_
 
@@ -20,17 +20,17 @@
 
 namespace berth::services {
 
-// A message ends with the first element that would make it larger.
+// The approximate limit of a message: after so many bytes of elements a new message begins.
 inline constexpr size_t kWatchMessageBytesMax = 256 << 10;
 
 // A WatchResponse, encoded.
 using WatchMessage = std::shared_ptr<const std::string>;
 
-// Names of classes and traits, with those that were deleted: a watcher may be sent batches of the
-// past.
+// Names of classes and traits. Names that were deleted are included, because a watcher may be sent
+// batches of the past.
 struct Names {
-  placement::Catalog newest;  // each name with the newest of its ids
-  // The older ids of names that were deleted and made again.
+  placement::Catalog newest;  // each name with the newest id that it has had
+  // The older ids of names that were deleted and then created again.
   absl::flat_hash_map<placement::ClassId, std::string> older_classes;
   absl::flat_hash_map<placement::TraitId, std::string> older_traits;
 };
@@ -40,12 +40,12 @@ class NameBook {
  public:
   // Adds the names of `catalog`.
   void Learn(const placement::Catalog& catalog);
-  // Adds the names of classes and traits that `changes` make.
+  // Adds the names of the classes and traits that `changes` create.
   void Learn(const placement::Changes& changes);
   std::shared_ptr<const Names> names() const { return names_; }
 
  private:
-  // A copy to change, and then to assign to names_.
+  // Returns a copy of names_, which the caller changes and then assigns to names_.
   std::shared_ptr<Names> Copy() const;
 
   std::shared_ptr<const Names> names_ = std::make_shared<Names>();
@@ -61,16 +61,16 @@ class ToldRevision {
 
   placement::Revision revision() const { return revision_; }
   const std::vector<ToldChange>& changes() const { return changes_; }
-  // The messages with the changes that pass `filter`; the last message is marked as complete. Empty
-  // if no change passes.
+  // Returns the messages with the changes that pass `filter`. The last message is marked as
+  // complete. Returns no messages if no change passes.
   std::vector<WatchMessage> MessagesFor(const WatchFilter& filter) const;
 
  private:
   std::vector<WatchMessage> Compose(const WatchFilter& filter) const;
 
   placement::Revision revision_;
-  std::string part_;  // the encoded fields of each message but the last
-  std::string last_;  // and of the last
+  std::string part_;  // the fields of each message except the last
+  std::string last_;  // the fields of the last message
   std::vector<ToldChange> changes_;
   std::vector<WatchMessage> whole_;  // for watchers without a filter
 };

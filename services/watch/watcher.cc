@@ -94,7 +94,8 @@ void Watcher::Beat(placement::Revision revision, absl::Time now) {
   if (ended_ || !started_) return;
   if (in_snapshot_ && now - begun_at_ > limits_.snapshot_max) return EndLocked(SnapshotTooSlow());
   if (sending_since_ && now - *sending_since_ > limits_.sending_max) return EndLocked(TooSlow());
-  // An empty message would tell the client that the snapshot is complete.
+  // During a snapshot no empty message may be sent: it would tell the client that the snapshot is
+  // complete.
   if (in_snapshot_ || sending_since_ || now - sent_at_ < limits_.quiet_max) return;
   if (live_ && position_ < revision) position_ = revision;
   Put(BeatMessage(position_));

@@ -1,10 +1,10 @@
-// Watcher: one open Watch stream: its filter, the revision that it has, and the messages that wait
-// to be sent.
+// Watcher: one open Watch stream. It has a filter, a position (the revision up to which changes
+// were given to it), and the messages that wait to be sent.
 //
-// A watcher is live if the hub gives it every revision as it is committed, and behind if it is
-// given revisions when it asks for more. Messages wait only up to a limit: a live watcher whose
-// client reads too slowly is ended, and the client resumes with a new stream. Thread-safe; free of
-// gRPC.
+// A watcher is live if the hub gives it every revision as soon as the revision is committed. A
+// watcher is behind if it is given a revision only when it can take more. The messages that wait
+// are limited: if the client of a live watcher reads too slowly, the stream is ended, and the
+// client can resume with a new stream. Thread-safe; free of gRPC.
 #ifndef BERTH_SERVICES_WATCH_WATCHER_H_
 #define BERTH_SERVICES_WATCH_WATCHER_H_
 
@@ -26,16 +26,16 @@ namespace berth::services {
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
-  // Begins to send `message`. Watcher::Sent must be called when it is sent; no other message comes
-  // before.
+  // Begins to send `message`. When it is sent, Watcher::Sent must be called; Send is not called
+  // again before that.
   virtual void Send(const WatchMessage& message) = 0;
   // Ends the stream. No other method is called afterwards.
   virtual void Finish(const absl::Status& status) = 0;
 };
 
 struct WatchLimits {
-  size_t messages_max = 1024;  // messages that wait for one live watcher
-  size_t bytes_max = 4 << 20;  // their bytes; one larger revision may wait alone
+  size_t messages_max = 1024;                      // messages that wait for one live watcher
+  size_t bytes_max = 4 << 20;                      // their bytes; one revision alone may be larger
   absl::Duration sending_max = absl::Seconds(30);  // to send one message
   absl::Duration quiet_max = absl::Seconds(3);     // without a message; then an empty one is sent
   absl::Duration snapshot_max =
@@ -46,14 +46,15 @@ class Watcher {
  public:
   Watcher(WatchSink* sink, const WatchLimits& limits) : sink_(sink), limits_(limits) {}
 
-  // Sets the filter and the revision after which changes are wanted. `snapshot`, if any, is sent
-  // first. Called once, before everything else.
+  // Sets the filter. The watcher gets the changes after revision `position`. If `snapshot` is
+  // given, it is sent first. Called once, before every other method.
   void Begin(const WatchFilter& filter, placement::Revision position,
              std::unique_ptr<WatchSnapshot> snapshot);
   // Sends an empty message with the revision at which the stream begins. REQUIRES: Begin was
   // called, and Start was not.
   void SayWhere();
-  // Lets the watcher be given revisions: the messages that must come first are there.
+  // From now on the watcher may be given revisions: all messages that must come before them are in
+  // the queue.
   void Start();
   // REQUIRES: Begin was called.
   const WatchFilter& filter() const { return filter_; }
@@ -68,19 +69,20 @@ class Watcher {
   // Gives the watcher the next message of its snapshot. Returns false if there is none left. Called
   // by one thread at a time.
   bool TellSnapshot();
-  // Whether a watcher that is behind may be given another revision: only a few messages may wait
-  // for it, a quarter of the limits of a live watcher.
+  // Whether a watcher that is behind may be given another revision. True while the messages
+  // that wait for it take at most a quarter of the limits of a live watcher.
   bool HasRoom() const;
-  // Gives the watcher the revision `told`, unless the watcher has it. Ends the stream with
-  // WATCHER_TOO_SLOW if more waits for a live watcher than the limits allow.
+  // Gives the watcher the revision `told`, unless the watcher has this revision already. Ends the
+  // stream with WATCHER_TOO_SLOW if the watcher is live and more messages wait than the limits
+  // allow.
   void Tell(const ToldRevision& told);
-  // The watcher has been given everything that it wants up to `revision`.
+  // Records that the watcher has been given every change up to `revision` that it asked for.
   void SkipTo(placement::Revision revision);
-  // A step of the timer. `revision` is the revision that all live watchers have. Sends an empty
-  // message with the revision that this watcher has, if nothing was sent for a while. Ends the
-  // stream if a message, or the snapshot, takes too long to send.
+  // One step of the timer. `revision` is the revision up to which all live watchers have their
+  // changes. Sends an empty message with the position of this watcher if no message was sent for a
+  // while. Ends the stream if a message, or the snapshot, takes too long to send.
   void Beat(placement::Revision revision, absl::Time now);
-  // The message that was being sent is sent; if not `ok`, it never will be.
+  // The message that was being sent has been sent; if not `ok`, it never will be.
   void Sent(bool ok);
   // Ends the stream and drops the messages that wait. Idempotent.
   void End(const absl::Status& status);
@@ -97,9 +99,9 @@ class Watcher {
   WatchFilter filter_;
 
   mutable placement::Mutex mutex_;
-  placement::Revision position_ ABSL_GUARDED_BY(mutex_);  // sent, or waiting to be sent
+  placement::Revision position_ ABSL_GUARDED_BY(mutex_);  // changes up to here were sent or wait
   std::unique_ptr<WatchSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_);
-  bool in_snapshot_ ABSL_GUARDED_BY(mutex_) = false;  // it is not complete yet
+  bool in_snapshot_ ABSL_GUARDED_BY(mutex_) = false;  // the snapshot is not complete yet
   absl::Time begun_at_ ABSL_GUARDED_BY(mutex_);
   std::deque<WatchMessage> outbox_ ABSL_GUARDED_BY(mutex_);
   size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

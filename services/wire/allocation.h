@@ -19,7 +19,8 @@ absl::StatusOr<placement::CommandBody> DeleteAllocationsCommand(
 
 absl::StatusOr<placement::CommandBody> AdjustAllocationsCommand(
     const pb::AdjustAllocationsRequest&);
-// Converts one consumer of a request. `field` is the path of its entry, for messages of failures.
+// Converts one consumer of a request. `field` is the path of the consumer's entry in the request,
+// for error messages.
 absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view field,
                                                           const pb::ConsumerAllocations& from);
 absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
@@ -28,18 +29,18 @@ absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
 void FillAdjustAllocations(const WriteAnswer& answer, pb::AdjustAllocationsResponse* response);
 void FillSetAllocations(const WriteAnswer& answer, pb::SetAllocationsResponse* response);
 
-// Fills in a consumer, with the allocations for whose provider `is_wanted` is true. With a `state`,
-// which may be null, the generations of these providers are filled in, too.
+// Fills in a consumer. Of its allocations, fills in those on providers for which `is_wanted` is
+// true. If `state` is given (it may be null), fills in the generations of these providers, too.
 void FillConsumer(const placement::Catalog& catalog, const placement::State* state,
                   const placement::Consumer& consumer,
                   absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
-// Likewise, with names and generations from `state`.
+// Fills in a consumer as the function above does, with names and generations from `state`.
 void FillConsumer(const placement::State& state, const placement::Consumer& consumer,
                   absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
 
-// Adds a ProviderAllocation for each provider for which `is_wanted` is true. REQUIRES:
-// `allocations` are sorted by provider. With a `state`, which may be null, the generations of the
-// providers that exist in it are filled in, too.
+// Adds a ProviderAllocation for each provider for which `is_wanted` is true. If `state` is given
+// (it may be null), fills in the generations of the providers that exist in `state`. REQUIRES:
+// `allocations` are sorted by provider.
 void FillAllocations(const placement::Catalog& catalog, const placement::State* state,
                      const std::vector<placement::Allocation>& allocations,
                      absl::FunctionRef<bool(placement::ProviderId)> is_wanted,

@@ -138,8 +138,9 @@ size_t WireWriter::TextSize(int field, size_t bytes) {
   return VarintSize(TagOf(field, kWithLength)) + VarintSize(bytes) + bytes;
 }
 
-// The length precedes the fields but is known only after them. As many bytes as the expected length
-// takes are left free for it; if the real length takes more or fewer, the fields are moved.
+// The length of a message comes before its fields, but is known only when the fields are written.
+// So space for the length is left free: as many bytes as the expected length takes. If the real
+// length takes more or fewer bytes, the fields are moved.
 void WireWriter::Message(int field, absl::FunctionRef<void()> fill, size_t bytes_expected) {
   const size_t kept = VarintSize(bytes_expected);
   char* const begin = Reserve(kVarintBytesMax + kept);

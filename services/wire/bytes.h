@@ -30,32 +30,34 @@ struct WireBytes {
 
 class WireWriter {
  public:
-  // Allocates `bytes_expected` bytes at once; grows if more are written.
+  // Allocates memory for `bytes_expected` bytes at once, and more memory if more bytes are written.
   explicit WireWriter(size_t bytes_expected = 0);
 
-  // Writes an integer or bool, but not a field of a sint or fixed type.
+  // Writes a field of an integer type or of type bool. Cannot write fields of a sint or fixed type.
   void Number(int field, int64_t value);
   void Text(int field, absl::string_view value);
   // Writes a uuid as text.
   void Id(int field, const placement::Uuid& value);
-  // Writes a message; `fill` writes its fields with this same writer. The message may have any
-  // size, but its bytes need not be moved if its length takes as many bytes as that of
-  // `bytes_expected`.
+  // Writes a field that is a message; `fill` writes the fields of this message with this same
+  // writer. The length of a message is written before its fields, and `bytes_expected` is a guess
+  // of this length. A wrong guess does no harm, but if the true length takes more or fewer bytes
+  // than the guess, the fields must be moved.
   void Message(int field, absl::FunctionRef<void()> fill, size_t bytes_expected = 0);
-  // Writes tag and length of a message of exactly `bytes` bytes, which the caller writes next.
-  // Faster than Message if the size is known.
+  // Writes the tag and the length of a message of exactly `bytes` bytes. The caller then writes
+  // these bytes. Faster than Message, if the size is known.
   void Head(int field, size_t bytes);
   // Writes numbers as one packed field; no field if `values` is empty.
   void Packed(int field, absl::Span<const int64_t> values);
   // Writes the 16 bytes of a uuid without a tag, as part of a field that Head began.
   void RawId(const placement::Uuid& value);
-  // The sizes of a field of Number, and of a field of Text with `bytes` bytes of text.
+  // Return the size of a field written by Number, and of a field written by Text with `bytes`
+  // bytes.
   static size_t NumberSize(int field, int64_t value);
   static size_t TextSize(int field, size_t bytes);
 
-  // From now on, appends to `places` the offset of the text of each Id written. Null: stops that.
+  // From now on, each call of Id appends the offset of its uuid text to `places`. Null stops this.
   void NoteIds(std::vector<size_t>* places) { id_places_ = places; }
-  // Writes a copy of `length` bytes that were written at offset `begin`.
+  // Writes again the `length` bytes that were written at offset `begin`.
   void Repeat(size_t begin, size_t length);
   // Replaces the uuid whose text begins at offset `place`.
   void OverwriteId(size_t place, const placement::Uuid& value);
@@ -67,7 +69,7 @@ class WireWriter {
  private:
   static constexpr size_t kUuidTextSize = 36;  // less than 0x80, so that its length is one byte
 
-  // Makes sure that `bytes` more bytes can be written, and returns where.
+  // Makes sure that there is memory for `bytes` more bytes, and returns the address of the first.
   char* Reserve(size_t bytes);
   void WriteId(const placement::Uuid& value, char* to);
   void Grow(size_t bytes);

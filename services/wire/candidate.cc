@@ -41,7 +41,7 @@ absl::StatusOr<placement::RequestGroup> GroupOf(const std::string& field,
   return group;
 }
 
-// Copies the sets of suffixes.
+// Copies sets of group suffixes.
 template <typename Sets>
 std::vector<std::vector<std::string>> SuffixSets(const Sets& sets) {
   std::vector<std::vector<std::string>> texts;
@@ -49,7 +49,7 @@ std::vector<std::vector<std::string>> SuffixSets(const Sets& sets) {
   return texts;
 }
 
-// Converts what the query asks of roots.
+// Converts the conditions that the query has for roots.
 absl::Status SetRoot(const std::string& field, const pb::CandidateQuery& query,
                      CandidateRequest* to) {
   to->root_required = TraitSets(query.root_required_traits());

@@ -14,12 +14,12 @@ namespace berth::services {
 
 absl::StatusOr<placement::CandidateRequest> CandidateRequestOf(
     const pb::FindCandidatesRequest& request);
-// Converts the query itself, without limit and order. `field` is its path, for messages of
-// failures.
+// Converts the query without its limit and its order. `field` is the path of the query, for error
+// messages.
 absl::StatusOr<placement::CandidateRequest> CandidateQueryOf(const std::string& field,
                                                              const pb::CandidateQuery& query);
-// Converts an order. An order by random numbers gets the seed of the caller or, without one, a new
-// seed.
+// Converts an order. If the order is random, its seed is the seed of the request or, if the request
+// has none, a new seed.
 absl::StatusOr<placement::CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& order);
 
 }  // namespace berth::services

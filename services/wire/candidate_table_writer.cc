@@ -23,8 +23,8 @@ constexpr size_t kBytesOfACandidate = 8;
 constexpr size_t kBytesOfAProvider = 56;
 constexpr size_t kIdsOfACandidate = 3;
 constexpr int64_t kIdBytes = 16;
-// A candidate is compared with this many of the newest shapes. If none is equal, it gets a new
-// shape.
+// A candidate is compared with this many shapes, the newest ones. If none of them is equal, the
+// candidate gets a new shape.
 constexpr size_t kShapesLookedAt = 16;
 
 bool IsSameClass(const InventoryRow& one, const InventoryRow& other) {
@@ -88,7 +88,8 @@ WireBytes CandidateTableWriter::End(const placement::SearchEnd& end, bool with_s
   return writer_.Release();
 }
 
-// Tries the previous root and the root after it first: most candidates are under one of these.
+// Tries the previous root and the root after it first, because most candidates are under one of
+// these two.
 size_t CandidateTableWriter::TreeOf(ProviderId root, size_t before) const {
   for (size_t near = before; near < std::min(before + 2, roots_.size()); ++near) {
     if (roots_[near] == root) return near;
@@ -100,7 +101,8 @@ void CandidateTableWriter::SetTrees(std::vector<const Tree*> trees) {
   trees_ = std::move(trees);
   roots_.reserve(trees_.size());
   for (const Tree* tree : trees_) roots_.push_back(tree->root_id());
-  // `trees` lacks a root if no provider of its tree serves its candidates: sharing providers do.
+  // `trees` lacks the root of a candidate if only sharing providers, and no provider of the root's
+  // tree, serve the candidate.
   std::vector<ProviderId> missing;
   auto end = ids_.begin();
   size_t tree = 0;

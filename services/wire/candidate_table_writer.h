@@ -1,8 +1,9 @@
 // CandidateTableWriter: writes the bytes of a FindCandidatesResponse that holds its candidates as a
 // CandidateTable. Candidates are added while the search finds them.
 //
-// Shapes of candidates and kinds of providers are written once, and referred to by index. A shape
-// may be written twice if many different shapes alternate. Not thread-safe.
+// A candidate's shape is the candidate without its provider ids; a provider's kind is its traits
+// and resource classes. Shapes and kinds are written once, and referred to by index. A shape may be
+// written twice if many different shapes alternate. Not thread-safe.
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_TABLE_WRITER_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_TABLE_WRITER_H_
 
@@ -22,8 +23,8 @@ class CandidateTableWriter {
   CandidateTableWriter(const placement::State& state, int64_t candidates_expected);
 
   void Add(const placement::Candidate& candidate);
-  // Returns the whole answer, with summaries of providers or without. `seed`: of the random numbers
-  // of the order; 0: none were used. No other call may follow.
+  // Returns the whole answer, with or without summaries of providers. `seed` is the seed of a
+  // random order; 0: the order is not random. No other call may follow.
   WireBytes End(const placement::SearchEnd& end, bool with_summaries, uint64_t seed = 0);
 
  private:
@@ -36,15 +37,16 @@ class CandidateTableWriter {
                     const placement::ProviderConfig* other) const;
   };
 
-  // The index in shapes_ of the shape of `candidate`; adds the shape if need be.
+  // Returns the index in shapes_ of the shape of `candidate`. If shapes_ lacks the shape, adds it.
   int64_t ShapeOf(const placement::Candidate& candidate);
 
   // Fills trees_ with `trees` and the trees of all candidates' roots, and numbers their providers.
   void SetTrees(std::vector<const placement::Tree*> trees);
-  // The index of `root` in roots_, or of the first larger id if it is absent. `before`: the result
-  // of the previous look-up, a hint for speed only.
+  // Returns the index of `root` in roots_. If `root` is absent, returns the index of the first
+  // larger id. `before` is the result of the previous look-up; it only makes this look-up faster.
   size_t TreeOf(placement::ProviderId root, size_t before) const;
-  // The number of provider `id` in the table. `tree`: the index of the root of its candidate.
+  // Returns the number of provider `id` in the table. `tree` is the index in roots_ of the root of
+  // the provider's candidate.
   int64_t PlaceOf(size_t tree, placement::ProviderId id) const;
 
   void Table(bool with_summaries);
@@ -65,7 +67,7 @@ class CandidateTableWriter {
   std::vector<placement::ProviderId> roots_;   // by tree: its root
   std::vector<int64_t> first_places_;          // by tree: number of its first provider
   int64_t provider_count_ = 0;
-  int64_t row_count_ = 0;  // inventories of all these providers
+  int64_t row_count_ = 0;  // inventories of all providers in the table
 };
 
 }  // namespace berth::services

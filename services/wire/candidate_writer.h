@@ -2,8 +2,9 @@
 // search finds them.
 //
 // Fields with default values are left out, as proto3 does; map entries are written in full. Most
-// candidates are equal to the candidate before them except for provider ids: for these the bytes
-// are copied, and the ids replaced. Not thread-safe.
+// candidates are equal to the candidate before them except for provider ids. For such a candidate
+// the bytes of the candidate before it are copied, and the ids in the copy are replaced. Not
+// thread-safe.
 #ifndef BERTH_SERVICES_WIRE_CANDIDATE_WRITER_H_
 #define BERTH_SERVICES_WIRE_CANDIDATE_WRITER_H_
 
@@ -25,8 +26,8 @@ class CandidateWriter {
   CandidateWriter(const placement::State& state, int64_t candidates_expected);
 
   void Add(const placement::Candidate& candidate);
-  // Returns the whole answer, with summaries of providers or without. `seed`: of the random numbers
-  // of the order; 0: none were used. No other call may follow.
+  // Returns the whole answer, with or without summaries of providers. `seed` is the seed of a
+  // random order; 0: the order is not random. No other call may follow.
   WireBytes End(const placement::SearchEnd& end, bool with_summaries, uint64_t seed = 0);
 
  private:
@@ -37,22 +38,24 @@ class CandidateWriter {
   void Summary(const placement::Tree& tree, int position);
   void Resource(const std::string& name, placement::Amount capacity, placement::Amount used);
   void Traits(const std::vector<placement::TraitId>& traits);
-  // The name of a class. `row`: its inventory row in its provider, by which names are remembered.
+  // Returns the name of a class. `row` is the index of the inventory in its provider, and the index
+  // in class_names_ at which the name is cached.
   const std::string* NameAt(size_t row, placement::ClassId resource_class);
 
   const placement::State& state_;
   WireWriter writer_;
-  // The last candidate that was not written as a copy, and the offsets of its bytes and its ids.
+  // The last candidate that was written without copying, then the offset and size of its bytes and
+  // the offsets of its ids.
   placement::Candidate model_;
   size_t model_begin_ = 0;
   size_t model_size_ = 0;
   std::vector<size_t> model_ids_;
-  // The names that were looked up last: most providers have the same classes and traits. Those of
-  // classes are by index of the inventory in its provider.
+  // A cache of names, which saves look-ups because most providers have the same classes and traits.
+  // class_names_[i] is the class, and its name, that inventory i of a provider had last.
   std::vector<std::pair<placement::ClassId, const std::string*>> class_names_;
   std::vector<placement::TraitId> traits_;
   std::vector<std::string> trait_names_;  // the names of traits_
-  size_t summary_size_ = 0;               // size of the last summary, to estimate the next
+  size_t summary_size_ = 0;               // size of the last summary, a guess for the next one
 };
 
 }  // namespace berth::services

@@ -16,8 +16,8 @@ using placement::ProviderId;
 
 namespace {
 
-// Converts one member of a claim. `at`: the path of the member in the request and a dot, e.g.
-// `members[2].`; empty if the request itself is the member.
+// Converts one member of a claim. `at` is the path of the member in the request, followed by a dot,
+// for example `members[2].`. If the request itself is the member, `at` is empty.
 absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_consumer,
                                                 const pb::ClaimConsumer& consumer, bool has_query,
                                                 const pb::CandidateQuery& query) {

@@ -1,5 +1,5 @@
-// Conversion of claims between proto messages and domain types. A claim names no providers: the
-// service searches for them. Pure.
+// Conversion of claims between proto messages and domain types. A claim does not name providers:
+// the service searches for them. Pure.
 #ifndef BERTH_SERVICES_WIRE_CLAIM_H_
 #define BERTH_SERVICES_WIRE_CLAIM_H_
 
@@ -12,7 +12,7 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-// Make commands without `choices`; the search adds these.
+// Make commands without `choices`; the search adds the choices to the command.
 absl::StatusOr<placement::CommandBody> ClaimCommand(const pb::ClaimRequest& request);
 absl::StatusOr<placement::CommandBody> ClaimManyCommand(const pb::ClaimManyRequest& request);
 

@@ -14,11 +14,13 @@ namespace berth::services {
 namespace pb = ::berth::placement::v1;
 
 void SetExplanation(const placement::Explanation& from, pb::Explanation* to);
-// Shortens `explanation` until it is no larger than `bytes_max`, and then sets `truncated`. Removes
-// the last near misses first, then the last relaxations, then the last steps.
+// Shortens `explanation` until it takes at most `bytes_max` bytes, and sets `truncated` if anything
+// was removed. Removes near misses first, then relaxations, then steps; of each list the last
+// elements first.
 void FitExplanation(size_t bytes_max, pb::Explanation* explanation);
 
-// `state`: the state for which `from` was counted. It gives the names of the roots.
+// `state` is the state in which the headroom `from` was counted. The names of the roots come from
+// it.
 void SetHeadroom(const placement::State& state, const placement::Headroom& from,
                  pb::GetCapacityResponse* to);
 

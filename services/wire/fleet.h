@@ -23,8 +23,8 @@ using NodePtr = placement::NodeRecordPtr;
 struct Heard {
   placement::Uuid incarnation;
   absl::Time at;
-  int64_t count = 0;         // number of heartbeats
-  bool stale_audit = false;  // in its last heartbeat (T-293)
+  int64_t count = 0;         // number of heartbeats heard
+  bool stale_audit = false;  // what its last heartbeat said (T-293)
 };
 
 // Fail with INVALID_FIELD, then SERVICE_NOT_FOUND or NODE_NOT_FOUND.
@@ -33,23 +33,23 @@ absl::StatusOr<NodePtr> FindNodeByUuid(const placement::State& state, absl::stri
 // The service of the tracker on `host`, or null.
 ServicePtr FindTracker(const placement::State& state, const std::string& host);
 
-// The service with `id`, as it is after the command.
+// The service with `id` as the command left it.
 ServicePtr ServiceAfter(const WriteAnswer& answer, placement::Uuid id);
 
-// `seen` may be null: this process has not heard from the service.
+// `seen` may be null, if this process has not heard from the service.
 void FillService(const placement::ServiceRecord& service, const Heard* seen, pb::Service* to);
 void FillNode(const placement::State& state, const placement::NodeRecord& node, pb::NodeView view,
               pb::Node* to);
 
-// `node_uuid`: the node that the command changed. It is filled in as it is in the state of
-// `answer`.
+// `node_uuid` names the node that the command changed. The node is filled in as it is in the state
+// of `answer`.
 void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
                     pb::UpdateNodeResponse* response);
 // Fills in the uuids of all consumers that DeleteNode changed or removed, sorted.
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
 
-// These requests name a service or node by uuid. The functions look the record up in `state`,
-// because commands name services by host and binary.
+// Requests name a service or node by uuid, but commands name a service by host and binary. So these
+// functions look the service or node up in `state`.
 absl::StatusOr<placement::CommandBody> EnableServiceCommand(const placement::State& state,
                                                             const pb::EnableServiceRequest&);
 absl::StatusOr<placement::CommandBody> DisableServiceCommand(const placement::State& state,

@@ -9,7 +9,8 @@ using google::protobuf::Reflection;
 
 constexpr size_t kRequestIdMax = 128;
 
-// The path, from `message`, of the first string with the character U+0000, if there is one.
+// Returns the path, within `message`, of the first string that has the character U+0000. Nothing:
+// no string has it.
 std::optional<std::string> FindNul(const Message& message);
 
 std::optional<std::string> FindNulInElement(const Message& message, const FieldDescriptor* field,

@@ -1,9 +1,10 @@
-// What all files of this folder need to convert between proto messages and domain types: failures,
-// ids, revisions, times and names. Pure.
+// Functions that all files of this folder need to convert between proto messages and domain types:
+// for errors, ids, revisions, times and names. Pure.
 //
-// The rules of placement check the content of a command. The conversion checks only what a command
-// cannot hold: uuids that are misspelled, required messages that are missing, fields that this
-// release does not offer. Failures name fields as in the protos, e.g. `consumers[0].consumer_uuid`.
+// The rules of placement check the content of a command. The conversion checks only for things that
+// a command cannot hold: misspelled uuids, missing required messages, and fields that this release
+// does not offer. Errors name fields by their path in the request, for example
+// `consumers[0].consumer_uuid`.
 #ifndef BERTH_SERVICES_WIRE_FORM_H_
 #define BERTH_SERVICES_WIRE_FORM_H_
 
@@ -39,13 +40,14 @@ absl::Status InvalidField(absl::string_view field, absl::string_view why);
 // UNIMPLEMENTED / NOT_OFFERED: this release does not support `field`.
 absl::Status NotOffered(absl::string_view field);
 
-// Refuses a message with the character U+0000 in any string, however deeply nested, because
-// PostgreSQL cannot store it.
+// Refuses a message if any of its strings contains the character U+0000, even in a nested message:
+// PostgreSQL cannot store this character.
 absl::Status CheckText(const google::protobuf::Message& message);
-// Refuses a request id unless it is empty or has at most 128 characters, all printable ASCII.
+// Refuses a request id that is longer than 128 characters or has a character that is not printable
+// ASCII. The empty request id is accepted.
 absl::Status CheckRequestId(absl::string_view request_id);
 
-// The name of the field with which most requests name their provider.
+// The name of the field that holds the provider's uuid in most requests.
 inline constexpr char kProviderField[] = "provider_uuid";
 
 // Parses the id in `text`, the value of `field` (P-6).
@@ -73,7 +75,7 @@ std::vector<std::string> TextsOf(const Texts& texts) {
   return {texts.begin(), texts.end()};
 }
 
-// The entries of a proto map, sorted by key: the order of the map itself changes from run to run.
+// The entries of a proto map, sorted by key: a proto map itself has another order in each run.
 template <typename Map>
 auto SortedEntries(const Map& map) {
   std::vector<const typename Map::value_type*> entries;
@@ -83,7 +85,7 @@ auto SortedEntries(const Map& map) {
   return entries;
 }
 
-// The field `expected_generation` of a request, if it is given.
+// The value of the request's field `expected_generation`; nothing if the field is not given.
 template <typename Request>
 std::optional<placement::Generation> ExpectedGeneration(const Request& request) {
   if (!request.has_expected_generation()) return std::nullopt;

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kSecondsMin = -62'135'596'800;
 constexpr int64_t kSecondsMax = 253'402'300'799;
 constexpr int32_t kNanosMax = 999'999'999;
-constexpr char kNoType[] = "unknown";  // stands for a consumer without a type (P-24)
+constexpr char kNoType[] = "unknown";  // the type of a consumer without a type (P-24)
 
 // Converts a time, cut to whole microseconds, which is how the ledger stores times.
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
@@ -45,8 +45,8 @@ absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
   return read("updated_at", from.has_updated_at(), from.updated_at(), &to->updated_at);
 }
 
-// The position of a kind of entity in an export, where kinds follow each other in a fixed order; 0
-// if it cannot be imported.
+// Returns the position of a kind of entity in an export, in which the kinds have a fixed order.
+// Returns 0 if entities of this kind cannot be imported.
 int RankOf(const pb::Entity& entity) {
   switch (entity.entity_case()) {
     case pb::Entity::kResourceClass:
@@ -69,8 +69,8 @@ int RankOf(const pb::Entity& entity) {
   return 0;
 }
 
-// The bytes in which the ledger stores what the tracker of a node reported. They are a Node with
-// the same fields that services/report/messages.cc sets.
+// Returns the bytes in which the ledger stores the facts that the tracker of a node reported: a
+// Node with the same fields that services/report/messages.cc sets.
 std::string FactsOf(const pb::Node& node) {
   pb::Node facts;
   if (node.has_facts()) *facts.mutable_facts() = node.facts();
@@ -177,7 +177,7 @@ absl::Status ImportRecords::AddConsumer(const pb::Consumer& from) {
   return absl::OkStatus();
 }
 
-// The service is down until its tracker reports here.
+// An imported service is down until its tracker opens a stream to this placement.
 absl::Status ImportRecords::AddService(const pb::Service& from) {
   placement::ImportedService service;
   service.record = count_;
@@ -202,7 +202,7 @@ absl::Status ImportRecords::AddService(const pb::Service& from) {
   return absl::OkStatus();
 }
 
-// The node gets no incarnation and no digest, so that its tracker will send a full report.
+// An imported node gets no incarnation and no digest. So its tracker will send a full report.
 absl::Status ImportRecords::AddNode(const pb::Node& from) {
   placement::ImportedNode node;
   node.record = count_;

@@ -13,12 +13,12 @@
 
 namespace berth::services {
 
-// ImportRecords: makes one command of the entities that arrive on a stream. Not thread-safe.
+// ImportRecords: collects the entities that arrive on a stream into one command. Not thread-safe.
 class ImportRecords {
  public:
-  // Adds the next record to the command. Fails with INVALID_FIELD and the number of the record if
-  // the record contains U+0000, is of a kind that cannot be imported, comes after a record of a
-  // kind that must follow it, or has an invalid field.
+  // Adds the next record to the command. Fails with INVALID_FIELD and the number of the record in
+  // four cases: the record contains U+0000, its kind cannot be imported, a record of a later kind
+  // came before it, or one of its fields is invalid.
   absl::Status Add(const pb::Entity& entity);
   int64_t count() const { return count_; }
   // Hands over the command. No other call may follow.
@@ -32,7 +32,7 @@ class ImportRecords {
   absl::Status AddNode(const pb::Node& from);
 
   int64_t count_ = 0;
-  int rank_ = 0;  // RankOf the last record
+  int rank_ = 0;  // the RankOf of the last record
   placement::ImportLedger command_;
 };
 

@@ -20,13 +20,13 @@ const ProviderConfig& OnlyConfig(const WriteAnswer& answer) {
   return *answer.decision.result.providers.front().config;
 }
 
-// Whether no amount meets min_unit, max_unit and step_size together (P-18).
+// Whether no amount at all satisfies min_unit, max_unit and step_size together (P-18).
 bool IsUnallocatable(const Inventory& inventory) {
   const Amount steps = (inventory.min_unit + inventory.step_size - 1) / inventory.step_size;
   return steps * inventory.step_size > inventory.max_unit;
 }
 
-// The inventory that the command wrote, or null if its class was deleted since.
+// Returns the inventory that the command wrote. Null: its class was deleted after the command.
 const InventoryRow* FindRow(const WriteAnswer& answer, const std::string& resource_class) {
   const auto id = answer.catalog.classes.Find(resource_class);
   const int row = id ? OnlyConfig(answer).FindInventory(*id) : -1;

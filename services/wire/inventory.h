@@ -33,7 +33,7 @@ void FillDeleteInventory(const WriteAnswer& answer, pb::DeleteInventoryResponse*
 void FillDeleteAllInventories(const WriteAnswer& answer,
                               pb::DeleteAllInventoriesResponse* response);
 
-// Fields that are not given take their defaults (P-14).
+// A field that `inventory` does not give takes its default (P-14).
 placement::Inventory InventoryOf(const pb::Inventory& inventory);
 // The result is sorted by class name.
 std::vector<placement::NamedInventory> NamedInventoriesOf(const InventoryMap& inventories);
@@ -42,17 +42,18 @@ std::vector<placement::NamedInventory> NamedInventoriesOf(const InventoryMap& in
 void FillInventories(const placement::Catalog& catalog, const placement::ProviderConfig& config,
                      InventoryMap* to);
 void FillInventory(const placement::InventoryRow& row, pb::Inventory* to);
-// Sets the amounts used in the inventories of `place`, which `to` holds already.
+// Sets the used amounts of the inventories in `to`, which must already hold the inventories of
+// `place`.
 void FillUse(const placement::Catalog& catalog, const placement::ProviderPlace& place,
              InventoryMap* to);
-// Adds the amount used of each class of `place`, also if it is 0 (P-157).
+// Adds the used amount of each class of `place`, even if the amount is 0 (P-157).
 void FillUsed(const placement::Catalog& catalog, const placement::ProviderPlace& place,
               AmountMap* to);
 
 void FillOvercommitted(const std::vector<placement::OverCapacity>& classes,
                        google::protobuf::RepeatedPtrField<pb::OvercommittedClass>* to);
-// Adds the classes over capacity, in one entry for each provider. REQUIRES: the classes of one
-// provider are adjacent.
+// Adds the classes that are used above their capacity, in one entry for each provider. REQUIRES:
+// the classes of one provider are adjacent.
 void FillOvercommits(const std::vector<placement::OverCapacity>& classes,
                      google::protobuf::RepeatedPtrField<pb::ProviderOvercommit>* to);
 

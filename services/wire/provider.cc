@@ -15,7 +15,7 @@ using placement::State;
 
 namespace {
 
-// Fills in which host reports the tree of `root`, if a tracker has reported it (T-232).
+// If a tracker has reported the tree of `root`, fills in which host reports it (T-232).
 void FillOwner(const State& state, ProviderId root, pb::Provider* to) {
   const auto* node = state.nodes().Find(root);
   if (node == nullptr || (*node)->digest.empty()) return;

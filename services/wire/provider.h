@@ -31,7 +31,7 @@ void FillSetAggregates(const WriteAnswer& answer, pb::SetProviderAggregatesRespo
 // Fills in the configuration of a provider in the tree of `root`, without usage or owner.
 void FillConfig(const placement::Catalog& catalog, const placement::ProviderConfig& config,
                 placement::ProviderId root, pb::ProviderView view, pb::Provider* to);
-// Fills in everything about a provider of `state`.
+// Fills in everything about a provider of `state`, including its usage and its owner.
 void FillProvider(const placement::State& state, const placement::ProviderPlace& place,
                   pb::ProviderView view, pb::Provider* to);
 
@@ -41,7 +41,7 @@ absl::StatusOr<placement::ProviderPlace> FindProvider(const placement::State& st
                                                       absl::string_view text);
 
 absl::StatusOr<placement::ProviderFilter> FilterOf(const pb::ListProvidersRequest& request);
-// Convert lists of terms (see placement/search/constraint.h).
+// Convert lists of terms; placement/search/constraint.h says what a term is.
 absl::StatusOr<std::vector<std::vector<placement::AggregateId>>> AggregateSets(
     absl::string_view field, const google::protobuf::RepeatedPtrField<pb::AggregateTerm>& terms);
 std::vector<std::vector<std::string>> TraitSets(

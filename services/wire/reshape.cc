@@ -15,7 +15,7 @@ using placement::ProviderId;
 
 namespace {
 
-// Sets both expected generations, if they are given.
+// Sets those of the two expected generations that the request gives.
 template <typename From, typename To>
 void SetExpected(const From& from, To* to) {
   to->expected_generation = ExpectedGeneration(from);

@@ -11,7 +11,7 @@
 
 namespace berth::services {
 
-// Fails with INVALID_FIELD.
+// Fails with INVALID_FIELD if a filter of the request is invalid.
 absl::StatusOr<placement::UsageReportFilter> UsageReportFilterOf(
     const pb::ReportUsagesRequest& request);
 

@@ -11,8 +11,8 @@ namespace berth::services {
 
 struct WriteAnswer {
   const placement::Decision& decision;  // its status is OK
-  const placement::State& state;        // at the decision's revision, or newer
-  const placement::Catalog& catalog;    // of the state
+  const placement::State& state;        // at the decision's revision or a newer one
+  const placement::Catalog& catalog;    // the catalog of `state`
 };
 
 }  // namespace berth::services

@@ -1,4 +1,4 @@
-// Computes what of a node is used: by the host itself, by consumers with allocations, and by
+// Computes how much of a node is used: by the host itself, by consumers with allocations, and by
 // orphans. An orphan is a guest for which placement has no consumer.
 //
 // Pure functions.
@@ -8,8 +8,8 @@
 //   2. For each amount, free = total - used. It may be negative (T-107). Allocation ratios have no
 //      effect (T-109).
 //
-// An instance counts with its allocations. Placement keeps no records of instances and migrations
-// yet. The following therefore does not exist: usage by flavor, also on both sides of a migration
+// The usage of an instance is the usage by its allocations. Placement keeps no records of instances
+// and migrations yet. So this file lacks usage by flavor, also on both sides of a migration
 // (T-111..T-137), statistics by state and project (T-118..T-122), removal of allocations of deleted
 // instances (T-143..T-145), and the treatment of evacuated guests (T-146..T-148).
 #ifndef BERTH_TRACKER_AUDIT_ACCOUNTING_H_
@@ -31,8 +31,8 @@ namespace berth::tracker {
 
 using MonotonicTime = std::chrono::steady_clock::time_point;
 
-// One number for each kind of capacity. Disk is in MiB: in GiB small amounts would be rounded to 0
-// (T-108).
+// One amount for each kind of capacity. Disk is counted in MiB: in GiB, small amounts would be
+// rounded to 0 (T-108).
 struct Amounts {
   int64_t vcpus = 0;  // shared and dedicated CPUs together (T-110)
   int64_t memory_mib = 0;
@@ -52,7 +52,7 @@ struct Accounting {
 
   Amounts used() const;
   Amounts free() const;
-  // In whole GiB, rounded down, for node records and log lines.
+  // The used disk in whole GiB, rounded down, for node records and log lines.
   int64_t used_disk_gib() const;
 };
 
@@ -73,7 +73,7 @@ struct OrphanMemory {
     MonotonicTime first;  // when the orphan was first seen
     absl::Time first_at;  // the same moment by the wall clock, for people
     bool confirmed = false;
-    std::optional<MonotonicTime> warned;  // when a warning about it was last logged
+    std::optional<MonotonicTime> warned;  // when it was last logged
   };
   std::map<std::string, Seen> guests;  // the orphans of the last pass, by uuid
   bool judged = false;  // a pass of this process has compared guests with placement's records
@@ -96,7 +96,7 @@ OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
                              const OrphanMemory& before, MonotonicTime now, absl::Time wall_now,
                              std::chrono::nanoseconds confirmation);
 
-// Sums up all usage of a node. `records` may be null: then no allocation is known.
+// Sums up all usage of a node. `records` may be null: then the sum contains no allocations.
 Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
                    const Records* records, const std::vector<Orphan>& orphans);
 

@@ -35,9 +35,10 @@ RootInventory DescribeRoot(const AuditInput& input, const std::vector<Orphan>& o
                                SumWithheld(orphans));
 }
 
-// Recognizes orphans that an earlier process of this tracker had confirmed. If the inventory in
-// placement is exactly the one that withholds all present orphans, they were confirmed, and they
-// stay so. Otherwise their capacity would be given away until they are confirmed again.
+// Recognizes orphans that an earlier process of this tracker had confirmed. If placement's
+// inventory is exactly the inventory that withholds the usage of all present orphans, an earlier
+// process had confirmed them, and they stay confirmed. Without this rule placement would give their
+// capacity away until they are confirmed again.
 void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   if (judgement->orphans.empty()) return;
   OrphanMemory assumed = judgement->memory;
@@ -49,7 +50,7 @@ void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   }
 }
 
-// Finds the orphans. Without records only the orphans of the last pass are judged again.
+// Finds the orphans. Without records, only the orphans of the last pass can be orphans now.
 OrphanJudgement Judge(const AuditInput& input) {
   if (input.records == nullptr) {
     std::vector<Guest> known;
@@ -90,8 +91,8 @@ void AddFindings(const AuditInput& input, const std::vector<std::string>& clampe
   }
 }
 
-// Gives each finding that the last pass had too the time at which it was first found. Orphans have
-// that time already.
+// If the last pass had the same finding, takes over the time at which that finding was first found.
+// Orphans have this time already.
 void RememberFindings(const FindingMemory& before, Audit* audit) {
   for (Finding& finding : audit->findings) {
     if (finding.kind == Finding::Kind::kOrphan) continue;

@@ -37,8 +37,8 @@ struct Finding {
   absl::Time first_seen_at;  // by the wall clock, for people
 };
 
-// When each finding of the last pass was first found, by kind, subject and text. A finding that
-// goes away and comes back counts as new, and so does every finding after a restart.
+// For each finding of the last pass, by kind, subject and text, when it was first found. A finding
+// that disappears and comes back counts as new. After a restart every finding counts as new.
 using FindingMemory = std::map<std::tuple<Finding::Kind, std::string, std::string>, absl::Time>;
 
 struct AuditInput {
@@ -60,7 +60,7 @@ struct Audit {
   OrphanMemory memory;
   FindingMemory finding_memory;
   std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan
-  // For the log: see views.h.
+  // The text for the log that views.h makes.
   std::string hypervisor_view;
   std::vector<std::string> final_view;
   std::string accounting_parts;
@@ -69,7 +69,7 @@ struct Audit {
 
 // Fails as VerifyFacts does.
 //
-// Without records the audit finds no new orphans, since it does not know which guests have
+// Without records the audit finds no new orphans, because it cannot know which guests have
 // consumers. The orphans in `memory` stay orphans until records come.
 absl::StatusOr<Audit> RunAudit(const AuditInput& input);
 

@@ -1,4 +1,4 @@
-// Checks the values that an observation must have, and writes them as JSON text.
+// Checks that an observation has all required values, and writes its values as JSON text.
 //
 // Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_AUDIT_KEYS_H_
@@ -11,13 +11,13 @@
 
 namespace berth::tracker {
 
-// InvalidArgument (T-68): first `Missing keys: [...]` with the names of all required values that
-// are absent, then `Implausible value ...` if a total is negative, there is no memory, or there are
-// neither shared nor dedicated CPUs.
+// Fails with InvalidArgument (T-68). First `Missing keys: [...]`, if required values are absent;
+// the message names all of them. Then `Implausible value ...`, if a total is negative, if there is
+// no memory, or if there are neither shared nor dedicated CPUs.
 absl::Status VerifyFacts(const Facts& facts);
 
-// Returns the values as one JSON object with sorted names (T-67). A value that was not read is left
-// out.
+// Returns the values as one JSON object with sorted names (T-67). Values that were not read are
+// left out.
 std::string FactsJson(const Facts& facts);
 
 }  // namespace berth::tracker

@@ -41,15 +41,15 @@ struct RootInventory {
   std::vector<std::string> problems;  // one text per setting that asks for more than the node has
 };
 
-// Computes the inventory of the root (T-200). A class with a total of 0 is left out. A reserved
-// amount above the total is lowered to the total, and `problems` says so (T-204). `placed` is the
-// inventory that placement has now; ratios are chosen as ChooseRatio does. Withheld usage raises
-// `reserved` by ceil(usage / ratio), but not above the total.
+// Computes the inventory of the root (T-200). A class with a total of 0 is left out. If the
+// reserved amount is above the total, it is lowered to the total, and `problems` says so (T-204).
+// `placed` is the inventory that placement has now. ChooseRatio chooses the ratios. Withheld usage
+// raises `reserved` by ceil(usage / ratio), but not above the total.
 RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration& configuration,
                                     const Inventories& placed, const Withheld& withheld);
 
-// Returns the allocation ratio of a class: `configured` if it is set and not 0, else `placed` under
-// the same condition, else `initial` (T-205, T-206).
+// Returns the allocation ratio of a class: `configured` if it is set and not 0; else `placed` if it
+// is set and not 0; else `initial` (T-205, T-206).
 double ChooseRatio(const std::optional<double>& configured, const std::optional<double>& placed,
                    double initial);
 

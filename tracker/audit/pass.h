@@ -21,13 +21,13 @@ struct PassOutcome {
     kComplete,  // everything was read
     kDegraded,  // a part could not be read; the findings say which part
     kNotReady,  // the hypervisor did not answer; the last good audit stays (T-37)
-    kFailed,    // it failed for another reason; the last good audit stays
+    kFailed,    // another failure; the last good audit stays
   };
   Result result = Result::kNone;
-  absl::Status error;  // why, for kNotReady and kFailed; else OK
+  absl::Status error;  // why the pass failed; OK unless kNotReady or kFailed
   absl::Time started_at;
   absl::Time ended_at;
-  bool changed = false;                // its report differs from that of the last good pass
+  bool changed = false;                // the report differs from the last good one
   std::shared_ptr<const Audit> audit;  // for kComplete and kDegraded; else null
 };
 

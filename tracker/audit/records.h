@@ -1,5 +1,5 @@
-// Records: what placement has recorded about a node, as its pushes over the stream said. An audit
-// compares the facts with it.
+// Records: what placement has recorded about a node, as placement's pushes over the stream said. An
+// audit compares the observed facts with the records.
 //
 // Plain values.
 #ifndef BERTH_TRACKER_AUDIT_RECORDS_H_
@@ -26,7 +26,7 @@ struct KnownProvider {
   std::set<std::string> traits;
 };
 
-// What one consumer holds on one provider of the tree.
+// The allocations of one consumer on one provider of the tree.
 struct KnownAllocation {
   std::string provider_uuid;
   std::string consumer_uuid;
@@ -38,7 +38,7 @@ struct KnownAllocation {
 struct LedgerRevision {
   int64_t epoch = 0;
   int64_t number = 0;
-  uint64_t batch = 0;  // sent back as it came; 0: none came
+  uint64_t batch = 0;  // sent back unchanged; 0: placement sent none
   friend bool operator==(const LedgerRevision&, const LedgerRevision&) = default;
 };
 
@@ -46,8 +46,8 @@ struct Records {
   std::vector<KnownProvider> tree;  // empty: placement has no provider of this node yet
   std::vector<KnownAllocation> allocations;
   std::optional<bool> service_disabled;
-  // The records hold every change of the node up to this revision. Absent: not known, so that
-  // placement must send everything again.
+  // The records contain every change of the node up to this revision. Absent: this is not known,
+  // and placement must send all records again.
   std::optional<LedgerRevision> told_up_to;
 };
 

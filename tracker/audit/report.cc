@@ -12,7 +12,7 @@
 namespace berth::tracker {
 namespace {
 
-// The FNV-1a hash with 128 bits. It is the same in all releases and on all machines. It protects
+// The FNV-1a hash with 128 bits. All releases and all machines compute the same hash. It protects
 // against accidents, not against attackers.
 class Hash {
  public:
@@ -38,7 +38,7 @@ class Hash {
   Sum sum_ = (Sum{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
 };
 
-// Returns the facts without the values that change all the time on an unchanged host.
+// Returns the facts without those values that change all the time on an unchanged host.
 Facts SteadyFacts(const Facts& facts) {
   Facts steady = facts;
   steady.uptime.clear();

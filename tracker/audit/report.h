@@ -1,5 +1,5 @@
-// Report: what a tracker tells placement about one node. It has the providers as they should be,
-// and what the audit found.
+// Report: the message of a tracker to placement about one node. It says how the node's providers
+// should be, and what the audit found.
 //
 // Plain values and pure functions.
 #ifndef BERTH_TRACKER_AUDIT_REPORT_H_
@@ -18,13 +18,13 @@
 
 namespace berth::tracker {
 
-// A provider as it should be. `traits` names the traits that the tracker decides about; the
-// provider keeps all others as they are.
+// A provider as it should be. `traits` has all traits that the tracker decides about; the provider
+// keeps its other traits as they are.
 struct WantedProvider {
   std::string uuid;
   std::string name;
   std::string parent_uuid;  // empty: the root
-  Inventories inventories;  // all of them: the provider has no other inventory (T-201)
+  Inventories inventories;  // all: the provider has no others (T-201)
   OwnedTraits traits;
 };
 
@@ -37,14 +37,14 @@ struct Report {
   std::vector<Orphan> orphans;
 };
 
-// Returns a text that is equal for two reports that tell placement the same, and differs for all
-// others. Values that change all the time on an unchanged host have no effect on it: the uptime,
-// the memory and disk in use as observed, and a guest's balloon (T-54, T-94).
+// Returns a text that is equal for two reports if they tell placement the same, and different
+// otherwise. Values that change all the time on an unchanged host do not change the text: the
+// uptime, the observed memory and disk in use, and a guest's balloon (T-54, T-94).
 std::string Digest(const Report& report);
 
-// Whether `tree`, which placement has, differs from `wanted`: a provider is missing, or has another
-// name, parent or inventory, or lacks the effect of `traits`. Other traits and other providers do
-// not count (T-193, T-211).
+// Whether `tree`, the providers that placement has, differs from `wanted`. It differs if a wanted
+// provider is missing, has another name, parent or inventory, or has not the traits that its
+// `traits` asks for. Other traits and other providers are not compared (T-193, T-211).
 bool Differs(const std::vector<WantedProvider>& wanted, const std::vector<KnownProvider>& tree);
 
 }  // namespace berth::tracker

@@ -3,7 +3,7 @@
 namespace berth::tracker {
 namespace {
 
-// libvirt names SSE3 pni, and CLMUL pclmuldq. The table has their usual names too.
+// libvirt calls SSE3 pni, and CLMUL pclmuldq. The table has their usual names, too.
 constexpr CpuFeatureTrait kCpuFeatures[] = {
     {"3dnow", "HW_CPU_X86_3DNOW"},
     {"abm", "HW_CPU_X86_ABM"},

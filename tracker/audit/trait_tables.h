@@ -8,8 +8,9 @@
 
 namespace berth::tracker {
 
-// A feature as libvirt names it, and a trait that a node with this feature has. A feature may occur
-// in several entries, and so may a trait: one of its features is enough.
+// A CPU feature as libvirt names it, and a trait that a node with this feature has. Several entries
+// may have the same feature, or the same trait. A node that has one of the features of a trait has
+// the trait.
 struct CpuFeatureTrait {
   const char* feature;
   const char* trait;

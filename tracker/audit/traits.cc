@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::initializer_list<const char*>;
 
-// Maps each trait PREFIX+NAME to `holds(NAME)`.
+// Maps each trait PREFIX+NAME to true or false, as `holds(NAME)` says.
 template <typename Predicate>
 void AddGroup(absl::string_view prefix, Names names, Predicate holds, OwnedTraits* owned) {
   for (const char* const name : names) (*owned)[absl::StrCat(prefix, name)] = holds(name);
@@ -27,7 +27,7 @@ bool Contains(const std::set<std::string>& set, const std::string& name) {
 
 bool RunsQemu(const Facts& facts) { return facts.virt_type == "kvm" || facts.virt_type == "qemu"; }
 
-// CPU features and architectures (E-1, E-2).
+// Adds the traits for CPU features and architectures (E-1, E-2).
 void AddCpu(const Facts& facts, OwnedTraits* owned) {
   if (facts.cpu_features) {  // if they were not read, the provider keeps its traits (T-214)
     for (const CpuFeatureTrait& entry : CpuFeatureTraits()) {
@@ -48,7 +48,7 @@ void AddCpu(const Facts& facts, OwnedTraits* owned) {
       owned);
 }
 
-// Disk buses, graphics models and network models (E-3).
+// Adds the traits for disk buses, graphics models and network models (E-3).
 void AddGuestDevices(const Facts& facts, OwnedTraits* owned) {
   const bool qemu = RunsQemu(facts);
   AddGroup(
@@ -82,7 +82,7 @@ void AddGuestDevices(const Facts& facts, OwnedTraits* owned) {
   (*owned)["COMPUTE_NET_VIRTIO_PACKED"] = true;
 }
 
-// IOMMU, TPM and sound models (E-3).
+// Adds the traits for IOMMU, TPM and sound models (E-3).
 void AddPlatformDevices(const Facts& facts, OwnedTraits* owned) {
   const EmulatorOffer& offer = facts.emulators;
   (*owned)["COMPUTE_VIOMMU_MODEL_AUTO"] = true;
@@ -106,8 +106,8 @@ void AddPlatformDevices(const Facts& facts, OwnedTraits* owned) {
                                            facts.hypervisor_version >= EncodeVersion(8, 2, 0);
 }
 
-// Capabilities of the hypervisor (E-4). The constants say what the hypervisor can do, whether or
-// not Berth itself starts guests on it.
+// Adds the traits for capabilities of the hypervisor (E-4). The constants say what the hypervisor
+// can do, even if Berth itself does not start guests on it.
 void AddCapabilities(const Facts& facts, const NodeConfiguration& node, OwnedTraits* owned) {
   AddGroup(
       "COMPUTE_",

@@ -14,20 +14,21 @@
 
 namespace berth::tracker {
 
-// The traits that the tracker decides about, by name. True: the provider must have the trait.
-// False: it must not. The tracker never changes any other trait, since operators set those (T-211,
-// T-214).
+// The traits that the tracker sets or removes, by name. True: the provider must have the trait.
+// False: the provider must not have the trait. The tracker never changes any other trait, because
+// operators set those (T-211, T-214).
 using OwnedTraits = std::map<std::string, bool>;
 
-// Decides about all traits of a root for CPU features, architectures, devices and capabilities, and
-// about COMPUTE_NODE and OWNER_NOVA. Leaves out CPU features if they were not read (T-215), and
-// COMPUTE_STATUS_DISABLED if `service_disabled`, which decides about it (T-212), is absent. Leaves
-// out names that are not in the compiled-in list of standard traits (T-213).
+// Returns which traits a root must and must not have: all traits for CPU features, architectures,
+// devices and capabilities, and COMPUTE_NODE and OWNER_NOVA. Some traits are left out, so that the
+// tracker does not change them: the traits of CPU features if the features were not read (T-215),
+// COMPUTE_STATUS_DISABLED if `service_disabled` is absent (T-212), and names that are not in the
+// compiled-in list of standard traits (T-213).
 OwnedTraits DescribeRootTraits(const Facts& facts, const NodeConfiguration& configuration,
                                std::optional<bool> service_disabled);
 
-// Returns `current` without the traits that `owned` maps to false, and with those that it maps to
-// true (T-211).
+// Returns `current` with the traits added that `owned` maps to true, and with the traits removed
+// that `owned` maps to false (T-211).
 std::set<std::string> EffectiveTraits(const std::set<std::string>& current,
                                       const OwnedTraits& owned);
 

@@ -1,5 +1,5 @@
-// Writes the log lines of a pass: what the hypervisor shows of a node, and what of the node is
-// used.
+// Writes the log lines of a pass: what the hypervisor says about a node, and how much of the node
+// is used.
 //
 // Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_VIEWS_H_
@@ -17,8 +17,8 @@ namespace berth::tracker {
 // Returns the line `Hypervisor/Node resource view: ...`, which has observed values only (T-100).
 std::string HypervisorView(absl::string_view node, const Facts& facts);
 
-// Returns the line `Total usable vcpus: ...`, unless the node has none, and the line `Final
-// resource view: ...`, which has the usage by the accounting (T-101).
+// Returns two lines: `Total usable vcpus: ...`, which is left out if the node has no CPUs for
+// guests, and `Final resource view: ...` with the usage that the accounting computed (T-101).
 std::vector<std::string> FinalView(absl::string_view node, const Accounting& accounting,
                                    const Facts& facts);
 

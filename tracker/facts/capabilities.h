@@ -43,7 +43,7 @@ struct CapabilitiesCell {
   std::vector<CellCpu> cpus;
 };
 
-// A kind of guest that the host can run, in canonical names (T-92). For example x86_64, kvm, hvm.
+// A kind of guest that the host can run, in canonical names (T-92), for example x86_64, kvm, hvm.
 struct SupportedInstance {
   std::string arch;
   std::string hypervisor_type;
@@ -51,7 +51,7 @@ struct SupportedInstance {
   friend bool operator==(const SupportedInstance&, const SupportedInstance&) = default;
 };
 
-// An emulator for one architecture, in the names of the document.
+// An emulator for one architecture, with the names that the document has.
 struct GuestArch {
   std::string arch;  // libvirt's name, for example i686
   std::string emulator;
@@ -67,7 +67,7 @@ struct Capabilities {
   std::vector<GuestArch> guest_archs;
 };
 
-// InvalidArgument if `xml` is not a capabilities document or has a CPU id out of range.
+// InvalidArgument if `xml` is not a capabilities document, or if a CPU id in it is out of range.
 absl::StatusOr<Capabilities> ParseCapabilities(absl::string_view xml);
 
 // Returns the names of the <feature> elements in a <cpu> document, except for those with policy

@@ -11,8 +11,8 @@
 namespace berth::tracker {
 
 // Keys and features are sorted, so that equal CPUs give equal texts. An absent value is written as
-// null; an unknown maxphysaddr is left out. `cells` is the number of NUMA cells; 0, which the
-// capabilities tell of a host without a topology, is written as 1.
+// null, but an unknown maxphysaddr is left out. `cells` is the number of NUMA cells. For a host
+// without a NUMA topology the capabilities have 0 cells, and 1 is written.
 std::string CpuInfoJson(const CpuDescription& cpu, int cells);
 
 }  // namespace berth::tracker

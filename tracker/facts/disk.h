@@ -15,8 +15,8 @@
 
 namespace berth::tracker {
 
-// The storage of guests' local disks, in bytes. `free_bytes` may be less than total less used,
-// since a file system can reserve a part for root (T-82).
+// The storage of guests' local disks, in bytes. `free_bytes` may be less than total minus used,
+// because a file system can reserve a part for root (T-82).
 struct StorageReading {
   int64_t total_bytes = 0;
   int64_t free_bytes = 0;
@@ -31,14 +31,14 @@ struct ImageReading {
 };
 
 // Returns by how many bytes the image of one disk may still grow (T-84). Returns 0 if the disk is
-// not a file, has no path, or is a volume: `volumes` has the target names of the guest's volumes.
-// Returns 0 if `image` is absent, because the file could not be read.
+// not a file, has no path, or is a volume. `volumes` has the names that the guest's volumes have in
+// the guest. Also returns 0 if `image` is absent, because the file could not be read.
 int64_t OvercommittedBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                            const std::set<std::string>& volumes);
 
-// Returns the size of a guest's disk: the virtual size in the image's header, else the size that
-// the hypervisor told, else the size of the file. Returns 0 for removable media and for disks that
-// are not local, such as network disks.
+// Returns the size of a guest's disk: the virtual size in the image's header; without a header, the
+// size that the hypervisor told; without both, the size of the file. Returns 0 for removable media,
+// and for disks that are not local, such as network disks.
 int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                        const std::optional<int64_t>& capacity_bytes);
 

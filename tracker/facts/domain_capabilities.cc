@@ -13,7 +13,7 @@ bool Supported(const pugi::xml_node& node) {
   return absl::string_view(node.attribute("supported").as_string()) == "yes";
 }
 
-// Returns the values of the child element <enum name='NAME'> of `node`.
+// Returns the values that the child element <enum name='NAME'> of `node` lists.
 std::set<std::string> Values(const pugi::xml_node& node, const char* name) {
   std::set<std::string> values;
   for (const pugi::xml_node value :

@@ -33,19 +33,20 @@ struct DomainCapabilities {
 // InvalidArgument if `xml` is not a domain capabilities document.
 absl::StatusOr<DomainCapabilities> ParseDomainCapabilities(absl::string_view xml);
 
-// The union of what a host's emulators offer. A node's traits for guest devices follow from it.
+// Everything that at least one emulator of a host offers. The node's traits for guest devices are
+// computed from this.
 struct EmulatorOffer {
   std::set<std::string> archs;  // canonical
   std::set<std::string> disk_buses;
   std::set<std::string> video_models;
-  bool secure_boot = false;  // a machine type of the host's own architecture offers it
+  bool secure_boot = false;  // some machine type of the host's own architecture has it
   bool tpm_emulator = false;
   std::set<std::string> tpm_models;
   bool tpm_versions_told = false;
   std::set<std::string> tpm_versions;
 };
 
-// `host_arch` is a canonical name.
+// `host_arch` is the canonical name of the host's architecture.
 EmulatorOffer CombineOffers(const std::vector<DomainCapabilities>& all,
                             absl::string_view host_arch);
 

@@ -1,7 +1,7 @@
-// Facts: what one observation of a node found.
+// Facts: the result of one observation of a node.
 //
-// Plain values, which nobody changes after the observation. They are physical: allocation ratios,
-// reserved amounts and claims are added by the audit.
+// Plain values, which nobody changes after the observation. They describe the physical host. The
+// audit adds allocation ratios, reserved amounts and claims.
 #ifndef BERTH_TRACKER_FACTS_FACTS_H_
 #define BERTH_TRACKER_FACTS_FACTS_H_
 
@@ -35,7 +35,7 @@ struct Guest {
   std::string name;
   GuestState state = GuestState::kNone;
   std::optional<int64_t> vcpus;  // absent if the hypervisor did not tell them
-  int64_t vcpus_max = 0;         // from the guest's definition; 0 if that could not be read
+  int64_t vcpus_max = 0;         // from the guest's definition; 0: could not be read
   int64_t memory_max_mib = 0;
   int64_t memory_mib = 0;           // at this moment, with the balloon's effect
   int64_t local_disk_bytes = 0;     // sum of the sizes of its local disks
@@ -45,15 +45,15 @@ struct Guest {
 };
 
 struct Facts {
-  // The keys that an audit checks (T-67). An absent value was not read. VerifyFacts refuses facts
-  // in which a required value is absent (T-68).
+  // The values that an audit checks (T-67). An absent value was not read. If a required value is
+  // absent, VerifyFacts refuses the facts (T-68).
   std::vector<SupportedInstance> supported_instances;
   std::optional<int64_t> vcpus;
   std::optional<int64_t> memory_mib;
   std::optional<int64_t> local_disk_gib;
   std::optional<int64_t> vcpus_used;
-  // The inner value is absent if the hypervisor's host is not this machine, as for libvirt's test
-  // driver (T-80).
+  // The inner value is absent if the hypervisor does not run on this machine, for example with
+  // libvirt's test driver (T-80).
   std::optional<std::optional<int64_t>> memory_used_mib;
   std::optional<int64_t> local_disk_used_gib;
   std::string hypervisor_type;
@@ -61,14 +61,14 @@ struct Facts {
   std::string hypervisor_hostname;
   std::string uuid;
   std::optional<std::string> cpu_info;  // JSON text
-  // Free disk less what sparse images may still grow by. Negative if they may grow by more than is
-  // free.
+  // Free disk minus the amount by which sparse images may still grow. Negative if they may grow by
+  // more than the free disk.
   std::optional<int64_t> disk_available_least_gib;
   std::vector<PciDevice> pci_devices;
   std::optional<std::optional<NumaTopology>> numa_topology;  // inner value absent: no topology
   std::string uptime;
 
-  // Inventory, traits and accounting are computed from these as well.
+  // Inventory, traits and accounting are computed from these values as well.
   std::string host_address;
   int64_t pcpus = 0;
   std::string virt_type;
@@ -81,8 +81,8 @@ struct Facts {
 
   // Which parts of the observation were skipped or are out of date (T-61, T-85).
   std::vector<std::string> warnings;
-  // A part that can normally be read was not. An image that does not exist, or that the tracker may
-  // not read, causes a warning only.
+  // True if a part could not be read that can normally be read. An image that does not exist, or
+  // that the tracker may not read, does not count; it only causes a warning.
   bool degraded = false;
 };
 

@@ -18,8 +18,8 @@ struct NetDevice {
   std::vector<std::string> features;
 };
 
-// Everything that was read so far. Documents refer to each other by name: the references are
-// resolved after the last document.
+// Everything that was read so far. Documents refer to each other by name, so the references are
+// resolved after the last document was read.
 struct Reading {
   std::map<std::string, PciDevice> pci_by_name;
   // The addresses of the virtual functions (VFs), by the name of their physical function (PF).
@@ -103,8 +103,8 @@ void ReadDocument(const std::string& text, Reading* reading, std::vector<std::st
   }
 }
 
-// Copies to a VF the values that it takes from its PF. Changes nothing if the PF was not listed
-// (T-98).
+// Copies to a virtual function those values that it takes from its physical function. Changes
+// nothing if the physical function was not listed (T-98).
 void LinkToParent(const Reading& reading, PciDevice* device) {
   for (const auto& [name, parent] : reading.pci_by_name) {
     if (parent.address != *device->parent_address) continue;

@@ -12,7 +12,7 @@
 
 namespace berth::tracker {
 
-// One PCI function. The names and values are those of the JSON text (T-97).
+// One PCI function. Its names and values are those of the JSON text that PciDumpJson writes (T-97).
 struct PciDevice {
   std::string dev_id;      // the name that libvirt gives it, for example pci_0000_3b_00_0
   std::string address;     // 0000:3b:00.0
@@ -35,11 +35,11 @@ struct PciDump {
   std::vector<std::string> skipped;  // one text per document that could not be read: why
 };
 
-// `documents` has one text for each node device with the capability pci, net, vdpa or vpd.
+// `documents` has the XML text of each node device that has the capability pci, net, vdpa or vpd.
 PciDump ParseNodeDevices(const std::vector<std::string>& documents);
 
-// Returns a JSON list of objects with sorted keys. Absent values are left out, except for
-// numa_node, which is then null.
+// Returns a JSON list of objects with sorted keys. Absent values are left out; only an absent
+// numa_node is written, as null.
 std::string PciDumpJson(const std::vector<PciDevice>& devices);
 
 }  // namespace berth::tracker

@@ -25,7 +25,8 @@ struct NumaPages {
   int64_t reserved = 0;
 };
 
-// One cell. `used` of its pages is 0: a description of the host holds no usage (T-267).
+// One NUMA cell. `used` of its pages is always 0, because this describes the host and not its usage
+// (T-267).
 struct NumaCell {
   int id = 0;
   CpuSet cpus;            // guests share them
@@ -44,8 +45,8 @@ struct NumaTopology {
 // Whether guests of this virtualization type and architecture can have a NUMA topology (T-265).
 bool OffersNuma(absl::string_view virt_type, absl::string_view arch);
 
-// Returns nothing if the host has no NUMA cells, or if its guests cannot have a topology (T-99,
-// T-265).
+// Returns the topology that guests can have. Returns nothing if the host has no NUMA cells, or if
+// its guests cannot have a topology (T-99, T-265).
 //
 // InvalidArgument if the setting reserved_huge_pages names a cell or a page size that the host does
 // not have (T-266).

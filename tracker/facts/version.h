@@ -24,12 +24,12 @@ inline std::string VersionText(int64_t version) {
 // The oldest versions that the tracker works with, on connections of type QEMU (T-32).
 inline constexpr int64_t kLibvirtRequired = EncodeVersion(8, 0, 0);
 inline constexpr int64_t kQemuRequired = EncodeVersion(6, 2, 0);
-// For versions below these the tracker logs a warning.
+// If a version is below these, the tracker logs a warning.
 inline constexpr int64_t kLibvirtAdvised = EncodeVersion(10, 0, 0);
 inline constexpr int64_t kQemuAdvised = EncodeVersion(8, 2, 2);
 
-// For connections of type QEMU. FailedPrecondition, with the found and the required versions, if
-// one of the versions is too old.
+// Checks the versions on a connection of type QEMU. FailedPrecondition, which names the found and
+// the required versions, if one of the versions is too old.
 inline absl::Status CheckVersions(int64_t libvirt, int64_t qemu) {
   if (libvirt >= kLibvirtRequired && qemu >= kQemuRequired) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -37,8 +37,8 @@ inline absl::Status CheckVersions(int64_t libvirt, int64_t qemu) {
       VersionText(kLibvirtRequired), " and QEMU ", VersionText(kQemuRequired), " are required"));
 }
 
-// For connections of type QEMU. Returns a warning if the tracker will stop working with these
-// versions in a later release, else an empty text.
+// Checks the versions on a connection of type QEMU. Returns a warning if a later release of the
+// tracker will not work with these versions, else an empty text.
 inline std::string VersionAdvice(int64_t libvirt, int64_t qemu) {
   if (libvirt >= kLibvirtAdvised && qemu >= kQemuAdvised) return "";
   return absl::StrCat("libvirt ", VersionText(libvirt), " with QEMU ", VersionText(qemu),

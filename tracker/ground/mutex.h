@@ -42,8 +42,9 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 
 class CondVar {
  public:
-  // Waits until NotifyAll() is called or `deadline` passes; returns false if `deadline` has passed.
-  // May also return true without a call of NotifyAll(): test the awaited condition again.
+  // Waits until NotifyAll() is called or `deadline` passes. Returns false if `deadline` has passed.
+  // May return true although NotifyAll() was not called, so the caller must test its condition
+  // again.
   bool WaitUntil(Mutex* mutex, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void NotifyAll() { condition_.notify_all(); }

@@ -1,5 +1,5 @@
-// The text form of uuids: 32 hexadecimal digits in groups of 8-4-4-4-12. These functions write
-// lower case.
+// The text form of uuids: 32 hexadecimal digits in groups of 8-4-4-4-12. The functions return lower
+// case.
 //
 // Pure functions, apart from RandomUuid. Thread-safe.
 #ifndef BERTH_TRACKER_GROUND_UUID_H_

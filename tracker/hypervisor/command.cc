@@ -20,8 +20,8 @@ namespace {
 
 constexpr size_t kOutputBytesMax = 1 << 20;
 
-// Starts the program and sets `output` to the reading end of a pipe with its standard output.
-// Returns an errno value, or 0.
+// Starts the program with a pipe as its standard output, and sets `output` to the reading end of
+// the pipe. Returns 0 or an errno value.
 int Spawn(const std::vector<std::string>& arguments, pid_t* child, int* output) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
@@ -52,7 +52,8 @@ int Spawn(const std::vector<std::string>& arguments, pid_t* child, int* output) 
   return error;
 }
 
-// Reads until the pipe ends. False if the deadline passes first or too much is printed.
+// Reads until the pipe ends. Returns false if the deadline passes first, or if the program prints
+// too much.
 bool ReadAll(int output, absl::Time deadline, std::string* text) {
   char buffer[4096];
   while (text->size() <= kOutputBytesMax) {

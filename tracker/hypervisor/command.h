@@ -12,11 +12,11 @@
 
 namespace berth::tracker {
 
-// Runs the program arguments[0], which is looked up in PATH, without a shell and in the C locale.
-// Returns its standard output.
+// Runs the program arguments[0] without a shell and in the C locale; PATH is searched for the
+// program. Returns the program's standard output.
 //
-// NotFound if the program does not exist; DeadlineExceeded if it runs longer than `timeout`, after
-// which it is killed; Internal if it fails or prints more than a megabyte.
+// NotFound if the program does not exist. DeadlineExceeded if the program runs longer than
+// `timeout`; it is killed then. Internal if the program fails or prints more than a megabyte.
 absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& arguments,
                                        absl::Duration timeout);
 

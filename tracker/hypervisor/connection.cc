@@ -107,7 +107,7 @@ absl::StatusOr<std::shared_ptr<HypervisorConnection>> HypervisorConnection::Open
   const std::shared_ptr<HypervisorConnection> connection(new HypervisorConnection(raw, calls));
   calls->Count("virConnectSetKeepAlive");
   if (virConnectSetKeepAlive(raw, kKeepaliveSeconds, kKeepaliveMisses) < 0) {
-    // libvirt's test driver runs in this process: it has no keepalive and needs none.
+    // libvirt's test driver runs in this process, so it has no keepalive and needs none.
     const absl::Status error = LibvirtError("virConnectSetKeepAlive");
     if (!absl::IsUnimplemented(error)) warnings->push_back(std::string(error.message()));
   }
@@ -137,7 +137,8 @@ void HypervisorConnection::RegisterEvent(RegisterAny register_any, const char* n
 void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListener>& listener,
                                           std::vector<std::string>* warnings) {
   Count("virConnectRegisterCloseCallback");
-  // Owned by on_close_: a driver without this event would keep the registration and never free it.
+  // on_close_ owns the registration: a driver that lacks this event would keep the registration and
+  // never free it.
   auto* const on_close = new Registration{listener};
   on_close_.reset(static_cast<void*>(on_close), FreeRegistration);
   (void)virConnectRegisterCloseCallback(connection_, OnClose, on_close, nullptr);
@@ -161,7 +162,8 @@ void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListen
 }
 
 HypervisorConnection::~HypervisorConnection() {
-  // A connection that still has callbacks is not closed: they hold references to it.
+  // libvirt does not close a connection that still has callbacks, because they hold references to
+  // it.
   for (const int id : guest_callbacks_) virConnectDomainEventDeregisterAny(connection_, id);
   for (const int id : device_callbacks_) virConnectNodeDeviceEventDeregisterAny(connection_, id);
   virConnectUnregisterCloseCallback(connection_, OnClose);

@@ -1,7 +1,7 @@
 // HypervisorConnection: an open libvirt connection with its event registrations.
 //
-// Only Hypervisor and its readings use it. The calls that run on a connection share it by
-// shared_ptr, so that it stays open while a call hangs. Thread-safe.
+// Only Hypervisor and the functions of reading.h use it. The calls that run on a connection hold it
+// by shared_ptr, so that the connection stays open while one of them hangs. Thread-safe.
 #ifndef BERTH_TRACKER_HYPERVISOR_CONNECTION_H_
 #define BERTH_TRACKER_HYPERVISOR_CONNECTION_H_
 
@@ -35,9 +35,9 @@ class CallCounter {
 
 class HypervisorConnection {
  public:
-  // Opens `uri` with keepalive, and registers `listener` for all events that the hypervisor has.
-  // Adds a text to `warnings` for each event that it does not have. Unavailable if the connection
-  // cannot be opened.
+  // Opens `uri` with keepalive, and registers `listener` for all events that the hypervisor can
+  // send. For each event that the hypervisor cannot send, adds a text to `warnings`. Unavailable if
+  // the connection cannot be opened.
   static absl::StatusOr<std::shared_ptr<HypervisorConnection>> Open(
       const std::string& uri, const std::shared_ptr<CallCounter>& calls,
       const std::shared_ptr<HypervisorListener>& listener, std::vector<std::string>* warnings);
@@ -60,18 +60,19 @@ class HypervisorConnection {
 
   const virConnectPtr connection_;
   const std::shared_ptr<CallCounter> calls_;
-  // Constant after Open.
+  // These members do not change after Open.
   std::vector<int> guest_callbacks_;
   std::vector<int> device_callbacks_;
   std::shared_ptr<void> on_close_;  // the registration that the close callback uses
 };
 
-// Returns libvirt's last error on this thread: Unimplemented if the hypervisor does not have the
-// call, NotFound if the guest or device does not exist, Unavailable if the connection is lost,
-// Internal for every other error.
+// Returns libvirt's last error on this thread as a status. Unimplemented if the hypervisor does not
+// have the call, NotFound if the guest or device does not exist, Unavailable if the connection is
+// lost, Internal for every other error.
 absl::Status LibvirtError(absl::string_view call);
 
-// Copies a text that libvirt has allocated, and frees it. Fails as LibvirtError says if it is null.
+// Copies `text`, which libvirt has allocated, and frees it. If `text` is null, fails as
+// LibvirtError says.
 absl::StatusOr<std::string> TakeText(char* text, absl::string_view call);
 
 }  // namespace berth::tracker

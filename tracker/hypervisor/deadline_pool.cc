@@ -25,15 +25,17 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
   explicit State(Options limits) : options(limits) {}
 
   static void Serve(const std::shared_ptr<State>& state);
-  // Queues a job, and starts a thread for it unless one is idle or enough are busy.
+  // Queues a job. Starts a thread for the job unless a thread is idle or `threads_max` threads are
+  // busy.
   std::shared_ptr<Job> Start(std::function<void()> work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // Waits until the job is done. False: it was not done at the deadline and is abandoned.
+  // Waits until the job is done. Returns false if the job was not done at the deadline; the job is
+  // then abandoned.
   bool Await(const std::shared_ptr<Job>& job, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // Waits for the next job and takes it. Null when the pool ends.
+  // Waits for the next job and takes it. Returns null when the pool ends.
   std::shared_ptr<Job> Take() ABSL_LOCKS_EXCLUDED(mutex);
-  // False: the job was abandoned meanwhile, another thread replaces this one, and this one must
-  // end.
+  // Ends the job. Returns false if the job was abandoned meanwhile: another thread has replaced
+  // this thread, and this thread must end.
   bool Finish(Job* job) ABSL_LOCKS_EXCLUDED(mutex);
 
   const Options options;
@@ -104,7 +106,8 @@ std::shared_ptr<Job> DeadlinePool::State::Start(std::function<void()> work) {
   queue.push_back(job);
   if (idle < static_cast<int>(queue.size()) && threads < options.threads_max) {
     ++threads;
-    // Detached: a thread whose call hangs can never be joined. The destructor counts the others.
+    // Detached, because a thread whose call hangs could never be joined. The destructor waits until
+    // the other threads have ended.
     std::thread(&State::Serve, shared_from_this()).detach();
   }
   changed.NotifyAll();
@@ -141,7 +144,7 @@ std::vector<absl::Status> DeadlinePool::RunAll(absl::string_view name,
   std::vector<std::shared_ptr<Job>> jobs;
   std::vector<absl::Status> statuses;
   MutexLock lock(&state_->mutex);
-  // All works of this call may come to hang: together they must not exceed hung_max.
+  // All works of this call may come to hang. Even then, no more than hung_max calls may hang.
   const int room = state_->options.hung_max - state_->hung;
   for (std::function<void()>& work : works) {
     if (static_cast<int>(jobs.size()) >= room) break;

@@ -1,9 +1,9 @@
 // DeadlinePool: runs calls that may hang on a few threads, and stops waiting for them at a
 // deadline.
 //
-// Owns its threads. A call that overruns its deadline cannot be ended. The pool leaves the thread
-// to that call, counts it as hung, and starts another thread in its place. While `hung_max` calls
-// hang, the pool refuses new calls. Thread-safe.
+// Owns its threads. A call that overruns its deadline cannot be ended. Its thread stays with the
+// call; the pool counts the call as hung, and starts a new thread for other calls. While `hung_max`
+// calls hang, the pool refuses new calls. Thread-safe.
 //
 // Invariant: besides the threads of hung calls, at most `threads_max` threads exist.
 #ifndef BERTH_TRACKER_HYPERVISOR_DEADLINE_POOL_H_
@@ -29,20 +29,20 @@ class DeadlinePool {
     int hung_max = 16;
   };
   explicit DeadlinePool(Options options);
-  // Waits for the running calls, except for the hung ones, which keep their threads.
+  // Waits until the running calls end, except for the hung calls, which keep their threads.
   ~DeadlinePool();
   DeadlinePool(const DeadlinePool&) = delete;
   DeadlinePool& operator=(const DeadlinePool&) = delete;
 
-  // Runs `work` and waits until it ends. `name` says in error messages which call it was.
+  // Runs `work` and waits until it ends. `name` names the call in error messages.
   //
   //   kUnavailable       `hung_max` calls hang already: `work` did not run
   //   kDeadlineExceeded  `timeout` passed first: `work` goes on running, or never began
   //
-  // REQUIRES: `work` owns everything that it uses: it may outlive the caller and the pool.
+  // REQUIRES: `work` owns everything that it uses, because it may outlive the caller and the pool.
   absl::Status Run(absl::string_view name, std::function<void()> work, absl::Duration timeout);
-  // Runs all of `works`, `threads_max` of them at a time, and waits as Run does. One timeout counts
-  // for all. Returns one status per work, in their order.
+  // Runs all of `works`, at most `threads_max` at a time, and waits as Run does. `timeout` is the
+  // time for all of them together. Returns one status for each work, in the order of `works`.
   std::vector<absl::Status> RunAll(absl::string_view name, std::vector<std::function<void()>> works,
                                    absl::Duration timeout);
   // Runs `work` as Run does and returns its answer.
@@ -50,7 +50,7 @@ class DeadlinePool {
   absl::StatusOr<T> Call(absl::string_view name, std::function<absl::StatusOr<T>()> work,
                          absl::Duration timeout);
 
-  // How many calls hang.
+  // How many calls hang now.
   int hung() const;
 
  private:

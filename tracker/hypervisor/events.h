@@ -1,7 +1,8 @@
 // Events that a hypervisor sends without being asked, and HypervisorEventLoop, which receives them.
 //
 // HypervisorEventLoop owns one thread, on which it calls the listeners. A listener must not block.
-// The loop must exist before the first connection is opened and until the last one is closed.
+// The loop must be created before the first connection is opened, and destroyed after the last
+// connection is closed.
 #ifndef BERTH_TRACKER_HYPERVISOR_EVENTS_H_
 #define BERTH_TRACKER_HYPERVISOR_EVENTS_H_
 

@@ -43,7 +43,8 @@ absl::StatusOr<T> Hypervisor::Call(
 
 absl::Status Hypervisor::Connect() {
   if (connected()) {
-    // Notices a loss that no call has met yet. virConnectIsAlive sends nothing over the connection.
+    // Finds out that the connection was lost although no call has failed yet. virConnectIsAlive
+    // sends nothing over the connection.
     const absl::StatusOr<bool> alive = Call<bool>(
         "virConnectIsAlive", [](const HypervisorConnection& connection) -> absl::StatusOr<bool> {
           connection.Count("virConnectIsAlive");

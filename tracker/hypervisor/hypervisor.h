@@ -4,8 +4,8 @@
 // Owns the connection. A call that fails because the connection is lost, or that overruns its
 // deadline, drops the connection; Connect() opens a new one. Thread-safe.
 //
-// Invariant: libvirt is called only on behalf of a method that runs. While no method runs there is
-// no call; only keepalive messages and events pass over the connection. call_counts() shows that.
+// Invariant: libvirt is called only while a method of this class runs. At other times only
+// keepalive messages and events pass over the connection. call_counts() makes this visible.
 #ifndef BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 #define BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 
@@ -34,7 +34,7 @@ class Hypervisor {
  public:
   struct Options {
     std::string uri;
-    absl::Duration timeout = absl::Seconds(60);  // of each call (T-70)
+    absl::Duration timeout = absl::Seconds(60);  // for each call (T-70)
   };
   // `pool` runs the calls and outlives the hypervisor. `listener` is called on the thread of the
   // event loop.
@@ -45,21 +45,22 @@ class Hypervisor {
   Hypervisor(const Hypervisor&) = delete;
   Hypervisor& operator=(const Hypervisor&) = delete;
 
-  // Opens a connection unless there is a working one. Unavailable or DeadlineExceeded if that
-  // fails.
+  // Opens a connection, unless a working connection exists. Unavailable or DeadlineExceeded if it
+  // cannot be opened.
   absl::Status Connect();
   bool connected() const;
-  // Returns how many connections were opened so far. Values that are read once per connection are
-  // out of date when this number has changed.
+  // Returns how many connections were opened so far. When this number has changed, values that are
+  // read once per connection must be read again.
   int64_t connection_number() const;
   // Returns one text for each event that the present connection does not send.
   std::vector<std::string> connect_warnings() const;
   // Returns how often each function of libvirt was called so far, by its name.
   std::map<std::string, int64_t> call_counts() const;
 
-  // Each of the following fails with Unavailable if there is no connection or it is lost,
-  // DeadlineExceeded if libvirt does not answer in time, Unimplemented if the hypervisor does not
-  // have the call, and Internal for every other error.
+  // Each of the following methods fails with Unavailable if there is no connection or the
+  // connection is lost, with DeadlineExceeded if libvirt does not answer in time, with
+  // Unimplemented if the hypervisor does not have the call, and with Internal for every other
+  // error.
   absl::StatusOr<std::string> HostName();
   absl::StatusOr<std::string> Type();
   absl::StatusOr<int64_t> Version();
@@ -80,8 +81,8 @@ class Hypervisor {
   absl::StatusOr<DeviceList> Devices();
 
  private:
-  // Runs `work` on the pool with the present connection. Drops that connection if it is lost or if
-  // `work` hangs.
+  // Runs `work` on the pool with the present connection. If that connection is lost, or if `work`
+  // hangs, drops the connection.
   template <typename T>
   absl::StatusOr<T> Call(const char* name,
                          std::function<absl::StatusOr<T>(const HypervisorConnection&)> work);

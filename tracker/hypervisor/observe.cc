@@ -24,7 +24,7 @@ std::string FileText(const std::string& path) {
   return text.str();
 }
 
-// Notes that a part could not be read.
+// Notes in the facts that a part could not be read.
 void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
   facts->warnings.push_back(absl::StrCat(what, ": ", why.message()));
   facts->degraded = true;
@@ -32,7 +32,7 @@ void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
 
 bool IsImageFile(const GuestDisk& disk) { return disk.type == "file" && !disk.path.empty(); }
 
-// Whether the image does not exist, or the tracker may not read it.
+// Whether `status` says that the image does not exist, or that the tracker may not read it.
 bool IsNoImage(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsPermissionDenied(status);
 }
@@ -157,7 +157,7 @@ void Observer::ReadImages(const std::vector<GuestReading>& readings,
     for (const GuestDisk& disk : disks[i]) {
       Probe<ImageReading> image;
       if (IsImageFile(disk)) image = probes.at(disk.path);
-      // The images of another machine's guests are not expected here (T-85).
+      // If the guests run on another machine, their images are not expected on this one (T-85).
       if (!image.status.ok() && lasting_->shows_this_machine) {
         facts->warnings.push_back(
             absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
@@ -180,7 +180,7 @@ absl::Status Observer::ReadDisk(Facts* facts) {
     const bool hangs =
         absl::IsUnavailable(storage.status) || absl::IsDeadlineExceeded(storage.status);
     if (!hangs) return storage.status;
-    // kUnavailable would mean that the hypervisor is away.
+    // The code must not be kUnavailable, which would mean that the hypervisor is away.
     return absl::InternalError(absl::StrCat("storage: ", storage.status.message()));
   }
   if (!storage.status.ok()) {

@@ -36,29 +36,30 @@ class Observer {
            Hypervisor* hypervisor);
 
   // The next observation uses `configuration`. Values that were read once for the present
-  // connection do not change: they depend only on settings that TakeReloadable keeps.
+  // connection need not be read again: they depend only on settings that a reload does not change
+  // (see TakeReloadable).
   void Configure(const NodeConfiguration& configuration) { configuration_ = configuration; }
 
-  // Connects unless there is a connection, and reads everything (T-67).
+  // Connects, unless there is a connection, and reads everything (T-67).
   //
   //   kUnavailable, kDeadlineExceeded  the hypervisor is away or hangs: not ready (T-37). Storage
-  //                                    that hangs never counts as that.
-  //   kFailedPrecondition              a QEMU connection older than what is required (T-32)
+  //                                    that hangs never causes these errors.
+  //   kFailedPrecondition              a QEMU connection with a version that is too old (T-32)
   //   kInvalidArgument                 the settings name CPUs or pages that the host does not have
-  //   else                             a call failed without which no facts are possible
+  //   else                             a call failed that is necessary for every observation
   //
-  // A guest, image or device that cannot be read is skipped, and `warnings` of the facts says so.
+  // If a guest, image or device cannot be read, it is skipped, and `warnings` of the facts says so.
   absl::StatusOr<Facts> Observe(absl::Time now);
 
-  // Returns the hypervisor's host name, which is read once (T-21). Fails as Connect and HostName
-  // do.
+  // Returns the hypervisor's host name, which is read once (T-21). Fails as Connect and
+  // Hypervisor::HostName do.
   absl::StatusOr<std::string> NodeName();
 
   // How many reads of storage hang. Thread-safe.
   int hung_storage_reads() const { return storage_.hung(); }
 
  private:
-  // The values that cannot change while a connection lasts.
+  // The values that cannot change while one connection lasts.
   struct Lasting {
     int64_t connection_number = 0;
     Capabilities capabilities;

@@ -1,4 +1,5 @@
-// The part of an observation that cannot change while a connection lasts: versions, CPU, emulators.
+// Reads the part of an observation that cannot change while a connection lasts: versions, CPU,
+// emulators.
 #include <algorithm>
 #include <utility>
 
@@ -11,8 +12,8 @@
 namespace berth::tracker {
 namespace {
 
-// Returns the configured virtualization type, else kvm if the host offers it for its own
-// architecture, else the first type that the host offers for it.
+// Returns the configured virtualization type. If none is configured: kvm if the host offers kvm for
+// its own architecture, else the first type that the host offers for its own architecture.
 std::string ChooseVirtType(const NodeConfiguration& configuration, const Capabilities& capabilities,
                            const std::string& host_arch) {
   if (!configuration.virt_type.empty()) return configuration.virt_type;
@@ -48,7 +49,8 @@ std::string DefaultModel(const std::string& arch) {
 absl::StatusOr<Observer::Lasting> Observer::ReadLasting() {
   Lasting lasting;
   lasting.connection_number = hypervisor_->connection_number();
-  // Capabilities come first: otherwise some versions of libvirt answer later calls wrongly (T-71).
+  // Capabilities are read first: if they are not, some versions of libvirt answer later calls
+  // wrongly (T-71).
   const absl::StatusOr<std::string> xml = hypervisor_->CapabilitiesXml();
   if (!xml.ok()) return xml.status();
   absl::StatusOr<Capabilities> capabilities = ParseCapabilities(*xml);
@@ -117,8 +119,8 @@ absl::StatusOr<std::set<std::string>> Observer::ModelFeatures(const std::string&
   return ParseCpuFeatures(*expanded);
 }
 
-// Returns the CPU features from which traits follow, by the CPU mode. Returns nothing if the mode
-// is unset and the virtualization type has no features (T-215).
+// Returns the CPU features that give traits, for the CPU mode. Returns nothing if the CPU mode is
+// unset and the virtualization type has no features (T-215).
 absl::StatusOr<std::optional<std::set<std::string>>> Observer::TraitFeatures(
     const Lasting& lasting) {
   const Facts& facts = lasting.facts;
@@ -156,8 +158,8 @@ void Observer::ReadEmulators(Lasting* lasting) {
     const std::vector<std::string>& types = guest.domain_types;
     if (types.empty() || guest.emulator.empty()) continue;
     const bool has_wanted = std::find(types.begin(), types.end(), wanted) != types.end();
-    // All machine types without a version, or else the default one. The versions of a machine type
-    // offer the same.
+    // All machine types without a version or, if there are none, the default machine type. All
+    // versions of a machine type offer the same.
     std::vector<std::string> machines = guest.machine_aliases;
     if (machines.empty()) machines = {""};
     for (const std::string& machine : machines) {

@@ -66,7 +66,7 @@ void ReadDisks(const virDomainStatsRecord& record, GuestReading* guest) {
   }
 }
 
-// Asks for one guest's values that the bulk call did not tell.
+// Asks for those values of one guest that the answer of the bulk call lacked.
 void ReadInfo(const HypervisorConnection& connection, virDomainPtr domain, GuestReading* guest,
               std::vector<std::string>* warnings) {
   virDomainInfo info = {};
@@ -82,7 +82,7 @@ void ReadInfo(const HypervisorConnection& connection, virDomainPtr domain, Guest
   guest->memory_mib = static_cast<int64_t>(info.memory / 1024);
 }
 
-// False if the guest does not exist any more (T-391).
+// Reads the definition of one guest. Returns false if the guest does not exist any more (T-391).
 bool ReadDefinition(const HypervisorConnection& connection, virDomainPtr domain,
                     GuestReading* guest, std::vector<std::string>* warnings) {
   connection.Count("virDomainGetXMLDesc");
@@ -121,7 +121,8 @@ void AddGuest(const HypervisorConnection& connection, const virDomainStatsRecord
 absl::StatusOr<GuestList> ReadGuests(const HypervisorConnection& connection) {
   connection.Count("virConnectGetAllDomainStats");
   virDomainStatsRecordPtr* records = nullptr;
-  // NOWAIT: for a guest that is busy with a job libvirt tells less, and does not wait for the job.
+  // With NOWAIT libvirt does not wait for a guest that is busy with a job, and tells less about
+  // this guest.
   const int count = virConnectGetAllDomainStats(connection.get(), kStats, &records,
                                                 VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
   if (count < 0) return LibvirtError("virConnectGetAllDomainStats");

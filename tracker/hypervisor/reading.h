@@ -33,7 +33,7 @@ struct GuestReading {
   std::optional<int64_t> vcpus;
   int64_t memory_max_mib = 0;
   int64_t memory_mib = 0;
-  // The sizes of its disks, as far as libvirt told them, by their names in the guest.
+  // The sizes of the guest's disks that libvirt told, by the names of the disks in the guest.
   std::map<std::string, int64_t> capacity_bytes_by_target;
   std::string definition_xml;  // empty if libvirt did not tell it
 };
@@ -48,7 +48,7 @@ struct DeviceList {
   std::vector<std::string> warnings;
 };
 
-// Each fails as the method of Hypervisor with the same result type does.
+// Each function fails as the method of Hypervisor with the same result type does.
 absl::StatusOr<GuestList> ReadGuests(const HypervisorConnection& connection);
 absl::StatusOr<DeviceList> ReadDevices(const HypervisorConnection& connection);
 absl::StatusOr<HostReading> ReadHost(const HypervisorConnection& connection);

@@ -1,7 +1,7 @@
 // Reads the sizes of the storage of guests' local disks, and of single image files.
 //
-// Thread-safe. Each call may hang for as long as a file server is gone: only StorageProbes calls
-// them.
+// Thread-safe. While a file server is gone, each of these calls may hang. So only StorageProbes
+// calls them.
 #ifndef BERTH_TRACKER_HYPERVISOR_STORAGE_H_
 #define BERTH_TRACKER_HYPERVISOR_STORAGE_H_
 
@@ -14,19 +14,19 @@
 
 namespace berth::tracker {
 
-// Reads the file system of `path`. If `path` does not exist: of the nearest directory above it that
-// exists (T-82).
+// Reads the file system of `path`. If `path` does not exist, reads the file system of the nearest
+// directory above `path` that exists (T-82).
 absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path);
 
 // Reads the storage that `configuration` names (T-82): the file system of `instances_path`, a
-// volume group, or a Ceph pool. Fails as RunCommand and the parser of its output do; a volume group
-// is tried three times within `timeout`.
+// volume group, or a Ceph pool. Fails as RunCommand and the parser of the command's output do. The
+// command for a volume group is tried three times within `timeout`.
 absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuration,
                                            const std::string& instances_path,
                                            absl::Duration timeout);
 
-// Reads one image file. NotFound if it does not exist, PermissionDenied if the tracker may not read
-// it, Internal for every other failure.
+// Reads one image file. NotFound if the file does not exist, PermissionDenied if the tracker may
+// not read the file, Internal for every other failure.
 absl::StatusOr<ImageReading> ReadImage(const std::string& path);
 
 }  // namespace berth::tracker

@@ -8,14 +8,14 @@
 namespace berth::tracker {
 namespace {
 
-// Makes the probe of one read. `ran` is OK if the read ended in time; only then `answer` is valid.
+// Makes the probe of one read. `ran` is OK if the read ended in time; only then is `answer` valid.
 template <typename T>
 Probe<T> Judge(const absl::Status& ran, const absl::StatusOr<T>& answer, std::optional<T>* last) {
   const absl::Status status = ran.ok() ? answer.status() : ran;
   if (status.ok()) {
     *last = *answer;
   } else if (!absl::IsDeadlineExceeded(status) && !absl::IsUnavailable(status)) {
-    last->reset();  // the storage has answered, so that the last reading is out of date
+    last->reset();  // the storage has answered: the last reading is outdated
   }
   return {status, *last};
 }

@@ -1,13 +1,13 @@
 // StorageProbes: reads image files and the node's storage, and stops waiting for a dead file
 // server.
 //
-// Reading a path on a file server that is gone hangs for as long as the server is gone. The probes
-// therefore run on threads of their own: the threads of libvirt's calls never wait for them. Not
-// thread-safe; a read that still hangs keeps its thread and may outlive the probes.
+// If a path is on a file server that is gone, reading the path hangs until the server is back. The
+// probes therefore run on threads of their own, and never on the threads of libvirt's calls. Not
+// thread-safe. A read that still hangs keeps its thread, and may outlive the probes.
 //
 // Invariants:
 //   1. At most one read hangs per path: while it hangs, the path is not read again.
-//   2. Once `hung_max` images hang, no further image is read before one of them answers.
+//   2. While `hung_max` images hang, no further image is read.
 #ifndef BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
 #define BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
 
@@ -28,12 +28,12 @@
 
 namespace berth::tracker {
 
-// The outcome of reading one image or storage.
+// The outcome of reading one image or the storage.
 template <typename T>
 struct Probe {
   absl::Status status;
-  // The reading. If `status` is kDeadlineExceeded or kUnavailable, the last reading that succeeded.
-  // Absent if there is none, and after every other failure.
+  // The reading. If `status` is kDeadlineExceeded or kUnavailable, this is the last reading that
+  // succeeded, if there was one. After every other failure it is absent.
   std::optional<T> value;
 };
 
@@ -49,18 +49,21 @@ class StorageProbes {
   };
   explicit StorageProbes(const Options& options);
 
-  // Reads every image of `paths` and forgets earlier readings of other images. A status is
+  // Reads every image of `paths`. Forgets the earlier readings of all other images. The status of
+  // an image is
   //
   //   kDeadlineExceeded   the read did not end in time, and hangs from now on
   //   kUnavailable        an earlier read of this path still hangs, or too many images hang
-  //   else                as ReadImage says
+  //   else                the status that ReadImage returned
   std::map<std::string, Probe<ImageReading>> Images(const std::set<std::string>& paths);
 
-  // Reads the node's storage: see ReadStorage. Its status is as of Images.
+  // Reads the node's storage as ReadStorage does. The status of the probe is kDeadlineExceeded if
+  // the read did not end in time, kUnavailable if an earlier read still hangs, else the status that
+  // ReadStorage returned.
   Probe<StorageReading> Storage(const NodeConfiguration& configuration,
                                 const std::string& instances_path);
 
-  // How many reads hang. Thread-safe.
+  // How many reads hang now. Thread-safe.
   int hung() const { return image_pool_.hung() + storage_pool_.hung(); }
 
  private:

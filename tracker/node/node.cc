@@ -18,7 +18,7 @@ bool SameButAccounting(const Audit& a, const Audit& b) {
   return Digest(left) == Digest(b.report);
 }
 
-// An audit older than this many intervals is reported as overdue.
+// An audit that is older than this number of intervals is reported as overdue.
 constexpr int kIntervalsToOverdue = 3;
 
 KnownProvider* FindProvider(Records* records, const std::string& uuid) {
@@ -113,8 +113,9 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   memory_ = audit->memory;
   findings_ = audit->finding_memory;
   audit_ = std::make_shared<const Audit>(*std::move(audit));
-  // A claim changes the accounting of its node. Placement has made the claim itself, so that it
-  // need not hear of it at once: a report for each claim would double placement's writes.
+  // A claim changes the accounting of its node. Placement made the claim itself, so it need not
+  // hear of the new accounting at once. A report for each claim would double the number of
+  // placement's writes.
   const bool can_wait =
       cause == Cause::kPush && before != nullptr && !drifted && SameButAccounting(*before, *audit_);
   if (!can_wait) outbox_.Offer(audit_, cause == Cause::kPass, drifted);
@@ -122,8 +123,8 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   return audit_;
 }
 
-// Whether placement's providers differ from the acknowledged report: somebody else has changed what
-// the tracker decides about.
+// Whether placement's providers differ from the acknowledged report. If so, somebody else has
+// changed values that the tracker decides about.
 bool Node::DriftedLocked(const Audit& audit) const {
   if (!records_ || outbox_.acknowledged_digest().empty()) return false;
   std::vector<WantedProvider> wanted = audit.report.providers;
@@ -188,7 +189,7 @@ absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& 
   BERTH_CHECK(identity_.has_value());
   absl::StatusOr<IdentityCheck> check =
       CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);
-  // An identity that placement has accepted no longer counts as new.
+  // Placement has accepted the identity, so it no longer counts as new.
   if (check.ok()) identity_->created = false;
   return check;
 }
@@ -218,7 +219,7 @@ void Node::ChangeRecords(const std::function<void(Records*)>& change, MonotonicT
 
 std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records) {
   MutexLock lock(&mutex_);
-  // The first report waits for the records: without them the audit finds no orphans.
+  // The first report waits for the records, because without records the audit finds no orphans.
   if (!records_) return std::nullopt;
   std::optional<Outbox::Outgoing> report = outbox_.Next();
   if (report) *records = records_;

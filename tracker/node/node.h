@@ -1,15 +1,15 @@
-// Node: one tracked hypervisor. It has the connection, the identity, the facts and records, the
+// Node: one tracked hypervisor. A Node has the connection, the identity, the facts and records, the
 // last audit, and the outbox with the reports for placement.
 //
 // Owns all of these. Thread-safe: one thread runs the passes, the uplink's thread brings records
-// and takes reports, and every thread may read. No thread waits for libvirt or the network while it
-// holds the lock.
+// and takes reports, and every thread may read. A thread that holds the node's lock never waits for
+// libvirt or for the network.
 //
 // Invariants:
-//   1. Of the observation, only totals enter the accounting. What is used follows from records and
-//      orphans (T-51).
-//   2. A pass that fails leaves facts, configuration and audit as the last good pass left them
-//      (T-37).
+//   1. The accounting takes only totals from the observation. It computes the used amounts from
+//      records and orphans (T-51).
+//   2. A pass that fails does not change the facts, the configuration and the audit of the last
+//      good pass (T-37).
 #ifndef BERTH_TRACKER_NODE_NODE_H_
 #define BERTH_TRACKER_NODE_NODE_H_
 
@@ -53,7 +53,7 @@ class Node {
     std::string uri;
     bool connected = false;
     PassOutcome last;                    // how the last pass ended
-    std::shared_ptr<const Audit> audit;  // of the last good facts with the newest records
+    std::shared_ptr<const Audit> audit;  // of the last good facts and the newest records
     std::optional<Records> records;
     Standing standing = Standing::kNone;
     int64_t sequence = 0;
@@ -69,24 +69,25 @@ class Node {
   Node(Options options, DeadlinePool* pool, HypervisorListener listener);
 
   // Runs one pass: finds the node's identity if it is not known yet, observes, audits, and offers
-  // the report to the outbox. The outcome has an error if one of these fails.
+  // the report to the outbox. If one of these steps fails, the outcome has the error.
   //
   // REQUIRES: no other Pass runs.
   PassOutcome Pass(MonotonicTime now);
-  // Makes the next pass use `configuration`. Until a pass with it succeeds, audits use the
+  // Makes the next pass use `configuration`. Until such a pass succeeds, audits use the
   // configuration of the last good pass.
   void Configure(const NodeConfiguration& configuration);
   // Whether the last good pass began more than three intervals ago (T-293). If no pass was good
-  // yet, the first pass counts.
+  // yet, whether the first pass began more than three intervals ago.
   bool AuditOverdue(MonotonicTime now) const;
-  // Returns when a pass should run to confirm an orphan of the last audit. Nothing: not needed.
+  // Returns when a pass should run to confirm an orphan of the last audit. Nothing: no orphan is to
+  // be confirmed.
   std::optional<MonotonicTime> confirm_at() const;
 
   View view() const;
   std::map<std::string, int64_t> libvirt_calls() const { return hypervisor_.call_counts(); }
   int hung_storage_reads() const { return observer_.hung_storage_reads(); }
   const Options& options() const { return options_; }
-  // Absent until a pass has found it, and constant afterwards.
+  // Absent until a pass has found the identity. Does not change afterwards.
   std::optional<NodeIdentity> identity() const;
   std::string name() const;
 
@@ -96,27 +97,29 @@ class Node {
   //
   // REQUIRES: the identity is known.
   absl::StatusOr<IdentityCheck> CheckRecords(const std::vector<NodeRecord>& records);
-  // As the methods of Outbox.
+  // Do what the methods of Outbox with the same names do.
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot();
   void Disconnect();
-  // Calls `change` to edit the records, and audits the last facts again with them, without asking
-  // the hypervisor. If only allocations have changed, the new report waits for the next pass.
+  // Calls `change`, which edits the records. Then audits the last facts again with the new records,
+  // without asking the hypervisor. If only allocations have changed, the new report waits for the
+  // next pass.
   void ChangeRecords(const std::function<void(Records*)>& change, MonotonicTime now);
-  // Returns the report to send now, if there is one, and sets `records` to the records that it is
-  // based on.
+  // Returns the report to send now, if there is one. Sets `records` to the records that this report
+  // is based on.
   std::optional<Outbox::Outgoing> NextReport(std::optional<Records>* records);
-  // Placement has applied the report `sequence`. Its providers and `generations`, by provider uuid,
-  // go into the records. `unknown_traits` are the traits that placement does not know.
+  // Placement has applied the report `sequence`. The providers of the report go into the records,
+  // with `generations`, by provider uuid. `unknown_traits` are the traits that placement does not
+  // know.
   void Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
-  // Placement has refused the report `sequence`: see Outbox::Reject. `tree` has the providers that
-  // placement has instead, if it sent them.
+  // Placement has refused the report `sequence`: see Outbox::Reject. `tree`, if placement sent it,
+  // has the providers that placement has instead of those of the report.
   void Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   std::string acknowledged_digest() const;
-  // Returns the revision up to which the records are complete. Nothing: placement must send all
-  // records again.
+  // Returns the revision up to which the records are complete. Nothing: this is not known, and
+  // placement must send all records again.
   std::optional<LedgerRevision> told_up_to() const;
   // Makes the next Hello ask placement for all records (T-63).
   void WantAllRecords();
@@ -129,8 +132,8 @@ class Node {
     kRecords,  // the first records came, or placement refused a report and sent its providers
     kPush,     // the records have changed
   };
-  // Audits `facts_` with the records, keeps the audit, and offers it to the outbox. Fails for new
-  // facts only: facts that passed the audit once pass it again.
+  // Audits `facts_` against `records_`, keeps the audit, and offers it to the outbox. The audit can
+  // fail only if the facts are new: facts that have passed an audit pass it again.
   absl::StatusOr<std::shared_ptr<const Audit>> AuditLocked(MonotonicTime now, Cause cause)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool DriftedLocked(const Audit& audit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -144,7 +147,7 @@ class Node {
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeIdentity> identity_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const NodeConfiguration> wanted_configuration_ ABSL_GUARDED_BY(mutex_);
-  // The one that facts_ were observed with.
+  // The configuration with which facts_ were observed.
   std::shared_ptr<const NodeConfiguration> configuration_ ABSL_GUARDED_BY(mutex_);
   std::optional<Facts> facts_ ABSL_GUARDED_BY(mutex_);
   std::optional<Records> records_ ABSL_GUARDED_BY(mutex_);

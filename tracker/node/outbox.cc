@@ -48,10 +48,12 @@ std::optional<Outbox::Outgoing> Outbox::Next() {
 void Outbox::Welcome(Standing standing, int64_t last_sequence) {
   in_flight_.reset();
   standing_ = standing;
-  // A report that was not answered may still be applied: its number is not used again.
+  // Placement may still apply a report that it has not answered, so the number of that report is
+  // not used again.
   sequence_ = std::max(sequence_, last_sequence);
-  // Deltas are possible only if the last report that placement has applied was acknowledged to this
-  // process, and no later one was sent.
+  // A delta is possible only if placement and this process have the same base for it: the last
+  // report that placement has applied is the last report that this process had acknowledged, and
+  // this process sent no report after it. Otherwise a snapshot is needed.
   snapshot_wanted_ = standing != Standing::kKnown || acknowledged_ == nullptr ||
                      last_sequence != acknowledged_sequence_ || sequence_ != last_sequence;
 }
@@ -60,8 +62,8 @@ void Outbox::OrderSnapshot() {
   if (standing_ == Standing::kStandby || standing_ == Standing::kRefused) return;
   standing_ = Standing::kSendAll;
   snapshot_wanted_ = true;
-  // Placement did not apply the delta in flight, but its answer may still come: its number is not
-  // used again.
+  // Placement did not apply the delta in flight, but the answer to it may still come. So the number
+  // of the delta is not used again.
   if (in_flight_ && !in_flight_->snapshot) in_flight_.reset();
 }
 
@@ -83,7 +85,7 @@ bool Outbox::Reject(int64_t sequence, bool again) {
   if (!in_flight_ || in_flight_->sequence != sequence) return false;
   ++reports_rejected_;
   tries_in_a_row_ = again ? tries_in_a_row_ + 1 : kTriesInARowMax;
-  sequence_ = sequence - 1;  // it was not applied: the next report takes its number
+  sequence_ = sequence - 1;  // not applied: the next report takes its number
   in_flight_.reset();
   return true;
 }

@@ -1,17 +1,17 @@
-// Outbox: decides which report of a node is sent to placement, and when. A newer report replaces
-// one that was not sent yet.
+// Outbox: decides which report of a node is sent to placement, and when. If a report was not sent
+// yet, a newer report replaces it.
 //
 // Sends nothing itself. Not thread-safe.
 //
 // Invariants:
-//   1. At most one report is in flight, which means sent and not answered, and at most one waits
-//      (T-227, T-231).
-//   2. The sequence numbers of an incarnation rise. A delta is based on the last acknowledged
-//      report.
-//   3. A report that is equal to the acknowledged one is sent only if placement asks for it, or if
-//      placement holds something else.
-//   4. After four refused or repairing reports in a row no report is sent before the next pass
-//      (T-229). A repairing report is one that is sent because placement holds something else.
+//   1. At most one report is in flight, which means sent but not answered. At most one report waits
+//      to be sent (T-227, T-231).
+//   2. The sequence numbers of the reports of one incarnation rise. A delta is based on the last
+//      acknowledged report.
+//   3. A report that is equal to the acknowledged report is sent only if placement asks for it, or
+//      if placement's providers differ from the acknowledged report.
+//   4. A report that is sent because placement's providers differ is a repairing report. After four
+//      refused or repairing reports in a row no report is sent before the next pass (T-229).
 #ifndef BERTH_TRACKER_NODE_OUTBOX_H_
 #define BERTH_TRACKER_NODE_OUTBOX_H_
 
@@ -27,9 +27,9 @@ namespace berth::tracker {
 // What placement wants from a node in the present session.
 enum class Standing {
   kNone,     // there is no session, or placement has not answered the Hello yet
-  kKnown,    // it has the last report: deltas are sent
-  kSendAll,  // it wants a snapshot
-  kWait,     // it will ask for a snapshot later: nothing is sent until then
+  kKnown,    // placement has the last report: deltas are sent
+  kSendAll,  // placement wants a snapshot
+  kWait,     // placement will ask for a snapshot later: until then nothing is sent
   kStandby,  // the node belongs to another tracker that is alive: nothing is sent (T-14)
   kRefused,  // the node's identity contradicts the records: nothing is sent (T-20)
 };
@@ -43,29 +43,30 @@ class Outbox {
     bool snapshot = false;
     std::string digest;
     std::shared_ptr<const Audit> audit;
-    std::shared_ptr<const Audit> base;  // of a delta: the audit whose report was acknowledged last
+    std::shared_ptr<const Audit> base;  // of a delta: the last acknowledged audit
   };
 
-  // Takes the newest audit. `pass`: it comes from a pass, so that refused reports are counted from
-  // zero again. `repair`: placement holds something else than what it acknowledged.
+  // Takes the newest audit. `pass`: the audit comes from a pass, so refused reports are counted
+  // from zero again. `repair`: placement's providers differ from the acknowledged report.
   void Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair);
 
-  // Returns the report to send now, which is in flight from then on. Nothing: there is none to
-  // send.
+  // Returns the report to send now, which is in flight from then on. Nothing: no report is to be
+  // sent now.
   std::optional<Outgoing> Next();
 
-  // Placement has answered a Hello: it wants `standing`, and `last_sequence` is the last report of
-  // this incarnation that it has applied.
+  // Placement has answered a Hello. `standing` is what placement wants from the node.
+  // `last_sequence` is the number of the last report of this incarnation that placement has
+  // applied.
   void Welcome(Standing standing, int64_t last_sequence);
-  // Placement asks for a snapshot. The answer to a delta in flight no longer counts.
+  // Placement asks for a snapshot. If a delta is in flight, its answer no longer counts.
   void OrderSnapshot();
   // Placement has applied the report `sequence`. Returns false, and changes nothing, if that report
   // is not in flight.
   bool Acknowledge(int64_t sequence);
-  // Placement has refused the report `sequence`. `again`: a report may be sent before the next
-  // pass. Returns false, and changes nothing, if that report is not in flight.
+  // Placement has refused the report `sequence`. `again`: another report may be sent before the
+  // next pass. Returns false, and changes nothing, if the report `sequence` is not in flight.
   bool Reject(int64_t sequence, bool again);
-  // The session has ended. The next session tells whether a report in flight was applied.
+  // The session has ended. The next Welcome says whether a report in flight was applied.
   void Disconnect();
 
   Standing standing() const { return standing_; }
@@ -74,7 +75,8 @@ class Outbox {
   const std::optional<Outgoing>& in_flight() const { return in_flight_; }
   // The digest of the last acknowledged report, for Hello. Empty: no report was acknowledged yet.
   const std::string& acknowledged_digest() const { return acknowledged_digest_; }
-  // Whether placement has acknowledged the newest audit's report and holds it.
+  // Whether placement has acknowledged the report of the newest audit, and its providers still
+  // agree with this report.
   bool settled() const;
   int64_t reports_sent() const { return reports_sent_; }
   int64_t reports_coalesced() const { return reports_coalesced_; }
@@ -87,7 +89,7 @@ class Outbox {
   bool snapshot_wanted_ = true;  // the first report of an incarnation is always a snapshot
   bool repair_wanted_ = false;
   int tries_in_a_row_ = 0;
-  int64_t sequence_ = 0;  // of the last report that was sent
+  int64_t sequence_ = 0;  // number of the last report that was sent
   int64_t acknowledged_sequence_ = 0;
   std::shared_ptr<const Audit> newest_;
   std::string newest_digest_;

@@ -5,7 +5,7 @@
 // Invariants:
 //   1. Between Begin() and End() no pass is due: two passes never run at the same time (T-45).
 //   2. All requests that come during a pass lead to one more pass together (T-46).
-//   3. After Stop() no pass is due (T-47).
+//   2. All requests that come during one pass lead together to one further pass (T-46).
 #ifndef BERTH_TRACKER_NODE_SCHEDULE_H_
 #define BERTH_TRACKER_NODE_SCHEDULE_H_
 
@@ -36,20 +36,20 @@ class PassSchedule {
   // The first periodic pass is due one interval and a random delay after `now`.
   PassSchedule(const Options& options, MonotonicTime now);
 
-  // Asks for a pass. It is due at once, but for kEvent only after `event_gather`, so that events
-  // that come together lead to one pass.
+  // Asks for a pass. The pass is due at once; for kEvent it is due after `event_gather`, so that
+  // events that come close together lead to one pass.
   void Request(PassCause cause, MonotonicTime now);
-  // Asks for a pass at `when`, for example to confirm an orphan.
+  // Asks for a pass that is due at `when`, for example to confirm an orphan.
   void RequestAt(MonotonicTime when);
 
-  // Returns when the next pass is due. Returns nothing during a pass, after Stop(), and if no pass
-  // is planned or asked for.
+  // Returns when the next pass is due. Returns nothing during a pass, after Stop(), and if there is
+  // neither a planned pass nor a requested one.
   std::optional<MonotonicTime> NextDue() const;
   bool Due(MonotonicTime now) const;
 
-  // Begins the pass that is due and returns its causes in the order in which they came. The next
-  // periodic pass is planned one interval after the time that was planned for this one; if that is
-  // past, one interval after `now` (T-44).
+  // Begins the pass that is due. Returns the causes of the pass in the order in which they came.
+  // Plans the next periodic pass one interval after the planned time of this pass; if that time has
+  // passed, one interval after `now` (T-44).
   //
   // REQUIRES: Due(now).
   std::vector<PassCause> Begin(MonotonicTime now);

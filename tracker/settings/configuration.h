@@ -1,4 +1,5 @@
-// The operator's settings for a host and its nodes, and the checks of them that need no hypervisor.
+// The operator's settings for a host and its nodes. Checks the settings as far as this is possible
+// without a hypervisor.
 //
 // services/ reads flags, the environment and the settings file into these structs. Plain values.
 #ifndef BERTH_TRACKER_SETTINGS_CONFIGURATION_H_
@@ -19,7 +20,7 @@ namespace berth::tracker {
 // no consumer.
 enum class OrphanPolicy {
   kReport,    // it is reported as a finding and counted as used
-  kWithhold,  // moreover, placement is told to reserve that capacity
+  kWithhold,  // as kReport; also, placement reserves the capacity
 };
 
 enum class CpuMode { kUnset, kNone, kHostModel, kHostPassthrough, kCustom };
@@ -74,7 +75,7 @@ struct Configuration {
   std::string host;        // empty: the host name of the operating system
   std::string my_address;  // empty: the address of the interface with the default route
   std::string state_path = "/var/lib/berth/tracker";
-  // Searched for the node's identity file before the state directory.
+  // These directories are searched for the node's identity file before the state directory.
   std::vector<std::string> configuration_directories;
   std::vector<NodeConfiguration> nodes;
 
@@ -85,12 +86,12 @@ struct Configuration {
   absl::Duration orphan_confirmation = absl::Seconds(5);
 };
 
-// Contradictions in the settings that are resolved by a rule; they are logged at the start.
+// Contradictions in the settings that a rule resolves. They are logged at the start.
 struct ConfigurationWarnings {
   std::vector<std::string> texts;
 };
 
-// Refuses settings that contradict each other with InvalidArgument, which names the node and the
+// Fails with InvalidArgument if settings contradict each other. The message names the node and the
 // setting. Checks, in this order:
 //   there is a node, and no two nodes have the same name or URI (T-5);
 //   every node has a URI; cpu_dedicated_set and cpu_shared_set do not overlap; reserved_host_cpus
@@ -102,8 +103,8 @@ struct ConfigurationWarnings {
 absl::Status Validate(const Configuration& configuration, ConfigurationWarnings* warnings);
 
 // Copies from `read` into `running` the settings that may change while a node runs, for example CPU
-// sets, reserves, ratios and the policy for orphans (T-63). Returns the names of the other settings
-// that differ: they keep their values until the tracker is restarted.
+// sets, reserves, ratios and the policy for orphans (T-63). Other settings in `running` keep their
+// values until the tracker is restarted; returns the names of those that differ from `read`.
 //
 // REQUIRES: `read` and `running` are settings of the same node.
 std::vector<std::string> TakeReloadable(const NodeConfiguration& read, NodeConfiguration* running);

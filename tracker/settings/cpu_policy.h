@@ -13,14 +13,15 @@ namespace berth::tracker {
 struct GuestCpus {
   CpuSet shared;     // counted in the resource class VCPU
   CpuSet dedicated;  // counted in the resource class PCPU
-  // In the NUMA topology the shared CPUs are also listed as dedicated CPUs (T-266).
+  // If true, the NUMA topology lists the shared CPUs also as dedicated CPUs (T-266).
   bool legacy = false;
 };
 
-// Chooses the CPUs by the settings. Without any setting guests share all online CPUs.
+// Chooses the CPUs as the settings say. Without any setting, guests share all online CPUs.
 //
-// InvalidArgument, with the name of the setting, its CPUs and the host's CPUs, if a set has a CPU
-// that is not online (T-74). A dedicated CPU under power management need only be present (T-75).
+// InvalidArgument if a set has a CPU that is not online (T-74). The message has the name of the
+// setting, its CPUs and the host's CPUs. A dedicated CPU under power management may be offline, but
+// it must be present (T-75).
 absl::StatusOr<GuestCpus> SelectGuestCpus(const NodeConfiguration& configuration,
                                           const CpuSet& online, const CpuSet& present);
 

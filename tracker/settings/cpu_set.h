@@ -2,7 +2,7 @@
 //
 // A plain value.
 //
-// Invariant: the last word is not zero. Equal sets therefore have equal words.
+// Invariant: the last word is not zero, so that equal sets have equal words.
 #ifndef BERTH_TRACKER_SETTINGS_CPU_SET_H_
 #define BERTH_TRACKER_SETTINGS_CPU_SET_H_
 
@@ -18,14 +18,18 @@ namespace berth::tracker {
 
 class CpuSet {
  public:
-  // The largest CPU number. Larger ones are refused: a mistyped number must not cost gigabytes.
+  // The largest CPU number. Larger numbers are refused, because a mistyped number must not cost
+  // gigabytes of memory.
   static constexpr int kMaxCpu = 65535;
 
   CpuSet() = default;
   CpuSet(std::initializer_list<int> cpus);
 
-  // Reads a comma-separated list of `N`, `A-B`, `^N` and `^A-B`. The items with ^ are taken out
-  // after all others have been put in.
+  // Reads a comma-separated list of `N`, `A-B`, `
+  // N` and `
+  // A-B`. First all items without
+  // are put in, then all items with
+  // are taken out.
   //
   // InvalidArgument if an item has another form, if A > B, if a number is negative or above
   // kMaxCpu, or if the set would be empty.

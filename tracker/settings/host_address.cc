@@ -17,7 +17,7 @@ std::string DefaultHostAddress() {
   target.sin_family = AF_INET;
   target.sin_port = htons(9);
   // Connecting a datagram socket sends nothing: the kernel only looks up the route. The address is
-  // one of those that are reserved for documentation.
+  // one of those reserved for documentation.
   inet_pton(AF_INET, "192.0.2.1", &target.sin_addr);
   sockaddr_in own = {};
   socklen_t size = sizeof own;

@@ -93,7 +93,8 @@ absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid)
     unlink(temporary.c_str());
     return written;
   }
-  // Unlike rename(), link() fails if another process has created `path` meanwhile.
+  // If another process has created `path` meanwhile, link() fails, but rename() would overwrite the
+  // file.
   const bool linked = link(temporary.c_str(), path.c_str()) == 0;
   const int error = errno;
   unlink(temporary.c_str());

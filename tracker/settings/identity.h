@@ -1,8 +1,8 @@
 // The identity of a node: a uuid that is kept in a file, and that must agree with placement's
 // records.
 //
-// CheckIdentity is a pure function. The others read and write files below the directories that they
-// are given. Thread-safe.
+// CheckIdentity is a pure function. The other functions read and write files in the directories
+// that the caller names. Thread-safe.
 #ifndef BERTH_TRACKER_SETTINGS_IDENTITY_H_
 #define BERTH_TRACKER_SETTINGS_IDENTITY_H_
 
@@ -20,39 +20,39 @@ inline constexpr char kIdentityFileName[] = "compute_id";
 
 struct NodeIdentity {
   std::string uuid;
-  std::string path;      // the first file that holds it
-  bool created = false;  // no file held a uuid, so that this one was drawn just now
+  std::string path;      // the first file that has this uuid
+  bool created = false;  // no file had a uuid, so this uuid was just drawn
 };
 
-// Looks for identity files in `directories`, in their order (T-15). Returns nothing if there is
-// none.
+// Looks for identity files in `directories`, in their order (T-15). Returns nothing if there is no
+// identity file.
 //
-// FailedPrecondition with the path if a file cannot be read or does not hold a uuid, and with both
-// paths if two files hold different uuids (T-16).
+// FailedPrecondition if a file cannot be read or does not contain a uuid; the message has the path.
+// FailedPrecondition also if two files contain different uuids; the message has both paths (T-16).
 absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
     const std::vector<std::string>& directories);
 
 // Writes a new identity file. After a crash the file is complete or absent (T-17, T-19).
 //
-// AlreadyExists if the file exists already; it is not changed. FailedPrecondition for every other
-// failure.
+// AlreadyExists if the file exists already; that file is not changed. FailedPrecondition for every
+// other failure.
 absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid);
 
-// Finds the identity of a node, or else writes a new one into the last of `directories`, which is
-// created if it does not exist. Fails as FindIdentity and WriteIdentity do; never overwrites a
-// file.
+// Finds the identity of a node. If there is none, writes a new one into the last of `directories`,
+// and creates this directory if it does not exist. Fails as FindIdentity and WriteIdentity do.
+// Never overwrites a file.
 absl::StatusOr<NodeIdentity> EnsureIdentity(const std::vector<std::string>& directories);
 
-// Returns the directories that may hold a node's identity file (T-15). If the tracker has one node:
-// the configuration directories, then the state directory. If it has several: only
-// `<state>/nodes/NAME`, and InvalidArgument if NAME cannot be a file name.
+// Returns the directories in which the identity file of a node may be (T-15). If the tracker has
+// one node: the configuration directories, then the state directory. If the tracker has several
+// nodes: only `<state>/nodes/NAME`; InvalidArgument if NAME cannot be a file name.
 absl::StatusOr<std::vector<std::string>> IdentityDirectories(
     const std::vector<std::string>& configuration_directories, const std::string& state_path,
     const std::string& node_name, bool several_nodes);
 
-// Returns the uuids of retired nodes: those that have an identity file below the state directory
-// and are not in `own` (T-40). Returns none unless `complete`, which says that every configured
-// node has found its identity and is in `own`.
+// Returns the uuids of retired nodes. A node is retired if it has an identity file below the state
+// directory and its uuid is not in `own` (T-40). Returns none if `complete` is false. `complete`
+// says that every configured node has found its identity, so that `own` has all uuids.
 std::vector<std::string> FindRetired(const std::string& state_path,
                                      const std::vector<std::string>& own, bool complete);
 
@@ -67,12 +67,12 @@ struct IdentityCheck {
   std::vector<std::string> warnings;  // the node is new, or was recorded under another host
 };
 
-// Compares a node with placement's records that have its uuid, its name or its host (T-20).
+// Compares a node with the records of placement that have the node's uuid, name or host (T-20).
 //
-// FailedPrecondition for the first of these that holds:
+// FailedPrecondition for the first of these problems that exists:
 //   the record with the node's uuid has another name: the hypervisor was renamed;
-//   that record has another host, and this tracker has only one node;
-//   another uuid is recorded with the node's name, under whichever host (T-12);
+//   the record with the node's uuid has another host, and this tracker has only one node;
+//   a record with the node's name has another uuid, under whichever host (T-12);
 //   the identity file was missing although placement has nodes of this host: the state was lost.
 absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::string_view name,
                                             absl::string_view host, bool several_nodes,

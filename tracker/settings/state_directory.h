@@ -1,4 +1,5 @@
-// StateDirectory: the directory that keeps a tracker's state, locked so that one process uses it.
+// StateDirectory: the directory in which a tracker keeps its state. A lock lets only one process
+// use it.
 //
 // Owns an advisory lock. The operating system releases the lock when the process ends, even after a
 // crash. Immutable.
@@ -33,8 +34,8 @@ class StateDirectory {
   const int lock_;  // descriptor of the locked file
 };
 
-// Returns the id of this machine: the content of /etc/machine-id, or else an id that is drawn once
-// and kept in `state`. Internal or PermissionDenied if that id cannot be written.
+// Returns the id of this machine: the content of /etc/machine-id. Without this file: an id that is
+// drawn once and kept in `state`. Internal or PermissionDenied if that id cannot be written.
 absl::StatusOr<std::string> MachineId(const StateDirectory& state);
 
 }  // namespace berth::tracker

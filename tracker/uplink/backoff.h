@@ -28,7 +28,7 @@ class Backoff {
     ++attempts_;
     return std::chrono::milliseconds(random_() % static_cast<uint64_t>(limit + 1));
   }
-  // Starts again at the smallest limit. To be called after an attempt that succeeded.
+  // Makes the next limit the smallest one. Must be called after an attempt that succeeded.
   void Reset() { attempts_ = 0; }
 
  private:

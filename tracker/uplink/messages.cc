@@ -136,7 +136,7 @@ bool SameProvider(const WantedProvider& a, const WantedProvider& b) {
          a.inventories == b.inventories && a.traits == b.traits;
 }
 
-// Whether a delta must have this provider.
+// Whether a delta must contain this provider.
 bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
              const std::optional<Records>& records) {
   if (report.base == nullptr) return true;
@@ -157,8 +157,8 @@ size_t NodeBytes(const v1::Report& report) {
          report.observation().ByteSizeLong();
 }
 
-// Removes the last elements of the lists until the report is small enough, and adds findings that
-// say how many were removed.
+// Removes elements from the ends of the lists until the report is small enough. Adds findings that
+// say how many elements were removed.
 void FitNodeBytes(v1::Report* report) {
   const auto trim = [report](auto* list, const char* what) {
     int left_out = 0;
@@ -357,7 +357,8 @@ std::vector<KnownProvider> ReadProviders(
 }
 
 void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records) {
-  // After the database has gone back in time, its revisions are not a base for later changes.
+  // After the database was set back to an earlier state, its revisions cannot be a base for later
+  // changes.
   const bool usable = revision.number() > 0 && !revision.recovery_required();
   if (usable && (push.complete() || records->told_up_to)) {
     records->told_up_to = LedgerRevision{revision.epoch(), revision.number(), revision.batch()};

@@ -1,4 +1,4 @@
-// UplinkOptions and UplinkCallbacks: the constructor parameters of Uplink.
+// UplinkOptions and UplinkCallbacks: two parameters of Uplink's constructor.
 //
 // Plain values.
 #ifndef BERTH_TRACKER_UPLINK_OPTIONS_H_
@@ -33,17 +33,19 @@ struct UplinkOptions {
   uint64_t seed = 0;
 };
 
-// The uplink calls these on its own thread. Of the uplink's methods they may call Notify() only.
+// Uplink calls these functions on its own thread. They may call only one method of the Uplink:
+// Notify().
 struct UplinkCallbacks {
   // Logs a line: `text`, with the error unless `status` is OK.
   std::function<void(const absl::Status& status, absl::string_view text)> log;
-  // A node's identity contradicts placement's records. `first`: no earlier session of this process
-  // was welcomed.
+  // A node's identity contradicts placement's records. `first`: placement has not welcomed any
+  // earlier session of this process.
   std::function<void(const std::string& node, const absl::Status& status, bool first)> refused;
-  // Records of a node may have changed, and with them the time of its next pass.
+  // The records of a node may have changed, and therefore the time of its next pass may have
+  // changed.
   std::function<void()> records_changed;
-  // Placement orders an audit of a node, or of all nodes if `node_uuid` is empty. Is to be answered
-  // with AuditDone().
+  // Placement orders an audit of one node, or of all nodes if `node_uuid` is empty. The order must
+  // be answered by AuditDone().
   std::function<void(const std::string& order_id, const std::string& node_uuid)> audit_ordered;
 };
 

@@ -15,7 +15,8 @@ namespace {
 namespace v1 = placement::v1;
 using google::protobuf::util::TimeUtil;
 
-// While this many messages wait, no further ones are received: gRPC's flow control slows placement.
+// While this many received messages wait, no further messages are received. gRPC's flow control
+// then slows placement down.
 constexpr size_t kHeardMax = 1024;
 constexpr std::chrono::seconds kSendAgain{2};
 
@@ -133,7 +134,7 @@ UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
   return end;
 }
 
-// Ends the stream unless it has ended already: cancelling would replace its status.
+// Cancels the stream, unless it has ended already: cancelling would replace its status.
 void UplinkSession::EndListening() {
   MutexLock lock(&mutex_);
   if (!ended_) context_.TryCancel();
@@ -168,7 +169,7 @@ void UplinkSession::Wait() {
 
 bool UplinkSession::Say(const Request& request) { return stream_->Write(request); }
 
-// Sends the Hello, and another one once a further node has found its identity.
+// Sends the first Hello. Sends another Hello when a further node has found its identity.
 bool UplinkSession::SayHello() {
   std::set<std::string> known;
   Request request;
@@ -313,13 +314,14 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   const bool disabled = welcome.service().disabled();
   service_disabled_ = disabled;
   for (const v1::NodeWelcome& told : welcome.nodes()) {
-    // A further Hello names all nodes again: a node that was welcomed before just goes on.
+    // A further Hello names all nodes again. A node that was welcomed before needs no second
+    // welcome.
     if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
     WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
     if (node == nullptr) continue;
-    // Placement pushes the records of a recorded node. For a new node nothing will be pushed: its
-    // records begin empty.
+    // Placement pushes the records of a recorded node. For a new node placement pushes nothing, so
+    // the records of the node begin empty.
     if (told.has_recorded() && !node->view().records) continue;
     node->ChangeRecords([&](Records* own) { own->service_disabled = disabled; }, Clock::now());
   }
@@ -380,7 +382,7 @@ void UplinkSession::HearPush(const Response& response) {
     const std::optional<NodeIdentity> identity = node->identity();
     if (!identity) continue;
     const bool meant = identity->uuid == push.node_uuid();
-    // A change of the service concerns all its nodes.
+    // A change of the service concerns all nodes of the service.
     if (!meant && !(push.has_service() && node->view().records)) continue;
     node->ChangeRecords(
         [&](Records* records) {

@@ -29,13 +29,13 @@ struct UplinkEnd {
   absl::Status status;
   bool welcomed = false;  // placement had answered the Hello
   bool lasted = false;    // the session was longer than one heartbeat interval
-  bool fenced = false;    // a newer process of this host has taken over
+  bool fenced = false;    // a newer tracker process has taken over
   bool deleted = false;   // placement has no record of the service any more
 };
 
 class UplinkSession {
  public:
-  // `first`: no earlier session of this process was welcomed.
+  // `first`: placement has not welcomed any earlier session of this process.
   UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
                 const UplinkCallbacks& callbacks, const std::shared_ptr<grpc::Channel>& channel,
                 bool first);
@@ -57,20 +57,21 @@ class UplinkSession {
 
   void Listen();
   void EndListening();
-  // Waits until a message was received, Notify() was called, a heartbeat or a delayed report is
-  // due, or the session ends.
+  // Waits until one of these: a message was received, Notify() was called, a heartbeat or a delayed
+  // report is due, or the session ends.
   void Wait();
-  // The methods named Say send one kind of message if it is due. They return false if the stream is
-  // broken.
+  // Each method named Say... sends one kind of message, if that message is due. They return false
+  // if the stream is broken.
   bool Say(const Request& request);
   bool SayHello();
   bool SayReports();
   bool SayBeat();
-  // Sends another Hello if a node is in standby: its other tracker may have gone meanwhile (T-14).
+  // Sends another Hello if a node is in standby, because the other tracker of this node may have
+  // gone meanwhile (T-14).
   bool AskForStandby();
   bool SayReadiness();
   bool SayAudits();
-  // The methods named Hear process one kind of received message.
+  // Each method named Hear... processes one kind of received message.
   void Hear(const Response& response);
   void HearWelcome(const placement::v1::Welcome& welcome);
   void WelcomeNode(const placement::v1::NodeWelcome& told, std::vector<NodeRecord> records);
@@ -88,7 +89,7 @@ class UplinkSession {
   const std::unique_ptr<placement::v1::ReportService::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> stream_;
 
-  // Used by Run()'s thread only.
+  // Only the thread of Run() uses these members.
   std::set<std::string> greeted_;         // the nodes that the last Hello named
   std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
   std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
@@ -107,7 +108,7 @@ class UplinkSession {
   std::vector<std::string> audits_done_ ABSL_GUARDED_BY(mutex_);
   bool greet_again_ ABSL_GUARDED_BY(mutex_) = false;
   bool notified_ ABSL_GUARDED_BY(mutex_) = true;
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // the receiving thread met the end of the stream
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;  // the receiver met the end of the stream
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -61,7 +61,7 @@ class Uplink::Worker {
 
  private:
   void Run();
-  // Notes how a session ended. Returns false if no further session may follow.
+  // Records how a session ended. Returns false if no further session may follow.
   bool Conclude(const UplinkEnd& end);
   void Wait(std::chrono::milliseconds patience) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -82,8 +82,8 @@ class Uplink::Worker {
 
 void Uplink::Worker::Run() {
   grpc::ChannelArguments arguments;
-  // Notices a placement that vanished without closing the connection, before the tracker's own
-  // lease there expires.
+  // Finds out that placement has vanished without closing the connection. This must happen before
+  // the lease that placement keeps for the tracker expires.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
   const auto channel =
@@ -134,7 +134,7 @@ bool Uplink::Worker::Conclude(const UplinkEnd& end) {
     return false;
   }
   if (end.welcomed) failures_ = 0;
-  // A session that breaks soon after its Welcome does not shorten the waits.
+  // A session that ends soon after its Welcome does not make the next waits shorter.
   if (end.welcomed && end.lasted) backoff_.Reset();
   // Logs the first of several failures in a row, and every tenth one (T-199).
   if (failures_++ % 10 == 0) callbacks_.log(end.status, "there is no session with placement");

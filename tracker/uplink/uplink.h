@@ -1,13 +1,13 @@
 // Uplink: the stream to placement. It sends Hello, reports and heartbeats, and receives answers,
-// pushes and orders. When the stream breaks it connects again.
+// pushes and orders. When the stream breaks, the Uplink connects again.
 //
 // Owns a thread that connects and sends, and during a session a second thread that receives. Does
 // not own the nodes. Thread-safe.
 //
 // Invariants:
 //   1. A pass never waits for the uplink: reports wait in the node's outbox (T-231).
-//   2. The node's outbox judges every answer. An answer that comes late or twice changes nothing.
-//   3. After kFenced and kDeleted the uplink never connects again: only a new process may.
+//   2. The node's outbox checks every answer. An answer that is late or comes twice has no effect.
+//   3. After kFenced or kDeleted the Uplink never connects again; only a new process may connect.
 #ifndef BERTH_TRACKER_UPLINK_UPLINK_H_
 #define BERTH_TRACKER_UPLINK_UPLINK_H_
 
@@ -50,12 +50,13 @@ class Uplink {
   Uplink(const Uplink&) = delete;
   Uplink& operator=(const Uplink&) = delete;
 
-  // Looks for reports to send, and for nodes that have found their identity.
+  // Looks whether a report can be sent, and whether a node has found its identity.
   void Notify();
-  // Sends another Hello. Placement answers it with all records of the nodes that asked for them
-  // with WantAllRecords().
+  // Sends another Hello. Placement answers it, and sends all records of those nodes for which
+  // WantAllRecords() was called.
   void Greet();
-  // Tells placement that an ordered audit is done, after sending the reports that the audit caused.
+  // Tells placement that an ordered audit is done. The reports that the audit caused are sent
+  // first.
   void AuditDone(const std::string& order_id);
 
   Status status() const;

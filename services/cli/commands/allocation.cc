@@ -27,7 +27,7 @@ void AddProviders(const pb::Consumer& consumer, std::set<std::string>* uuids) {
   }
 }
 
-// Names are shown to people only. For output formats for programs they are not looked up.
+// Looks up names for people only. If the output is for programs, no names are looked up.
 absl::StatusOr<NamesByUuid> NamesFor(Session& session, const std::set<std::string>& uuids) {
   if (session.settings.format != Format::kTable) return NamesByUuid();
   return ProviderNames(session, uuids);

@@ -25,8 +25,8 @@ struct CandidateArguments {
   bool explain = false;
 };
 
-// Prints an explanation if the server gives one. An error of the query itself has been reported
-// before.
+// Prints an explanation of why nothing fits, if the server gives one. If the query itself is wrong,
+// the error has been reported before.
 void SayWhy(Session& session, const pb::CandidateQuery& query) {
   pb::ExplainRequest request;
   *request.mutable_query() = query;

@@ -51,7 +51,7 @@ absl::StatusOr<pb::ConsumerAllocations> ClaimantOf(const ClaimArguments& argumen
   return claimant;
 }
 
-// Claims on named providers in one write: `claimant` names the amounts.
+// Claims on named providers in one write. `claimant` has the providers and the amounts.
 absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
                   pb::GetAllocationsResponse* taken) {
   pb::SetAllocationsRequest request;
@@ -72,8 +72,8 @@ absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
   return absl::OkStatus();
 }
 
-// The server finds providers and allocates there, in one step. If the answer is lost, or the server
-// has not begun the write, the command sends it again under the same request id.
+// Makes one call, in which the server finds providers and allocates on them. If the answer is lost,
+// or if the server has not begun the write, sends the write again under the same request id.
 absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
                       const pb::ConsumerAllocations& claimant, pb::GetAllocationsResponse* taken) {
   pb::ClaimRequest request;
@@ -112,8 +112,8 @@ absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
   return absl::OkStatus();
 }
 
-// The names of the providers in `consumer`'s allocations, for people. Providers that no longer
-// exist are left out.
+// Returns the names of the providers in `consumer`'s allocations, if the output is for people.
+// Providers that no longer exist are left out.
 NamesByUuid NamesIn(Session& session, const pb::Consumer& consumer) {
   NamesByUuid names;
   if (session.settings.format != Format::kTable) return names;

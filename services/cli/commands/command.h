@@ -26,7 +26,8 @@ CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& 
 // The arguments of a command that takes none.
 struct NoArguments {};
 
-// Lets `command` call `run` with the returned arguments. The caller binds options to them.
+// Makes `command` call `run` with arguments of this type. Returns these arguments, so that the
+// caller can bind options to them.
 template <typename Arguments>
 Arguments& Does(CLI::App* command, Session& session,
                 absl::Status (*run)(Session&, const Arguments&)) {

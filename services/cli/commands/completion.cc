@@ -9,8 +9,8 @@
 namespace berth::cli {
 namespace {
 
-// The fixed parts of the bash script. The two variable parts are the known command paths, and the
-// words that may follow each path.
+// The fixed parts of the bash script. Between them come the two variable parts: the known command
+// paths, and the words that may follow each path.
 constexpr char kBashHead[] = R"sh(# Completion of berth. Once: eval "$(berth completion bash)"
 _berth() {
   local path="" word words

@@ -41,7 +41,7 @@ absl::Status ListConsumers(Session& session, const ListConsumersArguments& argum
     }
     consumers.push_back(consumer.uuid());
   }
-  // Names are shown to people only. For output formats for programs they are not looked up.
+  // Names are looked up for people only. If the output is for programs, no names are looked up.
   NamesByUuid names;
   if (session.settings.format == Format::kTable) {
     auto found = ProviderNames(session, providers);

@@ -23,8 +23,8 @@ struct ConsumerFilter {
 // `command`.
 void AddConsumerFilter(CLI::App* command, ConsumerFilter* filter);
 
-// The list request with these filters. kInvalidArgument for an invalid duration; kNotFound for an
-// unknown --tree; or fails like the call that looks up the tree.
+// Returns the list request with these filters. kInvalidArgument for an invalid duration, kNotFound
+// if --tree names no provider. Otherwise fails like the call that looks up the tree.
 absl::StatusOr<placement::v1::ListConsumersRequest> ListOf(Session& session,
                                                            const ConsumerFilter& filter);
 

@@ -52,7 +52,8 @@ absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
                        ClassNames(answer->inventories()));
 }
 
-// Values that the user gave replace stored ones; the other stored values stay.
+// Values that the user gave replace the stored values. Stored values that the user did not give
+// stay.
 absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
   if (words.total) inventory->set_total(*words.total);
   if (words.reserved) inventory->set_reserved(*words.reserved);
@@ -117,7 +118,7 @@ absl::Status DeleteAll(Session& session, const std::string& uuid) {
   return session.Print(answer, "deleted all inventories\n", {uuid});
 }
 
-// Deletes all of the classes in one write, or none.
+// Deletes the inventories of all these classes in one write. If one cannot be deleted, none is.
 absl::Status DeleteOnce(Session& session, const std::string& uuid,
                         const std::vector<std::string>& classes,
                         pb::SetInventoriesResponse* answer) {

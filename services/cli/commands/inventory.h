@@ -1,4 +1,4 @@
-// What commands about inventories share.
+// A function about inventories that several commands use.
 #ifndef BERTH_SERVICES_CLI_COMMANDS_INVENTORY_H_
 #define BERTH_SERVICES_CLI_COMMANDS_INVENTORY_H_
 

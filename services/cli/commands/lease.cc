@@ -60,7 +60,7 @@ absl::Status Lease(Session& session, const LeaseArguments& arguments) {
   return session.Print(answer, absl::StrCat(text, "\n"), {arguments.consumer});
 }
 
-// `VCPU=2` adds, `VCPU=-2` takes.
+// Parses changes of amounts: `VCPU=2` adds 2, `VCPU=-2` takes 2 away.
 absl::StatusOr<Amounts> ParseChanges(const std::vector<std::string>& texts) {
   Amounts changes;
   for (const std::string& text : Listed(texts)) {

@@ -54,7 +54,7 @@ absl::Status ListNodes(Session& session, const ListNodesArguments& arguments) {
   return session.Print(answer, NodeTable(answer.nodes()), uuids);
 }
 
-// The uuid of the only node named `text`, or `text` itself if it is a uuid.
+// Returns the uuid of the only node with the name `text`, or `text` itself if it is a uuid.
 absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) {
   if (IsUuid(text)) return text;
   pb::ListNodesRequest request;
@@ -95,7 +95,7 @@ absl::Status AuditFailed(const pb::AuditSummary& audit) {
                  absl::StrCat("the audit failed: ", audit.message()));
 }
 
-// Audits by a call to the tracker instead of placement.
+// Orders the audit by a call to the tracker instead of a call to placement.
 absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
   session.settings.endpoint = arguments.tracker;
   tracker::AuditNowRequest request;

@@ -96,7 +96,7 @@ absl::Status AddTree(Session& session, const std::string& uuid, pb::ListProvider
   return absl::OkStatus();
 }
 
-// The trees of the first `limit` roots, by uuid.
+// Adds the trees of the first `limit` roots, in the order of their uuids.
 absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* all) {
   pb::ListProvidersRequest everything;
   everything.set_view(pb::PROVIDER_VIEW_FULL);
@@ -123,7 +123,7 @@ absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* al
   return absl::OkStatus();
 }
 
-// The providers that share with members of these trees through an aggregate.
+// Finds the providers that share their resources with members of these trees through an aggregate.
 absl::Status FindSharing(Session& session, const Providers& members,
                          pb::ListProvidersResponse* sharing) {
   std::set<std::string> aggregates;

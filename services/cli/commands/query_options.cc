@@ -77,7 +77,7 @@ absl::Status ReadUnsuffixed(Session& session, const QueryOptions& options,
   return absl::OkStatus();
 }
 
-// Makes one set of suffixes from each text.
+// Each text becomes one set of suffixes.
 void AddSets(const std::vector<std::string>& texts,
              google::protobuf::RepeatedPtrField<pb::SuffixSet>* sets) {
   for (const std::string& text : texts) {

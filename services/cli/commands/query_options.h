@@ -1,4 +1,5 @@
-// The options for the query and the order, which several commands have in common.
+// The options for a candidate query and for the order of candidates, which several commands have in
+// common.
 #ifndef BERTH_SERVICES_CLI_COMMANDS_QUERY_OPTIONS_H_
 #define BERTH_SERVICES_CLI_COMMANDS_QUERY_OPTIONS_H_
 
@@ -34,15 +35,16 @@ struct OrderOptions {
 
 void AddOrderOptions(CLI::App* command, OrderOptions* options);
 
-// The order; empty if no option is given. kInvalidArgument for invalid weights.
+// Returns the order that the options ask for; an empty order if no option is given.
+// kInvalidArgument for invalid weights.
 absl::StatusOr<placement::v1::CandidateOrder> OrderOf(const OrderOptions& options);
 
 // Adds the options to `command`. Their values are stored in `options`, which must live as long as
 // `command`.
 void AddQueryOptions(CLI::App* command, QueryOptions* options);
 
-// The query. kInvalidArgument for an invalid value; kNotFound for an unknown --in-tree; or fails
-// like the call that looks up the tree.
+// Returns the query that the options describe. kInvalidArgument for an invalid value, kNotFound if
+// --in-tree names no provider. Otherwise fails like the call that looks up the tree.
 absl::StatusOr<placement::v1::CandidateQuery> QueryOf(Session& session,
                                                       const QueryOptions& options);
 

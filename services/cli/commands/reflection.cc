@@ -41,7 +41,7 @@ std::string NameLines(const std::vector<std::string>& names) {
   return names.empty() ? "" : absl::StrJoin(names, "\n") + "\n";
 }
 
-// The full name of the service `name`, which may be given without its package.
+// Returns the full name of the service `name`. The user may leave out the package of the name.
 absl::StatusOr<std::string> ServiceName(Reflection& reflection, const std::string& name) {
   const auto services = reflection.Services();
   if (!services.ok()) return services.status();
@@ -92,7 +92,8 @@ absl::Status ListServicesOrMethods(Session& session, const ListArguments& argume
   return session.PrintJson(JsonList(*services), NameLines(*services), *services);
 }
 
-// `symbol` as the server names it: short service names and `Service/Method` are completed.
+// Returns `symbol` as the server names it: completes the name of a service without its package, and
+// the form `Service/Method`.
 std::string FullSymbol(Reflection& reflection, const std::string& symbol) {
   const std::vector<std::string> parts = absl::StrSplit(symbol, absl::MaxSplits('/', 1));
   const auto service = ServiceName(reflection, parts[0]);
@@ -129,7 +130,7 @@ absl::StatusOr<std::string> ReadBody(const std::string& body) {
   return absl::ConsumePrefix(&path, "@") ? ReadText(std::string(path)) : body;
 }
 
-// The JSON values that follow each other in `text`.
+// Splits `text`, in which several JSON values follow each other, into these values.
 absl::StatusOr<std::vector<std::string>> JsonValues(const std::string& text) {
   std::vector<std::string> values;
   std::istringstream stream(text);

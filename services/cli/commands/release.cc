@@ -38,7 +38,7 @@ absl::Status ReleaseOne(Session& session, const ReleaseArguments& arguments) {
                        {arguments.consumers.front()});
 }
 
-// Makes several calls, each of which releases all of its consumers or none.
+// Releases the consumers in several calls. Each call releases all of its consumers or none.
 absl::Status ReleaseAll(Session& session, const std::vector<pb::ConsumerRelease>& consumers) {
   pb::ReleaseConsumersResponse all;
   std::vector<std::string> released;
@@ -81,8 +81,8 @@ absl::Status ReleaseNamed(Session& session, const ReleaseArguments& arguments) {
   return ReleaseAll(session, consumers);
 }
 
-// Releases the consumers that pass the filter, with the generations at which they were listed. If
-// one has changed meanwhile, the command stops there.
+// Releases the consumers that pass the filter, each with the generation that it had in the list. If
+// a consumer has changed meanwhile, the command stops at that call.
 absl::Status ReleaseFiltered(Session& session, const ReleaseArguments& arguments) {
   const auto request = ListOf(session, arguments.filter);
   if (!request.ok()) return request.status();

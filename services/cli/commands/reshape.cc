@@ -19,7 +19,7 @@ struct FileArguments {
   bool dry_run = false;
 };
 
-// Reads the request from a file. The request in the file may itself ask for a dry run.
+// Reads the request from a file. A request in a file may itself ask for a dry run.
 template <typename Request>
 absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
   const auto text = ReadText(arguments.file);
@@ -32,7 +32,7 @@ absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
   return absl::OkStatus();
 }
 
-// Makes the call, and shows progress if it takes long.
+// Makes the call. Shows progress if the call takes long.
 template <typename Request, typename Response>
 absl::Status CallPatiently(Session& session, Request& request, Response* answer) {
   Progress progress(&session.talk(), session.screen);

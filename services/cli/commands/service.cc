@@ -46,7 +46,7 @@ absl::Status ListServices(Session& session, const ListServicesArguments& argumen
   return session.Print(answer, ServiceTable(answer.services()), uuids);
 }
 
-// The uuid of the tracker's service on the host `text`, or `text` itself if it is a uuid.
+// Returns the uuid of the service of the tracker on host `text`, or `text` itself if it is a uuid.
 absl::StatusOr<std::string> ServiceUuid(Session& session, const std::string& text) {
   if (IsUuid(text)) return text;
   pb::ListServicesRequest request;

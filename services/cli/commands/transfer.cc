@@ -31,7 +31,8 @@ struct ImportArguments {
   bool require_empty = false;
 };
 
-// Writes the lines of an export, and counts them against the announced number.
+// Writes the lines of an export, and checks that there are as many entities as the server
+// announced.
 class ExportLines {
  public:
   ExportLines(std::ostream* to, Progress* progress) : to_(to), progress_(progress) {}
@@ -51,7 +52,7 @@ class ExportLines {
     return to_->good() ? absl::OkStatus() : absl::DataLossError("the output cannot be written");
   }
 
-  // The revision and the number of entities.
+  // The last message received, which has the revision and the number of entities.
   const pb::ExportLedgerResponse& whole() const { return last_; }
   bool complete() const { return begun_ && count_ == last_.total_count(); }
 
@@ -84,7 +85,8 @@ std::string Summary(const pb::ExportLedgerResponse& whole) {
                       " of epoch ", whole.revision().epoch());
 }
 
-// Writes to a temporary file first, so that the file appears complete or not at all.
+// Writes to a temporary file first and renames it at the end, so that the file `path` is complete
+// or does not appear.
 absl::Status ExportToFile(Session& session, const std::string& path) {
   const std::string part = path + ".part";
   pb::ExportLedgerResponse whole;

@@ -53,7 +53,8 @@ pb::UsageGrouping GroupingOf(const std::string& by) {
   return by == "type" ? pb::USAGE_GROUPING_CONSUMER_TYPE : pb::USAGE_GROUPING_ROOT;
 }
 
-// The sums by root for servers without ReportUsages: computed from all providers, page by page.
+// Computes the sums by root from all providers, page by page. Used for servers without
+// ReportUsages.
 absl::Status SumByRoot(Session& session, const std::vector<std::string>& classes,
                        pb::ReportUsagesResponse* sums) {
   pb::ListProvidersRequest request;

@@ -43,8 +43,8 @@ absl::StatusOr<pb::EntityKind> ParseKind(const std::string& text) {
                    "service, node, instance or migration"));
 }
 
-// The uuid of the root of the tree that `name` is in, because a watch after a revision accepts only
-// roots. A uuid of no provider is returned as it is.
+// Returns the uuid of the root of the tree that contains the provider `name`, because a watch that
+// begins after a revision accepts only roots. If no provider has the uuid `name`, returns `name`.
 absl::StatusOr<std::string> RootUuid(Session& session, const std::string& name) {
   const auto uuid = ProviderUuid(session, name);
   if (!uuid.ok()) return uuid.status();
@@ -78,7 +78,7 @@ absl::StatusOr<pb::WatchRequest> RequestOf(Session& session, const WatchArgument
   return request;
 }
 
-// What has been shown, and the revision after which to continue.
+// Shows changes, and remembers the revision after which another stream must continue.
 class ShowWatched {
  public:
   ShowWatched(Session& session, int64_t revisions_max) : session_(session), max_(revisions_max) {
@@ -98,7 +98,7 @@ class ShowWatched {
     session_.data().flush();
     told_ = true;
     if (response.complete()) complete_ = response.revision();
-    // An empty message only tells that nothing has changed.
+    // A message without changes only says that nothing has changed.
     if (response.complete() && response.has_committed_at() && ++count_ == max_) {
       return absl::CancelledError("enough");
     }
@@ -137,8 +137,8 @@ absl::Status Watch(Session& session, const WatchArguments& arguments) {
                                 [&show](const std::string& bytes) { return show.Take(bytes); });
     if (show.enough() || ReasonOf(status) == kInterrupted) return absl::OkStatus();
     attempts = show.TakeTold() ? 0 : attempts + 1;
-    // Without a complete revision the command cannot continue: another stream would begin a
-    // snapshot anew.
+    // If no revision was received completely, the command cannot continue: another stream would
+    // begin the snapshot anew.
     if (!MayResume(status) || !show.complete() || attempts == kAttemptsMax) return status;
     *request->mutable_after_revision() = *show.complete();
     session.Say(absl::StrCat("continuing after revision ", show.complete()->number()));

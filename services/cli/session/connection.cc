@@ -81,8 +81,8 @@ class Connection::Impl {
     }
   }
 
-  // Waits for the operation in progress, and calls the tick function meanwhile. On an interrupt,
-  // cancels the call first. Returns whether the operation succeeded.
+  // Waits for the operation in progress, and calls the tick function meanwhile. If an interrupt
+  // comes, cancels the call and goes on waiting. Returns whether the operation succeeded.
   bool Wait(grpc::ClientContext* context, const std::function<void()>& tick) {
     void* tag = nullptr;
     bool ok = false;

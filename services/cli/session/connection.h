@@ -28,8 +28,8 @@ class Connection {
   explicit Connection(const std::string& endpoint);
   ~Connection();
 
-  // Connects, if not connected yet. kUnavailable / UNREACHABLE, which names the endpoint; then
-  // nothing was sent.
+  // Connects, unless the connection is open already. Fails with kUnavailable / UNREACHABLE, and the
+  // message names the endpoint; nothing was sent then.
   absl::Status Connect(absl::Duration timeout);
 
   // Sends one request and returns the answer. `method`: "/package.Service/Method". Fails with the
@@ -38,16 +38,15 @@ class Connection {
   absl::StatusOr<std::string> Call(const std::string& method, const std::string& request,
                                    absl::Duration timeout);
 
-  // Sends any number of requests, all before the first answer is read. Each answer is passed to
-  // `receive`; an error of `receive` ends the call and is returned. `sent`, which may be empty, is
-  // called with the number of requests sent so far. Without a timeout there is no deadline. Fails
-  // like Call.
+  // Sends all requests before it reads the first answer. Passes each answer to `receive`; an error
+  // of `receive` ends the call and is returned. Calls `sent`, which may be empty, with the number
+  // of requests sent so far. Without a timeout the call has no deadline. Fails like Call.
   absl::Status Stream(const std::string& method, const std::vector<std::string>& requests,
                       std::optional<absl::Duration> timeout,
                       const std::function<absl::Status(const std::string&)>& receive,
                       const std::function<void(size_t)>& sent = nullptr);
 
-  // `tick` is called several times a second while a call waits. Empty: nothing is called.
+  // `tick` is called several times a second while a call waits. An empty `tick` is not called.
   void WhileWaiting(std::function<void()> tick) { tick_ = std::move(tick); }
 
   const std::string& endpoint() const { return endpoint_; }

@@ -27,8 +27,8 @@ struct Rule {
   const char* advice;
 };
 
-// The exit code and advice of particular reasons. For other reasons they follow from the canonical
-// code.
+// The exit code and the advice for particular reasons. For all other reasons, the exit code and the
+// advice depend on the canonical status code.
 constexpr Rule kRules[] = {
     {"PROVIDER_NOT_FOUND", kExitNotFound, "`berth provider list` shows all providers"},
     {"RESOURCE_CLASS_NOT_FOUND", kExitNotFound,
@@ -136,7 +136,7 @@ std::string Text(const Item& item, const std::string& key) {
   return found == item.end() ? "" : found->second;
 }
 
-// A sentence made from an item, if it says more than the server's message; otherwise empty.
+// Makes a sentence from an item, if the item says more than the server's message. Otherwise empty.
 std::string Sentence(const std::string& reason, const Item& item) {
   const auto used = Number(item, "used");
   const auto capacity = Number(item, "capacity");

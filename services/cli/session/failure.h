@@ -38,7 +38,7 @@ struct Failure {
   std::string message;  // one sentence that names what is at fault
   std::string advice;   // what the user can do; may be empty
   std::vector<Item> items;
-  std::string request_id;  // of the write that failed; empty: the call was no write
+  std::string request_id;  // of the failed write; empty: the call was no write
 };
 
 // Reasons of the command line's own errors. The reasons of servers are listed in their error.proto.
@@ -51,16 +51,17 @@ inline constexpr char kInterrupted[] = "INTERRUPTED";
 absl::Status Refused(absl::StatusCode code, absl::string_view reason, absl::string_view message,
                      const std::vector<Item>& items = {});
 
-// `status` with the details that the server sent, a serialized google.rpc.Status, as its payload.
+// Returns `status` with a payload: the details that the server sent, a serialized
+// google.rpc.Status.
 absl::Status WithDetails(absl::Status status, absl::string_view details);
-// `status`, marked as the error of the write `request_id`. `open`: it is unknown whether the write
-// was done.
+// Returns `status`, marked as the error of the write with `request_id`. `open`: nobody knows
+// whether the write was done.
 absl::Status OfRequest(absl::Status status, absl::string_view request_id, bool open);
 
-// The reason in `status`. Empty: it has none.
+// The reason that `status` carries. Empty: `status` has no reason.
 std::string ReasonOf(const absl::Status& status);
 
-// REQUIRES: `status` is not OK.
+// Describes the failure that `status` reports. REQUIRES: `status` is not OK.
 Failure FailureOf(const absl::Status& status);
 
 // The failure as text for people: the message, the items if there are several, then the advice.

@@ -9,15 +9,15 @@
 
 namespace berth::cli {
 
-// The default limits of lists. Lists of names have short entries and show more.
+// The default limits of lists. Lists of names have short entries, so their limit is larger.
 inline constexpr int kListed = 1'000;
 inline constexpr int kListedNames = 10'000;
 
 inline constexpr int kPageSizeMax = 1000;
 
-// Fills `answer` with the pages of `request` until it holds `limit` entries, as counted by `count`.
-// Keeps the revision of the first page and the token of the last one; if the token is not empty,
-// there are more entries. Fails like Session::Call.
+// Reads pages of `request` into `answer` until `answer` holds `limit` entries, as counted by
+// `count`. `answer` keeps the revision of the first page and the token of the last page. If this
+// token is not empty, the server has more entries. Fails like Session::Call.
 template <typename Request, typename Answer, typename Count>
 absl::Status CallPaged(Session& session, Request request, int limit, Count count, Answer* answer) {
   while (true) {  // ends: each page has at least one entry or is the last

@@ -15,12 +15,12 @@ namespace berth::cli {
 // Whether `text` has the form of a uuid, with or without hyphens.
 bool IsUuid(absl::string_view text);
 
-// The uuid of the provider named `text`, or `text` itself if it is a uuid. Fails with kNotFound /
-// PROVIDER_NOT_FOUND, or like the call.
+// Returns the uuid of the provider named `text`, or `text` itself if `text` is a uuid. Fails with
+// kNotFound / PROVIDER_NOT_FOUND, or like the call that looks up the name.
 absl::StatusOr<std::string> ProviderUuid(Session& session, const std::string& text);
 
-// The names of providers by uuid. Providers that do not exist, and those after the first hundred,
-// have no entry. Fails like the call.
+// Returns the names of these providers by uuid. Providers that do not exist have no entry, nor have
+// the providers after the first hundred. Fails like the call that looks up the names.
 absl::StatusOr<std::map<std::string, std::string>> ProviderNames(
     Session& session, const std::set<std::string>& uuids);
 

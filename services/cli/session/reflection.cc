@@ -45,7 +45,7 @@ class Reflection::Impl {
     return answer;
   }
 
-  // Stores the files of an answer, and returns the imports that are still missing.
+  // Stores the files of an answer. Returns the names of imported files that are still missing.
   absl::Status Take(const wire::FileDescriptorResponse& answer) {
     for (const std::string& bytes : answer.file_descriptor_proto()) {
       google::protobuf::FileDescriptorProto file;
@@ -73,7 +73,7 @@ class Reflection::Impl {
     return taken;
   }
 
-  // Adds the file `name` to the pool, after the files that it imports.
+  // Adds the file `name` to the pool, and before it the files that it imports.
   absl::Status Build(const std::string& name, std::set<std::string>* under_way) {
     if (pool.FindFileByName(name) != nullptr) return absl::OkStatus();
     if (!under_way->insert(name).second) {

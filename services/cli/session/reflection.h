@@ -1,8 +1,8 @@
 // Reflection: the services and messages of a server, as the server describes them by
 // grpc.reflection.v1alpha.
 //
-// Owns a pool with the received descriptors. Asks for each file when it is first needed. For one
-// thread.
+// Owns a pool with the descriptors received so far. Asks the server for each file when the file is
+// first needed. For one thread.
 #ifndef BERTH_SERVICES_CLI_SESSION_REFLECTION_H_
 #define BERTH_SERVICES_CLI_SESSION_REFLECTION_H_
 
@@ -18,19 +18,19 @@ namespace berth::cli {
 
 class Reflection {
  public:
-  // `session` must outlive it.
+  // `session` must outlive the Reflection.
   explicit Reflection(Session& session);
   ~Reflection();
 
-  // The full names of all services, sorted. Fails like the call; kUnimplemented if the server does
-  // not offer reflection.
+  // Returns the full names of all services, sorted. Fails like Session::Call; kUnimplemented if the
+  // server does not offer reflection.
   absl::StatusOr<std::vector<std::string>> Services();
 
   // Loads the files that define `symbol`, a full name. kNotFound if the server does not know it;
   // otherwise fails like Services.
   absl::Status Load(const std::string& symbol);
 
-  // Null if the symbol is of another kind, or was not loaded.
+  // Null if `name` is not the name of a service, or if the service was not loaded.
   const google::protobuf::ServiceDescriptor* Service(const std::string& name) const;
   const google::protobuf::Descriptor* Message(const std::string& name) const;
   const google::protobuf::EnumDescriptor* Enum(const std::string& name) const;

@@ -1,4 +1,5 @@
-// Repeats commands that read, change and write, if somebody else has written in between.
+// Repeats a command that reads, changes and writes an entity, if somebody else has written the
+// entity in between.
 #ifndef BERTH_SERVICES_CLI_SESSION_RETRY_H_
 #define BERTH_SERVICES_CLI_SESSION_RETRY_H_
 
@@ -13,9 +14,9 @@ namespace berth::cli {
 
 inline constexpr int kAttemptsMax = 5;
 
-// Calls `once`, which reads and then writes with the generation that it read. Calls it again,
-// kAttemptsMax times at most, while the write is refused because of that generation. A refused
-// write has changed nothing.
+// Calls `once`, which reads an entity and writes it with the generation that was read. While the
+// write is refused because the generation has changed, calls `once` again, at most kAttemptsMax
+// times in all. A refused write has changed nothing.
 template <typename Once>
 absl::Status OnFreshGeneration(Once once) {
   absl::Status status;
@@ -26,12 +27,13 @@ absl::Status OnFreshGeneration(Once once) {
   return status;
 }
 
-// How long to wait after attempt number `attempt` (from 0) failed with `status`: as long as the
-// server asks for, otherwise longer after each attempt, 2 s at most.
+// Returns how long to wait after attempt number `attempt` (from 0) failed with `status`: as long as
+// the server asks for. If the server does not ask for a wait, the wait grows with each attempt, up
+// to 2 s.
 absl::Duration PauseAfter(const absl::Status& status, int attempt);
 
-// Sends a write, always with the same request id, until its outcome is known, kAttemptsMax times at
-// most. Under one request id it takes effect only once. `pause` waits between attempts.
+// Sends a write until its outcome is known, at most kAttemptsMax times. All attempts have the same
+// request id, so the write takes effect only once. `pause` waits between attempts.
 template <typename Write, typename Pause = void (*)(absl::Duration)>
 absl::Status WhileOpen(Write write, Pause pause = absl::SleepFor) {
   absl::Status status;

@@ -17,8 +17,8 @@ namespace {
 constexpr absl::Duration kTimeout = absl::Seconds(10);
 constexpr absl::Duration kStreamTimeout = absl::Minutes(10);
 
-// The call that takes requests of this type. In our protos each call has its own request type, in
-// the same file.
+// Returns the call that takes requests of this type. In Berth's protos each call has a request type
+// of its own, in the same file as the call.
 const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Message& request) {
   const google::protobuf::Descriptor* type = request.GetDescriptor();
   for (int i = 0; i < type->file()->service_count(); ++i) {
@@ -30,7 +30,7 @@ const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Messa
   return nullptr;
 }
 
-// Whether it is unknown, after an error without a reason, if a write that was sent has been done.
+// Whether an error without a reason leaves open if a write that was sent has taken effect.
 bool LeavesOpen(const absl::Status& status) {
   const std::string reason = ReasonOf(status);
   if (!reason.empty()) return reason == kInterrupted || reason == "OUTCOME_UNKNOWN";
@@ -72,7 +72,8 @@ std::string Session::Stamp(google::protobuf::Message* request) const {
 absl::Status Session::Call(google::protobuf::Message& request, google::protobuf::Message* answer) {
   const google::protobuf::MethodDescriptor* method = MethodOf(request);
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
-  // Without a connection nothing has been sent, so the outcome of a write is not in doubt.
+  // If the connection cannot be opened, nothing is sent, so nobody needs to doubt the outcome of
+  // the write.
   const absl::Status connected = Server().Connect(Timeout());
   if (!connected.ok()) return connected;
   const std::string id = Stamp(&request);

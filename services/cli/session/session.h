@@ -30,7 +30,7 @@ class Session {
   Settings settings;
   Screen screen;
 
-  // Chooses the command that Run runs. The last chosen one counts.
+  // Chooses the command that Run runs. If several are chosen, Run runs the last one.
   void Choose(std::function<absl::Status()> action) { action_ = std::move(action); }
   bool chosen() const { return action_ != nullptr; }
   absl::Status Run() { return action_(); }
@@ -38,14 +38,14 @@ class Session {
   Connection& Server();
   absl::Duration Timeout() const;
 
-  // Makes the call that takes this type of request. A write without a request id gets the session's
-  // request id or a random one. The error of a write holds its request id, and whether it is
-  // unknown if the write was done. Fails like Connection::Call.
+  // Makes the call whose request type is the type of `request`. A write without a request id gets
+  // the session's request id, or a random one. The error of a write holds the request id, and says
+  // if nobody knows whether the write was done. Fails like Connection::Call.
   absl::Status Call(google::protobuf::Message& request, google::protobuf::Message* answer);
 
-  // The same for a call that takes many requests and answers once. The first request, a write, gets
-  // the request id. `progress` shows how many requests are sent, then how long the server takes.
-  // Without a timeout setting the call has ten minutes.
+  // Like Call, for a call that takes many requests and answers once. The first request, which is a
+  // write, gets the request id. `progress` shows how many requests are sent, then how long the
+  // server takes. Without a timeout setting the call has ten minutes.
   template <typename Request>
   absl::Status Send(std::vector<Request>& requests, Progress* progress,
                     google::protobuf::Message* answer) {
@@ -66,7 +66,7 @@ class Session {
   absl::Status Print(const google::protobuf::Message& answer, absl::string_view text,
                      const std::vector<std::string>& names);
 
-  // The same for output that is no message: `json` is the whole JSON text.
+  // Like Print, for output that is not a message. `json` is the whole JSON text.
   absl::Status PrintJson(absl::string_view json, absl::string_view text,
                          const std::vector<std::string>& names);
 
@@ -78,8 +78,8 @@ class Session {
   std::ostream& talk() { return *talk_; }
 
  private:
-  // The request id of `request`, which gets one if it is a write without one. Empty: `request` is
-  // no write.
+  // Returns the request id of `request`. If `request` is a write without a request id, gives it one
+  // first. Empty: `request` is not a write.
   std::string Stamp(google::protobuf::Message* request) const;
   absl::Status SendBytes(const google::protobuf::Message& type,
                          const std::vector<std::string>& requests, const std::string& id,

@@ -1,9 +1,9 @@
-// Settings: the options of every command. A flag comes first, then the environment, then the file,
-// then the default.
+// Settings: the options that every command has. A flag wins over the environment, the environment
+// over the settings file, and the file over the default.
 //
-// The file is TOML with the long names of the flags: `endpoint = "10.0.0.5:7310"`. An unknown name
-// in it is an error. An empty environment variable is ignored. Pure, except for the two functions
-// that read the environment and the file.
+// The file is TOML with the long names of the flags, for example `endpoint = "10.0.0.5:7310"`. An
+// unknown name in the file is an error. An environment variable that is empty is ignored. Pure,
+// except for the two functions that read the environment and the file.
 #ifndef BERTH_SERVICES_CLI_SESSION_SETTINGS_H_
 #define BERTH_SERVICES_CLI_SESSION_SETTINGS_H_
 
@@ -33,16 +33,18 @@ struct Settings {
 // The values of settings by name.
 using Said = std::map<std::string, std::string>;
 
-// The settings in the environment: BERTH_ENDPOINT and so on for every setting, and NO_COLOR.
+// Returns the settings in the environment: BERTH_ENDPOINT and a variable like it for every other
+// setting, and NO_COLOR.
 Said SaidByEnvironment();
-// The settings in the file `path`; empty if there is no such file. kInvalidArgument if the file is
-// not TOML or has a value of a wrong type.
+// Returns the settings in the file `path`; none if the file does not exist. kInvalidArgument if the
+// file is not TOML or if one of its values has a wrong type.
 absl::StatusOr<Said> SaidByFile(const std::string& path);
 // The path of the settings file: $XDG_CONFIG_HOME/berth/config.toml or, without XDG_CONFIG_HOME,
 // ~/.config/berth/config.toml.
 std::string SettingsFile();
 
-// Fills the settings from `said`. kInvalidArgument for an unknown name or an invalid value.
+// Makes the settings from the three sources. kInvalidArgument for an unknown name or an invalid
+// value.
 absl::StatusOr<Settings> Settle(const Said& flags, const Said& environment, const Said& file);
 
 }  // namespace berth::cli

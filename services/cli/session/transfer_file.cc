@@ -24,7 +24,7 @@ absl::Status Unreadable(absl::string_view name, int64_t line, absl::string_view 
   return absl::InvalidArgumentError(absl::StrCat(Place(name, line), ": ", why));
 }
 
-// Distributes records over messages of a limited size.
+// Puts records into messages of a limited size.
 class Packer {
  public:
   explicit Packer(Transfer* to) : to_(to) { to_->messages.emplace_back(); }
@@ -42,7 +42,7 @@ class Packer {
 
  private:
   Transfer* const to_;
-  size_t bytes_ = 0;  // of the last message
+  size_t bytes_ = 0;  // the size of the last message
 };
 
 }  // namespace
@@ -51,7 +51,8 @@ std::string TransferHeader(const pb::ExportLedgerResponse& answer) {
   pb::ExportLedgerResponse header = answer;
   header.clear_entities();
   std::string line = ToJson(header, JsonForm::kLine);
-  // The default is an empty list, which is not written.
+  // `entities` is empty in this message, and the JSON text shows it as an empty list. The line
+  // leaves it out.
   const size_t list = line.find(",\"entities\":[]");
   if (list != std::string::npos) line.erase(list, sizeof(",\"entities\":[]") - 1);
   return line;

@@ -21,8 +21,8 @@
 
 namespace berth::cli {
 
-// The first line of the file, made from `answer`, the first message of an export, without its
-// entities.
+// Returns the first line of the file. `answer` is the first message of an export; its entities are
+// left out.
 std::string TransferHeader(const placement::v1::ExportLedgerResponse& answer);
 
 // The content of a file, as the messages of an import.
@@ -31,13 +31,14 @@ struct Transfer {
   std::vector<int64_t> lines;  // the line number of each record, from 1
 };
 
-// Parses `text`. `read`, which may be empty, is called with the number of bytes parsed so far.
-// kInvalidArgument, which names `name` and the line at fault; also if there are fewer entities than
-// the first line announces, because the file was cut off.
+// Parses `text`. Calls `read`, which may be empty, with the number of bytes parsed so far.
+// kInvalidArgument if a line is wrong, or if the file was cut off: it then has fewer entities than
+// its first line announces. The message names `name` and the wrong line.
 absl::StatusOr<Transfer> ReadTransfer(absl::string_view name, absl::string_view text,
                                       const std::function<void(int64_t)>& read);
 
-// `status`, in whose items each record number has its line number added as `line`.
+// Returns `status` with line numbers: each item that has a record number also gets the line number
+// of this record, as `line`.
 absl::Status AtLines(const absl::Status& status, absl::string_view name,
                      const std::vector<int64_t>& lines);
 

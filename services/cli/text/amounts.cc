@@ -24,7 +24,8 @@ struct Unit {
 };
 constexpr Unit kUnits[] = {{"Ki", 1}, {"Mi", 2}, {"Gi", 3}, {"Ti", 4}, {"Pi", 5}};
 
-// The power of 1024 in which the class counts bytes. 0: the class does not count bytes.
+// Returns the power of 1024 in which the class counts bytes: 2 for MiB, 3 for GiB. Returns 0 if the
+// class does not count bytes.
 int PowerOf(absl::string_view resource_class) {
   if (absl::EndsWith(resource_class, "_MB")) return 2;
   return absl::EndsWith(resource_class, "_GB") ? 3 : 0;

@@ -17,11 +17,12 @@ namespace berth::cli {
 
 using Amounts = std::map<std::string, int64_t>;
 
-// Parses a whole number. For classes that count MiB (`..._MB`) or GiB (`..._GB`) it may be a size
-// in Mi, Gi, Ti or Pi, which must be a whole number of the class's unit.
+// Parses a whole number. If the class counts MiB (`..._MB`) or GiB (`..._GB`), the text may also be
+// a size in Mi, Gi, Ti or Pi. This size must be a whole number of the class's units.
 absl::StatusOr<int64_t> ParseAmount(absl::string_view resource_class, absl::string_view text);
 
-// Parses `CLASS=AMOUNT`, several separated by commas. Each class may occur only once in all texts.
+// Parses `CLASS=AMOUNT` pairs separated by commas. Each class may occur only once in all texts
+// together.
 absl::StatusOr<Amounts> ParseAmounts(const std::vector<std::string>& texts);
 
 // The values of one inventory that the user gave. Absent values were not given.
@@ -38,15 +39,15 @@ struct InventoryWords {
 // Parses `CLASS[=TOTAL][:KEY=VALUE]...`. KEY is ratio, reserved, min, max or step.
 absl::StatusOr<InventoryWords> ParseInventory(absl::string_view text);
 
-// The size that `amount` of a class means, with its unit ("8 GiB"). Empty if the class does not
-// count bytes.
+// Returns the size that `amount` of the class means, with its unit, for example "8 GiB". Empty if
+// the class does not count bytes.
 std::string SizeOf(absl::string_view resource_class, int64_t amount);
 
-// "VCPU 4, MEMORY_MB 8192", the well-known classes first.
+// Formats amounts, for example "VCPU 4, MEMORY_MB 8192". The well-known classes come first.
 std::string InWords(const Amounts& amounts);
 
-// The classes in the order in which they are shown: VCPU, PCPU, MEMORY_MB, DISK_GB, then the
-// others.
+// Whether `left` is shown before `right`. The order is VCPU, PCPU, MEMORY_MB, DISK_GB, then the
+// other classes.
 bool ClassBefore(const std::string& left, const std::string& right);
 
 }  // namespace berth::cli

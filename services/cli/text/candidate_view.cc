@@ -31,7 +31,7 @@ std::string Words(const Resources& resources) {
   return InWords(Amounts(resources.begin(), resources.end()));
 }
 
-// "VCPU 26/32, MEMORY_MB 139264/262144": how full the provider would be.
+// Formats how full the provider would be: "VCPU 26/32, MEMORY_MB 139264/262144".
 std::string Then(const pb::ProviderAllocation& allocation, const pb::ProviderSummary& summary) {
   std::string words;
   for (const std::string& name : ClassesOf(allocation.resources())) {

@@ -17,8 +17,8 @@ using NamesByUuid = std::map<std::string, std::string>;
 
 NamesByUuid NamesOf(const google::protobuf::RepeatedPtrField<placement::v1::ProviderSummary>&);
 
-// One line for each provider of each candidate: what would be allocated there, and how full the
-// provider would be then.
+// Makes one line for each provider of each candidate: the amounts that would be allocated on this
+// provider, and how full the provider would be then.
 Table CandidateTable(const placement::v1::FindCandidatesResponse& answer);
 
 // One line for each provider and class on which a consumer holds something.

@@ -35,8 +35,8 @@ bool In(const Range (&ranges)[kCount], uint32_t value) {
   });
 }
 
-// The first code point of `text`, which is not empty. A byte that is not valid UTF-8 counts as a
-// code point.
+// Returns the first code point of `text`, which must not be empty. Each byte that is not part of
+// valid UTF-8 counts as one code point.
 CodePoint Front(absl::string_view text) {
   const auto byte = [text](size_t at) { return static_cast<uint8_t>(text[at]); };
   const uint8_t lead = byte(0);
@@ -59,7 +59,8 @@ int WidthOf(uint32_t value) {
   return In(kWide, value) ? 2 : 1;
 }
 
-// The length in bytes of the colour sequence at the beginning of `text`. 0: there is none.
+// Returns the length in bytes of the colour sequence at the beginning of `text`. 0: `text` does not
+// begin with one.
 size_t ColourBytes(absl::string_view text) {
   if (text.size() < 2 || text[0] != '\x1b' || text[1] != '[') return 0;
   const size_t end = text.find('m');

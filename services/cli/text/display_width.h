@@ -17,11 +17,11 @@ int DisplayWidth(absl::string_view text);
 // each invalid byte. A name that comes from a server must not control the terminal.
 std::string Printable(absl::string_view text);
 
-// `text` cut to `width` columns, with an ellipsis if something was cut. `text` must have no
-// colours.
+// Returns `text` cut to `width` columns. If something was cut, the text ends with an ellipsis.
+// `text` must not contain colour sequences.
 std::string Fitted(absl::string_view text, int width);
 
-// `text` with spaces after it (or before it), so that it takes `width` columns.
+// Return `text` with spaces after it, or before it, so that the result takes `width` columns.
 std::string PaddedRight(absl::string_view text, int width);
 std::string PaddedLeft(absl::string_view text, int width);
 

@@ -16,21 +16,21 @@
 
 namespace berth::cli {
 
-// "sending  ██████░░░░  60 %  600 of 1000". Pure.
+// Formats a line with a bar, for example "sending  ██████░░░░  60 %  600 of 1000". Pure.
 std::string ProgressLine(absl::string_view what, int64_t done, int64_t total);
-// "waiting for the ledger  12 s". Pure.
+// Formats a line without a bar, for example "waiting for the ledger  12 s". Pure.
 std::string WaitingLine(absl::string_view what, absl::Duration since);
 
 class Progress {
  public:
-  // `to` must outlive it.
+  // `to` must outlive the Progress.
   Progress(std::ostream* to, const Screen& screen) : to_(to), shown_(screen.progress) {}
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress() { Clear(); }
 
-  // Shows that `done` of `total` are done. `total` 0: the total is unknown. Updates are limited, so
-  // that the line does not flicker.
+  // Shows that `done` of `total` items are done. `total` 0: the total is unknown. The line is not
+  // rewritten at every call, so that it does not flicker.
   void Tell(absl::string_view what, int64_t done, int64_t total);
   // Shows how long the command has been waiting, from the first second on.
   void Wait(absl::string_view what);

@@ -35,7 +35,7 @@ struct Cell {
 };
 
 struct Line {
-  std::string head;  // the lines of the tree and the provider's name
+  std::string head;  // the tree lines and the provider's name
   std::vector<Cell> cells;
   std::vector<std::string> words;  // shown after the cells: the age of the report, traits
   bool aged = false;               // the first word is the age of the report
@@ -146,7 +146,7 @@ class TreeLines {
     }
   }
 
-  // Providers of other trees that are in an aggregate of a member of this tree.
+  // Returns the providers of other trees that are in an aggregate of some member of this tree.
   std::vector<const pb::Provider*> SharedWith(const std::string& root_uuid) const {
     std::set<std::string> aggregates;
     for (const pb::Provider& member : members_) {
@@ -207,8 +207,8 @@ std::string More(size_t hidden) {
   return hidden == 0 ? "" : absl::StrCat("+", hidden, hidden == 1 ? " trait" : " traits");
 }
 
-// As many words as fit into the remaining columns, then the number of traits that are not shown.
-// -1: the columns are unlimited.
+// Returns as many words as fit into the remaining columns `room`, then the number of traits that
+// are not shown. `room` -1: the columns are unlimited.
 std::string Words(const Line& line, int room) {
   std::string text;
   std::string best;

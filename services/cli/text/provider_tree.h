@@ -19,13 +19,13 @@ struct TreeOptions {
 };
 
 // Draws the trees of `members`, which are in the full view and in any order. Roots and children are
-// sorted by name. `sharing` are providers of other trees that share with a tree through an
-// aggregate; they are shown below each tree they share with. A member whose parent is missing is
-// shown as a root.
+// sorted by name. `sharing` are providers of other trees that share their resources with a tree
+// through an aggregate; each of them is shown below every tree that it shares with. A member whose
+// parent is missing is shown as a root.
 std::string ProviderTree(const Providers& members, const Providers& sharing,
                          const TreeOptions& options, const Screen& screen);
 
-// Whether a trait is important enough to be shown without `all_traits`.
+// Whether the trait is shown even if `all_traits` is false.
 bool IsTraitOfInterest(const std::string& trait);
 
 }  // namespace berth::cli

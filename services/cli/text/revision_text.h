@@ -9,8 +9,8 @@
 
 namespace berth::cli {
 
-// Parses `NUMBER`, which is a revision of epoch 1, or `EPOCH:NUMBER`. kInvalidArgument for any
-// other text.
+// Parses `EPOCH:NUMBER`, or `NUMBER` alone, which means a revision of epoch 1. kInvalidArgument for
+// any other text.
 absl::StatusOr<placement::v1::Revision> ParseRevision(const std::string& text);
 // A revision in words, for example "48231 of epoch 1".
 std::string RevisionText(const placement::v1::Revision& revision);

@@ -1,5 +1,5 @@
-// Screen: the width and abilities of the output. Decided once at start and passed to everything
-// that formats text.
+// Screen: the width and abilities of the output. A Screen is made once at the start, and passed to
+// everything that formats text.
 //
 // A plain value. Formatting is pure: the same data and the same Screen give the same text.
 #ifndef BERTH_SERVICES_CLI_TEXT_SCREEN_H_

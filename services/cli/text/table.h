@@ -29,11 +29,12 @@ class Table {
   // Adds a row with one cell for each column; missing cells are empty. Cells are made Printable.
   void Add(std::vector<std::string> cells);
 
-  // Keeps only these columns, in this order. Names may be in any case, with `_` or `-` for blanks.
-  // Empty: keeps all. kInvalidArgument, which lists all columns, for a name that is not a column.
+  // Keeps only the columns with these titles, in this order. Titles may be in any case, with `_` or
+  // `-` for blanks. If `titles` is empty, keeps all columns. kInvalidArgument, with a list of all
+  // columns, for a title that the table does not have.
   absl::Status Select(const std::vector<std::string>& titles);
-  // Sorts the rows by a column, numbers by value; in descending order if a `-` precedes the name.
-  // Empty: keeps the order. Fails like Select.
+  // Sorts the rows by the column `title`; a column of numbers is sorted by value. A `-` before the
+  // title means descending order. An empty title keeps the order. Fails like Select.
   absl::Status SortBy(const std::string& title);
 
   // One line for the header and one for each row. To fit the screen, kSpare columns are left out,
@@ -47,7 +48,8 @@ class Table {
   // The index of the column `title`, or -1.
   int Find(const std::string& title) const;
   absl::Status Unknown(const std::string& title) const;
-  // The table without its kSpare columns, unless the whole table fits the screen.
+  // Returns the table without its kSpare columns. If the whole table fits the screen, returns the
+  // whole table.
   Table Fitting(const Screen& screen) const;
   std::string Lines(const Screen& screen) const;
   std::vector<int> Widths(const Screen& screen) const;

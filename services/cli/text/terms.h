@@ -13,8 +13,8 @@
 
 namespace berth::cli {
 
-// Adds a TraitTerm or AggregateTerm for each name in `texts`, and a single term for each text that
-// begins with `in:`.
+// Adds a term (TraitTerm or AggregateTerm) for each name in `texts`. A text that begins with `in:`
+// or contains `|` becomes one term with all its names.
 template <typename Term>
 void AddTerms(const std::vector<std::string>& texts,
               google::protobuf::RepeatedPtrField<Term>* terms) {

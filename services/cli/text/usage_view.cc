@@ -25,7 +25,7 @@ std::vector<std::string> ClassesOf(const Map& map) {
   return classes;
 }
 
-// Cells must not hold colours, because Table makes its cells Printable.
+// Returns a text without colours, because Table makes its cells Printable, which removes colours.
 std::string Share(int64_t used, int64_t capacity, const Screen& screen) {
   const double percent =
       capacity <= 0 ? 0 : 100.0 * static_cast<double>(used) / static_cast<double>(capacity);

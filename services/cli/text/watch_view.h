@@ -17,7 +17,7 @@ struct EntityText {
 EntityText TextOf(const placement::v1::Entity& entity);
 std::string KindWords(placement::v1::EntityKind kind);
 
-// The header of the lines that follow.
+// The column titles for the lines of WatchLines.
 std::string WatchHeader();
 // One line for each change of `response`. Empty if `response` has no changes.
 std::string WatchLines(const placement::v1::WatchResponse& response);
