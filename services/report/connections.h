@@ -39,8 +39,8 @@ class TrackerStream {
   // Whether End was called, or the tracker has gone.
   virtual bool ended() const = 0;
 
-  // The first tells the stream that a committed command changed the tree of `node`, the second that
-  // one changed the stream's service. The third tells the stream that anything may have changed.
+  // Touch: a committed command changed the tree of `node`. TouchService: a committed command
+  // changed the stream's service. TouchAll: anything may have changed.
   virtual void Touch(placement::ProviderId node, const placement::FeedCommand& command) = 0;
   virtual void TouchService() = 0;
   virtual void TouchAll() = 0;

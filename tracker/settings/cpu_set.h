@@ -25,11 +25,8 @@ class CpuSet {
   CpuSet() = default;
   CpuSet(std::initializer_list<int> cpus);
 
-  // Reads a comma-separated list of `N`, `A-B`, `
-  // N` and `
-  // A-B`. First all items without
-  // are put in, then all items with
-  // are taken out.
+  // Reads a comma-separated list of `N`, `A-B`, `^N` and `^A-B`. First all items without ^ are put
+  // in, then all items with ^ are taken out.
   //
   // InvalidArgument if an item has another form, if A > B, if a number is negative or above
   // kMaxCpu, or if the set would be empty.
