@@ -55,6 +55,20 @@ class ReportSessionTest : public ::testing::Test {
     reached.get_future().wait();
   }
 
+  // Waits, when it is destroyed, until the ledger has answered all commands and the worker has
+  // nothing left to do: both use the sessions, which are declared before this.
+  class Settled {
+   public:
+    explicit Settled(ReportSessionTest* test) : test_(test) {}
+    ~Settled() {
+      test_->runner_.Do(placement::FindRequest{"tester", "none"});
+      for (int i = 0; i < 3; ++i) test_->AwaitWorker();  // work may submit more work
+    }
+
+   private:
+    ReportSessionTest* const test_;
+  };
+
   const std::string url_ = placement::NewDatabase();
   LedgerRunner runner_{placement::OptionsFor(url_)};
   LivenessRecorder recorder_{&runner_.ledger(), url_, absl::Seconds(60)};
@@ -68,6 +82,7 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
   std::string incarnation;
   {
     ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+    const Settled settled(this);
     PlayedTracker tracker(&sessions, "h1", node_);
     incarnation = tracker.incarnation;
     ASSERT_TRUE(tracker.SayHello());
@@ -76,6 +91,7 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
   AwaitWorker();
   for (int round = 0; round < 20; ++round) {
     ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+    const Settled settled(this);
     std::promise<void> go_on;
     BlockWorker(&go_on);
     PlayedTracker tracker(&sessions, "h1", node_);
@@ -103,6 +119,7 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
 TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_,
                           /*settle_within=*/absl::Seconds(1));
+  const Settled settled(this);
   auto tracker = std::make_unique<PlayedTracker>(&sessions, "h1", node_);
   ASSERT_TRUE(tracker->SayHello());
   ASSERT_TRUE(tracker->Next().has_welcome());
@@ -134,6 +151,7 @@ TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
 // A number that was used for another report is no duplicate: it is never acknowledged.
 TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, T-398
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_);
   ASSERT_TRUE(tracker.SayHello());
   ASSERT_TRUE(tracker.Next().has_welcome());
@@ -151,6 +169,7 @@ TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, 
 // A tracker says once that it is not ready; the record must follow when the database is back.
 TEST_F(ReportSessionTest, AReadinessThatWasRefusedIsRecordedLater) {
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
   PlayedTracker tracker(&sessions, "h1", node_);
   ASSERT_TRUE(tracker.SayHello());
   ASSERT_TRUE(tracker.Next().has_welcome());
