@@ -13,11 +13,19 @@ import sys
 import trials
 
 FILE_LINES_MAX = 400
-FUNCTION_LINES_MAX = 70
+FUNCTION_LINES_MAX = 40
+TEST_FUNCTION_LINES_MAX = 70
 
 # Exceptions, with the size they have. They may shrink, never grow; a file that shrank must be lowered here too.
 FILE_RATCHET = {}
-FUNCTION_RATCHET = {}
+FUNCTION_RATCHET = {
+    "placement/log/scope.cc:ScopeMaker::Compare": 48,
+    "placement/log/scope.cc:ScopeMaker::Finish": 42,
+    "placement/store/rows.cc:AddProvider": 44,
+    "services/cli/commands/ledger.cc:AddLedgerCommands": 48,
+    "services/cli/commands/query_options.cc:AddQueryOptions": 41,
+    "tracker/hypervisor/hypervisor.cc:Hypervisor::Connect": 41,
+}
 
 PRODUCT = ("placement/*", "tracker/*", "services/*")
 GRPC = r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$"
@@ -273,7 +281,8 @@ def check_function_lines(root):
         if name.endswith((".h", ".cc")):
             for function, first, lines in functions(text(root, name)):
                 key = f"{name}:{function}"
-                yield from over(key, lines, FUNCTION_LINES_MAX, FUNCTION_RATCHET, f"(line {first}) the function")
+                limit = TEST_FUNCTION_LINES_MAX if matches(name, ("tests/*",)) else FUNCTION_LINES_MAX
+                yield from over(key, lines, limit, FUNCTION_RATCHET, f"(line {first}) the function")
 
 
 def check_names(root):
