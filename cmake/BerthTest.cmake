@@ -39,6 +39,9 @@ endfunction()
 # link a program costs more than most of its tests do.
 function(berth_room_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "ROOMS;EXCEPT;LIBRARIES;ENVIRONMENT")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)  # many tests, and slow ones under the sanitizers
+  endif()
   set(sources "")
   foreach(room IN LISTS arg_ROOMS)
     file(GLOB found CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*_test.cc)
