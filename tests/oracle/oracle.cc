@@ -12,6 +12,7 @@
 #include "CLI/CLI.hpp"
 #include "tests/oracle/grpc_subject.h"
 #include "tests/oracle/replay.h"
+#include "tests/oracle/report.h"
 #include "tests/oracle/state_subject.h"
 #include "tests/processes/private_cluster.h"
 #include "tests/processes/service_process.h"
@@ -26,18 +27,6 @@ struct Options {
   bool quiet = false;
   std::vector<std::string> files;
 };
-
-void Print(const std::string& path, const Report& report, bool quiet) {
-  for (const std::string& exception : report.exceptions) {
-    if (!quiet) std::printf("except  %s\n", exception.c_str());
-  }
-  for (const std::string& failure : report.failures) std::printf("FAILED  %s\n", failure.c_str());
-  for (const auto& [rule, count] : report.exceptions_by_rule) {
-    std::printf("%s: %d decided otherwise by %s\n", path.c_str(), count, rule.c_str());
-  }
-  std::printf("%s: %d passed, %zu failed\n", path.c_str(), report.passed, report.failures.size());
-  std::fflush(stdout);
-}
 
 // A placement with a private cluster below `directory`.
 std::vector<std::string> CommandOf(const Options& options, const std::string& directory) {

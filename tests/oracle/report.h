@@ -2,6 +2,7 @@
 #ifndef BERTH_TESTS_ORACLE_REPORT_H_
 #define BERTH_TESTS_ORACLE_REPORT_H_
 
+#include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,19 @@ struct Report {
     for (const auto& [rule, count] : other.exceptions_by_rule) exceptions_by_rule[rule] += count;
   }
 };
+
+// Prints what a replay of the file came to. `quiet`: exceptions are counted, not listed.
+inline void Print(const std::string& path, const Report& report, bool quiet) {
+  for (const std::string& exception : report.exceptions) {
+    if (!quiet) std::printf("except  %s\n", exception.c_str());
+  }
+  for (const std::string& failure : report.failures) std::printf("FAILED  %s\n", failure.c_str());
+  for (const auto& [rule, count] : report.exceptions_by_rule) {
+    std::printf("%s: %d decided otherwise by %s\n", path.c_str(), count, rule.c_str());
+  }
+  std::printf("%s: %d passed, %zu failed\n", path.c_str(), report.passed, report.failures.size());
+  std::fflush(stdout);
+}
 
 }  // namespace berth::oracle
 

@@ -1,0 +1,37 @@
+#include "tests/oracle/nova/replay.h"
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::oracle::nova {
+namespace {
+
+// Replays `line`. A format has a line of its own here, with the keys that no other format has.
+Report ReplayLine(const Json& line, const std::string& where) {
+  Report report;
+  report.failures.push_back(absl::StrCat(where, ": no known format"));
+  return report;
+}
+
+}  // namespace
+
+Report ReplayFile(const std::string& path) {
+  Report report;
+  std::ifstream file(path);
+  std::string text;
+  int lines = 0;
+  while (std::getline(file, text)) {
+    const std::string where = absl::StrCat(path, ":", ++lines);
+    const Json line = Json::parse(text, nullptr, false);
+    if (line.is_discarded()) {
+      report.failures.push_back(absl::StrCat(where, ": not JSON"));
+    } else {
+      report.Add(ReplayLine(line, where));
+    }
+  }
+  if (lines == 0) report.failures.push_back(absl::StrCat(path, ": nothing to read"));
+  return report;
+}
+
+}  // namespace berth::oracle::nova
