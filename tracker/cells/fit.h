@@ -1,0 +1,69 @@
+// Places the cells of a guest on the cells of a host.
+//
+// Pure functions. The host is not changed: see usage.h for that.
+#ifndef BERTH_TRACKER_CELLS_FIT_H_
+#define BERTH_TRACKER_CELLS_FIT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "tracker/cells/topology.h"
+
+namespace berth::tracker {
+
+// How much more than its total may be used of each host cell by guests whose vCPUs are not all
+// pinned (T-277).
+struct CellLimits {
+  double cpu_allocation_ratio = 1;
+  double ram_allocation_ratio = 1;
+};
+
+// The PCI devices of a host, as far as they matter for the choice of cells.
+struct CellDevices {
+  // The number of free devices near each host cell, by the cell's id. An absent cell has none.
+  std::map<int, int64_t> free_by_cell;
+  // Whether the guest requests devices.
+  bool requested = false;
+  // Whether the requests of the guest can be met if it has these host cells (T-246). The ids are in
+  // the order of the guest's cells. The answer depends on the set of ids only.
+  absl::FunctionRef<bool(absl::Span<const int> host_cells)> satisfiable;
+};
+
+// What decides about a fit besides host and guest.
+struct FitOptions {
+  // False: the cells with most free are tried first. True: those with least free, so that guests
+  // are packed on few cells.
+  bool pack = false;
+  std::optional<CellLimits> limits;      // absent: totals may be exceeded without limit
+  std::optional<CellNetworks> networks;  // what the guest asks for; absent: networks do not matter
+  std::optional<CellDevices> devices;    // absent: the host has no list of devices
+};
+
+// The number of sets of host cells that PlaceGuest tries before it gives up. Hosts of up to 16 cells
+// never reach it.
+inline constexpr int kSetsTriedMax = 1 << 16;
+
+// Returns the indexes of `host` in the order in which PlaceGuest tries them (T-273).
+std::vector<int> CellOrder(absl::Span<const HostCell> host, const GuestTopology& guest,
+                           const FitOptions& options);
+
+// Returns the placed guest: each cell has a host cell of its own, a page size if it asked for one,
+// a host CPU for each pinned vCPU, and the first cell has a reserved CPU if emulator threads are
+// isolated (T-276). Of all placements that fit, it is the first in the order of CellOrder, as if
+// the guest's cells were assigned one after the other (T-274, T-275). What was placed of `guest`
+// before has no effect.
+//
+// Returns nothing if no placement fits, or if kSetsTriedMax sets of host cells, all with room for
+// the guest, do not satisfy its devices and networks.
+//
+// REQUIRES: the ids of host cells differ.
+std::optional<GuestTopology> PlaceGuest(absl::Span<const HostCell> host, const GuestTopology& guest,
+                                        const FitOptions& options);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CELLS_FIT_H_
