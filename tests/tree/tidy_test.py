@@ -51,6 +51,7 @@ ROOMS = {
     "tracker/ground": [],
     "tracker/settings": ["tracker/ground"],
     "tracker/facts": ["tracker/ground", "tracker/settings"],
+    "tracker/devices": ["tracker/ground", "tracker/settings", "tracker/facts"],
     "tracker/cells": ["tracker/ground", "tracker/settings", "tracker/facts"],
     "tracker/hypervisor": ["tracker/ground", "tracker/settings", "tracker/facts"],
     "tracker/audit": ["tracker/ground", "tracker/settings", "tracker/facts"],

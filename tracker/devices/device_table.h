@@ -1,0 +1,163 @@
+// DeviceTable: the PCI devices of a node that guests may get, and who has them.
+//
+// Owns the records of the devices. Not thread-safe; the node's lock protects it. No pool and no list
+// of owners is kept beside the records: both follow from them.
+//
+// A table can be made in three ways: by Sync and claims step by step; from complete records (Load);
+// from the listed devices and the records of owned devices alone (Rebuild). A rebuilt table equals
+// the one that was changed step by step, with two exceptions that concern only devices without an
+// owner (see Rebuild).
+//
+// In the comments, PF is a physical function and VF a virtual function of a device; a relative of a
+// device is its PF or one of its VFs.
+//
+// Invariants:
+//   1. A device has an owner exactly if it is claimed or allocated. No device has two (T-395).
+//   2. A device is in a pool exactly if it is available and a specification matches it (T-396).
+#ifndef BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
+#define BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tracker/devices/device_spec.h"
+#include "tracker/devices/pool.h"
+#include "tracker/devices/request.h"
+#include "tracker/facts/node_devices.h"
+
+namespace berth::tracker {
+
+enum class DeviceStatus {
+  kAvailable,
+  kClaimed,      // promised to its owner
+  kAllocated,    // its owner has it
+  kUnclaimable,  // a relative is claimed
+  kUnavailable,  // a relative is allocated, or a guest that the table does not know uses the device
+};
+absl::string_view DeviceStatusName(DeviceStatus status);
+
+// One tracked device (T-237).
+struct DeviceRecord {
+  PciDevice device;
+  DeviceStatus status = DeviceStatus::kAvailable;
+  std::string instance_uuid;  // the owner; empty: none
+  std::string request_id;     // of the owner's request
+};
+
+// A device that a claim took.
+struct ClaimedDevice {
+  size_t request = 0;  // index of the request
+  std::string address;
+};
+
+// What a Sync changed. Lists of addresses, sorted.
+struct DeviceSync {
+  std::vector<std::string> added;
+  std::vector<std::string> removed;
+  std::vector<std::string> updated;
+  // Devices with an owner that are no longer listed or that no specification matches any more. They
+  // are removed as soon as they are free.
+  std::vector<std::string> kept;
+  // One text per kept device, with its owner and what to do, and per interface that is missing.
+  std::vector<std::string> warnings;
+};
+
+class DeviceTable {
+ public:
+  DeviceTable() = default;
+  explicit DeviceTable(DeviceSpecs specs);
+
+  // Makes a table from complete records, for example after a restart (T-238). `interfaces` are the
+  // network interfaces that specifications may name.
+  static DeviceTable Load(DeviceSpecs specs, const std::vector<DeviceRecord>& records,
+                          InterfaceAddresses interfaces);
+
+  // Makes a table from the devices that the host lists and from the records of the devices that
+  // instances own. Records without an owner are ignored; of two records with one address the first
+  // counts. An owned device of which only the address is known gets its properties from `listed`.
+  //
+  // The table equals one that was changed step by step, except: a PF of which both claimed and
+  // allocated VFs were freed in part is unclaimable or unavailable by the VFs that are left; and a
+  // device that was added while a relative was taken is not available.
+  static DeviceTable Rebuild(DeviceSpecs specs, const std::vector<PciDevice>& listed,
+                             const std::vector<DeviceRecord>& owned);
+
+  // Makes the table follow the devices that the host lists (T-239 to T-241):
+  //   a listed device that is unknown and that a specification matches becomes available;
+  //   a known device without an owner gets the listed properties;
+  //   a known device with an owner keeps its properties until it is free, then it gets the listed
+  //   ones;
+  //   a known device that is not listed, or that no specification matches, is removed, or kept until
+  //   it is free if it has an owner.
+  DeviceSync Sync(const std::vector<PciDevice>& listed);
+
+  // Takes devices for the requests of an instance (T-249 to T-253). A device that is taken takes its
+  // relatives out of the pools. Adds to what the instance has.
+  //
+  // ResourceExhausted (PciDeviceRequestFailed), which names the request, if the pools cannot serve
+  // it. FailedPrecondition (PciDeviceVFInvalidStatus, PciDevicePFInvalidStatus) if a chosen device
+  // has a relative that forbids the claim. After a failure the table is as before (T-250).
+  //
+  // REQUIRES: each request asks for at least 1 device; `instance_uuid` is not empty.
+  absl::StatusOr<std::vector<ClaimedDevice>> Claim(const std::string& instance_uuid,
+                                                   const std::vector<DeviceRequest>& requests,
+                                                   const GuestAffinity& affinity);
+
+  // Turns all claimed devices of the instance into allocated ones (T-254).
+  void Allocate(const std::string& instance_uuid);
+
+  // Frees all devices of the instance. Returns their addresses (T-254).
+  std::vector<std::string> Free(const std::string& instance_uuid);
+
+  // Frees one device. Does nothing, and returns false, if the instance does not own it (T-257).
+  bool FreeDevice(const std::string& address, const std::string& instance_uuid);
+
+  // Frees the devices of all instances but `live` (T-255). Returns their addresses.
+  std::vector<std::string> FreeAllExcept(const std::set<std::string>& live);
+
+  // Says which devices are attached to guests, by address, as the hypervisor tells (T-256). An
+  // available device that is attached becomes unavailable, with its relatives, until it is detached.
+  // Returns the attached devices without an owner.
+  std::vector<std::string> SetAttached(const std::set<std::string>& attached);
+
+  // Says which provider in placement counts a device, by the address of the device or of its PF
+  // (T-263). Other devices have no provider.
+  void SetProviders(std::map<std::string, std::string> provider_by_address);
+
+  // Returns the pools of free devices, in the order in which they are used.
+  std::vector<DevicePool> Pools() const;
+
+  // Returns all records, sorted by address.
+  std::vector<DeviceRecord> Records() const;
+  // Returns the records of the devices with an owner, sorted by address.
+  std::vector<DeviceRecord> Owned() const;
+  // Returns null if the device is not tracked. The pointer is valid until the next change.
+  const DeviceRecord* Find(const std::string& address) const;
+
+  const DeviceSpecs& specs() const { return *specs_; }
+
+ private:
+  struct Tracked {
+    DeviceRecord record;
+    std::optional<PciDevice> stale;  // the listed properties, of a device with an owner
+    bool removal_due = false;        // to be removed when it is free
+    // Absent if no specification matches. Shared, so that a copy of the table is cheap.
+    std::shared_ptr<const DevicePoolKey> key;
+  };
+
+  std::shared_ptr<const DeviceSpecs> specs_ = std::make_shared<DeviceSpecs>();
+  InterfaceAddresses interfaces_;
+  std::map<std::string, Tracked> devices_;  // by address
+  std::set<std::string> attached_;          // attached to guests, without an owner
+  std::map<std::string, std::string> provider_by_address_;
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_

@@ -1,0 +1,75 @@
+// DevicePool: free PCI devices that are alike, and whether pools can serve requests.
+//
+// Plain values and pure functions.
+#ifndef BERTH_TRACKER_DEVICES_POOL_H_
+#define BERTH_TRACKER_DEVICES_POOL_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tracker/devices/device_spec.h"
+#include "tracker/devices/properties.h"
+#include "tracker/devices/request.h"
+#include "tracker/facts/node_devices.h"
+
+namespace berth::tracker {
+
+// What the devices of a pool have in common (T-242).
+struct DevicePoolKey {
+  // vendor_id, product_id, dev_type; address: the device's own, or for a virtual function its
+  // physical function's; parent_ifname if known; remote_managed for functions of network cards; all
+  // tags of the specification but resource_class and traits.
+  DeviceProperties properties;
+  std::optional<int> numa_node;  // absent: the device has no NUMA information
+
+  friend bool operator==(const DevicePoolKey&, const DevicePoolKey&) = default;
+};
+
+DevicePoolKey PoolKeyOf(const PciDevice& device, const DeviceSpec& spec);
+
+// The order in which pools are used: pools with fewer properties first, so that plain devices are
+// used before tagged ones (T-242). Pools with as many properties are ordered by their properties.
+bool PoolComesBefore(const DevicePoolKey& a, const DevicePoolKey& b);
+
+struct DevicePool {
+  DevicePoolKey key;
+  int64_t count = 0;
+  // The free devices, sorted. The first is used first. Empty in a pool that was read from a record:
+  // such a pool can only be counted.
+  std::vector<std::string> addresses;
+  // The provider in placement that counts these devices. Empty: none. No part of the key.
+  std::string provider_uuid;
+};
+
+// Where a guest is, for the NUMA affinity of its devices.
+struct GuestAffinity {
+  std::set<int> cells;  // ids of the host cells of the guest; empty: the guest has no topology
+  std::map<int, std::optional<int>> sockets;  // of every host cell; an absent socket is unknown
+};
+
+// Returns the indexes of the pools that may serve `request`, in the order in which they are used
+// (T-246 to T-248). Returns nothing if they have fewer devices than the request asks for.
+//
+// The NUMA policy is applied last. Otherwise `preferred` might choose near pools that another
+// filter drops, although far pools would do (T-247).
+std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<DevicePool>& pools,
+                             const GuestAffinity& affinity);
+
+// Whether the pools can serve all requests at once. A claim may still fail, because taking a device
+// also takes its physical or virtual functions out of the pools.
+//
+// REQUIRES: each request asks for at least 1 device.
+bool SupportsRequests(std::vector<DevicePool> pools, const std::vector<DeviceRequest>& requests,
+                      const GuestAffinity& affinity);
+
+// Returns the published form: a JSON list of objects with vendor_id, product_id, numa_node, count,
+// and all other properties as `tags` (T-243).
+std::string DevicePoolsJson(const std::vector<DevicePool>& pools);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_DEVICES_POOL_H_
