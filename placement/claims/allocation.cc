@@ -82,8 +82,9 @@ absl::Status CheckForm(const AdjustAllocations& command) {
   return faults.status();
 }
 
-// Fails with PROVIDER_NOT_FOUND, then with RESOURCE_CLASS_NOT_FOUND. Each failure names everything
-// unknown, also if the command only takes away amounts of it.
+// Fails with PROVIDER_NOT_FOUND, which names all unknown providers, then with
+// RESOURCE_CLASS_NOT_FOUND, which names all unknown classes. It does not matter whether the command
+// adds amounts or takes them away.
 absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
   std::vector<FaultItem> items;
   std::string message;
@@ -111,9 +112,9 @@ absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
 
 using Rows = std::map<std::pair<ProviderId, ClassId>, Amount>;
 
-// The amounts that the consumer holds after the adjustments; an amount that becomes 0 stays in the
-// result as 0. Fails with NEGATIVE_ALLOCATION if the command takes away more of something than the
-// consumer holds; the refusal names each such adjustment. REQUIRES: all names are known.
+// The amounts that the consumer holds after the adjustments, including those that become 0. Fails
+// with NEGATIVE_ALLOCATION, which names each adjustment that takes away more than the consumer
+// holds. REQUIRES: all names are known.
 absl::StatusOr<Rows> Adjusted(const State& state, const Consumer& consumer,
                               const AdjustAllocations& command) {
   Rows rows;
@@ -186,7 +187,7 @@ absl::Status CheckForm(const ReleaseConsumers& command) {
 
 // Refuses, in this order: a malformed command; CONSUMER_NOT_FOUND; CONSUMER_GENERATION_CONFLICT, if
 // a generation is given; PROVIDER_NOT_FOUND; RESOURCE_CLASS_NOT_FOUND; NEGATIVE_ALLOCATION;
-// INVALID_FIELD if the consumer would hold something of too many providers; NO_INVENTORY;
+// INVALID_FIELD if the consumer would hold something on too many providers; NO_INVENTORY;
 // UNIT_CONSTRAINT_VIOLATED; CAPACITY_EXCEEDED. Allocations that are not adjusted stay and are not
 // checked. A provider of which nothing changes keeps its allocation generation.
 absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& command,
@@ -204,7 +205,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
   if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
   if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
-  // Rows that equal a present row of the consumer are not checked, so only adjusted rows are.
+  // With `true`, rows that equal a present row of the consumer are not checked. So only adjusted
+  // rows are checked.
   if (absl::Status status = plan.CheckUnits(true); !status.ok()) return status;
   if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
   return plan.MakeOutcome(context, true);
@@ -255,8 +257,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
 
 namespace {
 
-// The most allocations that one ExpireLeases releases. Exception: it always releases at least one
-// consumer, even if that consumer has more allocations.
+// One ExpireLeases releases at most this many allocations, but always at least one consumer.
 constexpr size_t kRowsAtOnce = 500;
 
 }  // namespace
@@ -282,8 +283,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
   return outcome;
 }
 
-// Never refuses. A lease that has not ended stays, for example a lease that was renewed in the
-// meantime.
+// Never refuses. Releases only leases that have ended when the command is decided: a lease may have
+// been renewed while the command waited.
 absl::StatusOr<Outcome> Decide(const State& state, const ExpireLeases&,
                                const RuleContext& context) {
   std::vector<Holder> holders;

@@ -7,8 +7,8 @@ namespace {
 
 constexpr size_t kAmountsComparedMax = 8;  // more are sorted instead of compared in pairs
 
-// A fast check, since this function runs for every claim. True if `asked` has no faults. False if
-// `asked` has faults, or has too many amounts for this check.
+// True if `asked` has no faults. False if it has faults, or too many amounts for this fast check,
+// which runs for every claim.
 bool AmountsFit(const ProviderAmounts& asked, bool (*amount_fits)(Amount)) {
   if (asked.amounts.empty() || asked.amounts.size() > kAmountsComparedMax) return false;
   for (size_t i = 0; i < asked.amounts.size(); ++i) {

@@ -22,8 +22,8 @@ inline constexpr size_t kConsumerProvidersMax = 256;  // of one consumer
 
 // Adds the faults of a list of consumers.
 void ConsumerListFields(Faults& faults, const std::vector<ConsumerAllocations>& consumers);
-// Adds the faults of one consumer's project, user and type. `path` makes the path of a field.
-// `path` is called only if there is a fault, since this function runs for every claim.
+// Adds the faults of one consumer's project, user and type. `path` returns the path of a field. It
+// is called only for a fault, to save time: this function runs for every claim.
 void OwnerFields(Faults& faults, absl::FunctionRef<std::string(absl::string_view)> path,
                  absl::string_view project, absl::string_view user, absl::string_view type);
 // Adds a fault unless `count`, the length of a list, is 1 to `max`. `field` is the path of the
@@ -36,8 +36,8 @@ void CountField(Faults& faults, absl::string_view field, size_t count, size_t ma
 void AmountFields(Faults& faults, absl::string_view field, const ProviderAmounts& asked,
                   bool (*amount_fits)(Amount), absl::string_view range);
 
-// Adds a fault for each id that occurs twice in `items`. `field` is the path of the list. `key`
-// names the kind of the ids, e.g. "provider".
+// Adds a fault for each id that occurs twice in `items`. `field`: the path of the list. `key`: what
+// the ids are, e.g. "provider".
 template <typename IdType, typename Items, typename IdOf>
 void EachOnce(Faults& faults, absl::string_view key, const std::string& field, const Items& items,
               IdOf id_of) {

@@ -11,7 +11,8 @@
 
 namespace berth::placement {
 
-// Makes a choice of `candidate`, which was found in `state`: adds the trees that it concerns.
+// The choice for `candidate`, which was found in `state`: the candidate with the trees that it
+// concerns.
 Choice ChoiceOf(const State& state, Candidate candidate);
 
 // Whether `choice`, which was found for `query`, still serves `query` within `scope`. It does if

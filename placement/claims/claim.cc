@@ -12,8 +12,8 @@
 namespace berth::placement {
 namespace {
 
-// All writers wait during a search under the ledger's lock. This number of steps takes some
-// milliseconds, even if 100,000 roots must be put in order.
+// The limit of steps of a search under the ledger's lock, during which all writers wait. This many
+// steps take some milliseconds, even if 100,000 roots must be sorted.
 constexpr int64_t kStepsUnderLockMax = 50'000;
 
 // Checks the syntax and the names of the queries. A query with choices is skipped: it was checked
@@ -61,9 +61,9 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
 
 }  // namespace
 
-// Afterwards each member holds the candidate that was found for it; all members or none. Refuses,
-// in this order: a malformed command; query by query, what FindCandidates refuses (P-175);
-// CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
+// Finds a candidate for each member and gives it to the member's consumer, for all members or for
+// none. Refuses, in this order: a malformed command; query by query, what FindCandidates refuses
+// (P-175); CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
 absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
@@ -82,7 +82,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
   for (const ConsumerAllocations& each : wanted) {
     holders.push_back({each.consumer, state.FindConsumer(each.consumer), &each});
   }
-  // The plan accepts every candidate that the search finds (P-203).
+  // The checks below cannot fail, because every candidate that a search finds can be claimed
+  // (P-203).
   ClaimPlan plan(state, std::move(holders));
   if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
   if (absl::Status status = plan.FindClasses(); !status.ok()) return status;

@@ -12,15 +12,15 @@
 
 namespace berth::placement {
 
-// The path, as in the protos, of `field` of the consumer that `member` is about.
+// The path in the request of the field `field` of the member's consumer.
 std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view field);
 
 // INVALID_ARGUMENT if the number of members is wrong, a consumer occurs twice, or a field of a
 // member is wrong. The queries of the members are not checked here.
 absl::Status CheckForm(const PlaceClaims& command);
 
-// Adds the member's consumer and the full path of the field to `fault`, which is about the query of
-// `member`. A fault of the command's order is returned as it is, since it belongs to no member.
+// Completes `fault`, a fault of the query of `member`: adds the member's consumer and the full path
+// of the field. A fault of the command's order belongs to no member, and is returned unchanged.
 absl::Status OfMember(const PlaceClaims& command, size_t member, const absl::Status& fault);
 
 }  // namespace berth::placement

@@ -137,7 +137,7 @@ void ClaimPlan::CollectReleased() {
       BERTH_CHECK(touched->tree != nullptr);
       if (touched->config == nullptr) continue;  // the command removes it
       const int inventory = touched->config->FindInventory(allocation.resource_class);
-      // P-2: an inventory in use can be missing only if the command itself removes it.
+      // An inventory in use exists (P-2), unless the command itself removes it.
       BERTH_CHECK(inventory >= 0 || (finals_ != nullptr && finals_->contains(touched->id)));
       if (inventory >= 0) touched->released[inventory] += allocation.amount;
     }

@@ -90,8 +90,8 @@ class ClaimPlan {
   Outcome MakeOutcome(const RuleContext& context, bool only_changed = false) const;
   // Appends the changes of the write to `outcome`, but not the removal of retired nodes.
   void AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const;
-  // How much of inventory `row` of the final configuration of `id` is used after the write. None if
-  // the write adds and removes no row of that provider. REQUIRES: every stage passed.
+  // How much of inventory `row` of the provider's final configuration is used after the write. None
+  // if the write neither adds nor removes a row of the provider. REQUIRES: every stage passed.
   std::optional<Amount> UsedAfter(ProviderId id, int row) const;
 
  private:
@@ -108,7 +108,7 @@ class ClaimPlan {
   const FinalConfigs* const finals_;
   std::vector<Holder> holders_;
   absl::InlinedVector<WantedRow, 8> rows_;           // in request order
-  absl::InlinedVector<TouchedProvider, 2> touched_;  // by rising id, each once
+  absl::InlinedVector<TouchedProvider, 2> touched_;  // sorted by id, each once
 };
 
 }  // namespace berth::placement

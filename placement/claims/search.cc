@@ -18,13 +18,13 @@
 namespace berth::placement {
 namespace {
 
-// If all members must be under one root: the number of roots that is searched at first, and the
-// factor by which this number grows each time that none of the found roots serves all members.
+// For members that must be under one root: how many roots the first search finds, and the factor by
+// which this number grows for the next search if none of these roots serves all members.
 constexpr int64_t kRootsAtFirst = 16;
 constexpr int64_t kRootsGrowth = 16;
 
-// The work for a query, for a claim and for a tree that is looked at, in steps of a search. Then
-// the number of chunks of roots that a search passes over in the time of one step.
+// The work for a query, for a claim and for looking at a tree, in steps of a search. The last
+// number: how many chunks of roots a search passes over in the time of one step.
 constexpr int64_t kStepsOfQuery = 20;
 constexpr int64_t kStepsOfClaim = 20;
 constexpr int64_t kStepsOfTree = 4;
@@ -43,7 +43,7 @@ int64_t StepsOfPlan(const CandidateRequest& request) {
   return kStepsOfQuery + static_cast<int64_t>(names);
 }
 
-// The work of passing over every chunk of roots once, in steps.
+// The work of passing over all chunks of roots, in steps.
 int64_t StepsOfChunks(const State& state) {
   return 1 + static_cast<int64_t>(state.roots().chunks().size()) / kChunksOfStep;
 }
@@ -91,8 +91,8 @@ absl::StatusOr<std::vector<Candidate>> ClaimSearch::Place() {
   const std::optional<State> before = changed_;
   absl::Status status = PlaceAll(placed);
   if (took_choice_ && !status.ok() && !budget_.is_spent()) {
-    // The first attempt took a choice for some member. If that member takes another candidate, the
-    // next member may fit. So the failure does not mean that there are no candidates.
+    // The first attempt used a choice for some member. With another candidate for that member, the
+    // other members may fit. So try again without choices.
     changed_ = before;
     use_choices_ = false;
     status = PlaceAll(placed);
@@ -151,7 +151,7 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
       if (TryUnder(candidate.root, placed)) return absl::OkStatus();
       if (budget_.is_spent()) return GaveUp(0);
     }
-    // A truncated search may have missed a root that could hold all members.
+    // The search was cut short, so it may have missed a root that could hold all members.
     if (found->truncated) return GaveUp(0);
     if (static_cast<int64_t>(found->candidates.size()) < limit) break;
   }
@@ -208,7 +208,7 @@ const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) 
   for (const Choice& choice : claims_.choices[member]) {
     budget_.Charge(kStepsOfTree * static_cast<int64_t>(choice.trees.size()));
     if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;
-    // If the budget is too small to compare choices, any choice that fits is good.
+    // If the budget does not allow to compare choices, the first choice that fits is taken.
     if (!by_shares || budget_.is_spent()) return best == nullptr ? &choice : best;
     if (!order) order = OrderOf(member);
     const auto weights = static_cast<int64_t>(order->shares.size() + order->traits.size());
@@ -232,7 +232,7 @@ PlannedOrder ClaimSearch::OrderOf(int member) {
 CandidateRequest ClaimSearch::RequestOf(int member) const {
   CandidateRequest request = claims_.members[member].query;
   request.order = claims_.order;
-  // The seed differs by member, so that each member draws a random order of its own.
+  // Each member gets a seed of its own, so that members get different random orders.
   request.order.seed += static_cast<uint64_t>(member);
   return request;
 }
@@ -276,8 +276,8 @@ absl::Status ClaimSearch::GaveUp(int member) const {
              "the search used up its work budget: narrow the query, for example with in_tree"));
 }
 
-// Says whom `status` is about: a fault of a query gets the field of the request that has the query;
-// a search without result gets the consumer.
+// Adds to `status` what it is about: the field of the request for a fault of a query, the consumer
+// for a search without result.
 absl::Status ClaimSearch::Refused(int member, const absl::Status& status) const {
   const std::optional<Refusal> refusal = RefusalOf(status);
   BERTH_CHECK(refusal);
@@ -318,7 +318,7 @@ void ClaimSearch::Take(int member, const Candidate& candidate) {
 }
 
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims) {
-  // The search adds each member to its state, so it must not start if a consumer is named twice.
+  // The search adds each member to its state, and cannot do that if a consumer is named twice.
   if (absl::Status status = CheckForm(*claims); !status.ok()) return status;
   for (size_t m = 0; m < claims->members.size(); ++m) {
     CandidateRequest request = claims->members[m].query;

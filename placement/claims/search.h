@@ -40,7 +40,7 @@ namespace berth::placement {
 inline constexpr int kChoicesOfOne = 16;
 inline constexpr int kChoicesOfMany = 4;  // for each of several members
 
-// The work that may still be done for one command, counted in steps of a search.
+// How much work may still be done for one command, in steps of a search.
 class StepBudget {
  public:
   explicit StepBudget(int64_t steps) : left_(steps) {}
@@ -87,7 +87,7 @@ class ClaimSearch {
   // False if the tree of `root` has less free than `wanted_`, so that the members cannot all fit.
   bool CouldHoldAll(ProviderId root);
 
-  // The best of the member's choices that still fits; null if no choice fits.
+  // The best of the member's choices that still fit; null if none fits.
   const Choice* StandingChoice(int member, const SearchScope& scope);
   PlannedOrder OrderOf(int member);
   CandidateRequest RequestOf(int member) const;
@@ -123,7 +123,7 @@ class ClaimSearch {
 // no failure here: the rule searches again.
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims);
 
-// The write after which the consumer of `member` holds `candidate`.
+// The write that gives `candidate` to the consumer of `member`.
 ConsumerAllocations AllocationsOf(const Catalog& catalog, const ClaimMember& member,
                                   const Candidate& candidate);
 

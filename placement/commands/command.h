@@ -93,8 +93,8 @@ struct EnsureTrait {
 struct DeleteTrait {
   std::string name;
 };
-// Adds the standard names that the catalog does not have, in this order. A process issues this
-// command at its start (P-31, P-32).
+// Adds the standard names that the catalog does not have, in this order. Each process sends this
+// command when it starts (P-31, P-32).
 struct EnsureStandardNames {
   std::vector<std::string> classes;
   std::vector<std::string> traits;
@@ -147,8 +147,8 @@ inline constexpr char kLeaseActor[] = "berth-placement/leases";
 // --- reshape (P-221..P-234) ---
 struct ReshapedProvider {
   ProviderId provider;
-  // Both are required, since the caller computed the request from the provider's inventories and
-  // from their use (P-232).
+  // Both generations are required, since the caller computed the request from the provider's
+  // inventories and from their use (P-232).
   std::optional<Generation> expected_generation;
   std::optional<Generation> expected_allocation_generation;
   std::vector<NamedInventory> inventories;  // the complete new set; empty: deletes all
@@ -207,8 +207,8 @@ struct PlaceClaims {
   bool one = false;  // true for Claim, whose faults need not say which member is meant
   MemberAffinity affinity = MemberAffinity::kNone;
   CandidateOrder order;
-  // The choices that a worker found for each member before the ledger decides the command, best
-  // first. If the worker's search failed, the last members may have no list.
+  // For each member, the choices that a worker found before the command was queued, best first. If
+  // the worker's search failed, the list of choices is missing for the last members.
   std::vector<std::vector<Choice>> choices;
   bool search_gave_up = false;  // the worker's search ran out of its budget
 };
@@ -223,7 +223,7 @@ struct RegisterService {
   std::string version;
   Uuid id;  // the new record's id, if there is no record yet; drawn beforehand
 };
-// The placement process that has the stream of a service judged the service to be up or down.
+// A service is up or down now, in the judgement of the placement process that has its stream.
 struct MarkService {
   std::string host;
   std::string binary;
@@ -236,8 +236,8 @@ struct UpdateService {
   std::optional<bool> disabled;
   std::string disabled_reason;
   std::optional<bool> forced_down;
-  // True if the tracker asks, not an operator. Such a command has no effect if the service has this
-  // value of `disabled` already, or if an operator has disabled the service (T-297).
+  // True: the service's own tracker asks, not an operator. The command then has no effect if
+  // `disabled` would not change, or if an operator has disabled the service (T-297).
   bool automatic = false;
 };
 
@@ -253,7 +253,7 @@ struct ReportedProvider {
   std::vector<std::string> traits_absent;
 };
 // One node's report (T-226): a snapshot, or a delta to the report before it. A delta is refused
-// with REPORT_GAP unless its number follows the number of the last applied report (T-229).
+// with REPORT_GAP if its number does not follow the number of the last applied report (T-229).
 struct ApplyReport {
   std::string host;
   Uuid incarnation;
@@ -353,16 +353,16 @@ struct ImportLedger {
   }
 };
 
-// Asks for the decision about the write of `actor` with `request_id`. Like a write, this is decided
-// under the ledger's lock: without the lock, the write might just be committed, and "not found"
-// would be a guess. The ledger itself decides it, not a rule. The answer is the write's decision,
-// marked as replayed; or kNotFound if there was no such write; or REQUEST_CANCELLED if the id was
-// cancelled before; or OK and not replayed, if this command cancelled the id.
+// Asks for the decision about the write of `actor` with `request_id`. The ledger itself decides
+// this command, under its lock like a write: without the lock the write might be committed at that
+// moment, and "not found" would be a guess. The answer is the write's decision, marked as replayed;
+// or kNotFound if there was no such write; or REQUEST_CANCELLED if the id was cancelled before; or
+// OK and not replayed, if this command cancelled the id.
 struct FindRequest {
   std::string actor;
   std::string request_id;
-  // Whether to cancel the id if no write with it took effect. A write that comes later with a
-  // cancelled id is refused, as long as ids are kept.
+  // Whether to cancel the id if no write with it took effect. As long as ids are kept, a later
+  // write with a cancelled id is refused.
   bool cancel_if_absent = false;
 };
 

@@ -27,10 +27,10 @@ struct Decision {
 
 // A decision that has only `status`.
 Decision OnlyStatus(absl::Status status);
-// The decision of a command whose outcome is unknown: kDeadlineExceeded without a reason.
+// The status of a command whose outcome is unknown: kDeadlineExceeded without a reason.
 absl::Status OutcomeUnknown();
-// The decision of a command that was not done, for the reason `why`. It carries a hint when the
-// caller may try again.
+// The refusal of a command that was not done, for the reason `why`. It tells the caller after which
+// delay to try again.
 absl::Status NotDone(absl::string_view why);
 
 }  // namespace berth::placement

@@ -11,7 +11,7 @@
 namespace berth::placement {
 namespace {
 
-// The retired nodes that own some of `providers`.
+// The retired nodes that own at least one of `providers`.
 absl::btree_set<ProviderId> RetiredOwners(const State& state,
                                           const std::vector<ProviderId>& providers) {
   absl::btree_set<ProviderId> retired;

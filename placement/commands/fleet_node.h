@@ -33,21 +33,19 @@ NodeRecordPtr FindNode(const State& state, ProviderId id);
 bool HoldsLease(const ServiceRecord& service);
 
 // Adds kDisabledTrait to `traits` if `disabled`, else removes it (T-212). Does nothing if the
-// catalog does not have that trait. REQUIRES: `traits` are rising, each once. They are so
-// afterwards, too.
+// catalog does not have that trait. REQUIRES: `traits` are sorted, each once. They stay so.
 void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits);
 
 // The position of the first provider below position `root` that does not belong to the node at
-// `root`. That is the root of another node or, unless `nodes_only`, a provider that no tracker
-// made. -1 if there is none (T-202).
+// `root`; -1 if there is none (T-202). Such a provider is the root of another node or, unless
+// `nodes_only`, a provider that no tracker made.
 int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only);
 
 // Removes retired nodes that are no longer used (T-40). `changes` are those of a command that
-// releases allocations of the providers `released`. A retired node ends if it owns one of
-// `released` and nobody holds anything of its subtree after `changes`. For each such node, this
-// appends the removal of the node's providers and of its record. A node is kept if a provider that
-// does not belong to it is below it. REQUIRES: `changes` are otherwise complete, and none of them
-// is about a node.
+// releases allocations on the providers `released`. If a retired node owns one of `released`, and
+// nobody holds anything in its subtree after `changes`, then the removal of the node's providers
+// and of its record is appended to `changes`. A node is kept if a provider that does not belong to
+// it is below it. REQUIRES: `changes` are otherwise complete, and none of them is about a node.
 void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released, Changes& changes);
 
 // The position of the node that owns the provider at `position`, i.e. of the closest node at or

@@ -28,7 +28,7 @@ inline bool ByClass(const InventoryRow& a, const InventoryRow& b) {
 void InventoryListFields(Faults& faults, const std::string& field,
                          const std::vector<NamedInventory>& inventories);
 
-// The rows of `inventories`, rising by class. Fails with NOT_FOUND / RESOURCE_CLASS_NOT_FOUND,
+// The rows of `inventories`, sorted by class. Fails with NOT_FOUND / RESOURCE_CLASS_NOT_FOUND,
 // which names all unknown classes.
 absl::StatusOr<std::vector<InventoryRow>> ResolveInventories(
     const State& state, const std::vector<NamedInventory>& inventories);
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<InventoryRow>> ResolveInventories(
 int FindInventoryByName(const State& state, const ProviderConfig& config, absl::string_view name);
 
 // FAILED_PRECONDITION / INVENTORY_IN_USE if a class has allocations on the provider and no row in
-// `rows`; the refusal names all such classes (P-83). REQUIRES: `rows` are rising by class.
+// `rows`; the refusal names all such classes (P-83). REQUIRES: `rows` are sorted by class.
 absl::Status CheckNoneInUseGoes(const State& state, const ProviderPlace& place,
                                 const std::vector<InventoryRow>& rows);
 

@@ -30,7 +30,7 @@ struct OverCapacity {
   Amount capacity = 0;
 };
 
-// A provider that the command named, as the provider is after the command, changed or not.
+// A provider that the command named, changed or not, as it is after the command.
 struct ProviderAnswer {
   std::shared_ptr<const ProviderConfig> config;
   ProviderId root;

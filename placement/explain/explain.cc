@@ -10,9 +10,8 @@
 namespace berth::placement {
 namespace {
 
-// A root that does not fit. Of two such roots, the nearer one fails fewer constraints. If both fail
-// the same number, the nearer one has its first failure later in the funnel. If that is equal, too,
-// the nearer one has the smaller gap.
+// A root that does not fit. Roots are compared by how nearly they fit: first by the number of
+// failed constraints, then by how late in the funnel the first failure comes, then by the gap.
 struct Miss {
   Reach reach;
   double gap = 0;  // sum of what is missing, as fractions of the amounts asked for

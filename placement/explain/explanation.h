@@ -46,7 +46,7 @@ struct FilterStep {
   int64_t roots_after = 0;
 };
 
-// A constraint that a root does not meet.
+// A constraint that a root does not meet, and what the root could give instead.
 struct Shortfall {
   Constraint constraint;
   Amount available = 0;  // the most that one provider could give, if it asks for an amount
@@ -59,8 +59,7 @@ struct NearMiss {
   std::vector<Shortfall> shortfalls;
 };
 
-// A change to the request after which the request fits: the constraint is left out, or asks for
-// less.
+// A change to the request that makes it fit: `constraint` is left out, or asks for less.
 struct Relaxation {
   Constraint constraint;
   Amount fitting_amount = 0;  // the largest that fits somewhere; 0: leave the constraint out

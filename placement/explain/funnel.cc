@@ -148,8 +148,8 @@ bool Funnel::Serves(const FunnelStep& step, const Need& need, const Option& opti
   }
 }
 
-// The most that `option` can give in one allocation of the class of `step`. If `step` is
-// kInventory, the whole inventory counts as free; else only its free amount counts.
+// The most that `option` can give in one allocation of the class of `step`: if `step` is
+// kInventory, as if the whole inventory were free; else of what is free.
 Amount Funnel::Gives(const FunnelStep& step, const Option& option) const {
   const int row = option.config().FindInventory(step.resource_class);
   if (row < 0) return 0;
@@ -173,9 +173,9 @@ bool Funnel::IsEnough(const Need& need, const std::vector<int>& domain, const Fu
   return sum >= step.constraint.amount;
 }
 
-// P-186: whether options can be chosen for the needs of the unsuffixed group so that the options
-// together meet every required term of the steps up to `step`. Goes from need to need, and keeps
-// each set of terms that some choice of options for the needs so far meets.
+// Whether options can be chosen for the needs of the unsuffixed group that together meet every
+// required term of the steps up to `step` (P-186). Goes from need to need, and keeps the sets of
+// terms that can be met with options for the needs so far.
 bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
   const int group = steps_[step].group;
   if (plan_.groups[group].suffixed()) return true;
@@ -203,9 +203,9 @@ bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
       for (uint64_t before : reached) {
         budget_.left -= static_cast<int64_t>(masks.size());
         if (further.size() > kReachedMax && !plan_.slots_interact) budget_.left = 0;
-        // With too many sets to test, the answer is true. It may be wrong. If slots interact, the
-        // last step, which searches the whole plan, finds the error. If not, the explanation ends
-        // here as if the budget were spent.
+        // If there are too many sets to test, the answer is true, which may be wrong. If slots
+        // interact, the last step finds the error, because it searches the whole plan. If not, the
+        // explanation ends here as if the budget were spent.
         if (budget_.spent() || further.size() > kReachedMax) return true;
         for (uint64_t mask : masks) further.insert(before | mask);
       }

@@ -38,8 +38,8 @@ struct Reach {
     int step = 0;
     Amount available = 0;  // the most that one provider could give, if it asks for an amount
   };
-  // The failed steps, rising. Each need of the request is counted as failed by one step only: later
-  // steps do not test it.
+  // The failed steps in their order. Once a need of the request has failed a step, later steps do
+  // not test that need.
   std::vector<Failure> failures;
 };
 
@@ -53,9 +53,8 @@ class Funnel {
   // Tests the root of `tree`. The steps that run a search come last, and are left out if an earlier
   // step failed. If the budget is spent, the result is meaningless.
   Reach Look(const TreePtr& tree);
-  // `step` is about an amount. Returns the largest amount below `below` that one provider under
-  // `tree` could give if `step` asked for that amount instead; 0 if there is none. That provider,
-  // and all other parts of the request, must pass every other step that is not a search.
+  // Returns the largest amount less than `below` that `step`, which asks for an amount, could ask
+  // for instead so that `tree` passes every step that is not a search; 0 if there is none.
   Amount MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount below);
 
  private:
@@ -85,16 +84,16 @@ class Funnel {
 
   Standing Begin(const TreePtr& tree);
   bool RootPasses(const FunnelStep& step, const Tree& tree) const;
-  // Removes the options that fail `step` from the domains of the step's group. Returns false if
-  // some need of the group can no longer be met. A need that all earlier steps could meet is then
-  // added to the failures of `reach`.
+  // Removes the options that fail `step` from the domains of the step's group. Returns false if a
+  // need of the group can no longer be met. If that need passed all earlier steps, its failure is
+  // added to `reach`.
   bool GroupPasses(int step, Standing& standing, Reach& reach);
   // Whether `step` tests the providers for `need`.
   bool Concerns(const FunnelStep& step, const Need& need) const;
   bool Serves(const FunnelStep& step, const Need& need, const Option& option,
               const Tree& tree) const;
   Amount Gives(const FunnelStep& step, const Option& option) const;
-  // Whether the options in `domain` are enough for `need`, as far as the constraint of `step` goes.
+  // Whether the options in `domain` suffice for `need`, considering only the constraint of `step`.
   bool IsEnough(const Need& need, const std::vector<int>& domain, const FunnelStep& step,
                 const Standing& standing) const;
   bool TraitsCanBeMet(int step, const Standing& standing) const;

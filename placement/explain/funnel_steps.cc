@@ -1,4 +1,4 @@
-// Funnel: lists the steps of a request, in the order in which they test roots.
+// The methods of Funnel that list the steps of a request, in the order in which they test roots.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -110,7 +110,7 @@ void Funnel::ListAmountSteps(int group, ConstraintKind kind) {
 }
 
 // Lists the steps of one group. The step about free amounts comes last, since free amounts change
-// most often; the other steps are about the configurations of providers.
+// most often; the other steps test configurations.
 void Funnel::ListGroupSteps(int group) {
   const PlannedGroup& wanted = plan_.groups[group];
   ListAmountSteps(group, ConstraintKind::kInventory);

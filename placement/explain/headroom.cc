@@ -14,7 +14,7 @@
 namespace berth::placement {
 namespace {
 
-// The trees that the counted claims have changed, by root. Unchanged trees are only in the state.
+// The trees that the counted claims have changed, by root. All other trees are as in the state.
 using Overlay = absl::flat_hash_map<ProviderId, TreePtr>;
 
 // The amount that a solution takes of one inventory.
@@ -120,9 +120,9 @@ class HeadroomCount {
       for (const SharingProvider& each : shared) foreign.push_back(&each);
       if (!search_.Begin(now, foreign) || !search_.Next()) break;
       const std::vector<Take> takes = TakesOf(plan_, search_);
-      // While the first solution fits it stays the first, because free amounts only fall. So it is
-      // claimed as often as possible in one step. Divided amounts are an exception, since the free
-      // amounts decide how they are divided.
+      // Free amounts only fall, so the first solution stays the first one as long as it fits. It is
+      // therefore claimed as often as possible in one step. Exception: free amounts decide how
+      // divided amounts are divided, so a solution with divided amounts is claimed only once.
       const int64_t times = plan_.divided_amounts.empty() ? TimesOf(takes) : 1;
       for (const Take& take : takes) Apply(take, times, overlay);
       count = AddCapped(count, times);

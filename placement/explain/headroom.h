@@ -25,9 +25,9 @@ struct Headroom {
 };
 
 // Counts how many consumers could claim the request, one after the other, if each took the first
-// candidate and nothing else changed. Counts for each root by itself, and for all roots together by
-// rising id. At most `roots_max` roots are listed. Fails like FindCandidates, and with
-// DEADLINE_EXCEEDED if the budget is spent before anything is counted.
+// candidate and nothing else changed. Counts for each root by itself, and for all roots together.
+// At most `roots_max` roots are listed. Fails like FindCandidates, and with DEADLINE_EXCEEDED if
+// the budget is spent before anything is counted.
 absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateRequest& request,
                                        int roots_max, const SearchBudget& budget);
 

@@ -33,7 +33,7 @@ bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   return true;
 }
 
-// Removes the constraint of `step`, which is a constraint on roots, from `request`.
+// Removes from `request` the constraint of `step`, which is about roots.
 void EraseOfRoot(const FunnelStep& step, CandidateRequest& request) {
   const std::vector<std::string>& names = step.constraint.names;
   if (step.constraint.kind == ConstraintKind::kRootTraits) {
@@ -140,10 +140,9 @@ class Relaxer {
     return budget_.spent() ? 0 : roots;
   }
 
-  // The largest amount, smaller than the amount asked for, with which the request fits under some
-  // root; 0 if there is none. Each try takes the root whose provider could give the most. A try can
-  // fail, because other groups may need that provider, too. The root is then tried again with a
-  // smaller amount.
+  // The largest amount, less than the one asked for, with which the request fits under some root; 0
+  // if there is none. Each try takes the root with the provider that could give the most. It fails
+  // if other groups need that provider, too; then the root is tried again with a smaller amount.
   Amount LargestFitting(const FunnelStep& step) {
     struct Try {
       Amount amount;

@@ -1,5 +1,5 @@
-// Relaxations: single changes to a request that fits under no root. With any one of these changes
-// the request fits under some root. Pure.
+// Relaxations: changes to a request that fits under no root. Each of them alone makes the request
+// fit under some root. Pure.
 #ifndef BERTH_PLACEMENT_EXPLAIN_RELAXATION_H_
 #define BERTH_PLACEMENT_EXPLAIN_RELAXATION_H_
 

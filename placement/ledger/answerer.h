@@ -29,8 +29,8 @@ class Answerer {
 
   void Post(std::vector<Answer> answers);
   void Post(absl::AnyInvocable<void()> call);
-  // Makes all calls that were posted, then ends the thread. A call that is posted later is made by
-  // the posting thread itself. A second Stop does nothing. Not to be called from the answering
+  // Makes all calls that were posted, then ends the thread. If a call is posted later, the thread
+  // that posts it makes it at once. A second Stop does nothing. Not to be called from the answering
   // thread.
   void Stop();
 

@@ -30,9 +30,9 @@ absl::Status Cancelled(const RequestKey& key) {
                 {{{"request_id", key.request_id}}});
 }
 
-// The reason that the log gives for a command. Only the cancellation of a request id has a reason.
-// The log row of a cancellation has no request id: if it showed the cancelled id there, the
-// cancellation would look like the cancelled request.
+// The reason that the log gives for a command. Only the cancellation of a request id has one: it
+// names the cancelled id. The log row does not give the cancelled id as the command's own request
+// id, because the cancellation would then look like the cancelled request.
 std::string ReasonFor(const CommandBody& body) {
   const auto* find = std::get_if<FindRequest>(&body);
   return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
@@ -75,8 +75,8 @@ bool Batch::Replay(const RequestKey& key, const std::string* hash, Decided* deci
   const auto kept = kept_.find(key);
   if (own == own_.end() && kept == kept_.end()) return false;
   const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
-  // Another process may have kept the answer in a commit that is visible already, but that has not
-  // reached every standby yet. The commit of a later log row proves that it has.
+  // Another process may have kept the answer in a commit that can be read already, but has not
+  // reached every standby yet. The commit of a later log row proves that it has reached them.
   if (earlier == nullptr && !base_is_durable_) ForceRow();
   const std::string& kept_hash =
       earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;

@@ -25,13 +25,13 @@
 
 namespace berth::placement {
 
-// The actor and the request id of `command`, or those that a FindRequest asks about. None if the
-// command has no request id, or only validates: its request id may then be used again for the write
-// itself.
+// The key under which the answer to `command` is kept: the actor and the request id. For a
+// FindRequest: the key that it asks about. None if the command has no request id. None also if the
+// command only validates, because the write itself may then use the same request id.
 std::optional<RequestKey> KeyOf(const Command& command);
 
-// Whether `command` is an import of more than `rows_max` records. Any other command gives false,
-// even if it touches more rows than that: its number of rows is known only when it is decided.
+// Whether `command` is an import of more than `rows_max` records. False for any other command: how
+// many rows it touches is known only when it is decided.
 bool IsLarge(const Command& command, int64_t rows_max);
 
 class Batch {
@@ -51,9 +51,9 @@ class Batch {
   // Exception: if `may_be_large`, the first command may touch any number of rows.
   Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_large);
 
-  // Says that this process committed `base`, so that all kept answers are durable. Without this
-  // call, a batch that gives a kept answer also writes a log row: the commit of that row proves
-  // that the kept answer is durable.
+  // Says that this process committed `base`, so that all kept answers are durable. Otherwise a
+  // batch that returns a kept answer also writes a log row: the commit of that row proves that the
+  // kept answer is durable.
   void TrustBase() { base_is_durable_ = true; }
   // Makes the batch write a log row even if no command changes anything.
   void ForceRow() { forced_ = true; }
@@ -106,7 +106,8 @@ class Batch {
   Touched touched_;
   std::vector<LogCommand> log_;
   std::vector<Decided> decided_;
-  // The answers that earlier batches kept and, in own_, indexes of decided_. Both by request id.
+  // kept_: the answers that earlier batches kept. own_: the indexes of this batch's commands in
+  // decided_. Both are maps from request ids.
   absl::flat_hash_map<RequestKey, KeptRequest> kept_;
   absl::flat_hash_map<RequestKey, size_t> own_;
   int64_t accepted_ = 0;  // commands that were not refused

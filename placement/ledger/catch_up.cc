@@ -9,7 +9,7 @@
 namespace berth::placement {
 namespace {
 
-// Says why the log has no row with the revision of the published state. Either the row was deleted
+// Finds out why the log has no row with the revision of the published state: the row was deleted
 // because of its age, or an operator began a new epoch before this revision, or the database lost
 // the row.
 absl::StatusOr<CaughtUp> WhyMissing(Database& database, const Position& position) {

@@ -6,8 +6,8 @@ namespace berth::placement {
 
 void LedgerClock::See(const Position& newest, absl::Duration at) {
   if (seen_ && seen_->batch == newest.batch && seen_->revision == newest.revision) return;
-  // An empty ledger has no time yet; its time begins with the first row. If this process wrote that
-  // row, the row carries the time that this clock gave, so the clock need not be set.
+  // An empty ledger has no time yet. Its time begins with the first row. If this process wrote that
+  // row, the row has the time of this clock, so the clock need not be set.
   const bool had_none = seen_ && seen_->revision.number == 0;
   const bool begins = had_none && newest.ledger_time != given_;
   const bool first = !seen_ || seen_->revision.epoch != newest.revision.epoch;

@@ -20,7 +20,8 @@
 
 namespace berth::placement {
 
-// At the start of a process, ledger time moves towards the wall clock by this much at most.
+// At the start of a process, ledger time may be behind the wall clock. It is then moved forward by
+// this much at most.
 inline constexpr absl::Duration kLedgerTimeStepMax = absl::Seconds(60);
 
 class LedgerClock {
@@ -36,7 +37,7 @@ class LedgerClock {
   absl::Duration Standing(const Position& newest);
 
  private:
-  // Notes at the boot time `at` that `newest` is the newest position.
+  // Notes that `newest` was the newest position at the time `at` of the boot clock.
   void See(const Position& newest, absl::Duration at);
 
   const std::function<absl::Time()> wall_clock_;

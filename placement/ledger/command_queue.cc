@@ -89,7 +89,8 @@ int64_t CommandQueue::size() const {
 }
 
 void CommandQueue::SetBegun(std::vector<PendingPtr> pendings) {
-  // Swapped, so that the commands of the last batch are freed after the lock is released.
+  // Exchanged instead of assigned, so that the commands of the last batch are freed after the lock
+  // is released.
   const MutexLock lock(&mutex_);
   begun_.swap(pendings);
 }
@@ -107,8 +108,8 @@ std::vector<Answer> CommandQueue::Expire(absl::Time now) {
   waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), leaves), waiting_.end());
   for (const PendingPtr& pending : begun_) {
     if (pending->deadline > now) continue;
-    // The writer has taken the command, but no batch has begun with it. So nothing was done, and
-    // from now on Begin refuses the command.
+    // The writer has taken the command, but no batch has begun to decide it. So nothing was done,
+    // and from now on Begin refuses the command.
     Pending::Phase waiting = Pending::Phase::kWaiting;
     if (pending->phase.compare_exchange_strong(waiting, Pending::Phase::kAnswered)) {
       answers.push_back({std::move(pending->done), OnlyStatus(WhyNotBegin(*pending, now))});

@@ -51,8 +51,8 @@ class CommandQueue {
 
   // Appends `pending`. False if the queue is full or closed.
   bool Push(const PendingPtr& pending);
-  // Puts commands that were taken, but that no batch has begun with, at the front of the queue,
-  // even if the queue is full or closed.
+  // Puts back commands that Take returned and that no batch has begun to decide. They go to the
+  // front of the queue, even if the queue is full or closed.
   void PutBack(const std::vector<PendingPtr>& pendings);
   // Takes up to `commands_max` commands. If the queue is empty, waits up to `wait` for the first
   // command. Close and Nudge end the wait early.
@@ -67,12 +67,12 @@ class CommandQueue {
 
   int64_t size() const;
 
-  // Tells the queue which commands a batch has begun with or is about to begin with, so that Expire
-  // checks their deadlines, too.
+  // Tells the queue which commands are in the present batch or wait for a batch of their own, so
+  // that Expire checks their deadlines, too.
   void SetBegun(std::vector<PendingPtr> pendings);
-  // The answers of all commands that were cancelled while they waited, or whose deadline is not
-  // after `now`. A waiting command leaves the queue, and its answer says that nothing was done. A
-  // begun command stays with the writer, and its answer is "outcome unknown".
+  // Returns the answers to all commands whose deadline is not after `now`, and to waiting commands
+  // that were cancelled. A waiting command leaves the queue, and its answer says that nothing was
+  // done. A begun command stays with the writer, and its answer is "outcome unknown".
   std::vector<Answer> Expire(absl::Time now);
 
  private:

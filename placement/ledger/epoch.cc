@@ -13,7 +13,8 @@
 namespace berth::placement {
 namespace {
 
-// The jumps of command numbers and of catalog ids. No epoch gives out this many numbers or ids.
+// By how much a new epoch raises the counter of commands and the catalog's next ids. No epoch uses
+// this many numbers or ids.
 constexpr int64_t kCommandsJump = int64_t{1} << 40;
 constexpr uint32_t kIdsJump = 1u << 20;
 constexpr int64_t kKeepAllLogRows = int64_t{1} << 50;
@@ -40,9 +41,9 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
                   absl::StrCat("the newest revision in the database is not the expected one, but ",
                                head.revision.number, " of epoch ", head.revision.epoch));
   }
-  // Loading the tables may take minutes, and meanwhile PostgreSQL often waits for this process. So
-  // the session takes the application name of a large batch. Without that name, a writer that waits
-  // for the lock would end this session as the session of a paused process.
+  // Loading the tables may take minutes, and meanwhile PostgreSQL often waits for this process. A
+  // writer that waits for the lock would take this process for a paused one and end its session.
+  // The application name of a large batch prevents this.
   const absl::Status patient = database.Run(
       LargeBatchSql() + "; SET LOCAL idle_in_transaction_session_timeout = '10min'", nullptr);
   if (!patient.ok()) return patient;

@@ -19,16 +19,18 @@ struct EpochStart {
   Revision expected_head;  // the newest revision of the database, as the operator saw it
 };
 
-// Begins a new epoch on `database` and returns the first state of the epoch. Takes the ledger's
-// lock, loads the tables, and appends a log row. The epoch of that row is later than the epoch of
-// the tables and than that of `lost`, the newest position that this process knows. Command numbers
-// and catalog ids jump, so that no number of the lost part of the log is given out again.
+// Begins a new epoch on `database` and returns its first state. Takes the ledger's lock, loads the
+// tables, and appends a log row. The new epoch is later than the epoch in the database and the
+// epoch of `lost`, the newest position that this process knows. The counter of commands and the
+// catalog's next ids are raised far enough that no number from the lost part of the log is used
+// again.
 //
 // Fails
 // - with kAborted, if the newest log row is not the expected one;
-// - with kDeadlineExceeded without a reason, if the connection broke during the commit;
-// - else as Database::Run and LoadState do.
-// Nothing was written unless the result is OK or kDeadlineExceeded.
+// - with kDeadlineExceeded without a reason, if the connection broke during the commit, so that
+//   nobody knows whether the epoch has begun;
+// - else as Database::Run and LoadState do. After any failure but kDeadlineExceeded, nothing was
+//   written.
 absl::StatusOr<State> BeginEpoch(Database& database, const Position& lost, const EpochStart& start);
 
 }  // namespace berth::placement

@@ -10,7 +10,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 256;
-// The oldest revision of the log is read again when the last reading is this old.
+// The follower reads the oldest revision of the log again when its last reading is this old.
 constexpr absl::Duration kHorizonAge = absl::Seconds(5);
 
 }  // namespace
@@ -46,9 +46,9 @@ absl::StatusOr<int> Follower::Follow() {
   switch (step->end) {
     case CaughtUp::kAll:
       publisher_->SetFresh(began);
-      // The published state agrees with the database. If another thread has just found the
-      // opposite, it looked at an older state that an operator has since replaced. If the database
-      // goes back once more, the writer finds that out under the lock.
+      // The published state agrees with the database. If another thread has just found that it does
+      // not, that thread looked at an older state, which an operator has since replaced. If the
+      // database goes back in time once more, the writer notices it under the lock.
       health_->Agree(publisher_->Newest()->position().revision);
       break;
     case CaughtUp::kSome:
@@ -61,7 +61,7 @@ absl::StatusOr<int> Follower::Follow() {
       break;
     }
     case CaughtUp::kWentBack:
-      // Reads go on from the last good state, so that state counts as fresh.
+      // Reads are still answered from the last good state, so that state counts as fresh.
       publisher_->SetFresh(began);
       health_->SetDatabaseRevision(step->head);
       health_->RequireRecovery("the database went back in time: the follower found it");
@@ -76,8 +76,8 @@ absl::StatusOr<int> Follower::Follow() {
 absl::Status Follower::LookAtOldest(Database& database, absl::Duration now) {
   if (horizon_read_at_ && now - *horizon_read_at_ <= kHorizonAge) return absl::OkStatus();
   const absl::StatusOr<Revision> oldest = ReadHorizon(database);
-  // Reads and writes need no old rows. So a gap among the old rows stops only the watchers that
-  // need them.
+  // Reads and writes do not need old rows. So a gap among them stops only those watchers that need
+  // them.
   const bool gap = absl::IsDataLoss(oldest.status());
   if (!oldest.ok() && !gap) return oldest.status();
   horizon_read_at_ = now;

@@ -25,7 +25,7 @@ absl::Status NoRecovery() {
                 "the ledger requires no recovery");
 }
 
-// A call of an operator that reads tables fails if it takes longer than this.
+// If an operator's call that reads whole tables takes longer than this, it fails.
 constexpr absl::Duration kTablesWithin = absl::Minutes(2);
 
 // Connects, lets `watch` watch the connection, and applies the steps of the schema that the

@@ -102,13 +102,13 @@ class Ledger {
   // down to every 100 ms.
   absl::StatusOr<int> Follow();
   // One step of the watchdog: shuts a connection that makes no progress, answers commands and
-  // readers whose deadline has passed, and frees states that are no longer recent. Never waits. The
-  // caller must not use the thread of Follow, because Follow may wait.
+  // readers whose deadline has passed, and frees states that are no longer recent. Never waits.
+  // Must run on another thread than Follow, because Follow may wait for the database.
   void Watchdog();
 
-  // After RECOVERY_REQUIRED: begins a new epoch with the tables as they are. Command numbers jump
-  // by 2^40 and catalog ids by 2^20, so that no number of the lost part of the log is given out
-  // again. Fails
+  // After RECOVERY_REQUIRED: begins a new epoch with the tables as they are. The counter of
+  // commands rises by 2^40 and the catalog's next ids by 2^20, so that no number from the lost part
+  // of the log is used again. Fails
   // - with kFailedPrecondition, if no recovery is required;
   // - with kAborted, if the newest revision of the database is not the expected one, so that two
   //   operators cannot begin two epochs;
@@ -129,13 +129,13 @@ class Ledger {
   Feed& feed();
   LedgerHealth health() const;
 
-  // Refuses new commands. Until `settle_until`, settles the commands that a batch has begun with. A
-  // command whose outcome is unknown at that time gets kDeadlineExceeded without a reason. Ends
-  // both threads. A second call does nothing.
+  // Refuses new commands, waits until `settle_until` at most for the outcomes of the commands that
+  // a batch has begun to decide, and ends both threads. A command whose outcome is then still
+  // unknown gets kDeadlineExceeded without a reason. A second call does nothing.
   void Stop(absl::Time settle_until);
 
  private:
-  // `lost`: a position that the database has lost, so that an operator must act; none if nothing is
+  // `lost`: a position that the database has lost; an operator must then act. None: nothing is
   // lost.
   Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
   // Whether a new command may wait for the writer.

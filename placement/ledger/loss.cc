@@ -8,8 +8,9 @@
 namespace berth::placement {
 namespace {
 
-// The ids that have a name in `a` or in `b`, but not the same name in both. After the database went
-// back in time, one id may have been given to two names.
+// The ids of classes or traits whose name in `a` differs from their name in `b`, or that have a
+// name in only one of them. After the database went back in time, one id may have been given to two
+// names.
 template <typename IdType>
 absl::flat_hash_set<IdType> IdsApart(const NameTable<IdType>& a, const NameTable<IdType>& b) {
   absl::flat_hash_set<IdType> apart;
@@ -155,7 +156,7 @@ class Comparison {
     });
     b.ForEach([&](const auto& key, const auto& record) {
       const auto* found = a.Find(key);
-      // If the states have different entities with one key, both entities are listed.
+      // If `a` has a record with the same uuid but another key, both keys are listed.
       if (found == nullptr || KeyOf(**found) != KeyOf(*record)) Add(kind, KeyOf(*record));
       return true;
     });

@@ -19,7 +19,7 @@ struct EntityKey {
 };
 
 // The keys of the entities that only one of the states has, or that differ between the states; in
-// rising order. The usage of a provider is compared only if both states have the provider.
+// ascending order. The usage of a provider is compared only if both states have the provider.
 std::vector<EntityKey> Differences(const State& a, const State& b);
 
 struct Loss {

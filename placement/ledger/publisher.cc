@@ -15,7 +15,7 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kRecentMax = 8;
-// The most old states that wait for FreeOld.
+// At most this many old states wait for FreeOld.
 constexpr size_t kOldMax = 32;
 
 absl::Duration SystemBootClock() {
@@ -111,8 +111,8 @@ void Publisher::Close() {
 
 void Publisher::TellWaiters(
     absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for) {
-  // The calls are posted after the lock is released, because a stopped answerer makes them on this
-  // thread.
+  // The calls are posted after the lock is released: a stopped answerer makes them at once, on this
+  // thread, and they may need the lock.
   std::vector<absl::AnyInvocable<void()>> calls;
   {
     const MutexLock lock(&mutex_);
@@ -177,9 +177,9 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
   TellOf(Newest());
 }
 
-// If the state is too stale for readers, this answers nobody, and SetFresh answers the readers
-// later. This happens while a thread catches up: it publishes many revisions, and only the last one
-// is fresh.
+// Answers nobody while the state is too stale for readers; SetFresh then answers them later. The
+// state is stale while a thread catches up: it publishes many revisions, and only the last one is
+// fresh.
 void Publisher::TellOf(const StatePtr& state) {
   TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
     const absl::Status never = CheckRevision(*state, waiter.minimum);

@@ -55,8 +55,8 @@ class Publisher {
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
   // Answers the waiting readers whose deadline is before `now`: the revision was not reached.
   void Expire(absl::Time now);
-  // Frees the states that are no longer recent. The writer leaves this to another thread, because
-  // freeing a state takes long: a batch replaces thousands of blocks of memory.
+  // Frees the states that are no longer recent. Another thread than the writer calls this, because
+  // it takes long: a batch replaces thousands of blocks of memory.
   void FreeOld();
   // Answers all readers who wait now or later: placement is stopping.
   void Close();

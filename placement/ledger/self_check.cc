@@ -19,7 +19,8 @@ namespace {
 constexpr size_t kFindingsMax = 100;
 constexpr int kAttempts = 50;
 constexpr absl::Duration kAttemptWait = absl::Milliseconds(5);
-// Consumers are compared in 16 portions, by the first hexadecimal digit of their uuid.
+// Consumers are read from the table in 16 portions, one for each first hexadecimal digit of their
+// uuids.
 constexpr uint64_t kPortions = 16;
 
 struct Question {
@@ -27,7 +28,7 @@ struct Question {
   absl::string_view sql;  // each row it returns is a finding
 };
 
-// Rules that the tables must satisfy by themselves, without the state in memory.
+// Questions about rules that the tables must obey by themselves, without the state in memory.
 constexpr Question kQuestions[] = {
     {"used is not what the consumers hold",
      "WITH held AS (SELECT a.provider, a.class, sum(a.amount) AS amount FROM consumer k, "

@@ -75,14 +75,14 @@ class Turns {
   // The command of an alone or large turn. To be called once in such a turn.
   PendingPtr TakeCommand();
   // Whether the batch of this turn may touch more rows than a shared batch may. `others_wait`:
-  // another command would be decided in this batch or waits in the queue.
+  // there is another command, in this batch or in the queue.
   bool MayBeLarge(bool others_wait) const;
   // Says that the batch of this turn has decided its commands. `large`: the batch touches more rows
   // than a shared batch may.
   void Decided(bool large);
 
-  // Adds `pending` to the commands that must be decided alone, as the last of them. REQUIRES: a
-  // batch had begun with `pending`.
+  // Appends `pending` to the commands that must be decided alone. REQUIRES: `pending` was in a
+  // batch before.
   void AddAlone(PendingPtr pending);
   // Gives `pending`, a large command, a batch of its own. Returns false, and does nothing, if
   // another large command waits already.
@@ -97,16 +97,16 @@ class Turns {
   // Says that the log does not have the row of the batch in doubt and never will. The batch's
   // commands that were not answered yet now wait to be decided alone.
   void NotFound();
-  // To be called when a batch of this process was committed. Returns the batches that are settled
-  // by that commit.
+  // To be called when a batch of this process was committed. Returns the earlier batches that this
+  // commit proves to be durable.
   std::vector<std::unique_ptr<Batch>> TakeProven();
 
   bool unsettled() const { return in_doubt_ != nullptr || !unproven_.empty(); }
-  // Whether all commands that a batch had begun with are done: no batch is unsettled, and no
+  // Whether nothing is left to do for commands that were in a batch: no batch is unsettled, and no
   // command waits to be decided alone.
   bool settled() const { return !unsettled() && alone_.empty(); }
-  // The commands that a batch has begun with and that were not answered yet: the commands of
-  // unsettled batches, and the commands that wait to be decided alone.
+  // The commands that were in a batch and have no answer yet: those of unsettled batches, and those
+  // that wait to be decided alone.
   std::vector<PendingPtr> Begun() const;
   // Gives up all unsettled batches and returns their commands. The outcome of these commands is
   // unknown.

@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kPauseMin = absl::Milliseconds(20);
 constexpr absl::Duration kPauseMax = absl::Seconds(1);
 constexpr int kCatchUpRows = 500;
-// A large batch may take longer than no_progress_max: by this much for each row that it writes.
+// A batch may take longer than no_progress_max: by this much for each row that it writes.
 constexpr absl::Duration kProgressPerRow = absl::Milliseconds(1);
 
 }  // namespace
@@ -49,7 +49,7 @@ void Writer::Stop(absl::Time settle_until) {
     while (!ended_ && absl::Now() < settle_until) {
       ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - absl::Now()));
     }
-    // Makes the database call fail that the writer's thread waits for.
+    // The call to the database that the writer's thread waits for fails.
     if (!ended_ && database_) database_->Shut();
   }
   thread_.join();
@@ -257,8 +257,8 @@ Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_
   if (!MayDecide(*pending)) return Batch::Verdict::kTooBig;
   const Batch::Verdict verdict =
       batch.Offer(pending, options_.batch_rows_max, turns_.MayBeLarge(others_wait));
-  // Before its first command, a batch can be full only because of the release of leases. If leases
-  // end all the time, the next shared batch would be full again, so the command gets a batch of its
+  // If the batch is full before its first command, then the release of leases has filled it. Leases
+  // may end all the time and fill the next shared batch, too, so the command gets a batch of its
   // own.
   return first && verdict == Batch::Verdict::kFull ? Batch::Verdict::kTooBig : verdict;
 }
@@ -330,7 +330,8 @@ void Writer::RotateRequests() {
   const absl::Time now = clock_.Now(position);
   const int64_t hour = absl::ToUnixSeconds(now) / 3600;
   if (hour == rotated_hour_) return;
-  // If this fails, the next attempt is made an hour later, and drops more request ids at once.
+  // Set even if the call below fails: the old request ids are then dropped with those of the next
+  // hour.
   rotated_hour_ = hour;
   const absl::Status status = Call(absl::StrCat(
       "BEGIN; SELECT pg_advisory_xact_lock(", kLedgerLock, "); SELECT rotate_requests(",

@@ -49,15 +49,15 @@ class Writer {
   ~Writer();
 
   void Start();
-  // Settles the batches whose outcome is not known yet, until `settle_until` at the latest. Answers
-  // all other commands that nothing was done, then ends the thread. A second call does nothing.
-  // REQUIRES: the queue is closed.
+  // Settles the batches whose outcome is not known yet, until `settle_until` at the latest. Tells
+  // the callers of all other commands that nothing was done, then ends the thread. A second call
+  // does nothing. REQUIRES: the queue is closed.
   void Stop(absl::Time settle_until);
   // Shuts the connection if the call that runs on it has taken longer than no_progress_max plus 1
   // ms for each row that the call writes.
   void Watch();
   // Whether the present attempt to connect has lasted for no_progress_max or longer. New commands
-  // are then refused, because nobody can foresee when the attempt ends.
+  // are then refused, because the attempt may last much longer.
   bool ConnectsSlowly() const;
 
  private:
@@ -65,24 +65,24 @@ class Writer {
   bool Connect();
   void Disconnect();
   bool MustEnd() const;
-  // Waits before the next attempt. Each pause is twice as long as the pause before it, up to 1 s.
-  // After a batch has succeeded, the pauses start short again.
+  // Waits before the next attempt after a failure. Each pause is twice as long as the pause before
+  // it, up to 1 s. After a batch has succeeded, the pauses start short again.
   void Pause();
   // Notes that a batch succeeded: the next failure starts with the shortest pause again.
   void BatchSucceeded();
-  // Handles a broken connection: connects again at once, or after a pause if a connection broke
-  // before since the last batch that succeeded.
+  // Handles a broken connection: connects again at once. If another connection has broken since the
+  // last batch that succeeded, waits for a pause first.
   void ConnectionLost();
 
   // Begins the next turn and returns the commands of the turn.
   std::vector<PendingPtr> BeginTurn();
-  // Makes the batch of the turn that has begun, with `commands`.
+  // Makes the batch of the present turn, with `commands`.
   void RunBatch(const std::vector<PendingPtr>& commands);
   // Applies the log rows after the published state, up to `head`, while the ledger's lock is held.
   // Returns false if the batch cannot go on; the transaction is over then.
   bool ReachHead(const std::optional<LogRow>& head);
-  // Handles a result of CatchUp with which the batch cannot go on: reports it to the operator, ends
-  // the transaction, and loads the tables if that helps.
+  // Handles the result `step` of CatchUp if the batch cannot go on after it: reports it to the
+  // operator, ends the transaction, and loads the tables if that helps.
   void StopBehindHead(const absl::StatusOr<CatchUpStep>& step, const Position& head);
   // Whether the present batch may decide `pending`. A shared batch leaves out a command that is
   // known to be large (IsLarge).
@@ -102,9 +102,9 @@ class Writer {
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
 
-  // The methods from here on are defined in writer_leases.cc.
-  // Whether leases need a batch even if no command waits: a lease has ended, or leases exist and
-  // the newest log row, which records the ledger time, is old.
+  // The methods from here on are defined in writer_leases.cc. Whether leases need a batch even if
+  // no command waits. They do if a lease has ended. They also do if leases exist and the newest log
+  // row is old, because the log row records the ledger time.
   bool LeasesWantBatch();
   // Whether the newest log row is so old that a restart would lose ledger time.
   bool TimeIsOld(const Position& position);
@@ -113,13 +113,13 @@ class Writer {
   // Offers `batch` a command that releases the leases that have ended, before the first command of
   // the queue.
   void OfferExpiry(Batch& batch);
-  // Handles the refusal by PostgreSQL of the last batch for leases: leases ask for no batch for 10
-  // s.
+  // To be called when PostgreSQL refused a batch for leases: for the next 10 s leases ask for no
+  // batch.
   void PutOffLeases();
 
-  // The methods from here on are defined in writer_faults.cc.
-  // Puts the commands that no batch has begun with back to the front of the queue. The other
-  // commands now wait to be decided alone.
+  // The methods from here on are defined in writer_faults.cc. Puts those of `commands` that no
+  // batch has begun to decide back to the front of the queue. The others now wait to be decided
+  // alone.
   void PutBack(const std::vector<PendingPtr>& commands);
   void Refuse(const std::vector<PendingPtr>& commands, absl::Status status);
   void RefuseAll(absl::Status status);
@@ -151,7 +151,7 @@ class Writer {
   Database* connection_ = nullptr;  // database_, or null
   BatchId committed_;               // the newest batch that this process knows to be durable
   Turns turns_;
-  // A time of the boot clock: leases ask for no batch before it, because releasing them failed.
+  // Leases ask for no batch before this time of the boot clock, because releasing them failed.
   std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);
   PendingPtr reloaded_for_;  // the command that was refused before the last reload

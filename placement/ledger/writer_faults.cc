@@ -11,8 +11,8 @@
 namespace berth::placement {
 namespace {
 
-// Memory and tables disagreed, the tables were loaded again, and within this time memory and tables
-// disagree once more: then reloading does not help.
+// If memory and tables disagree again within this time after the tables were loaded, then reloading
+// does not help.
 constexpr absl::Duration kReloadsApartMin = absl::Minutes(1);
 
 }  // namespace
@@ -40,7 +40,7 @@ void Writer::Refuse(const std::vector<PendingPtr>& commands, absl::Status status
     std::optional<Answer> answer = pending->Settle(OnlyStatus(status));
     if (answer) answers.push_back(*std::move(answer));
   }
-  // Drops the writer's reference to the status: from here on only the answers refer to it.
+  // Drops this thread's reference to the status, so that only the answers refer to it.
   status = absl::OkStatus();
   answerer_->Post(std::move(answers));
 }
@@ -96,8 +96,8 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   health_->Tell(
       absl::StrCat("a batch of ", commands.size(),
                    " commands was refused and is decided again one by one: ", status.message()));
-  // The batch was only a log row that should prove earlier batches, and PostgreSQL refuses that
-  // row. Without this alarm the writer would try again for ever.
+  // The batch has only a log row, which should prove that earlier batches are durable, and
+  // PostgreSQL refuses it. Without this alarm the writer would try again for ever.
   if (commands.empty() && !for_leases) health_->writing_stopped = true;
   for (const PendingPtr& pending : commands) turns_.AddAlone(pending);
 }
@@ -136,10 +136,10 @@ void Writer::Reload() {
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
 }
 
-// This process holds the lock. So the lost session has ended, and the log shows whether that
-// session committed its batch. If the log has the batch's row, the batch's answers wait until the
-// present batch is committed. Only that commit proves that the row is durable on every standby that
-// must have it.
+// Looks in the log for the batch in doubt. This process holds the lock, so the session that was
+// lost during the commit has ended, and the log shows whether the commit took effect. If the log
+// has the batch's row, the batch's answers wait until the present batch is committed: only that
+// commit proves that the row is on every standby that must have it.
 bool Writer::Settle(Batch& batch) {
   batch.ForceRow();
   const Batch* const in_doubt = turns_.in_doubt();
@@ -156,16 +156,16 @@ bool Writer::Settle(Batch& batch) {
     turns_.Found();
     return true;
   }
-  // The newest row is at or after the row of this batch. So if that row is missing, it was deleted
-  // because of its age.
+  // If the log has reached the batch's revision and has no row with it, the row was deleted because
+  // of its age.
   const bool passed = batch.base()->position().revision.number >= position.revision.number;
   if (rows.size() == 0 && passed) ForgetOutcomes(*in_doubt);
   turns_.NotFound();
   return true;
 }
 
-// Handles a batch of which the log no longer tells whether it was committed. A command with a
-// request id is decided again, because the table of request ids tells whether the command was done.
+// Handles a batch if the log no longer shows whether the batch was committed. A command with a
+// request id is decided again, because the table of request ids shows whether the command was done.
 // The outcome of the other commands stays unknown.
 void Writer::ForgetOutcomes(const Batch& batch) {
   std::vector<PendingPtr> unknown;

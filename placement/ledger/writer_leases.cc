@@ -1,5 +1,5 @@
-// The part of the writer that ends leases: the command ExpireLeases, an ordinary command, releases
-// the leases that have ended by ledger time.
+// The part of the writer that ends leases. An ordinary command, ExpireLeases, releases the
+// consumers whose leases have ended by ledger time.
 //
 // The writer of every placement process does this. Under the lock a writer sees which leases other
 // processes have released already, so each lease is released once.
@@ -12,7 +12,7 @@
 namespace berth::placement {
 namespace {
 
-// The time until leases ask for another batch after PostgreSQL refused a batch for leases.
+// After PostgreSQL has refused a batch for leases, leases ask for the next batch after this time.
 constexpr absl::Duration kRefusedWait = absl::Seconds(10);
 
 }  // namespace
@@ -26,8 +26,8 @@ bool Writer::LeasesWantBatch() {
   return *end <= clock_.Now(state->position()) || TimeIsOld(state->position());
 }
 
-// If all processes stopped now, the next start would add at most kLedgerTimeStepMax to the ledger
-// time of the newest row. If the newest row were older than that, leases would end late.
+// If all processes stop now, the next start adds at most kLedgerTimeStepMax to the ledger time of
+// the newest row. If the newest row is older than that, leases would end late.
 bool Writer::TimeIsOld(const Position& position) {
   return clock_.Standing(position) >= kLedgerTimeStepMax;
 }

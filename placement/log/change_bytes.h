@@ -1,7 +1,7 @@
 // How much memory changes and scopes take, counted block by block.
 //
-// The count is the sum of the sizes of all heap blocks that a value owns, as glibc's malloc rounds
-// the sizes. A shared value counts in full, even if a State or another batch holds it as well. The
+// The count is the sum of the sizes of all heap blocks that a value owns, rounded like in glibc's
+// malloc. A shared value counts in full, even if a State or another batch holds it as well. The
 // only exception is an Owner: it counts only if nobody else holds it, because most consumers share
 // a few owners.
 #ifndef BERTH_PLACEMENT_LOG_CHANGE_BYTES_H_
@@ -17,8 +17,7 @@
 
 namespace berth::placement {
 
-// The size of the heap block with which malloc answers a request for `bytes`. No block, and so 0,
-// for 0 bytes.
+// The size of the heap block that malloc uses for `bytes`; 0 if `bytes` is 0.
 inline size_t BlockBytes(size_t bytes) {
   return bytes == 0 ? 0 : std::max<size_t>(32, (bytes + 8 + 15) / 16 * 16);
 }

@@ -27,7 +27,7 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
     if (command.scope != nullptr) bytes += BytesOf(*scope) + BlockBytes(sizeof(Scope) + 16);
     batch->commands.push_back({command.actor, command.request_id, command.changes, std::move(scope),
                                std::move(concerned)});
-    // A copy of a text takes less than the text that was copied: the copies count.
+    // The copies are counted, not the originals: a copied text may take less memory.
     const FeedCommand& kept = batch->commands.back();
     bytes += BlockBytes(kept.concerned.roots) + BlockBytes(kept.concerned.hosts) +
              BlockBytes(kept.actor) + BlockBytes(kept.request_id);

@@ -49,18 +49,18 @@ struct FeedBatch {
 };
 using FeedBatchPtr = std::shared_ptr<const FeedBatch>;
 
-// The most that a feed holds. The newest batch is kept even if it alone exceeds a limit.
+// The limits of a feed. The newest batch is kept even if it alone exceeds one of them.
 struct FeedLimits {
   int64_t batches = std::numeric_limits<int64_t>::max();
   int64_t changes = std::numeric_limits<int64_t>::max();
   int64_t bytes = std::numeric_limits<int64_t>::max();
 };
 
-// The batch that made the state at `position`. The batch's changes and bytes are counted.
+// The batch of `commands` that made the state at `position`, with its changes and bytes counted.
 FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands);
 
-// The refusal of a reader that has seen `wanted`, if the number of `wanted` now belongs to the
-// other revision `there`: kFailedPrecondition / REVISION_LOST.
+// The refusal kFailedPrecondition / REVISION_LOST for a reader that asks for the batches after
+// `wanted`, if the revision `there`, of another history, now has the number of `wanted`.
 absl::Status RevisionLost(Revision wanted, Revision there);
 
 class Feed {

@@ -23,8 +23,8 @@ absl::Status Compacted(Database& database, Revision revision) {
         {"oldest_revision", absl::StrCat(from->number)}}});
 }
 
-// The failure for a row of a newer format. Such a row is not delivered, since this release might
-// misread it.
+// The failure for a log row of a newer format. This release might misread such a row, so it is not
+// delivered.
 absl::Status TooNew(const Position& position) {
   return Refuse(
       absl::StatusCode::kUnavailable, "NOT_SERVING",

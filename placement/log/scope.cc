@@ -20,7 +20,8 @@ void AddAggregates(const Tree& tree, TreeFacts* facts) {
   if (!aggregates.empty()) facts->aggregates.emplace_back(tree.root_id(), std::move(aggregates));
 }
 
-// A list of trees that has each tree once. A command may name thousands of trees.
+// A list of trees without duplicates. The set finds duplicates fast, because a command may name
+// thousands of trees.
 struct Trees {
   void Add(const TreePtr& tree) {
     if (roots.insert(tree->root_id()).second) trees.push_back(tree);
@@ -44,7 +45,7 @@ std::optional<Key> KeyOf(const Change& change) {
   return key;
 }
 
-// Whether the first parts of the pairs are in rising order.
+// Whether the first parts of the pairs are in ascending order.
 template <typename Pairs>
 bool Rises(const Pairs& pairs) {
   const auto wrong = [](const auto& a, const auto& b) { return !(a.first < b.first); };
@@ -240,8 +241,8 @@ const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
   return nullptr;
 }
 
-// Finds the entities for derived and neighbours. These are the members of the trees that the
-// command changed, and the consumers of these members; entities that the changes name are left out.
+// Fills derived and neighbours. They get the members of the trees that the command changed, and the
+// consumers of these members, except for the entities that the changes name.
 void ScopeMaker::Compare(const State& after) {
   absl::flat_hash_set<ProviderId> put;
   absl::flat_hash_set<ProviderId> used;

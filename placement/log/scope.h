@@ -2,11 +2,11 @@
 // needs.
 //
 // A watcher may ask for some trees or aggregates only. To filter a change, the stream must know the
-// root and the aggregates of the concerned trees, before and after the command. And a change has
-// indirect effects that the watcher must hear of, too. The scope of a command contains all this. It
-// is computed once, when the command is decided, and is stored in the log beside the changes. So a
-// log row can be delivered without the states before and after it. The scope of a common claim, on
-// root providers that are in no aggregate, is empty.
+// root and the aggregates of the concerned trees, before and after the command. A change also has
+// indirect effects, which the watcher must receive, too. The scope of a command contains all this.
+// It is computed once, when the command is decided, and is stored in the log beside the changes. So
+// a log row can be delivered without the states before and after it. The scope of a common claim,
+// on root providers that are in no aggregate, is empty.
 //
 // An entity is in at most one of these three lists:
 //   changes     The entity has a new value, and the command names the entity.
@@ -15,14 +15,14 @@
 //               names the root of C, so it has a new value.
 //   neighbours  The entity has the same value as before, but its tree has other aggregates or
 //               another root now. Example: provider P joins aggregate A. Its child C and the
-//               consumers that hold something of C have not changed, but a watcher of A sees them
+//               consumers that hold something on C have not changed, but a watcher of A sees them
 //               from now on.
 //
 // Invariants, checked in ScopeMaker::Finish:
 //   1. No entity is twice in the three lists.
 //   2. `before` is empty unless trees_changed is true. If it is true, `before` differs from
 //      `after`.
-//   3. The lists of TreeFacts and gave_up are in rising order, without duplicates.
+//   3. The lists of TreeFacts and gave_up are in ascending order, without duplicates.
 //   4. removed_keys has one key for each ClassRemoved, TraitRemoved and ServiceRemoved.
 //
 // Values; not thread-safe.
@@ -39,7 +39,7 @@
 
 namespace berth::placement {
 
-// The aggregates that providers of `tree` are in, in rising order.
+// The aggregates that providers of `tree` are in, in ascending order.
 std::vector<AggregateId> AggregatesOf(const Tree& tree);
 // The use of the provider at `position` of `tree`, as a change.
 ProviderUsed UseOf(const Tree& tree, int position);
@@ -47,11 +47,11 @@ ProviderUsed UseOf(const Tree& tree, int position);
 // The roots of providers and the aggregates of trees, in one state, for the providers that a
 // command concerns.
 struct TreeFacts {
-  // (provider, root of the provider's tree), in rising order of providers. Providers that are roots
+  // (provider, root of the provider's tree), in order of providers. Providers that are roots
   // themselves are left out.
   std::vector<std::pair<ProviderId, ProviderId>> roots;
-  // (root of a tree, the aggregates of the tree's providers), both in rising order. A tree without
-  // aggregates is left out.
+  // (root of a tree, the aggregates of the tree's providers), both in ascending order. A tree
+  // without aggregates is left out.
   std::vector<std::pair<ProviderId, std::vector<AggregateId>>> aggregates;
 
   // The root of `provider`; `provider` itself if it is a root.
@@ -64,14 +64,14 @@ struct TreeFacts {
 
 struct Scope {
   // The facts after the command. They cover the providers that the changes name, and the providers
-  // of which a changed consumer holds or held something.
+  // on which a changed consumer holds or held something.
   TreeFacts after;
   // Whether the facts before the command differ from `after`. If false, `before` is empty, and
   // `after` also describes the trees before the command.
   bool trees_changed = false;
   TreeFacts before;
-  // For each consumer that gave up all that it held of some providers: (consumer, these providers).
-  // In rising order of consumers.
+  // Each consumer that no longer holds anything on some providers, with these providers. Sorted by
+  // consumer.
   std::vector<std::pair<ConsumerId, std::vector<ProviderId>>> gave_up;
   // The entities of the kinds `derived` and `neighbours` (see the top of this file), with their
   // values after the command.
@@ -81,7 +81,7 @@ struct Scope {
   // changes: the name of the removed class or trait, or the uuid of the removed service.
   std::vector<std::string> removed_keys;
   // The hosts that nodes left: for each node that the command moved to another host or removed, the
-  // node's host before the command. Rising.
+  // node's host before the command. Sorted.
   std::vector<std::string> left_hosts;
 
   bool empty() const;
@@ -111,15 +111,15 @@ class ScopeMaker {
   Scope scope_;
   bool puts_providers_ = false;
   std::vector<ProviderId> named_;  // the providers whose trees the scope describes; in any order
-  // The trees before the command of two kinds of providers: those that the command puts or removes,
-  // and the parents of these. Each tree once.
+  // The trees, before the command, of the providers that the command puts or removes, and of their
+  // parents. Each tree once.
   std::vector<TreePtr> trees_before_;
 };
 
-// The hosts and trees that a command concerns. Pushes to trackers are routed by these alone.
+// The hosts and trees that a command concerns. They alone decide which trackers get a push.
 // `hosts`: the hosts of the changed records, before and after the command. `roots`: the roots of
 // the touched trees, before and after the command; a changed consumer touches the trees of which it
-// holds something. Both rising.
+// holds something. Both are sorted.
 struct Concerned {
   std::vector<std::string> hosts;
   std::vector<ProviderId> roots;

@@ -17,7 +17,7 @@ bool OwnerPasses(const ConsumerFilter& filter, const Owner& owner) {
   return !filter.type || owner.type == (*filter.type == kUntyped ? "" : *filter.type);
 }
 
-// The consumers with ids greater than `after` that hold something in the tree of `member`, rising.
+// The consumers with ids greater than `after` that hold something in the tree of `member`, sorted.
 std::vector<ConsumerId> HoldersIn(const State& state, ProviderId member,
                                   std::optional<ConsumerId> after) {
   std::vector<ConsumerId> holders;
@@ -50,7 +50,7 @@ absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFil
   if (absl::Status status = faults.status(); !status.ok()) return status;
 
   ConsumerPage page;
-  // Takes one consumer. Returns false when no more consumers are needed.
+  // Adds the consumer to the page if it passes the filter. Returns false when the page is full.
   const auto take = [&](ConsumerId, const ConsumerPtr& consumer) {
     if (!OwnerPasses(filter, *consumer->owner)) return true;
     if (filter.updated_before && consumer->updated_at >= *filter.updated_before) return true;

@@ -30,7 +30,7 @@ struct ConsumerPage {
   bool more = false;
 };
 
-// One page of the consumers that pass the filter: those with ids greater than `after`, by rising
+// One page of the consumers that pass the filter: those with ids greater than `after`, in order of
 // id, at most `limit`. `more` of the page says whether other consumers follow. INVALID_ARGUMENT for
 // an empty project, user or type. An unknown project, user, type or provider has no consumers.
 // REQUIRES: limit > 0.

@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-// A filter after its names were looked up: the conditions that one provider must meet.
+// The conditions of a filter that one provider must meet, with ids instead of names.
 struct Wanted {
   std::optional<ProviderId> root;  // of the tree
   std::vector<absl::flat_hash_set<AggregateId>> member_of;
@@ -23,8 +23,8 @@ struct Wanted {
   std::vector<ClassAmount> resources;
 };
 
-// Checks how much the filter names. This check comes first, because each provider is compared with
-// everything that the filter names.
+// Limits how many names and uuids the filter may have, because each provider is compared with all
+// of them.
 absl::Status CheckSize(const ProviderFilter& filter) {
   Faults faults;
   AtMostField(faults, "member_of", filter.member_of.size(), kTermsMax);
@@ -125,13 +125,14 @@ bool Passes(const Wanted& wanted, const ProviderPlace& place) {
   });
 }
 
-// Collects one page of providers. It takes providers by rising id, until one more than the limit
-// has passed the filter.
+// Collects one page of providers. It is offered providers in order of id, until one more than the
+// limit has passed the filter: then `more` is known.
 class PageMaker {
  public:
   PageMaker(const Wanted& wanted, int limit) : wanted_(wanted), limit_(limit) {}
 
-  // Takes one provider. Returns false when no more providers are needed.
+  // Adds the provider to the page if it passes the filter. Returns false when no more providers are
+  // needed.
   bool Take(ProviderPlace place) {
     if (!Passes(wanted_, place)) return true;
     if (static_cast<int>(page_.providers.size()) == limit_) {
@@ -149,7 +150,7 @@ class PageMaker {
   ProviderPage page_;
 };
 
-// Visits all providers with ids greater than `after`, by rising id. The roots come from their
+// Visits all providers with ids greater than `after`, in order of id. The roots come from their
 // chunks and the other providers from root_of; the two lists are merged.
 void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_only,
               PageMaker& page) {
@@ -189,8 +190,8 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
   take_others(std::nullopt);
 }
 
-// The providers that pass the conditions on name, id and in_tree, by rising id; nothing if none of
-// these conditions is given.
+// The providers that pass the conditions on name, id and in_tree, in order of id; nothing if none
+// of these conditions is given.
 std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const ProviderFilter& filter) {
   if (!filter.name && !filter.id && !filter.in_tree) return std::nullopt;
   std::vector<ProviderPlace> chosen;
@@ -260,7 +261,7 @@ absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
   if (absl::Status status = faults.status(); !status.ok()) return status;
 
   std::map<std::string, UsageGroup> groups;
-  // No user is empty, so `before` is less than the keys of all owners of the project.
+  // `before` is less than the keys of all owners of the project, because no user is empty.
   const Owner before{.project = project, .user = "", .type = ""};
   state.owners().ForEachFrom(before, [&](const Owner& owner, const Counted<OwnerUsage>& usage) {
     if (owner.project != project) return false;

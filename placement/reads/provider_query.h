@@ -25,7 +25,7 @@ struct ProviderFilter {
   bool roots_only = false;
 };
 
-// One page of the providers that pass the filter: those with ids greater than `after`, by rising
+// One page of the providers that pass the filter: those with ids greater than `after`, in order of
 // id, at most `limit`. `more` of the page says whether other providers follow (P-79). Fails, in
 // this order,
 // - with INVALID_ARGUMENT, if the filter names too much;

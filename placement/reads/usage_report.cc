@@ -34,7 +34,7 @@ class Reporter {
     std::sort(aggregates_.begin(), aggregates_.end());
   }
 
-  // Adds the inventories of the tree's providers, and the consumers that hold something of these
+  // Adds the inventories of the tree's providers, and the consumers that hold something on these
   // providers.
   void AddTree(const Tree& tree) {
     for (int i = 0; i < tree.size(); ++i) {
@@ -150,13 +150,13 @@ class Reporter {
   const State& state_;
   const UsageReportFilter& filter_;
   absl::flat_hash_set<ClassId> classes_;
-  std::vector<TraitId> traits_;          // rising
-  std::vector<AggregateId> aggregates_;  // rising
+  std::vector<TraitId> traits_;          // sorted
+  std::vector<AggregateId> aggregates_;  // sorted
   absl::flat_hash_map<std::string, Group> groups_;
 };
 
-// Calls visit(tree) for each tree whose root is greater than `after`, by rising root, until a call
-// returns false.
+// Calls visit(tree) for each tree whose root is greater than `after`, in order of root, until a
+// call returns false.
 template <typename Visit>
 void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visit) {
   for (const Counted<RootChunk>& chunk : state.roots().chunks()) {
@@ -168,7 +168,8 @@ void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visi
   }
 }
 
-// Visits roots by rising key, so that only the trees of the page are read.
+// A report with a row for each root. Reads only the trees of the page, because rows and roots have
+// the same order.
 UsageReportPage ReportRoots(const State& state, Reporter reporter,
                             const std::optional<std::string>& after, int limit) {
   UsageReportPage page;

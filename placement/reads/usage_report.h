@@ -48,9 +48,9 @@ struct UsageReportPage {
   bool more = false;
 };
 
-// One page of the report: the rows with keys greater than `after`, by rising key, at most `limit`.
-// A group without providers has no row. Exception: the single row of kEverything is always present.
-// REQUIRES: limit > 0.
+// One page of the report: the rows with keys greater than `after`, in order of key, at most
+// `limit`. A group without providers has no row. Exception: the single row of kEverything is always
+// present. REQUIRES: limit > 0.
 UsageReportPage ReportUsages(const State& state, const UsageReportFilter& filter,
                              const std::optional<std::string>& after, int limit);
 

@@ -64,7 +64,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, c
   return outcome;
 }
 
-// Refuses INVALID_NAME only (P-42).
+// The only refusal is INVALID_NAME. A trait that exists already is no error (P-42).
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, const RuleContext&) {
   if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
   Outcome outcome;
@@ -110,8 +110,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& co
   check("traits", command.traits);
   if (absl::Status status = faults.status(); !status.ok()) return status;
   Outcome outcome;
-  // The names are added to a copy of the catalog, so that a name that the command gives twice gets
-  // one id.
+  // The names are added to a copy of the catalog, so that the ids of new names differ, and a name
+  // that occurs twice gets one id.
   const auto add = [&outcome](auto table, const std::vector<std::string>& names, auto put) {
     for (const std::string& name : names) {
       if (table.Find(name)) continue;

@@ -38,8 +38,8 @@ void FinalForest::WalkUp(ProviderId id) {
   std::vector<ProviderId> passed;
   std::optional<Way> found;
   while (true) {
-    // During the walk, `id` counts as being in a loop (nullopt). If the walk meets `id` again, then
-    // `id` is indeed in a loop.
+    // During the walk `id` is marked as being in a loop (nullopt). If the walk comes back to `id`,
+    // the mark is right.
     const auto [known, is_new] = ways_.try_emplace(id, std::nullopt);
     if (!is_new) {
       found = known->second;
@@ -73,7 +73,7 @@ std::optional<ProviderId> FinalForest::OtherHolder(absl::string_view name, Provi
 bool FinalForest::HasChildren(const ProviderPlace& place) const {
   if (parents_named_.contains(place.config().id)) return true;
   const TreeShape& shape = *place.tree->shape;
-  // The loop visits each child, and skips the providers below the child.
+  // Visits only the children, and skips the providers below each child.
   for (int at = place.position + 1; at < shape.end_of[place.position]; at = shape.end_of[at]) {
     const ProviderId child = shape.configs[at]->id;
     if (!parents_.contains(child) && !removed_.contains(child)) return true;

@@ -24,11 +24,11 @@ class FinalForest {
 
   // Whether the provider `id` exists before or after the command.
   bool Knows(ProviderId id) const;
-  // Whether `id` will be below itself, or below a provider that is below itself. REQUIRES: `id` is
-  // listed. The next two methods require the same.
+  // Whether the parents above `id` will form a loop. REQUIRES: `id` is listed. The next two methods
+  // require the same.
   bool IsInLoop(ProviderId id) const { return !ways_.at(id).has_value(); }
-  // The root of the tree in which `id` will be. This method and DepthOf REQUIRE: IsInLoop(id) is
-  // false, and all parents above `id` are known.
+  // The root of the tree in which `id` will be. RootOf and DepthOf require that IsInLoop(id) is
+  // false, and that all parents above `id` are known.
   ProviderId RootOf(ProviderId id) const { return ways_.at(id)->root; }
   int DepthOf(ProviderId id) const { return ways_.at(id)->depth; }
   // The provider that will have `name` and is not `id`; none if there is no such provider.

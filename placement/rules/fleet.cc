@@ -66,8 +66,8 @@ absl::Status CheckForm(const UpdateService& command) {
   return faults.status();
 }
 
-// Whether a tracker's update of its own service may take effect. A tracker may disable an enabled
-// service, and may enable a service that a tracker disabled. It may not change what an operator did
+// Whether a tracker's own update of its service may take effect. A tracker may disable an enabled
+// service, and enable a service that a tracker disabled, but may not undo what an operator did
 // (T-297).
 bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command) {
   if (command.disabled.value_or(false)) return !service.disabled;
@@ -115,8 +115,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   return outcome;
 }
 
-// Never refuses. The command has no effect if it is about a service that was removed, or about an
-// older incarnation of the service.
+// Never refuses. Has no effect if the service was removed, or has another incarnation now.
 absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
                                const RuleContext& context) {
   Outcome outcome;
@@ -132,7 +131,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
 }
 
 // Refuses, in this order: a malformed command (T-294); SERVICE_NOT_FOUND. Enabling the service
-// clears the reason. The disabled trait of the nodes' roots changes with `disabled` (T-295).
+// clears the reason. The roots of the service's nodes get or lose the trait kDisabledTrait (T-295).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

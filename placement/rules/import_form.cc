@@ -21,8 +21,8 @@ void Twice(Faults& faults, const std::string& field, absl::string_view what) {
   faults.Add(kDuplicateParameter, field, absl::StrCat("is given twice: ", what));
 }
 
-// Checks each record by itself, and that no entity has two records. Goes through the kinds of
-// records one after the other.
+// Checks each record by itself, one kind of records after the other, and that no entity has two
+// records.
 class Records {
  public:
   explicit Records(const ImportLedger& command) : command_(command) {

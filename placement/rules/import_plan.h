@@ -61,7 +61,7 @@ class ImportPlan {
     kNode,
     kNone,
   };
-  // A provider of which imported consumers hold something. The amounts are parallel to the
+  // A provider on which imported consumers hold something. The amounts are parallel to the
   // provider's inventories.
   struct Taken {
     const ProviderConfig* config = nullptr;
@@ -71,8 +71,8 @@ class ImportPlan {
   };
   using ConfigPtr = std::shared_ptr<const ProviderConfig>;
 
-  // Keeps the fault that `refusal` makes. Exception: does nothing if a fault of the same stage or
-  // of an earlier stage is kept already.
+  // Keeps the fault that `refusal` makes, unless a fault of the same stage or of an earlier stage
+  // is kept already.
   void Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal);
   void AddNames();
   void AddProvider(const ImportedProvider& record);

@@ -23,7 +23,7 @@ absl::Status InventoryNotFound(const ProviderConfig& config, absl::string_view r
 
 // The outcome of a command after which the provider has the inventories `rows`. The generation
 // rises by 1. The answer names the classes whose capacity is exceeded and the rows of which nothing
-// can be allocated. REQUIRES: `rows` are rising by class; no removed row is in use.
+// can be allocated. REQUIRES: `rows` are sorted by class; no removed row is in use.
 Outcome WithInventories(const State& state, const ProviderPlace& place,
                         std::vector<InventoryRow> rows, const RuleContext& context) {
   ProviderConfig config = place.config();
@@ -38,7 +38,8 @@ Outcome WithInventories(const State& state, const ProviderPlace& place,
   return outcome;
 }
 
-// Makes the first two checks of each rule below.
+// The provider, after the first two checks of each rule below: it exists, and its generation is the
+// expected one.
 absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
                                              std::optional<Generation> expected) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, id);
@@ -100,8 +101,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& comman
 }
 
 // Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT;
-// INVALID_INVENTORY; INVENTORY_NOT_FOUND, also if the class is unknown (P-86). The command may
-// lower the capacity below the allocated amount (P-89, P-91).
+// INVALID_INVENTORY; INVENTORY_NOT_FOUND, even if the class itself is unknown (P-86). The command
+// may lower the capacity below the allocated amount (P-89, P-91).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& command,
                                const RuleContext& context) {
   Faults faults;

@@ -30,7 +30,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
 }
 
 // Refuses, in this order: a malformed command; WRONG_LEDGER_STATE; the refusals of
-// ImportPlan::Settle. Of the checks of a malformed command, INVALID_INVENTORY comes last. Imported
+// ImportPlan::Settle. INVALID_INVENTORY is the last refusal of a malformed command. Imported
 // entities get new generations (P-5).
 absl::StatusOr<Outcome> Decide(const State& state, const ImportLedger& command,
                                const RuleContext& context) {

@@ -20,8 +20,8 @@ absl::Status ParentNotFound(ProviderId parent) {
                 {{{"provider", parent.ToString()}, {"field", "parent_uuid"}}});
 }
 
-// ALREADY_EXISTS if another provider has the uuid, the name or both; the refusal names those (P-47,
-// P-52). `id_taken`: another provider has the uuid.
+// ALREADY_EXISTS if another provider has the uuid, the name or both; the refusal names the
+// providers (P-47, P-52). `id_taken`: whether another provider has the uuid.
 absl::Status CheckUnique(const State& state, ProviderId id, const std::string& name,
                          bool id_taken) {
   std::vector<FaultItem> items;
@@ -132,8 +132,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command
   return PutProvider(std::move(config), root);
 }
 
-// Refuses, in this order: PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60). The
-// root of a node gets PROVIDER_IN_USE, too, because the node's record must not lose its provider.
+// Refuses, in this order: PROVIDER_NOT_FOUND; PROVIDER_HAS_CHILDREN; PROVIDER_IN_USE (P-60).
+// PROVIDER_IN_USE is also the refusal for the root of a node, because the node's record needs the
+// provider.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command,
                                const RuleContext&) {
   absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
@@ -164,8 +165,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command
 
 namespace {
 
-// The outcome of giving the provider at `place` the traits `traits`. No changes if the provider has
-// exactly these traits already (P-99).
+// The outcome of a command that gives the provider at `place` the traits `traits`. It changes
+// nothing if the provider has exactly these traits already (P-99).
 Outcome WithTraits(const ProviderPlace& place, std::vector<TraitId> traits,
                    const RuleContext& context) {
   if (traits == place.config().traits) return KeepProvider(place);

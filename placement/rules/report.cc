@@ -128,7 +128,7 @@ absl::Status NodeNotFound(ProviderId node) {
 // Refuses, in this order:
 // - PROVIDER_HAS_CHILDREN if another node is in the subtree or, without `cascade`, a provider that
 //   no tracker made (T-202);
-// - PROVIDER_IN_USE, without `cascade`, if anything of the subtree is allocated.
+// - PROVIDER_IN_USE, without `cascade`, if anything in the subtree is allocated.
 absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool cascade) {
   const Tree& tree = *root.tree;
   const int foreign = FirstForeign(state, tree, root.position, cascade);
@@ -148,7 +148,7 @@ absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool 
   return absl::OkStatus();
 }
 
-// Releases everything that is allocated of the subtree. The consumers keep what they hold of other
+// Releases everything that is allocated in the subtree. The consumers keep what they hold on other
 // providers (T-223, T-225).
 void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleContext& context,
                     Outcome& outcome) {
@@ -194,17 +194,16 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 // for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
 // providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT, which
 // names every provider that differs; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
-// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE.
-// REPORT_GAP is also the refusal if another report of the same process was applied under this
-// number. Before REPORT_GAP is checked, the same report again, or a report with an earlier number,
-// succeeds without effect (T-398).
+// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. REPORT_GAP is also the refusal if another report of
+// the same process was applied under this number. A report that was applied before, or has an
+// earlier number, is not refused with REPORT_GAP: it succeeds without effect (T-398).
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;
   return ReportPlan(state, command).Decide(context);
 }
 
-// Refuses NODE_NOT_FOUND only (T-40).
+// The only refusal is NODE_NOT_FOUND (T-40).
 absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {
   const NodeRecordPtr before = FindNode(state, command.node);
   if (!before) return NodeNotFound(command.node);
@@ -220,7 +219,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, co
 // - NODE_NOT_FOUND;
 // - PROVIDER_HAS_CHILDREN if another node is in the subtree or, without `cascade`, a provider that
 //   no tracker made;
-// - PROVIDER_IN_USE, without `cascade`, if anything of the subtree is allocated (T-225).
+// - PROVIDER_IN_USE, without `cascade`, if anything in the subtree is allocated (T-225).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
                                const RuleContext& context) {
   if (!FindNode(state, command.node)) return NodeNotFound(command.node);

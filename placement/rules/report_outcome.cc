@@ -1,4 +1,4 @@
-// ReportPlan: makes the changes of a report that passed every check.
+// The methods of ReportPlan that make the changes of a report, after it has passed every check.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,7 +25,7 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at, const Conten
                                                                  context.now});
   }
   const ProviderConfig& before = places_[at]->config();
-  // A report does not change the parent of the node's root: only operators do.
+  // A report does not change the parent of the node's root: only operators may.
   const bool is_root = wanted.id == report_.node;
   const std::optional<ProviderId> parent = is_root ? before.parent : wanted.parent;
   const bool same = parent == before.parent && content.rows[at] == before.inventories &&

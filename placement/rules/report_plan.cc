@@ -20,8 +20,8 @@ absl::Status Denied(const std::string& message, ProviderId provider) {
 }
 
 // The id of a custom name that the catalog does not have. If the name occurred earlier in the
-// report, it has an id already. Else this makes a new id and adds it to `ids` and `puts`. `next` is
-// the catalog's next id.
+// report, `ids` has its id. Else the name gets a new id, counted from `next`, and is added to `ids`
+// and `puts`.
 template <typename Id, typename Put>
 Id Added(absl::string_view name, uint32_t next, absl::flat_hash_map<absl::string_view, Id>& ids,
          std::vector<Put>& puts) {
@@ -83,7 +83,7 @@ absl::Status ReportPlan::CheckService() const {
 absl::Status ReportPlan::CheckOwner() const {
   const std::string* owner = node_ ? &node_->host : nullptr;
   if (node_ == nullptr && root_) {
-    // There is no record of this node. But the node's root may be below a node of another host.
+    // The node has no record, but its root may be below a node of another host.
     const int position = OwningNode(state_, *root_->tree, root_->position);
     if (position >= 0) {
       owner = &FindNode(state_, root_->tree->config(position).id)->host;
@@ -170,8 +170,8 @@ absl::Status ReportPlan::CheckNames(const Removals& removals) const {
   for (size_t i = 0; i < report_.providers.size(); ++i) {
     const ReportedProvider& provider = report_.providers[i];
     const std::optional<ProviderId> holder = NameHolder(state_, provider.name, provider.id);
-    // There is no clash if the present holder of the name is removed or is reported, too. CheckForm
-    // has compared the names of the reported providers with each other.
+    // The present holder of the name does not matter if the report removes it or names it, too:
+    // CheckForm has compared the reported names with each other.
     if (holder && !removals.ids.contains(*holder) && !entry_of_.contains(*holder)) {
       fault(*holder, provider.id, absl::StrCat("providers[", i, "].name"), provider.name);
     }
@@ -300,9 +300,9 @@ bool ReportPlan::IsMade(const ProviderConfig& config) const {
   return owned && config.HasTrait(*owned);
 }
 
-// A provider is removed if the report does not want it, a tracker made it, nobody holds anything of
-// it, and each of its children is removed or gets another parent. So if a provider was made by an
-// operator, it stays, and so do all providers above it (T-202).
+// Decides which unwanted providers are removed: a provider is removed if a tracker made it, nobody
+// holds anything on it, and each of its children is removed or gets another parent. So a provider
+// that an operator made stays, and so do all providers above it (T-202).
 ReportPlan::Removals ReportPlan::DecideRemovals() const {
   Removals removals;
   if (!root_) return removals;
@@ -317,8 +317,8 @@ ReportPlan::Removals ReportPlan::DecideRemovals() const {
     if (!goes[p]) continue;
     goes[p] = IsMade(tree.config(p)) && tree.consumers[p].empty() && !gets_child[p];
     for (int child = p + 1; child < tree.shape->end_of[p]; child = tree.shape->end_of[child]) {
-      // A reported child keeps `p` only if the report names `p` as the child's parent; gets_child
-      // says so.
+      // Only unreported children count here: gets_child says whether a reported provider has `p` as
+      // its parent.
       if (!goes[child] && !entry_of_.contains(tree.config(child).id)) goes[p] = 0;
     }
     (goes[p] ? removals.going : removals.kept).push_back(p);
@@ -328,7 +328,7 @@ ReportPlan::Removals ReportPlan::DecideRemovals() const {
 }
 
 absl::Status ReportPlan::CheckLoops() const {
-  // A snapshot has no loops: each provider comes after its parent, and the first is the root.
+  // A snapshot cannot have loops, because in it each provider comes after its parent.
   if (report_.complete) return absl::OkStatus();
   const size_t steps_max = static_cast<size_t>(root_->tree->size()) + report_.providers.size();
   absl::flat_hash_set<ProviderId> passed;  // providers that are known to be below the node's root

@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const 
 }  // namespace
 
 // Refuses, in this order:
-// - a malformed command; of these checks INVALID_INVENTORY comes last;
+// - a malformed command, with INVALID_INVENTORY as the last of these refusals;
 // - for the listed providers: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if the generation
 //   or the allocation generation is not the expected one (P-232);
 // - for the consumers and their allocations: CONSUMER_GENERATION_CONFLICT; PROVIDER_NOT_FOUND;

@@ -63,7 +63,7 @@ ReshapePlan::ReshapePlan(const State& state, std::vector<ReshapedConfig> configs
   claims_.emplace(state_, std::move(holders), &finals_);
 }
 
-// How much of inventory `row` is held by consumers that the command does not list.
+// How much of inventory `row` those consumers hold that the command does not list.
 Amount ReshapePlan::Remaining(const ReshapedConfig& config, int row) const {
   const ClassId resource_class = config.before->config().inventories[row].resource_class;
   const auto released = released_.find({config.id, resource_class});
@@ -128,8 +128,8 @@ absl::Status ReshapePlan::CheckConsumers(std::vector<FaultItem> unknown_classes,
   return claims_->CheckRoom();
 }
 
-// Adds three things about the provider of `config` to the answer: the provider as it is after the
-// command, its inventories whose use exceeds their capacity (P-227), and warnings.
+// Adds to the answer: the provider as it is after the command, its inventories whose use exceeds
+// their capacity (P-227), and warnings about it.
 void ReshapePlan::Tell(const ReshapedConfig& config, Result& result) const {
   result.providers.push_back({config.after, config.root});
   const std::vector<InventoryRow>& rows = config.after->inventories;

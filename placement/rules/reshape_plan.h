@@ -37,8 +37,8 @@ struct ReshapedConfig {
   int order = 0;  // less for parents than for their children; the reverse for removed providers
 };
 
-// The rows of those `inventories` whose classes are known, rising by class. Unknown classes are
-// added to `unknown`. `field` is the path of the list.
+// The rows of `inventories`, sorted by class, without those of unknown classes, which are added to
+// `unknown`. `field` is the path of the list.
 std::vector<InventoryRow> KnownRows(const State& state, const std::string& field,
                                     const std::vector<NamedInventory>& inventories,
                                     std::vector<FaultItem>* unknown);
@@ -57,8 +57,8 @@ class ReshapePlan {
   ReshapePlan(const State& state, std::vector<ReshapedConfig> configs,
               const std::vector<ConsumerAllocations>& consumers);
 
-  // PROVIDER_IN_USE if a provider is removed while consumers that the request does not list hold
-  // something of it (P-60).
+  // PROVIDER_IN_USE if a consumer that the request does not list holds something on a removed
+  // provider (P-60).
   absl::Status CheckRemovals() const;
   // All checks of the consumers, from their generations to the capacity (P-229). INVENTORY_IN_USE
   // is among them (P-223). `unknown_classes`: the unknown classes that the inventories name.

@@ -90,7 +90,8 @@ absl::Status CheckForm(const ApplyTopology& command) {
   return absl::OkStatus();
 }
 
-// The stages of one command that check providers. Keeps references to the state and the command.
+// The checks of one command that are about providers, stage by stage. Keeps references to the state
+// and the command.
 class TopologyPlan {
  public:
   TopologyPlan(const State& state, const ApplyTopology& command)
@@ -239,9 +240,9 @@ absl::Status TopologyPlan::CheckRemoved() const {
   return status;
 }
 
-// The configuration of a provider after the command. The generation rises by 1 in all, in the same
-// cases as after the single calls: if inventories or aggregates are given, or if the traits or the
-// parent differ. A new name never raises it.
+// The configuration of a provider after the command. The generation rises by 1, as it would with
+// single calls, if inventories or aggregates are given, or if the traits or the parent change. A
+// new name does not raise it.
 std::shared_ptr<const ProviderConfig> TopologyPlan::After(
     size_t at, const ProviderPlace* before, const RuleContext& context,
     std::vector<FaultItem>* unknown_classes) const {
@@ -302,12 +303,12 @@ std::vector<ReshapedConfig> TopologyPlan::Configs(const RuleContext& context,
 
 }  // namespace
 
-// Refuses, in this order: a malformed command, with INVALID_INVENTORY as the last of these checks;
-// the refusals of CreateProvider for new providers; of UpdateProvider for other providers; of
-// SetProviderTraits; of DeleteProvider for removed providers; and of Reshape. PROVIDER_IN_USE is
-// refused if consumers that the command does not list hold something of a removed provider. Only
-// the state after the command is checked: names may be swapped, and children may be listed before
-// their parents.
+// Refuses a malformed command, with INVALID_INVENTORY as the last of these refusals. Then checks,
+// in this order: new providers like CreateProvider; the other listed providers like UpdateProvider;
+// traits like SetProviderTraits; removed providers like DeleteProvider; everything like Reshape.
+// PROVIDER_IN_USE is the refusal if a consumer that the command does not list holds something on a
+// removed provider. Only the state after the command matters: names may be swapped, and children
+// may be listed before their parents.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyTopology& command,
                                const RuleContext& context) {
   if (absl::Status status = CheckForm(command); !status.ok()) return status;

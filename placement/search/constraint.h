@@ -19,8 +19,8 @@ namespace berth::placement {
 using TraitSets = std::vector<std::vector<TraitId>>;
 using AggregateSets = std::vector<std::vector<AggregateId>>;
 
-// The conditions of a request on the root provider. They hold whichever providers below the root
-// serve the request.
+// The conditions of a request on the root provider. The root must meet them even if only other
+// providers serve the request.
 struct RootDemand {
   TraitSets required;
   std::vector<TraitId> forbidden;
@@ -46,8 +46,8 @@ bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& 
 bool NodeIsInService(const State& state, ProviderId root);
 
 // Whether the data of the node of `root` may be out of date, because the service of the node's
-// tracker is down or no report about the node was applied yet. False if `root` has no node, because
-// no tracker reports about such a root.
+// tracker is down or no report about the node was applied yet. False if `root` has no node: no
+// tracker reports about it.
 bool NodeIsStale(const State& state, ProviderId root);
 
 // Whether the root provider of `tree` meets `wanted` (P-178).

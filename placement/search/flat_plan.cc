@@ -27,8 +27,8 @@ FlatPlan::FlatPlan(const SearchPlan& plan)
   candidate_.mappings.push_back({group_.suffix, {ProviderId()}});
 }
 
-// Takes as many steps as RootSearch would take: one test of the provider and one choice for each
-// slot.
+// Charges as many steps to the budget as RootSearch would: one test of the provider and one choice
+// for each slot.
 bool FlatPlan::Fits(const Tree& tree, StepBudget& budget) const {
   budget.left -= slot_count_;
   const ProviderConfig& provider = tree.config(0);

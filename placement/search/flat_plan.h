@@ -33,7 +33,7 @@ class FlatPlan {
  private:
   const PlannedGroup& group_;
   const int slot_count_;
-  std::vector<ClassAmount> amounts_;  // rising by class
+  std::vector<ClassAmount> amounts_;  // sorted by class
   Candidate candidate_;
 };
 

@@ -7,7 +7,7 @@ namespace berth::placement {
 namespace {
 
 // Roots and candidates are dropped only if more than kKeptAlways of them are kept, and also more
-// than kKeptTimes as many as are wanted.
+// than kKeptTimes the number of wanted candidates.
 constexpr int64_t kKeptAlways = 256;
 constexpr int64_t kKeptTimes = 4;
 
@@ -31,7 +31,7 @@ void OpenRoots::Push(const RankedRoot& rank, Visit visit, int64_t wanted) {
 }
 
 void OpenRoots::Prune(int64_t wanted) {
-  // A list sorted best first is also a valid heap.
+  // No heap needs to be made: a list that is sorted best first is a valid heap.
   std::sort(open_.begin(), open_.end(),
             [](const Open& a, const Open& b) { return IsBefore(a.rank, b.rank); });
   if (static_cast<int64_t>(open_.size()) > wanted) {

@@ -139,7 +139,8 @@ SlotDemand DemandOf(const ClassAmount& wanted, const SearchPlan& plan) {
   return {static_cast<int>(found - plan.classes.begin()), wanted.amount};
 }
 
-// Among how many providers the amount of `resource_class` that `group` asks for may be divided.
+// The number of providers among which the amount that `group` asks for of `resource_class` may be
+// divided.
 int MaxProviders(const RequestGroup& group, const std::string& resource_class) {
   for (const NamedAmount& each : group.max_providers) {
     if (each.resource_class == resource_class) return static_cast<int>(each.amount);
@@ -233,7 +234,7 @@ int64_t WholeWeight(double weight) {
   return std::llround(weight * static_cast<double>(kWeightOne));
 }
 
-// Converts the order of a request. REQUIRES: plan.classes is filled in.
+// Converts the order of a request. REQUIRES: plan.classes is complete.
 PlannedOrder PlanOrder(const State& state, const CandidateOrder& order, const SearchPlan& plan,
                        Names& names) {
   PlannedOrder planned;

@@ -34,13 +34,13 @@ struct SlotDemand {
 
 struct Slot {
   int group = 0;                    // index in SearchPlan::groups
-  std::vector<SlotDemand> demands;  // rising by class; none for a group without resources (P-183)
+  std::vector<SlotDemand> demands;  // sorted by class; none for a group without resources (P-183)
   int divided = -1;  // index in divided_amounts if it gives a part of one (no demands), else -1
 };
 
-// An amount of the unsuffixed group that up to `count` providers may give together. A divided
-// amount has `count` slots. The first slots choose one provider each, with rising ids; the slots
-// that are not needed choose none.
+// An amount of the unsuffixed group that up to `count` providers may give together. It has `count`
+// slots. The first of these slots choose one provider each, in order of id; the slots that are not
+// needed choose none.
 struct DividedAmount {
   SlotDemand demand;
   int first = 0;  // index of its first slot
@@ -82,7 +82,7 @@ struct PlannedOrder {
 struct SearchPlan {
   std::vector<PlannedGroup> groups;
   std::vector<Slot> slots;       // by group, then by class; slots of divided amounts last
-  std::vector<ClassId> classes;  // every class that a group asks for, rising
+  std::vector<ClassId> classes;  // every class that a group asks for, sorted
   int unsuffixed = -1;           // index of the unsuffixed group, or -1
   std::vector<DividedAmount> divided_amounts;
   // Sets of two or more slots, as indices. Each member is a list of sets, with one rule for the
@@ -96,8 +96,9 @@ struct SearchPlan {
   RootDemand root;
   bool exclude_stale_roots = false;
   // By slot: the slot's twin, i.e. an earlier slot that asks for the same; -1 if it has none. Empty
-  // unless collapse_equivalent is set. If twins swap providers the allocations stay equal. So the
-  // search keeps only the solutions in which the id of the earlier slot's provider is not greater.
+  // unless collapse_equivalent is set. If two twins swap providers, the allocations stay equal. Of
+  // two such solutions the search keeps the one in which the earlier slot has the provider with the
+  // lower id.
   std::vector<int> twin_of;
   bool collapse_equivalent = false;  // return candidates with equal allocations once (P-201)
   bool each_root_once = false;       // take only the first candidate of each root
@@ -109,8 +110,8 @@ struct SearchPlan {
   // Whether a choice for one slot can rule out a choice for another slot. This is so if two slots
   // ask for one class, if slots are in one of the sets above, or if an amount is divided.
   bool slots_interact = false;
-  // Whether it is clear before the search that no root can match, e.g. because no provider at all
-  // has a required trait.
+  // Whether no root can match, and this is known before the search, e.g. because no provider has a
+  // required trait.
   bool hopeless = false;
 };
 

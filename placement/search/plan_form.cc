@@ -1,4 +1,4 @@
-// CheckRequest: the stages of P-175 that need no state.
+// CheckRequest: the checks of a request that need no state, in the stages of P-175.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -89,8 +89,8 @@ std::vector<std::pair<const char*, const SuffixSets*>> SetFields(const Candidate
           {"separate_subtrees", &request.separate_subtrees}};
 }
 
-// Limits the number of terms and names in the request. The search tries all of them on each
-// provider, so with more of them one step of the search's budget takes longer.
+// Limits the number of terms and names in the request. The search tests each provider against all
+// of them, so the more there are, the longer one step of the search takes.
 absl::Status CheckSize(const CandidateRequest& request) {
   Faults faults;
   const bool few_groups = AtMostField(faults, "groups", request.groups.size(), kSuffixedMax + 1);

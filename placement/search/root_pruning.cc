@@ -1,5 +1,5 @@
-// RootSearch: tests whether the slots without a choice can still be served. In every test these are
-// the slots from `from` on.
+// The methods of RootSearch that test whether the slots without a choice, i.e. the slots from
+// `from` on, can still be served.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -27,8 +27,8 @@ bool RootSearch::FindRemaining(int from) {
   return true;
 }
 
-// P-186: whether the chosen and the remaining options of the unsuffixed group can meet each of the
-// group's required terms.
+// Whether the chosen and the remaining options of the unsuffixed group can meet each of the group's
+// required terms (P-186).
 bool RootSearch::RequiredTraitsCanBeMet(int from) const {
   for (size_t set = 0; set < covered_.size(); ++set) {
     bool met = covered_[set] > 0;
@@ -59,8 +59,8 @@ bool RootSearch::CanBeUnder(int top, const std::vector<int>& slots, int from) co
   });
 }
 
-// P-198: whether each set of plan.subtrees has a chosen or remaining option `top`, such that every
-// slot of the set has chosen, or can still choose, an option at or under `top`.
+// Whether each set of plan.subtrees has a chosen or remaining option `top`, such that every slot of
+// the set has chosen, or can still choose, an option at or under `top` (P-198).
 bool RootSearch::SubtreesCanBeShared(int from) const {
   for (const std::vector<int>& slots : plan_.subtrees) {
     const bool shared = std::any_of(slots.begin(), slots.end(), [&](int slot) {
@@ -147,8 +147,8 @@ bool RootSearch::AmountsCanBePlaced(int from) {
   return true;
 }
 
-// Whether each of `slots` can get an option of the slot's list in `remaining`, if each option may
-// serve at most as many slots as places_ says.
+// Whether each of `slots` can get one of its remaining options, if each option serves no more slots
+// than places_ says.
 bool RootSearch::CanPlace(const std::vector<int>& slots,
                           const std::vector<std::vector<int>>& remaining) {
   if (slots.size() < 2) return true;
@@ -161,9 +161,9 @@ bool RootSearch::CanPlace(const std::vector<int>& slots,
   return true;
 }
 
-// One augmenting path of the matching: gives `slot` an option, and moves other slots to other
-// options if necessary. `tried` contains the options that were visited already, so that the
-// recursion is no deeper than the number of options.
+// Gives `slot` an option, and moves other slots to other options if necessary (an augmenting path
+// of the matching). `tried`: the options that were visited already. It limits the depth of the
+// recursion to the number of options.
 bool RootSearch::Place(int slot, const std::vector<std::vector<int>>& remaining,
                        std::vector<bool>& tried) {
   for (int option : remaining[slot]) {

@@ -9,9 +9,9 @@ constexpr size_t kKeptMin = 16;
 constexpr size_t kKeptMax = 4096;
 constexpr size_t kGrowth = 4;  // each scan keeps this many times the roots of the scan before it
 
-// How long the scoring of a chunk takes, as a number of search steps that take equally long
-// (measured). kStepsOfChunk applies to every chunk. The other numbers are added for each weighted
-// class, for each weighted trait, and for random scores.
+// How long it takes to score a chunk, in steps of a search (measured): kStepsOfChunk for every
+// chunk, and the other numbers in addition for each weighted class, for each weighted trait, and
+// for random scores.
 constexpr int64_t kStepsOfChunk = 12;
 constexpr int64_t kStepsOfShare = 2;
 constexpr int64_t kStepsOfTrait = 6;

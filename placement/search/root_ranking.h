@@ -54,13 +54,13 @@ class RootRanking {
   // Replaces the roots in kept_, which are used up, by the roots that come next in the order.
   void Refill();
   void ScoreAll();
-  // The work of scoring one chunk, in steps of a search.
+  // How much work it is to score one chunk, in steps of a search.
   int64_t StepsOfChunk() const;
   // Adds `root` to kept_ if `root` is among the best of the roots that come after last_.
   void Offer(const RankedRoot& root);
   void ScoreByShares(const RootChunk& chunk, Scores& scores) const;
   void ScoreByChance(const RootChunk& chunk, Scores& scores) const;
-  // For each root, adds to its score the most that the weighted traits can give one of its
+  // Adds to the score of each root the most that the weighted traits can add for any of its
   // candidates.
   void AddTraits(const RootChunk& chunk, Scores& scores) const;
 

@@ -33,8 +33,8 @@ bool AnySharingCanTake(const Sharing& sharing, ClassId resource_class, Amount am
                      });
 }
 
-// The largest amount of a class that one provider of the tree must give, because no sharing
-// provider can give it; 0 if there is none.
+// The largest amount of a class that a provider of the tree itself must be able to give, because no
+// sharing provider can; 0 if there is none.
 Amount OwnAmount(const SearchPlan& plan, const Sharing& sharing, int class_index) {
   Amount largest = 0;
   for (const Slot& slot : plan.slots) {
@@ -242,10 +242,10 @@ void RootScan::SiftByAmounts(const RootChunk& chunk) {
     BERTH_CHECK(column != chunk.columns.end());  // MayFit found enough of the class
     columns.push_back(&*column);
   }
-  // By tree: a negative number if the tree has too little of some class. Both operands are in
-  // 0..kAmountMax, so the difference fits into an int32, and it is negative if the tree has too
-  // little. A bitwise or keeps the sign bit. The loops are simple enough for the compiler to use
-  // vector instructions.
+  // By tree: a negative number if the tree has too little of some class. The difference of two
+  // numbers in 0..kAmountMax fits into an int32, and is negative if the tree has too little; a
+  // bitwise or keeps the sign bit. The loops are simple enough for the compiler to use vector
+  // instructions.
   std::array<int32_t, RootChunk::kRootsMax> spare{};
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto amount = static_cast<int32_t>(needed_[c].amount);

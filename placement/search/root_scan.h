@@ -1,5 +1,5 @@
-// RootScan: the roots that a plan could fit under, by rising id. A root is looked for only when the
-// caller asks for it.
+// RootScan: the roots that a plan could fit under, in order of id. A root is looked for only when
+// the caller asks for it.
 //
 // The scan tests many trees at a time, with the columns and marks of the trees' chunk. The plan
 // cannot fit under a tree that the scan leaves out; it may or may not fit under a tree that the
@@ -30,8 +30,8 @@ class RootScan {
   bool names_one_tree() const { return only_given_; }
 
  private:
-  // The next two methods collect what each tree must have itself, because no sharing provider can
-  // give it.
+  // The next two methods collect the amounts and marks that a tree must have itself, because no
+  // sharing provider has them.
   void NeedAmounts(const Sharing& sharing);
   void NeedMarks(const Sharing& sharing);
   void BarMarks(const Sharing& sharing);
@@ -42,7 +42,8 @@ class RootScan {
   // Sets may_fit_ to the trees of `chunk` that the plan may fit under. REQUIRES: MayFit is true of
   // the chunk.
   void Sift(const RootChunk& chunk);
-  // Removes from may_fit_ each tree that lacks a needed trait or aggregate, or has a barred one.
+  // Removes from may_fit_ each tree that lacks a needed trait or aggregate, or has one that is
+  // barred.
   void SiftByMarks(const RootMarks& marks);
   // Removes from may_fit_ each tree that has too little free of a needed class.
   void SiftByAmounts(const RootChunk& chunk);

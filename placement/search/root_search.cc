@@ -61,9 +61,9 @@ bool RootSearch::Next() {
   return false;
 }
 
-// The index, in the domain of `slot`, of the first option to try. A slot with a twin starts at the
-// twin's option: with an earlier option the two slots would only swap providers (twin_of in
-// plan.h).
+// The index in domains_[slot] of the first option to try. A slot with a twin starts at the option
+// that the twin chose: earlier options would only give solutions in which the two slots have
+// swapped their providers (twin_of in plan.h).
 int RootSearch::FirstOption(int slot) const {
   if (plan_.twin_of.empty() || plan_.twin_of[slot] < 0) return 0;
   return next_[plan_.twin_of[slot]] - 1;
@@ -248,8 +248,8 @@ Amount RootSearch::MostOf(const SlotDemand& demand, int option) const {
   return LargestWithin(row.inventory, std::min(room(option, demand.class_index), demand.amount));
 }
 
-// The slots of a divided amount choose options by rising id. If one slot chooses kNobody, all later
-// slots choose kNobody, too.
+// The slots of a divided amount choose options in order of id. If one slot chooses kNobody, all
+// later slots choose kNobody, too.
 bool RootSearch::AdvancePart(int slot) {
   const DividedAmount& divided = plan_.divided_amounts[plan_.slots[slot].divided];
   const std::vector<int>& domain = domains_[slot];
@@ -308,8 +308,8 @@ Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) 
   return sum;
 }
 
-// Divides the amount among the chosen options (root_search.h says how). False: min_unit, max_unit
-// or step_size of the options do not allow a division.
+// Divides the amount among the chosen options, as root_search.h says. False: min_unit, max_unit or
+// step_size of the options do not allow it.
 bool RootSearch::Divide(const DividedAmount& divided) {
   const SlotDemand& demand = divided.demand;
   const auto inventory_of = [&](int slot) -> const Inventory& {

@@ -2,13 +2,13 @@
 //
 // A depth-first search over the slots of the plan. The search stops at each solution and can go on
 // from there. The options of a slot are the providers that can serve the slot. Each slot tries its
-// options by rising id, so that solutions come in lexicographic order of the ids, first slot first
-// (P-209). After each choice the search tests whether the slots without a choice can still be
+// options in order of id, so that solutions come in lexicographic order of the ids, first slot
+// first (P-209). After each choice the search tests whether the slots without a choice can still be
 // served (root_pruning.cc). If they cannot, the search makes another choice. Every test is a
 // necessary condition, so that no solution is lost (P-204). After the choice for the last slot, the
 // tests are also sufficient.
 //
-// A divided amount is split among its providers in one way only. The providers give by rising id.
+// A divided amount is split among its providers in one way only. The providers give in order of id.
 // Each provider gives as much as it can, but leaves enough for every later provider to give the
 // smallest amount that its units allow. Example: the first provider has 8 GB free, and the second
 // must give at least 4 GB. Then 10 GB are divided into 6 and 4. A solution is left out if one of
@@ -53,8 +53,8 @@ class RootSearch {
   RootSearch(const SearchPlan& plan, StepBudget& budget);
 
   // Starts the search under the root of `tree`. `foreign` are the sharing providers of other trees
-  // that serve the root, by rising id. `tree` and `foreign` must live until the next Begin. False:
-  // there is no solution.
+  // that serve the root, in order of id. `tree` and `foreign` must live until the next Begin.
+  // False: there is no solution.
   bool Begin(const TreePtr& tree, const std::vector<const SharingProvider*>& foreign);
   // Finds the next solution. False: there is no further solution, or the budget is spent. REQUIRES:
   // Begin returned true, and Next has not returned false since then.
@@ -74,8 +74,8 @@ class RootSearch {
   bool is_single() const { return single_; }
 
  private:
-  // Parts of Begin: they list the options, and find out which slots each option can serve by
-  // itself.
+  // The steps of Begin: list the options, and find out which slots each option could serve if it
+  // were alone.
   void ListOptions(const std::vector<const SharingProvider*>& foreign);
   bool FillDomains();
   bool ServesAlone(const Option& option, const PlannedGroup& group) const;
@@ -86,8 +86,7 @@ class RootSearch {
   static constexpr int kOpen = -1;    // no choice is made for the slot
   static constexpr int kNobody = -2;  // chosen for a slot of a divided amount that is not needed
 
-  // Parts of Next: they make choices, and test whether the choices already made allow another
-  // choice.
+  // The steps of Next: make a choice, and test whether the earlier choices allow it.
   bool Advance(int slot);
   int FirstOption(int slot) const;
   void Choose(int slot, int option);
@@ -96,7 +95,7 @@ class RootSearch {
   bool Allows(int slot, int option) const;
   bool KeepsApart(int slot, int option) const;
 
-  // Parts of Next for the slots of divided amounts.
+  // The steps of Next for the slots of divided amounts.
   bool AdvancePart(int slot);
   Amount MostOf(const SlotDemand& demand, int option) const;
   bool CanGivePart(const Option& option, const SlotDemand& demand) const;
@@ -134,8 +133,8 @@ class RootSearch {
   StepBudget& budget_;
 
   const TreePtr* tree_ = nullptr;
-  std::vector<Option> options_;            // by rising id
-  std::vector<std::vector<int>> domains_;  // by slot: options, rising
+  std::vector<Option> options_;            // sorted by id
+  std::vector<std::vector<int>> domains_;  // by slot: options, sorted
   std::vector<Amount> room_;               // by option and class: what it can still give
   std::vector<bool> has_required_;         // by option and required term of the unsuffixed group
   bool single_ = false;
@@ -149,7 +148,7 @@ class RootSearch {
   std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that contain it
   std::vector<std::vector<int>> separate_of_;  // by slot: likewise of plan.separate
 
-  // By slot without a choice: the options that the slot could still choose.
+  // For each slot without a choice: the options that the slot could still choose.
   std::vector<std::vector<int>> remaining_;
   // Used by CanPlace alone. By option: how many slots the option can serve at most (places_), and
   // which slots it serves in the matching so far (placed_).

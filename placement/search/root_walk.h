@@ -1,8 +1,8 @@
-// RootWalk: visits the roots under which a plan has a solution, by rising id, and finds the first
+// RootWalk: visits the roots under which a plan has a solution, in order of id, and finds the first
 // solution under each of them.
 //
-// For callers that count roots. (A search takes the candidates of all roots in turns instead.)
-// Local to one call; the arguments of the constructor must outlive the walk.
+// For callers that count roots. (A search, in contrast, takes one candidate of each root, then a
+// second one of each.) Local to one call; the arguments of the constructor must outlive the walk.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_WALK_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_WALK_H_
 

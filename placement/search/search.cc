@@ -23,17 +23,17 @@
 namespace berth::placement {
 namespace {
 
-// If traits have weights, the search compares up to this many first candidates of each root, and
-// takes the best of them first.
+// If traits have weights, the search sorts the first candidates of each root by them, up to this
+// many.
 constexpr int kCompared = 64;
-// At the start, the list of trees gets memory for this many candidates.
+// The list of trees is made with memory for this many candidates.
 constexpr int64_t kReserved = 1024;
 
 using Taker = absl::FunctionRef<void(const Candidate&)>;
 
 // A search in progress. It visits the roots in rounds, and takes one candidate of each root in
 // every round (P-209), until it has enough candidates. Each round visits the roots in the order
-// that the request asks for, or by rising id.
+// that the request asks for, or in order of id.
 class Search {
  public:
   Search(const State& state, const SearchPlan& plan, const SearchBudget& budget, Taker take)
@@ -63,11 +63,11 @@ class Search {
   bool spent() const { return steps_.spent(); }
   int64_t steps_taken() const { return steps_max_ - steps_.left; }
   int64_t size() const { return size_; }
-  // The trees of the taken candidates, by rising root. To be called once.
+  // The trees of the taken candidates, in order of root. To be called once.
   std::vector<const Tree*> Trees();
 
  private:
-  // The first round. Without an order, roots are visited by rising id.
+  // The first round. Without an order, roots are visited in order of id.
   void VisitNew(int64_t count);
   // The first round of a request with an order. The candidate of a root is taken when no remaining
   // root can have a better candidate. For this OpenNext examines roots in advance, and Compare
@@ -76,7 +76,7 @@ class Search {
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);
   int64_t WorthByTraits(const RootSearch& search) const;
-  // One visit of a root in a later round.
+  // Visits the next root in a round after the first.
   void VisitAgain();
   bool RootIsAllowed(const Tree& tree) const;
   // Whether the node of `root` may serve: it is not retired and, if the request excludes stale
@@ -173,8 +173,8 @@ void Search::VisitNew(int64_t count) {
 void Search::VisitByRank(int64_t count) {
   if (!ranking_) ranking_ = std::make_unique<RootRanking>(state_, plan_, sharing_, steps_, count);
   while (size() < count) {
-    // If the budget is spent, no further root is examined. Candidates of examined roots are still
-    // taken.
+    // If the budget is spent, no further root is examined, but the candidates of examined roots are
+    // still taken.
     const RankedRoot* next = steps_.spent() ? nullptr : ranking_->Peek();
     if (!open_.empty() && (next == nullptr || IsBefore(open_.best(), *next))) {
       Visit visit = open_.PopBest();

@@ -19,17 +19,17 @@
 
 namespace berth::placement {
 
-// The data that a search returns beside its candidates.
+// What a search returns in addition to its candidates.
 struct SearchEnd {
-  // The trees that provider summaries describe: each tree with a provider of a candidate, by rising
-  // root (P-205). The trees belong to the state, and live as long as the state.
+  // The trees that provider summaries describe: each tree with a provider of a candidate, in order
+  // of root (P-205). The trees belong to the state, and live as long as the state.
   std::vector<const Tree*> trees;
   bool truncated = false;  // a limit of the budget cut the result short (P-213, P-215)
   int64_t steps = 0;       // how many steps the search took
 };
 
 struct SearchResult : SearchEnd {
-  // If the request has no order: first one candidate of each root by rising id, then a second one
+  // If the request has no order: first one candidate of each root in order of id, then a second one
   // of each root, and so on (P-209).
   std::vector<Candidate> candidates;
 };

@@ -32,13 +32,13 @@ class Sharing {
   bool IsSharing(const ProviderConfig& provider) const {
     return trait_ && provider.HasTrait(*trait_);
   }
-  // The sharing providers of other trees that serve `tree`, by rising id. A sharing provider serves
-  // `tree` if one of its aggregates contains a provider of `tree` (P-108, P-110).
+  // The sharing providers of other trees that serve `tree`, in order of id. A sharing provider
+  // serves `tree` if one of its aggregates contains a provider of `tree` (P-108, P-110).
   std::vector<const SharingProvider*> Reaching(const Tree& tree) const;
 
  private:
   std::optional<TraitId> trait_;
-  std::vector<SharingProvider> providers_;                           // by rising id
+  std::vector<SharingProvider> providers_;                           // sorted by id
   absl::flat_hash_map<AggregateId, std::vector<int>> by_aggregate_;  // indices of providers_
 };
 

@@ -7,9 +7,8 @@
 
 namespace berth::placement {
 
-// The head of a block. In the same block of memory the allocations follow the head. If the consumer
-// has a lease, the end of the lease follows the allocations; few of the millions of consumers have
-// one.
+// The beginning of a block of memory. The allocations follow it in the same block, and then, if the
+// consumer has a lease, the end of the lease. Few of the millions of consumers have one.
 struct PackedConsumer::Block {
   std::atomic<uint32_t> references{1};
   uint32_t count : 31 = 0;

@@ -1,4 +1,4 @@
-// ConsumerTable: all consumers by rising id, each packed into one block of memory.
+// ConsumerTable: all consumers in order of id, each packed into one block of memory.
 //
 // There are millions of consumers. A consumer with three allocations takes about 160 bytes in the
 // table, but 250 bytes as a Consumer. Find unpacks a consumer. The table is a value. A copy shares
@@ -60,8 +60,8 @@ class ConsumerTable {
   // Removes the consumer. Returns whether the consumer was present.
   bool Erase(ConsumerId id) { return consumers_.Erase(id); }
 
-  // Calls visit(id, consumer pointer) by rising id, until a call returns false. If `visit` returns
-  // void, it is called for all consumers.
+  // Calls visit(id, consumer pointer) in order of id, until a call returns false. If `visit`
+  // returns void, it is called for all consumers.
   template <typename Visit>
   void ForEach(Visit visit) const {
     consumers_.ForEach(Unpacking<Visit>{visit});

@@ -1,4 +1,4 @@
-// The parts of State that change consumers: their allocations, the use of providers, the sums of
+// The methods of State that change consumers: their allocations, the use of providers, the sums of
 // owners.
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 namespace berth::placement {
 namespace {
 
-// Removes the rows of the first provider from the front of `rows` and returns them. REQUIRES:
-// `rows` are sorted by provider.
+// Removes the rows of `provider` from the front of `rows` and returns them. REQUIRES: `rows` are
+// sorted by provider.
 absl::Span<const Allocation> CutRowsOf(ProviderId provider, absl::Span<const Allocation>& rows) {
   size_t count = 0;
   while (count < rows.size() && rows[count].provider == provider) ++count;

@@ -41,7 +41,7 @@ absl::StatusOr<ConsumerPtr> RequireConsumer(const State& state, ConsumerId id,
 // The id of the class `name`. Fails with NOT_FOUND / RESOURCE_CLASS_NOT_FOUND.
 absl::StatusOr<ClassId> RequireClass(const State& state, absl::string_view name);
 
-// The ids of the traits `names`, rising and each once. Fails with NOT_FOUND / TRAIT_NOT_FOUND,
+// The ids of the traits `names`, sorted and each once. Fails with NOT_FOUND / TRAIT_NOT_FOUND,
 // which names all unknown traits (P-46).
 absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
                                                    const std::vector<std::string>& names);

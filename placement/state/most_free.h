@@ -43,7 +43,7 @@ class MostFree {
   size_t PlaceOf(ClassId resource_class) const;
   static bool IsZero(const Row& row);
 
-  std::vector<Row> rows_;  // rising by class
+  std::vector<Row> rows_;  // sorted by class
   size_t chunk_count_ = 0;
 };
 

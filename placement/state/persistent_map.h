@@ -102,8 +102,8 @@ class PersistentMap {
     return true;
   }
 
-  // Calls visit(key, value) in rising order of keys, until a call returns false. If `visit` returns
-  // void, it is called for all entries.
+  // Calls visit(key, value) in order of keys, until a call returns false. If `visit` returns void,
+  // it is called for all entries.
   template <typename Visit>
   void ForEach(Visit visit) const {
     if (root_) Walk(root_, visit);
@@ -145,7 +145,7 @@ class PersistentMap {
   static int ChildOf(const Inner& inner, const Probe& probe) {
     return FirstFrom(inner, 1, [&probe](const Key& key) { return !(probe < key); }) - 1;
   }
-  // The first position, from `low` on, for whose key `before` is false.
+  // The first position, `low` or greater, for whose key `before` is false.
   template <typename Block, typename Before>
   static int FirstFrom(const Block& block, int low, Before before) {
     int length = block.count - low;

@@ -1,5 +1,5 @@
-// The parts of State that change providers: their configurations, their trees, and the counts of
-// the classes and traits that they name.
+// The methods of State that change providers: their configurations, their trees, and the counts of
+// the classes and traits that they use.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -18,7 +18,7 @@ bool IsRising(const std::vector<T>& values, Less less) {
   return true;
 }
 
-// Adds to a count. A count of 0 is not kept.
+// Adds `by` to the count of `key`. Removes the count if it becomes 0.
 template <typename Key>
 void AddTo(PersistentMap<Key, int64_t>& counts, Key key, int64_t difference) {
   int64_t* count = counts.Edit(key);

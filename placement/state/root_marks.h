@@ -22,9 +22,9 @@ namespace berth::placement {
 inline constexpr int kChunkRootsMax = 256;
 using RootSet = std::bitset<kChunkRootsMax>;  // trees of a chunk, by index
 
-// `roots` after a tree was inserted at `at`. The inserted tree is not in the result.
+// The set `roots` after a tree was inserted at index `at`. The inserted tree is not in the set.
 RootSet WithRoomAt(const RootSet& roots, int at);
-// `roots` after the tree at `at` was removed from the chunk.
+// The set `roots` after the tree at index `at` was removed from the chunk.
 RootSet Without(RootSet roots, int at);
 
 // For each key (a trait or an aggregate): the trees of the chunk that have the key.
@@ -44,7 +44,7 @@ class MarkTable {
   void Erase(int at);
 
  private:
-  std::vector<std::pair<Key, RootSet>> rows_;  // rising by key
+  std::vector<std::pair<Key, RootSet>> rows_;  // sorted by key
 };
 
 struct RootMarks {
@@ -52,8 +52,8 @@ struct RootMarks {
   MarkTable<AggregateId> aggregates;
   // The trees that have one provider only. The keys of such a tree are those of its root.
   RootSet single;
-  // The trees of several providers whose root has the trait. `traits` does not tell whether it is
-  // the root that has the trait.
+  // The trees of several providers whose root has the trait. `traits` only tells that some provider
+  // of the tree has it.
   MarkTable<TraitId> root_traits;
 
   // The trees whose root has the trait.

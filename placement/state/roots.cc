@@ -71,7 +71,7 @@ void RefreshColumns(RootChunk& chunk, int at) {
   for (int position = 0; position < tree.size(); ++position) {
     auto column = chunk.columns.begin();
     const std::vector<InventoryRow>& rows = tree.config(position).inventories;
-    for (size_t i = 0; i < rows.size(); ++i) {  // rising by class, as the columns
+    for (size_t i = 0; i < rows.size(); ++i) {  // sorted by class, as the columns
       const ClassId resource_class = rows[i].resource_class;
       while (column != chunk.columns.end() && column->resource_class < resource_class) ++column;
       if (column == chunk.columns.end() || column->resource_class != resource_class) {

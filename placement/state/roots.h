@@ -1,4 +1,5 @@
-// Roots: all trees by rising root id, in chunks of at most 256 trees, with columns for the search.
+// Roots: all trees in order of root id, in chunks of at most 256 trees, with columns for the
+// search.
 //
 // A value with shared chunks: copying it copies one pointer per chunk and per class. Changing a
 // tree copies the tree's chunk and the changed columns of the chunk, unless nobody else holds them.
@@ -48,9 +49,9 @@ struct RootChunk {
     Counted<Free> free = Counted<Free>::Make();
   };
 
-  // The trees by index, in groups of 16. Copying the chunk counts up the references of 16 groups,
-  // and changing a tree counts up those of the 16 trees in its group. Without groups, both would
-  // count up the references of 256 trees.
+  // The trees by index, in groups of 16. Groups make copies cheap: copying the chunk touches the
+  // reference counts of 16 groups, and changing a tree touches those of the 16 trees in its group.
+  // Without groups, both would touch the reference counts of 256 trees.
   class Trees {
    public:
     int size() const { return size_; }
@@ -70,9 +71,9 @@ struct RootChunk {
     int size_ = 0;
   };
 
-  std::vector<ProviderId> ids;  // rising
+  std::vector<ProviderId> ids;  // sorted
   Trees trees;                  // parallel to ids
-  std::vector<Column> columns;  // rising by class; each offered by some tree
+  std::vector<Column> columns;  // sorted by class; each offered by some tree
   Counted<RootMarks> marks = Counted<RootMarks>::Make();
 };
 
@@ -93,7 +94,7 @@ class Roots {
   void Erase(ProviderId root);
 
   int64_t size() const { return size_; }
-  // The chunks, by rising ids of their trees. No chunk is empty.
+  // The chunks, in order of ids of their trees. No chunk is empty.
   const std::vector<Counted<RootChunk>>& chunks() const { return chunks_; }
   // The largest number of each column; the chunk indexes are those of chunks().
   const MostFree& most_free() const { return most_free_; }
@@ -102,8 +103,8 @@ class Roots {
   // The index of the chunk that holds `root` or that would hold it if it were inserted; 0 if there
   // are no chunks.
   int ChunkOf(ProviderId root) const;
-  // Makes room for `root` next to the full chunk at `at`: splits that chunk into halves. If `root`
-  // is greater than all other roots, begins a new chunk instead.
+  // Makes room for `root`, which belongs into the full chunk at `at`: splits that chunk into
+  // halves. If `root` is greater than all other roots, begins a new chunk instead.
   void MakeRoom(int at, ProviderId root);
   // Updates most_free_ from the columns of the chunk at `at`, and drops the columns of classes that
   // no tree of the chunk offers any more.

@@ -47,7 +47,8 @@ struct ProviderPlace {
   const ConsumerSet& consumers() const { return tree->consumers[position]; }
 };
 
-// A key with a provider's name that takes only the memory of a pointer. Keys are compared by name.
+// A provider's name as a key. The key is a pointer to the provider, to save memory; keys are
+// compared by name.
 struct NameKey {
   std::shared_ptr<const ProviderConfig> config;
 
@@ -86,10 +87,10 @@ struct BeforeNodesOf {
 struct OwnerUsage {
   std::shared_ptr<const Owner> owner;
   int64_t consumer_count = 0;     // P-162
-  std::vector<ClassAmount> used;  // rising by class, no zeros (P-163)
+  std::vector<ClassAmount> used;  // sorted by class, no zeros (P-163)
 };
 
-// A key with an Owner that takes only the memory of a pointer. Keys are compared by the owner's
+// An Owner as a key. The key is only a pointer, to save memory; keys are compared by the owner's
 // value.
 struct OwnerKey {
   std::shared_ptr<const Owner> owner;
@@ -122,7 +123,7 @@ class State {
   // Sets the position. Also raises the catalog's next ids to next_class_id and next_trait_id, and
   // adds a new epoch to epochs().
   void set_position(const Position& position);
-  // The first revision of each epoch, rising. A revision of an older epoch is lost if its number is
+  // The first revision of each epoch, sorted. A revision of an older epoch is lost if its number is
   // the number of such a first revision or greater.
   const std::vector<Revision>& epochs() const { return *epochs_; }
   // Called by a load, before set_position.
@@ -137,10 +138,10 @@ class State {
   std::optional<ProviderId> FindProviderByName(absl::string_view name) const;
   // The tree whose root is `root`, or null.
   TreePtr FindTree(ProviderId root) const;
-  // All trees, by rising root id.
+  // All trees, in order of root id.
   const Roots& roots() const { return roots_; }
   int64_t provider_count() const { return roots_.size() + root_of_.size(); }
-  // The root of each provider that is not a root, rising by the provider's id.
+  // The root of each provider that is not a root, sorted by the provider's id.
   const PersistentMap<ProviderId, ProviderId>& root_of() const { return root_of_; }
   // How many inventories name the class, and how many providers have the trait (P-37, P-44, P-45).
   int64_t inventories_of(ClassId resource_class) const;
@@ -149,19 +150,19 @@ class State {
   // Consumers.
   ConsumerPtr FindConsumer(ConsumerId id) const { return consumers_.Find(id); }
   const ConsumerTable& consumers() const { return consumers_; }
-  // The consumers that have a lease, by the rising end of the lease.
+  // The consumers that have a lease, in order of the end of the lease.
   const PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate>& leases() const {
     return leases_;
   }
   // The time at which the first lease ends; none if no consumer has a lease.
   std::optional<absl::Time> first_lease_end() const;
-  // What each owner holds, rising by (project, user, type).
+  // What each owner holds, sorted by (project, user, type).
   const PersistentMap<OwnerKey, Counted<OwnerUsage>>& owners() const { return owners_; }
   // The Owner object that consumers with an equal owner share; a new object if no consumer has an
   // equal owner.
   std::shared_ptr<const Owner> ShareOwner(Owner owner) const;
 
-  // The fleet: services and nodes, by rising keys.
+  // The fleet: services and nodes, in order of keys.
   const PersistentMap<std::pair<std::string, std::string>, ServicePtr>& services() const {
     return services_;
   }
@@ -169,7 +170,7 @@ class State {
   // The service with the uuid `id`, or null. The cost does not grow with the number of services
   // that do not match.
   ServicePtr FindServiceById(Uuid id) const;
-  // The nodes of `host`, rising by id. The cost does not grow with the number of nodes of other
+  // The nodes of `host`, sorted by id. The cost does not grow with the number of nodes of other
   // hosts.
   std::vector<NodeRecordPtr> NodesOf(absl::string_view host) const;
 
@@ -181,10 +182,10 @@ class State {
   void Apply(const Changes& changes);
 
  private:
-  // The use of inventories that a command has removed. An entry goes when the consumers release the
-  // use.
+  // The use of inventories that a command has removed while they were in use. The entry is erased
+  // when the same command's changes of consumers have released the use.
   using DroppedUse = absl::flat_hash_map<std::pair<ProviderId, ClassId>, Amount>;
-  // Providers that are in no tree while trees are rebuilt.
+  // The providers that are in no tree while trees are rebuilt.
   using Pool = absl::flat_hash_map<ProviderId, Provider>;
 
   void ApplyOne(const Change& change, DroppedUse& dropped);

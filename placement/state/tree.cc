@@ -25,8 +25,8 @@ struct Chains {
   std::vector<int> next;
 };
 
-// Each list is in falling order of ids. OrderOf pushes the children on a stack in this order, so
-// that they come off in rising order.
+// Each list is in descending order of ids. OrderOf pushes the children on a stack in this order, so
+// that they come off in ascending order.
 Chains ChainsOf(const std::vector<Provider>& by_id) {
   const int count = static_cast<int>(by_id.size());
   Chains chains;
@@ -48,7 +48,7 @@ Chains ChainsOf(const std::vector<Provider>& by_id) {
 }
 
 // The order of the providers in a tree: parents before their children, the providers of a subtree
-// consecutive, siblings rising.
+// consecutive, siblings sorted by id.
 std::vector<int> OrderOf(const Chains& chains, TreeShape& shape) {
   std::vector<int> order;
   order.reserve(chains.first.size());

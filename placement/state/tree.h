@@ -8,7 +8,7 @@
 // Invariants:
 //   1. Position 0 is the root. The position of every provider is greater than its parent's. The
 //      positions of a subtree are consecutive.
-//   2. Siblings are in rising order of their ids, so that equal trees are equal vectors.
+//   2. Siblings are in order of their ids, so that equal trees are equal vectors.
 //   3. parent_of[i] < i for i > 0, and the subtree of i is [i, end_of[i]).
 //   4. used[first_row[i] + r] belongs to row r of configs[i]->inventories.
 #ifndef BERTH_PLACEMENT_STATE_TREE_H_
@@ -35,7 +35,7 @@ struct TreeShape {
   absl::InlinedVector<int32_t, 4> end_of;
   absl::InlinedVector<int32_t, 4>
       first_row;  // by position; one more entry at the end is the number of rows
-  absl::InlinedVector<std::pair<ProviderId, int32_t>, 1> by_id;  // rising
+  absl::InlinedVector<std::pair<ProviderId, int32_t>, 1> by_id;  // sorted
 };
 
 struct Tree {

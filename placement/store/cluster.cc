@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 
 constexpr char kInstalled[] = "/usr/lib/postgresql";
 constexpr char kRole[] = "berth";
-// Linux limits the path of a unix socket to 107 bytes; the server appends "/.s.PGSQL.5432".
+// Linux limits a unix socket's path to 107 bytes. The server's socket is ".s.PGSQL.5432".
 constexpr size_t kSocketDirectoryMax = 107 - 15;
 constexpr absl::Duration kInitLimit = absl::Minutes(2);
 // This limit is long, because after a crash PostgreSQL first replays its log.
@@ -87,8 +87,8 @@ std::string EndOf(const std::string& path) {
   return text.size() > 2000 ? text.substr(text.size() - 2000) : text;
 }
 
-// The directory with PostgreSQL's programs. Their version is that of the server that made `data`,
-// or the newest version if there is no data yet.
+// The directory with PostgreSQL's programs, in the version that made `data`, or in the newest
+// version if there is no data yet.
 absl::StatusOr<std::string> FindPrograms(const std::string& data) {
   std::string version = FirstLine(data + "/PG_VERSION");
   if (version.empty()) {
@@ -121,7 +121,7 @@ bool WaitUntilGone(pid_t pid, absl::Duration limit) {
   return true;
 }
 
-// Stops postmaster `pid`: by a fast shutdown, then an immediate one, then SIGKILL.
+// Stops postmaster `pid`: asks for a fast shutdown, then for an immediate one, then kills it.
 void StopServer(pid_t pid) {
   kill(pid, SIGINT);
   if (!WaitUntilGone(pid, kFastStopLimit)) {
@@ -231,7 +231,7 @@ class Cluster::Impl {
   }
 
   std::string Url(absl::string_view name) const {
-    // The result is a URI with percent signs, so that an operator can paste it into psql.
+    // The directory is percent-encoded, so that the result is a URI that psql accepts.
     return absl::StrCat(
         "postgresql:///", name, "?host=",
         absl::StrReplaceAll(socket_directory_,
@@ -242,8 +242,8 @@ class Cluster::Impl {
   pid_t postmaster() const { return postmaster_; }
 
  private:
-  // Ends every process of the data directory that a crash left behind, and removes the pid file:
-  // the number in it may be another program's by now.
+  // Ends every server process that a crash left behind in the data directory, and removes the pid
+  // file: another program may have its number by now.
   void StopLeftovers() {
     pid_t pid = 0;
     if (absl::SimpleAtoi(FirstLine(data_ + "/postmaster.pid"), &pid) && pid > 0) {
@@ -281,7 +281,7 @@ class Cluster::Impl {
   absl::Status TakeDirectory() {
     std::error_code error;
     if (!fs::is_directory(options_.directory, error)) {
-      // The server's user must be able to enter this directory, and owns the directories inside.
+      // The server's user must be allowed to enter this directory, and owns the directories in it.
       absl::Status status = MakeDirectory(options_.directory, 0755, {geteuid(), getegid()});
       if (!status.ok()) return status;
     }
@@ -318,7 +318,7 @@ class Cluster::Impl {
     ChildOptions child;
     child.arguments = {programs_ + "/initdb", "--pgdata=" + unfinished, "--no-locale",
                        "--encoding=UTF8", "--data-checksums",
-                       // Commits stop while a new segment is made: for 20 ms if it has 16 MB.
+                       // Commits wait while a segment is made: 20 ms for the default of 16 MB.
                        "--wal-segsize=4", "--auth=trust", absl::StrCat("--username=", kRole)};
     for (const std::string& setting : options_.settings) {
       if (setting == "fsync=off") child.arguments.push_back("--no-sync");
@@ -351,7 +351,7 @@ class Cluster::Impl {
         "min_wal_size=256MB",
         "checkpoint_timeout=15min",
         "jit=off",
-        // Claims rewrite the rows of providers all the time: remove the dead versions soon.
+        // Claims make old versions of rows all the time, which must be removed soon.
         "autovacuum_naptime=15s",
         "log_line_prefix=%m [%p] %a ",
     };

@@ -6,8 +6,8 @@
 // backends without a postmaster, and a pid file whose process has ended or is another program.
 //
 // One thread makes, tends and destroys a Cluster, and that thread must live as long as the Cluster.
-// Reason: Linux stops the server when the thread that started it ends (PR_SET_PDEATHSIG), so that
-// the server does not outlive a killed process.
+// The reason is PR_SET_PDEATHSIG: so that the server does not outlive a killed process, Linux stops
+// it when the thread that started it ends.
 #ifndef BERTH_PLACEMENT_STORE_CLUSTER_H_
 #define BERTH_PLACEMENT_STORE_CLUSTER_H_
 
@@ -26,10 +26,10 @@ namespace berth::placement {
 
 struct ClusterOptions {
   // The directory that holds the data directory and the lock file. It is created if it does not
-  // exist. The user that the server runs as must be able to enter each parent of the directory.
+  // exist. The server's user must be allowed to enter each directory above it.
   std::string directory;
-  // The user that the server runs as if this process runs as root. Empty: "postgres", or "nobody"
-  // if there is no user "postgres".
+  // If this process runs as root, the server runs as this user. Empty: as "postgres", or as
+  // "nobody" if there is no user "postgres".
   std::string run_as;
   // Further `name=value` settings of the server, for example "fsync=off" in tests.
   std::vector<std::string> settings;

@@ -27,8 +27,8 @@ namespace {
 // a second round trip. Parsing so many values as SQL literals would take longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
-// Batches need only a few different statements. When this many statements were prepared, including
-// failed ones, all of them are deallocated.
+// Batches need only a few different statements. When this many have been prepared, also
+// unsuccessfully, all of them are deallocated.
 constexpr int kPreparedMax = 64;
 
 constexpr char kSqlStatePayload[] = "berth.sqlstate";
@@ -72,8 +72,8 @@ std::string WithoutPassword(absl::string_view text, absl::string_view url) {
   return absl::StrReplaceAll(absl::StripAsciiWhitespace(text), {{password, "..."}});
 }
 
-// Whether the SQLSTATE reports a condition of PostgreSQL, such as a full disk, and not a fault of
-// the statement.
+// Whether the SQLSTATE is about a condition of the server, such as a full disk, and not about the
+// statement.
 bool IsCondition(absl::string_view sqlstate) {
   const absl::string_view kind = sqlstate.substr(0, 2);
   return kind == "40" || kind == "53" || kind == "57" || kind == "58" || sqlstate == "55P03" ||
@@ -181,7 +181,7 @@ Database::Database(std::unique_ptr<Connection> connection) : connection_(std::mo
 }
 
 Database::~Database() {
-  // Closing the connection does not block, even if the server hangs: libpq sends its farewell
+  // Closing the connection does not block, even if the server hangs: libpq sends its last message
   // without waiting.
   connection_.reset();
   if (socket_ >= 0) close(socket_);

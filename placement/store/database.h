@@ -88,22 +88,22 @@ class Database {
   absl::Status Try(const Call& call);
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
                            absl::string_view after, QueryRows* rows);
-  // Checks `status`, the result of a COMMIT. If PostgreSQL itself did not report the failure, for
-  // example because this process has no memory, then nobody knows whether the commit took effect.
-  // This method then gives up the connection.
+  // Checks `status`, the result of a COMMIT. If the failure was not reported by PostgreSQL itself,
+  // for example because this process has no memory, then nobody knows whether the commit took
+  // effect. The connection is then given up.
   absl::Status SureOfCommit(absl::Status status);
 
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
-  // prepared_: the numbers of the statements that are prepared on this connection, by the
-  // statements' texts. last_prepared_: the number of the newest prepared statement. The member
-  // after it: the newest number that was deallocated.
+  // prepared_: the number of each statement that is prepared on this connection, by its text.
+  // last_prepared_: the number of the newest prepared statement. The member after it: the newest
+  // number that was deallocated.
   absl::flat_hash_map<std::string, int> prepared_;
   int last_prepared_ = 0;
   int last_forgotten_ = 0;
   std::atomic<int64_t> call_began_ns_{0};  // on the boot clock; 0: no call
-  // A second file descriptor of the same socket. libpq may close its own descriptor at any time; if
-  // Shut used that one, it could shut another file that has got the same number.
+  // A second file descriptor of the same socket, for Shut. libpq may close its own descriptor at
+  // any time, and another file could then get the same number.
   int socket_ = -1;
 };
 

@@ -1,4 +1,4 @@
-// Heartbeats: the table in which each placement process writes which services it hears, and when it
+// Heartbeats: the table in which each placement process notes which services it hears, and when it
 // last heard each of them.
 //
 // The table has one row per process, and every process reads the rows of the other processes. The

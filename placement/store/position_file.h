@@ -1,8 +1,8 @@
 // PositionFile: a file that keeps the newest position of the ledger that this process has seen.
 //
 // A process that starts compares the file with the database. If the database is behind the file, or
-// another batch has the file's revision, then an old copy of the database was restored while no
-// process ran. The commits between that copy and the file's position are lost.
+// has another batch at the file's revision, then an old copy of the database was restored while no
+// process ran. The commits after that copy, up to the file's position, are lost.
 //
 // The file is always replaced as a whole, so that a process that is killed leaves the old version
 // or the new one. The file is not synced to the disk: a crash of the machine may lose the newest

@@ -162,7 +162,7 @@ class Calls {
     }
   }
 
-  // Adds a row for `consumer`. `shift`: how many columns `call` has between the id and the
+  // Adds a row for `consumer`. `shift`: how many columns of `call` are between the id and the
   // consumer's other columns.
   static void AddConsumer(SqlCall& call, int shift, const Consumer& consumer) {
     call.Column(0).AddUuid(consumer.id.uuid);

@@ -31,8 +31,7 @@ absl::Status Contradiction(absl::string_view what, absl::string_view which) {
   return absl::DataLossError(absl::StrCat("the tables contradict themselves: ", what, " ", which));
 }
 
-// Reads the rows of all tables into a list of changes. These changes turn an empty state into the
-// state that the tables hold.
+// Reads all tables into a list of changes that turns an empty state into the state in the tables.
 class Loader {
  public:
   explicit Loader(Database& database) : database_(database) {}
@@ -195,8 +194,7 @@ class Loader {
     return true;
   }
 
-  // Adds the change of a provider. Before it adds the changes of those ancestors that were not
-  // added yet.
+  // Adds the change of a provider, after the changes of its ancestors that were not added yet.
   absl::Status Place(Loaded& loaded) {
     std::vector<Loaded*> path;
     for (Loaded* at = &loaded; !at->placed;) {

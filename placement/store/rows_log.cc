@@ -136,8 +136,8 @@ std::string WriterSettingsSql() {
   return "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE, ISOLATION LEVEL READ COMMITTED; "
          "SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '2s'; "
          "SET lock_timeout = '3s'; "
-         // These settings make the planner look up each element of an array by key, whatever the
-         // statistics say.
+         // With these settings the planner always looks up the elements of an array by key,
+         // whatever the statistics say.
          "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; "
          "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 }

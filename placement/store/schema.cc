@@ -5,7 +5,8 @@
 namespace berth::placement {
 namespace {
 
-// The version of the last step that was done; 0 if the database has no table of placement.
+// The version of the schema: the number of the last step that was done. 0 if the database has no
+// table of placement.
 absl::StatusOr<int64_t> ReadVersion(Database& database) {
   QueryRows rows;
   // The statement reads pg_class as a table. to_regclass is not used, because it answers from a
@@ -55,8 +56,8 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
 }  // namespace
 
 absl::Status BringUpToDate(Database& database, const std::vector<SchemaStep>& steps) {
-  // The first look is without the lock. At most starts there is nothing to do, and such a start
-  // must not wait for a writer.
+  // The version is read without the lock first: most starts have nothing to do, and must not wait
+  // for a writer.
   const absl::StatusOr<int64_t> version = ReadVersion(database);
   if (!version.ok()) return version.status();
   if (*version == steps.back().version) return absl::OkStatus();

@@ -16,15 +16,15 @@ namespace berth::placement {
 
 struct Candidate {
   ProviderId root;
-  // One allocation for each (provider, class), rising; the amounts of all groups are summed
-  // (P-202).
+  // The amounts of all groups together: one allocation for each pair of provider and class, sorted
+  // by this pair (P-202).
   std::vector<Allocation> allocations;
   std::vector<std::pair<std::string, std::vector<ProviderId>>>
       mappings;  // of each group its suffix and its providers, in the order of the groups
 };
 
 enum class Strategy {
-  kFirst,   // by rising root id (P-209)
+  kFirst,   // sorted by root id (P-209)
   kSpread,  // roots with the most free first
   kPack,    // roots with the least free first
   kRandom,  // in an order drawn from the seed
@@ -48,8 +48,8 @@ struct CandidateOrder {
 
 inline constexpr double kWeightMax = 1000;
 
-// One group of a request. Names are as the caller wrote them. A list of "any-of sets" asks that a
-// provider matches at least one member of each set.
+// One group of a request, with names as the caller wrote them. An "any-of set" is a list of which
+// at least one member must match; if there are several sets, each must match.
 struct RequestGroup {
   std::string suffix;  // empty: the unsuffixed group
   std::vector<NamedAmount> resources;

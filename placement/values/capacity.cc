@@ -9,7 +9,7 @@ namespace berth::placement {
 Amount CapacityOf(const Inventory& inventory) {
   const double product =
       static_cast<double>(inventory.total - inventory.reserved) * inventory.allocation_ratio;
-  // The comparison is with 2^63, because 2^63 is a double and the largest int64 is not.
+  // Compares with 2^63, because a double can represent 2^63 exactly, but not the largest int64.
   if (product >= 0x1p63) return std::numeric_limits<Amount>::max();
   return static_cast<Amount>(std::trunc(product));
 }

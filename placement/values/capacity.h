@@ -19,9 +19,9 @@ bool UnitsAllow(const Inventory& inventory, Amount amount);
 // use is within `capacity` afterwards, or does not grow (P-132, P-133).
 bool RoomAllows(Amount capacity, Amount used_before, Amount used_after);
 
-// LargestWithin: the largest amount up to `limit` that UnitsAllow accepts. SmallestOf: the smallest
-// of all amounts that UnitsAllow accepts. Both return 0 if there is no such amount. Neither
-// considers how much is free.
+// LargestWithin returns the largest amount up to `limit` that UnitsAllow accepts; SmallestOf
+// returns the smallest amount that UnitsAllow accepts. Both return 0 if there is no such amount.
+// Neither considers how much is free.
 Amount LargestWithin(const Inventory& inventory, Amount limit);
 Amount SmallestOf(const Inventory& inventory);
 

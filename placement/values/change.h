@@ -45,8 +45,8 @@ namespace berth::placement {
 // The newest format of log rows that this release reads and writes.
 inline constexpr int kLogFormat = 1;
 
-// The kinds of entities, in an order in which they can be made: each kind refers only to kinds
-// before it.
+// The kinds of entities. An entity refers only to entities of kinds that are listed before its own
+// kind, so they can be made in this order.
 enum class EntityKind {
   kResourceClass,
   kTrait,
@@ -56,7 +56,8 @@ enum class EntityKind {
   kService,
   kNode,
 };
-// The type of kEntity in a kind of change: the kind of entity that the change is about, or none.
+// Each kind of change has a constant kEntity of this type: the kind of the entity that changes, or
+// none.
 using EntityOfChange = std::optional<EntityKind>;
 
 // A provider was made, or its configuration changed. A class that the configuration keeps also
@@ -71,7 +72,7 @@ struct ProviderRemoved {
   ProviderId id;
 };
 // The allocations of a provider changed. `used` is the new use of each inventory of the provider,
-// by rising class id.
+// in order of class id.
 struct ProviderUsed {
   static constexpr EntityOfChange kEntity = EntityKind::kProviderUsage;
   ProviderId id;
@@ -132,7 +133,8 @@ using Change = std::variant<ProviderPut, ProviderRemoved, ProviderUsed, Consumer
                             ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>;
 using Changes = std::vector<Change>;
 
-// A visitor of Change, made of one function for each kind: std::visit(EachKind{...}, change).
+// A visitor that is made of one function for each kind of change: std::visit(EachKind{...},
+// change).
 template <typename... Functions>
 struct EachKind : Functions... {
   using Functions::operator()...;
@@ -140,7 +142,7 @@ struct EachKind : Functions... {
 template <typename... Functions>
 EachKind(Functions...) -> EachKind<Functions...>;
 
-// A function for EachKind that does nothing for the changes of these kinds.
+// A function for EachKind that does nothing for changes of these kinds.
 template <typename Kind>
 struct IgnoreKind {
   void operator()(const Kind&) const {}

@@ -27,7 +27,7 @@ struct Consumer {
   ConsumerId id;
   Generation generation;
   std::shared_ptr<const Owner> owner;
-  std::vector<Allocation> allocations;  // rising by (provider, class), each pair once, never empty
+  std::vector<Allocation> allocations;  // sorted by (provider, class), each pair once, never empty
   absl::Time created_at;
   absl::Time updated_at;
   // The time when the ledger releases the consumer by itself, in whole microseconds; none: never.

@@ -114,7 +114,7 @@ absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
             absl::StrCat("reserved is ", inventory.reserved, ", which is more than the total of ",
                          inventory.total));
     }
-    // The comparison is written so that a NaN fails it.
+    // Written in this way, the comparison also refuses a NaN.
     if (!(inventory.allocation_ratio > 0 && inventory.allocation_ratio <= kRatioMax)) {
       fault(named, "allocation_ratio",
             absl::StrCat("allocation_ratio must be a number above 0 and at most ", kRatioMax,

@@ -77,12 +77,12 @@ inline constexpr size_t kQueryNamesMax = 4096;
 // GENERATION_REQUIRED if `present` is false (P-96).
 void RequireGenerationField(Faults& faults, bool present);
 
-// Checks each field of `inventory` by itself (P-7, P-14, P-15); `field` is the path of the
-// inventory. CheckInventories checks how the fields relate.
+// Checks each field of `inventory` by itself (P-7, P-14, P-15). CheckInventories checks whether the
+// fields agree with each other. `field`: the path of the inventory.
 void InventoryFields(Faults& faults, const std::string& field, const NamedInventory& inventory);
 
-// Checks how reserved, total and ratio of each inventory relate (P-16, P-17). Fails with
-// INVALID_ARGUMENT / INVALID_INVENTORY, with one item for each wrong inventory. Each item also
+// Checks that reserved, total and ratio of each inventory agree with each other (P-16, P-17). Fails
+// with INVALID_ARGUMENT / INVALID_INVENTORY, with one item for each wrong inventory. Each item also
 // contains `metadata`. REQUIRES: InventoryFields found no fault.
 absl::Status CheckInventories(const std::vector<NamedInventory>& inventories,
                               const FaultItem& metadata = {});

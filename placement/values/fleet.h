@@ -21,8 +21,8 @@ namespace berth::placement {
 // The `binary` of the services that report nodes (T-294).
 inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
 
-// The beginning of the disabled reason if a tracker disabled its own service. A reason from an
-// operator never begins with this text (T-297).
+// If a tracker disabled its own service, the reason begins with this text. A reason from an
+// operator never does (T-297).
 inline constexpr char kAutomaticReason[] = "AUTO: ";
 
 // A service: one kind of process on one host (T-1). The key of the record is (host, binary).

@@ -5,7 +5,7 @@
 namespace berth::placement {
 
 int ProviderConfig::FindInventory(ClassId resource_class) const {
-  // A provider offers a handful of classes, so that looking at each is faster than any index.
+  // A provider has only a few classes, so looking at each of them is faster than an index.
   for (size_t i = 0; i < inventories.size(); ++i) {
     if (inventories[i].resource_class == resource_class) return static_cast<int>(i);
   }

@@ -29,9 +29,9 @@ struct ProviderConfig {
   std::string name;                  // 1..200 code points, unique in the ledger (P-10, P-11)
   std::optional<ProviderId> parent;  // none: a root
   Generation generation;  // rises when inventories, traits, aggregates or the parent change
-  std::vector<InventoryRow> inventories;  // by rising class id, each class once
-  std::vector<TraitId> traits;            // rising, each once
-  std::vector<AggregateId> aggregates;    // rising, each once
+  std::vector<InventoryRow> inventories;  // sorted by class id, each class once
+  std::vector<TraitId> traits;            // sorted, each once
+  std::vector<AggregateId> aggregates;    // sorted, each once
   absl::Time created_at;
   absl::Time updated_at;
 

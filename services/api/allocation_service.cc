@@ -24,7 +24,7 @@ absl::Status GetAllocations(const State& state, const pb::GetAllocationsRequest&
   return absl::OkStatus();
 }
 
-// Returns the first `count` consumers with ids above `after`, ascending, that hold something of the
+// Returns the first `count` consumers with ids above `after`, ascending, that hold something on the
 // wanted providers: of `place` alone, or of all providers of its tree.
 std::vector<ConsumerId> ConsumersAfter(const ProviderPlace& place, bool whole_tree,
                                        std::optional<ConsumerId> after, size_t count) {

@@ -17,7 +17,7 @@ namespace berth::services {
 // A tree that contains the changed entity, and the aggregates of all providers of that tree.
 struct TreePlace {
   placement::ProviderId root;
-  std::vector<placement::AggregateId> aggregates;  // rising
+  std::vector<placement::AggregateId> aggregates;  // sorted
 };
 
 // One change, with everything that a filter needs to decide about it, encoded once for all
@@ -69,8 +69,8 @@ class WatchFilter {
 
  private:
   uint32_t kinds_ = 0;                              // one bit for each wanted kind; 0: all kinds
-  std::vector<placement::ProviderId> roots_;        // rising; empty: all
-  std::vector<placement::AggregateId> aggregates_;  // rising; empty: all
+  std::vector<placement::ProviderId> roots_;        // sorted; empty: all
+  std::vector<placement::AggregateId> aggregates_;  // sorted; empty: all
 };
 
 }  // namespace berth::services

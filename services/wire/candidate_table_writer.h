@@ -63,7 +63,7 @@ class CandidateTableWriter {
   size_t last_shape_ = 0;                      // index of the shape of the last candidate
   std::vector<int64_t> candidate_shapes_;      // by candidate: index in shapes_
   std::vector<placement::ProviderId> ids_;     // ForEachId of all candidates, in order
-  std::vector<const placement::Tree*> trees_;  // rising by root
+  std::vector<const placement::Tree*> trees_;  // sorted by root
   std::vector<placement::ProviderId> roots_;   // by tree: its root
   std::vector<int64_t> first_places_;          // by tree: number of its first provider
   int64_t provider_count_ = 0;
