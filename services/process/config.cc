@@ -118,7 +118,7 @@ class Config::Impl {
         ->envname(EnvironmentName(name));
   }
 
-  // CLI11 ignores environment variables that are empty. So this function reads them.
+  // CLI11 ignores environment variables that are empty, so this function reads them.
   void ReadEmptyVariables() {
     for (CLI::Option* const option : plain_texts) {
       const char* value = std::getenv(option->get_envname().c_str());

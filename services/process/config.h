@@ -26,7 +26,7 @@ using ConfigTable = std::map<std::string, std::vector<std::string>>;
 
 class Config {
  public:
-  // What a process does when its settings are read.
+  // What the process has to do after its settings were read.
   enum class Next {
     kStart,
     kCheckOnly,  // --check-config: print that the settings are valid, and end
@@ -48,7 +48,7 @@ class Config {
   // The value has a unit: "5s", "100ms", "1h30m".
   void Add(const std::string& name, absl::Duration* target, const std::string& description);
   // Declares a setting with several values: the flag may be repeated, and the file has an array. In
-  // the flag and in the environment variable, too, commas separate values.
+  // a flag and in the environment variable, commas separate values.
   void Add(const std::string& name, std::vector<std::string>* target,
            const std::string& description);
   // Declares a setting whose value must be one of `choices`.

@@ -32,8 +32,8 @@ constexpr PublicWords kPublicWords[] = {
 };
 constexpr char kTypeUrl[] = "type.googleapis.com/";
 // The most bytes that the details may have. By default a gRPC client accepts 8 KiB of trailers, and
-// reports an error of its own for more. In the trailers the details are in base64, and escapes make
-// the message up to three times as long.
+// replaces a larger error by one of its own. The trailers contain the details in base64, which is
+// longer, and the message with escapes, which make it up to three times as long.
 constexpr size_t kDetailsMax = 4096;
 constexpr size_t kMessageMax = 512;
 constexpr char kInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";

@@ -7,10 +7,9 @@
 namespace berth::services {
 
 void SetUpLibraries() {
-  // Debian builds Abseil without NDEBUG. In such a build Abseil records for every mutex of gRPC
-  // which other mutexes were held together with it. This takes half a KiB for each mutex, in one
-  // graph under one lock. It would find mistakes in gRPC's lock order, but it costs memory for each
-  // connection and time for each call.
+  // Debian builds Abseil without NDEBUG. Such a build records for every mutex of gRPC which other
+  // mutexes were held with it, to find mistakes in gRPC's lock order. This takes half a KiB for
+  // each mutex, in one graph under one lock: memory for each connection, and time for each call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // gRPC 1.51 has an experiment that reads into chunks of 8 or 64 KiB, so that even a silent
   // connection keeps one chunk. Without the experiment the size of the buffer follows the amount

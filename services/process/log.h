@@ -1,7 +1,8 @@
 // The log of a process: one line per event to stderr, JSON for machines or text for people.
 //
-// Every line has `ts` (RFC 3339, UTC), `level` and `msg`; requests add request_id, peer, method,
-// code and duration_ms. Process-wide and thread-safe; before StartLog it writes text from kInfo on.
+// Every line has `ts` (RFC 3339, UTC), `level` and `msg`; lines about requests also have
+// request_id, peer, method, code and duration_ms. Process-wide and thread-safe. Before StartLog is
+// called, lines are text, and levels below kInfo are not written.
 #ifndef BERTH_SERVICES_PROCESS_LOG_H_
 #define BERTH_SERVICES_PROCESS_LOG_H_
 
@@ -18,7 +19,7 @@ namespace berth::services {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 enum class LogFormat { kText, kJson };
 
-// Return the format and the level with this name. An unknown name gives JSON, or the level kInfo.
+// Return the format or the level with this name; for an unknown name JSON or kInfo.
 LogFormat LogFormatOf(absl::string_view name);
 LogLevel LogLevelOf(absl::string_view name);
 

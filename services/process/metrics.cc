@@ -93,7 +93,7 @@ class SampleFamilies : public Samples {
   absl::btree_map<std::string, prometheus::MetricFamily> families_;
 };
 
-// Collects one reading: the counted calls, then the values of the sources.
+// Collects the values for one reading: the counts of calls, then the values of the sources.
 class Everything : public prometheus::Collectable {
  public:
   Everything(const std::string& prefix, prometheus::Registry* registry)

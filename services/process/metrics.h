@@ -1,7 +1,7 @@
 // Metrics: the measurements of this process for Prometheus, and the HTTP endpoint that serves them.
 //
 // Names begin with the prefix of the process, for example "placement_". Calls are counted when they
-// end; all other values are asked of sources when somebody reads the endpoint. Ids are never
+// end. All other values are computed by sources whenever somebody reads the endpoint. Ids are never
 // labels, because there are too many of them. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_METRICS_H_
 #define BERTH_SERVICES_PROCESS_METRICS_H_
@@ -22,7 +22,8 @@ class Samples {
  public:
   virtual ~Samples() = default;
   using Labels = std::map<std::string, std::string>;
-  // Adds a value. `name` has no prefix; the name of a counter ends in _total.
+  // Adds a value. `name` is the name without the prefix of the process; the name of a counter ends
+  // in _total.
   virtual void Gauge(const std::string& name, const std::string& help, double value,
                      const Labels& labels = {}) = 0;
   virtual void Counter(const std::string& name, const std::string& help, double value,

@@ -30,8 +30,8 @@ struct ServerOptions {
 // Whether only this machine can reach `address`.
 bool IsLoopback(const std::string& address);
 
-// Checks `options.listen` without listening. Fails with kInvalidArgument or kFailedPrecondition in
-// the cases in which Start would fail with it.
+// Checks `options.listen` without listening. Fails with kInvalidArgument or kFailedPrecondition if
+// Start would.
 absl::Status CheckListeners(const ServerOptions& options);
 
 class Server {

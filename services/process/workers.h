@@ -17,8 +17,7 @@ namespace berth::services {
 class Workers {
  public:
   // The number of threads for searches and lists. One core is left free for the ledger: on a
-  // machine of two cores, a commit was measured to take ten times as long while both cores
-  // searched.
+  // machine with two cores, a commit took ten times as long (measured) while both cores searched.
   static int CountFor(int cores) { return cores > 2 ? cores - 1 : 1; }
 
   Workers(int threads, int queue_max);

@@ -1,9 +1,9 @@
 // Connections: which trackers' streams are open in this process, and which stream owns which
 // service and which nodes.
 //
-// A stream is opened. After its Hello it may be attached to its service. At the end it is closed.
-// Not thread-safe: ReportSessions guards the Connections with its own lock, and takes this lock
-// before the lock of any stream.
+// A stream is opened, after its Hello it may be attached to its service, and at the end it is
+// closed. Not thread-safe: ReportSessions guards the Connections with a lock, which it takes before
+// the lock of any stream.
 //
 // Invariants:
 //   1. A service or a node has at most one owner, and the owner is an open stream.
@@ -27,8 +27,8 @@
 
 namespace berth::services {
 
-// A tracker's stream, in the form in which Connections and ReportSessions use it. Implementations
-// are thread-safe. No method blocks, and no method calls Connections or ReportSessions.
+// A tracker's stream, as Connections and ReportSessions use it. Implementations are thread-safe. No
+// method blocks, and no method calls Connections or ReportSessions.
 class TrackerStream {
  public:
   virtual ~TrackerStream() = default;
@@ -69,9 +69,9 @@ class Connections {
   // Forgets the stream; returns the nodes that it owned.
   Nodes Close(const TrackerStreamPtr& stream);
 
-  // Makes `stream` the owner of its service and of `nodes`, and of no other node. Does nothing in
-  // three cases: the stream has ended, the stream is not open, or the service is owned by a stream
-  // of the same tracker process that opened later.
+  // Makes `stream` the owner of its service and of `nodes`, and of no other node. Does nothing if
+  // the stream has ended or is not open, or if another stream of the same tracker process opened
+  // later and owns the service.
   Attached Attach(const TrackerStreamPtr& stream, const Nodes& nodes);
   // Makes `stream` the owner of `node`, too. Does nothing if the stream has ended or does not own
   // its service.

@@ -1,10 +1,10 @@
 // Liveness: which services this process hears, and which became up or down (T-288 to T-293).
 //
 // A service is up if its last message came within the down time, by the clock of the process that
-// hears the service. Every process judges every service that is recorded as up: otherwise a record
-// would stay up when the process that heard the service dies. Before the caller records that a
-// service is down, the caller asks what other processes heard. A judgement is a transition only if
-// it differs from the ledger's record.
+// hears the service. Every process judges every service that is recorded as up. Otherwise a service
+// would stay up for ever if the process that hears it dies. Before the caller records that a
+// service is down, it asks what other processes heard. A judgement is a transition only if it
+// differs from the ledger's record.
 //
 // A service is judged only when something may have changed: the service was heard anew, its record
 // changed, or its down time passed. So the cost of a step depends on the number of changes, and not
@@ -52,8 +52,8 @@ class Liveness {
   // heartbeat.
   void Hear(const Key& key, placement::Uuid incarnation, const std::optional<Beat>& beat,
             absl::Time now);
-  // Returns what this process heard of the service. Nothing: another process hears the service, or
-  // no process does.
+  // Returns what this process heard from the service; nothing if another process, or no process,
+  // hears the service.
   std::optional<Heard> Find(const Key& key) const;
   // Returns the services that this process itself heard, by their NameOf, and when each was heard.
   std::vector<std::pair<std::string, absl::Time>> All() const;

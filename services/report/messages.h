@@ -15,13 +15,14 @@
 
 namespace berth::services {
 
-// A well-formed Hello.
+// One node that a Hello names.
 struct HelloNode {
   placement::ProviderId id;
   std::string name;
   std::string digest;
   std::optional<placement::Revision> pushed;
 };
+// A well-formed Hello.
 struct HelloFacts {
   placement::RegisterService service;
   std::vector<HelloNode> nodes;
@@ -60,10 +61,10 @@ struct PushScope {
 };
 
 // Adds the names of everything that `change` touched. If the scope then has more than a few
-// thousand names, it becomes complete.
+// thousand names, it becomes complete: the push will send everything.
 void AddToScope(const placement::Change& change, PushScope* scope);
 
-// Fills `to` with the values that the things named in `scope` have in `state`. The push goes to the
+// Fills `to` with everything that `scope` names, with the values in `state`. The push goes to the
 // tracker of `host`.
 void FillPush(const placement::State& state, const std::string& host, placement::ProviderId node,
               const PushScope& scope, pb::Push* to);

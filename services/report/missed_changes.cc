@@ -22,9 +22,9 @@ void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, Pus
 
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
                PushScope* scope) {
-  // After a new epoch began, the tracker may have changes of the old epoch that were lost. Returns
-  // false, so that the caller pushes the node's whole tree: only such a push removes the lost
-  // changes from the tracker's records.
+  // If a new epoch has begun, the tracker may have changes that were lost with the old one. Only a
+  // push of the node's whole tree removes them from the tracker's records, so the caller must make
+  // such a push.
   if (!node.pushed || node.pushed->epoch != now.epoch) return false;
   if (*node.pushed > now) {
     AlarmOfHistory("a tracker", *node.pushed, now);

@@ -10,9 +10,9 @@
 namespace berth::services {
 
 // Adds to `scope` the names of everything that changed in the tree of `node` after the last push
-// that the node's tracker has. Returns false if this cannot be found: the tracker has no push, or
-// its last push is of another epoch, of a revision after `now`, or too old. Then `scope` may
-// contain some of the names.
+// that the node's tracker received. Returns false if this is not known, because the tracker
+// received no push, or the revision of the last push is from another epoch, after `now`, or too
+// old. Then `scope` may contain some of the names.
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
                PushScope* scope);
 

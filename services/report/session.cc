@@ -18,11 +18,11 @@ using placement::State;
 
 namespace {
 
-// Trackers do not authenticate yet, so the host is only the one that the tracker claims.
+// Trackers do not authenticate yet, so nobody has checked that the tracker belongs to this host.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
-// Whether a push for `node` makes sense. If the node is recorded, its tracker waits for a push.
-// This push may be empty, because the node's providers were removed.
+// Whether a push for `node` is needed. If the node is recorded, its tracker waits for a push, even
+// if the push is empty because the node's providers were removed.
 bool IsTold(const State& state, ProviderId node) {
   return state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
 }
@@ -102,8 +102,9 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
       sessions_->Attach(shared_from_this(), OwnNodes(*sessions_->ledger()->Newest(), *hello));
   if (!attached.ok()) return End(attached);
   sessions_->liveness().Hear(key_, incarnation_, std::nullopt, absl::Now());
-  // This state contains every change that was dispatched before Attach. So no change is missing
-  // between the first push and the dispatched changes.
+  // This state contains every change that was dispatched before Attach, and later changes are
+  // dispatched to this stream. So the first push and the dispatched changes together contain every
+  // change.
   const placement::StatePtr state = sessions_->ledger()->Newest();
   pb::SessionResponse response;
   SetRevision(state->position().revision, response.mutable_revision());
@@ -221,8 +222,7 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   }
   Send(std::move(response));
   if (decision.status.ok() && decision.result.created) {
-    // The node's tree was just created, so no earlier push contained the allocations that consumers
-    // have in it.
+    // The node's tree has just been created, so no push has contained the allocations in it yet.
     MutexLock lock(&mutex_);
     scopes_[node].complete = true;
   }
@@ -230,13 +230,13 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   ReadNext();
 }
 
-// Returns the status with which the stream ends after a report of `kind` whose command ended with
-// `status`. OK: the stream does not end, and an Ack, a Reject or a SnapshotOrder answers the
-// report.
+// A report of `kind` was submitted, and its command ended with `status`: returns the status with
+// which the stream must end. OK: the stream does not end, and an Ack, a Reject or a SnapshotOrder
+// answers the report.
 absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind kind) const {
-  // A Reject says that a report was not applied, so that the tracker uses its number again. This is
-  // wrong if the outcome is unknown, or if the number of a snapshot was used before. Then the
-  // stream ends, and the Welcome of the next stream tells the tracker which number is free.
+  // After a Reject the tracker uses the number of the report again. That would be wrong if the
+  // outcome is unknown, or if the number of a snapshot was used before. In these cases the stream
+  // ends, and the Welcome of the next stream tells the tracker which number is free.
   if (absl::IsDeadlineExceeded(status) && !placement::RefusalOf(status)) {
     return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
                              "it is not known whether the report was applied: say hello again");
@@ -259,8 +259,8 @@ void ReportSession::HandleReadiness() {
   ReadNext();
 }
 
-// Records the readiness that the tracker sent. Most messages repeat what is recorded already. If an
-// operator has set another value, the rule of UpdateService obeys the operator (T-297).
+// Records the readiness that the tracker sent, if it is not recorded already. If an operator has
+// set another value, that value stays: the rule of UpdateService decides so (T-297).
 void ReportSession::RecordReadiness() {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const auto* service = state->services().Find(key_);
@@ -283,8 +283,8 @@ void ReportSession::RecordReadiness() {
   });
 }
 
-// A tracker does not repeat its readiness. So if the ledger could not write it, or may not have
-// written it, the session tries again. A newer message replaces an older one.
+// A tracker does not repeat its readiness. So if the ledger may not have written it, the session
+// tries again, unless a newer message has replaced it.
 void ReportSession::SettleReadiness(const pb::Readiness& readiness, const absl::Status& status) {
   bool again = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
                HasReason(status, "RECOVERY_REQUIRED");
@@ -360,7 +360,7 @@ void ReportSession::FlushPushes() {
   sessions_->TickLater(shared_from_this());
 }
 
-// Sends one push at a time. Changes that come while a push is being sent are added to the scopes.
+// Sends one push at a time. Meanwhile, new changes are added to the scopes of the next pushes.
 void ReportSession::TellPushes() {
   MutexLock lock(&mutex_);
   pushing_ = false;
@@ -378,9 +378,9 @@ bool ReportSession::NextPush(pb::SessionResponse* message) {
   for (auto& [node, scope] : scopes_) {
     if (scope.complete && !IsTold(*state, node)) scope.complete = false;
     if (scope.empty()) continue;
-    // A push that is not complete has the values of the newest state. But its scope may lack names
-    // that changed after `dispatched`, so the push claims to contain only the changes up to
-    // `dispatched`.
+    // A push that is not complete has the values of the newest state, but may lack entities that
+    // changed after `dispatched`. So it tells the tracker only that all changes up to `dispatched`
+    // were sent.
     SetRevision(scope.complete ? newest : std::min(newest, dispatched),
                 message->mutable_revision());
     FillPush(*state, key_.first, node, scope, message->mutable_push());

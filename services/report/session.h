@@ -2,10 +2,10 @@
 //
 // A session handles one message of its tracker at a time: it asks for the next message when the
 // present one is settled. So the session holds at most one report, and sends answers in the order
-// of the messages. A session keeps only the names of what must be pushed; it fills in the values
-// from the newest state when the stream can take a message. So a slow tracker costs one PushScope
-// per node. The owner of the stream calls HandleRead, HandleSent and Closed. A session lives until
-// its owner has called Closed and nobody refers to the session any more. Thread-safe.
+// of the messages. Of the changes that must be pushed a session keeps only names (one PushScope per
+// node, however slow the tracker is). It fills in the values from the newest state when the stream
+// can take a message. The owner of the stream calls HandleRead, HandleSent and Closed. A session
+// lives until its owner has called Closed and nobody refers to the session any more. Thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SESSION_H_
 #define BERTH_SERVICES_REPORT_SESSION_H_
 
@@ -47,9 +47,10 @@ class ReportSession final : public TrackerStream,
 
   // Registers the session and asks for the first message. Called once, before all else.
   void Open();
-  // The read that the session asked for has ended. `ok`: a message was read.
+  // To be called when the read that the session asked for has ended. `ok`: a message was read.
   void HandleRead(bool ok);
-  // The message that was being sent has been sent; if not `ok`, it never will be.
+  // To be called when the message that was being sent has been sent or, if not `ok`, cannot be sent
+  // any more.
   void HandleSent(bool ok);
   // The stream is over. REQUIRES: the sink's Finish was called, and nothing is being read or sent.
   void Closed();
@@ -87,8 +88,8 @@ class ReportSession final : public TrackerStream,
   // The Hello of the last Welcome; null before the first Welcome.
   HelloPtr hello() const;
 
-  // Asks for the next message, unless many answers wait to be sent; then asks later. So the session
-  // stops listening to a tracker that writes but does not read its answers.
+  // Asks for the next message; if many answers wait to be sent, not before these were sent. So a
+  // tracker that does not read its answers is not listened to.
   void ReadNext();
   void ReadIfRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(pb::SessionResponse message);

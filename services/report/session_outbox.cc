@@ -1,5 +1,5 @@
-// Part of ReportSession: the order in which messages are sent, when the next message is read, and
-// how the session ends.
+// The methods of ReportSession that decide the order in which messages are sent, when the next
+// message is read, and how the session ends.
 #include <utility>
 
 #include "placement/ground/check.h"

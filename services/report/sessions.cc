@@ -197,7 +197,8 @@ void ReportSessions::Measure(Samples* samples) const {
                  slots_.waiting());
 }
 
-// Called by the thread that appends to the feed. Only asks a worker to follow the feed.
+// Makes a worker follow the feed. Called by the thread that appends to the feed, so it does nothing
+// else.
 void ReportSessions::Wake() {
   if (following_.exchange(true)) return;
   if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
@@ -207,8 +208,8 @@ void ReportSessions::FollowFeed() {
   for (int round = 0; round < kFollowRounds; ++round) {
     if (FollowOnce()) continue;
     following_ = false;
-    // If a batch was appended after FollowOnce looked and before `following_` was cleared, nobody
-    // was woken for it. So looks again.
+    // Looks at the feed once more: a batch may have been appended after FollowOnce looked and
+    // before `following_` was cleared, and woke nobody.
     if (!FollowOnce() || following_.exchange(true)) return;
   }
   following_ = false;
@@ -230,8 +231,8 @@ bool ReportSessions::FollowOnce() {
   return true;
 }
 
-// Called at the start, and when the feed no longer has the next batch. Every stream then sends its
-// tracker everything.
+// Begins to follow the feed at its newest batch, and makes every stream send its tracker
+// everything. Called at the start, and when the feed no longer has the next batch.
 void ReportSessions::BeginAnew() {
   const placement::StatePtr state = ledger_->Newest();
   followed_ = state->position().revision;
@@ -267,7 +268,8 @@ void ReportSessions::DispatchRecords(const placement::Changes& changes) {
   std::vector<std::shared_ptr<const ServiceRecord>> services;
   const EachKind dispatch{
       [&](const ServicePut& put) { services.push_back(put.service); },
-      // The stream of a removed service ends by itself when its tracker sends the next report.
+      // Nothing ends the stream of a removed service here: it ends when its tracker sends the next
+      // report.
       [&](const ServiceRemoved& gone) {
         recorder_->liveness().NoteChange({gone.host, gone.binary});
       },

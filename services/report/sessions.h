@@ -50,19 +50,18 @@ class ReportSessions {
   absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
   absl::Duration settle_within() const { return settle_within_; }
 
-  // Returns a revision. Every command up to this revision has been given to each stream that owns a
-  // tree which the command changed.
+  // Returns the revision up to which every command has been given to each stream that owns a tree
+  // which the command changed.
   placement::Revision dispatched() const;
 
   // The stream has opened; the stream has ended. For every stream Closed is called once after
   // Opened.
   void Opened(const TrackerStreamPtr& stream);
   void Closed(const TrackerStreamPtr& stream);
-  // Called when the service that the stream's Hello named is registered. Makes the stream the owner
-  // of its service and of `nodes`, and of no other node. Ends the stream that owned the service
-  // before. Fails, and changes nothing, with
-  //   kUnavailable / NOT_SERVING   all streams are being ended
-  //   kAborted / TRACKER_FENCED    the stream has ended, or a newer stream has replaced it
+  // Called when the service that the stream's Hello named has been registered. Makes the stream the
+  // owner of its service and of `nodes`, and of no other node. Ends the stream that owned the
+  // service before. Fails, and changes nothing, with kUnavailable / NOT_SERVING all streams are
+  // being ended kAborted / TRACKER_FENCED the stream has ended, or a newer stream has replaced it
   absl::Status Attach(const TrackerStreamPtr& stream,
                       const std::vector<placement::ProviderId>& nodes);
   // Makes the stream the owner of `node`, too. Does nothing if the stream does not own its service.
@@ -83,7 +82,8 @@ class ReportSessions {
   // One step of the timer, called about once a second. Orders the snapshots that are due, answers
   // the audit orders whose deadline has passed, and calls Tick of the streams that TickLater named.
   void Tick(absl::Time now);
-  // Ends all streams with NOT_SERVING, answers all orders, refuses new ones.
+  // Ends all streams with NOT_SERVING, answers all audit orders, and refuses new streams and
+  // orders.
   void EndAll();
 
   void Measure(Samples* samples) const;
@@ -101,8 +101,8 @@ class ReportSessions {
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(follow_mutex_);
   void NoteDispatched(placement::Revision revision);
   void Dispatch(const placement::FeedBatch& batch);
-  // Looks at changes of records that have a host. Tells the streams of these hosts about their
-  // records, and tells the liveness about changed services.
+  // Gives the changes of records that belong to a host to the stream of that host, and tells the
+  // liveness which services changed.
   void DispatchRecords(const placement::Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)

@@ -1,5 +1,5 @@
-// EntityWalk: visits every entity of a state that passes a filter. The caller divides the walk into
-// as many steps as it likes.
+// EntityWalk: visits every entity of a state that passes a filter, in as many steps as the caller
+// likes.
 //
 // The order is: classes, traits, trees (parents before children), consumers, services, nodes. An
 // importer can create the entities in this order. Keeps the state alive. Not thread-safe.
@@ -37,8 +37,8 @@ class EntityWalk {
  private:
   using Next = absl::FunctionRef<pb::Entity*()>;
 
-  // Each fills messages with the entities of one kind. Returns whether all entities of this kind
-  // have been visited.
+  // Each of these methods fills messages with the entities of one kind, and returns whether all
+  // entities of this kind have been visited.
   bool TellKind(placement::EntityKind kind, Next next);
   bool TellClasses(Next next);
   bool TellTraits(Next next);
@@ -54,7 +54,7 @@ class EntityWalk {
   const WatchFilter filter_;
   const Names names_;
   int step_ = 0;  // the kind of entity that is visited next, as a number
-  // For each kind, the key of the entity that was visited last; nothing before the first.
+  // For each kind, the key of the entity that was visited last; none before the first one.
   std::optional<std::string> last_class_, last_trait_;
   std::optional<placement::ConsumerId> last_consumer_;
   std::optional<std::pair<std::string, std::string>> last_service_;

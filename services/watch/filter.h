@@ -20,8 +20,8 @@ struct TreePlace {
   std::vector<placement::AggregateId> aggregates;  // sorted
 };
 
-// One change, with everything that a filter needs to decide about it, encoded once for all
-// watchers.
+// One change, encoded once for all watchers, with everything that a filter needs to decide who gets
+// it.
 //
 // A filter that names trees passes an entity only while the entity is in one of these trees. So an
 // entity that moves into such a tree appears for the watcher, and an entity that moves out is
@@ -46,7 +46,7 @@ struct ToldChange {
 
 class WatchFilter {
  public:
-  // Passes everything.
+  // A filter that passes everything.
   WatchFilter() = default;
   // Makes the filter that `request` asks for. The request may name a tree by any provider of the
   // tree; the filter keeps the root that this tree has in `state`. Fails with INVALID_FIELD for a

@@ -27,9 +27,8 @@ absl::Status Stopping() {
                            "placement is stopping: continue with another process");
 }
 
-// Whether the backlog `ahead` is so small that the watcher may become live. A live watcher is given
-// every message at once, even if many of its messages still wait to be sent. The changes of the
-// first batch are not counted.
+// Whether the backlog `ahead` is so small that the watcher may become live: a live watcher is given
+// all its messages at once. The changes of the first batch are not counted.
 bool IsLittle(const std::vector<FeedBatchPtr>& ahead) {
   size_t changes = 0;
   for (size_t i = 1; i < ahead.size(); ++i) {
@@ -78,8 +77,8 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
   if (revision.epoch < 0 || revision.number < 0) {
     return watcher->End(InvalidField("after_revision", "must not be negative"));
   }
-  // The watcher's revision may come from a process that is ahead of this process. Before this
-  // process has that revision, its state may lack the trees that the filter names.
+  // Waits until this process has the watcher's revision, which may come from a process that is
+  // ahead. Until then its state may lack the trees that the filter names.
   ledger_->AwaitRevision(
       revision, absl::Now() + kAwaitMax,
       [this, watcher, request, revision](const absl::StatusOr<placement::StatePtr>& state) {
@@ -87,7 +86,8 @@ void WatchHub::BeginAfter(const WatcherPtr& watcher, const pb::WatchRequest& req
           if (absl::IsDeadlineExceeded(state.status())) Alarm(revision);
           return watcher->End(state.status());
         }
-        // A watcher that has the newest revision joins without CatchUp, which checks its batch.
+        // A watcher at the newest revision becomes live without CatchUp, which would check the
+        // revision's batch. So it is checked here.
         const absl::Status lost = ledger_->feed().After(revision, 1).status();
         if (absl::IsFailedPrecondition(lost)) {
           Alarm(revision);
@@ -132,7 +132,7 @@ void WatchHub::Work(const WatcherPtr& watcher) {
       return;
     }
   }
-  // Continue does nothing for a watcher that is in working_. So calls it again for this watcher.
+  // While the watcher was in working_, Continue did nothing for it. So Continue is called again.
   Continue(watcher);
 }
 
@@ -158,9 +158,9 @@ WatchHub::Progress WatchHub::CatchUp(Watcher* watcher) {
     status = batches.ok() ? TellBatches(*batches, watcher) : batches.status();
   }
   if (status.ok()) return Progress::kMore;
-  // FailedPrecondition means that the number of the watcher's position now belongs to another
-  // batch, so the watcher has seen a revision that was lost. This is an alarm only within one
-  // epoch: after an operator has begun a new epoch, lost revisions are expected.
+  // FailedPrecondition means that another batch has the revision number of the watcher's position
+  // now, so the watcher has seen a revision that was lost. This is an alarm only within one epoch:
+  // after an operator has begun a new epoch, lost revisions are expected.
   const bool lost = absl::IsFailedPrecondition(status);
   if (lost && position.epoch == ledger_->Newest()->position().revision.epoch) Alarm(position);
   watcher->End(status);
@@ -171,8 +171,8 @@ void WatchHub::Alarm(Revision seen) {
   AlarmOfHistory("a watcher", seen, ledger_->Newest()->position().revision);
 }
 
-// Gives the watcher batches as long as it has room for more. When the watcher has sent its
-// messages, the hub gives it the next batches.
+// Gives the watcher batches as long as it has room for more. It gets the next ones when it has sent
+// its messages.
 absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
   for (const FeedBatchPtr& batch : batches) {
     if (!watcher->HasRoom()) break;
@@ -245,7 +245,8 @@ void WatchHub::Leave(Watcher* watcher) {
   leave(&by_aggregate_, watcher->filter().aggregates());
 }
 
-// Called by the thread that publishes a state. Only asks a worker to follow the feed.
+// Makes a worker follow the feed. Called by the thread that publishes a state, so it does nothing
+// else.
 void WatchHub::Wake() {
   if (live_count_ == 0 || following_.exchange(true)) return;
   if (!workers_->Submit([this] { FollowFeed(); })) following_ = false;  // Tick retries
@@ -255,8 +256,8 @@ void WatchHub::FollowFeed() {
   for (int round = 0; round < kRounds; ++round) {
     if (FollowOnce()) continue;
     following_ = false;
-    // If a batch was appended after FollowOnce looked and before `following_` was cleared, nobody
-    // was woken for it. So looks again.
+    // Looks at the feed once more: a batch may have been appended after FollowOnce looked and
+    // before `following_` was cleared, and woke nobody.
     if (!FollowOnce() || following_.exchange(true)) return;
   }
   following_ = false;
@@ -295,8 +296,8 @@ bool WatchHub::FollowOnce() {
   return !batches->empty();
 }
 
-// Makes all live watchers behind. Called if the feed no longer has their next batch, or if the
-// batch cannot be encoded. Each watcher then catches up, or ends with the reason, by itself.
+// Changes all live watchers to "behind". Called if the feed no longer has their next batch, or if
+// that batch cannot be encoded. Then each watcher is caught up by a worker, or ends with an error.
 void WatchHub::SendBack() {
   std::vector<WatcherPtr> back;
   {

@@ -1,13 +1,13 @@
 // WatchHub: all watchers of this process. Sends each watcher the changes that the watcher asked
 // for, in order and without a gap.
 //
-// A watcher is either live or behind. The hub follows the feed once for all live watchers, encodes
-// each revision once, and gives it to every watcher whose filter may pass it. A watcher is behind
-// if it begins at a past revision, or if the feed no longer has its next batch. A worker then gives
-// it revisions from the feed or from the log, as fast as the watcher takes messages, until the
-// watcher is live. Workers do all of this; the threads of the ledger only wake them. If there is no
-// watcher, the hub does nothing. Thread-safe. Locks are taken in this order: follow_mutex_, mutex_,
-// the lock of a watcher.
+// A watcher is either live or behind. For all live watchers together, the hub follows the feed and
+// encodes each revision once, and gives it to every watcher whose filter may pass it. A watcher is
+// behind if it begins at a past revision, or if the feed no longer has its next batch. A worker
+// then gives it revisions from the feed or from the log, as fast as the watcher takes messages,
+// until the watcher is live. Workers do all of this; the threads of the ledger only wake them. If
+// there is no watcher, the hub does nothing. Thread-safe. Locks are taken in this order:
+// follow_mutex_, mutex_, the lock of a watcher.
 //
 // Invariants of the members that mutex_ guards:
 //   1. Every live watcher is open. of_all_trees_, by_root_ and by_aggregate_ contain live watchers
@@ -54,10 +54,10 @@ class WatchHub {
   // Begins to send `watcher` the changes that `request` asks for, or ends `watcher` with an error
   // as WatchService.Watch describes.
   void Open(const WatcherPtr& watcher, const pb::WatchRequest& request);
-  // `watcher` may be able to take more messages: if it is behind and has no worker, gives it a
-  // worker.
+  // To be called when `watcher` may be able to take more messages. If it is behind and has no
+  // worker, gives it a worker.
   void Continue(const WatcherPtr& watcher);
-  // The stream is over, and `watcher` has ended. Called once.
+  // Forgets `watcher`. To be called once, when its stream is over.
   void Closed(const WatcherPtr& watcher);
 
   // One step of the timer, called about once a second. Sends empty messages to watchers that were

@@ -51,13 +51,13 @@ std::vector<ProviderId> ProvidersOf(const placement::Consumer& consumer) {
   return providers;
 }
 
-// Makes the ToldChanges of one command: first the command's own changes and the changes derived
-// from them. Then, with own_ false, the neighbours: entities that did not change, but whose tree
+// Makes the ToldChanges of one command. First come the command's own changes and those derived from
+// them. Then come, with own_ false, the neighbours: entities that did not change, but whose tree
 // did.
 //
-// Each operator() encodes the entity as it is after the command with Present(), if the entity still
-// exists. Then it calls Tell, TellConsumer or Add, which take the encoded entity and reset the
-// arena.
+// Each operator() handles one kind of change. If the entity still exists, it encodes the entity as
+// it is after the command, with Present(). Then it calls Tell, TellConsumer or Add, which take the
+// encoded entity and reset the arena.
 class Teller {
  public:
   Teller(const FeedCommand& command, const Catalog& names, std::vector<ToldChange>* to)
@@ -146,7 +146,7 @@ class Teller {
     return next_key_ < scope_.removed_keys.size() ? scope_.removed_keys[next_key_++] : "";
   }
 
-  // A command that the ledger itself submits has no author.
+  // Fills in who asked for the change. A command that the ledger itself submits has no author.
   void FillAuthor(pb::Change* change) {
     if (command_.actor == placement::kLeaseActor) return;
     change->set_actor(command_.actor);
@@ -217,8 +217,8 @@ class Teller {
 
 std::string Fields(const pb::WatchResponse& response) { return response.SerializeAsString(); }
 
-// Adds a name. An id always belongs to the same name. But a name that was deleted and created again
-// has several ids: `newest` keeps the largest of them, and `older` the others.
+// Adds a name with its id. A name that was deleted and created again has several ids: `newest`
+// keeps the largest of them, and `older` the others. An id always has the same name.
 template <typename IdType>
 void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>* newest,
                absl::flat_hash_map<IdType, std::string>* older) {
@@ -260,7 +260,7 @@ bool TellCommand(const FeedCommand& command, const Names& names, std::vector<Tol
   Teller teller(command, names.newest, to);
   teller.TellAll();
   if (teller.unknown_classes().empty() && teller.unknown_traits().empty()) return true;
-  // All names that the command used come from one state, in which each name had only one id.
+  // When the command was decided, each name had only one id. `then` gets these ids.
   Catalog then = names.newest;
   if (!GoBack(teller.unknown_classes(), names.older_classes, &then.classes) ||
       !GoBack(teller.unknown_traits(), names.older_traits, &then.traits)) {
@@ -310,7 +310,7 @@ void FillNodeRecord(const placement::NodeRecord& node, pb::Node* to) {
 std::shared_ptr<Names> NameBook::Copy() const { return std::make_shared<Names>(*names_); }
 
 void NameBook::Learn(const Catalog& catalog) {
-  // If no id is newer than those known, no name is new.
+  // Every new name has a new id. So if no id is new, no name is.
   const Catalog& newest = names_->newest;
   if (catalog.classes.NextId() <= newest.classes.NextId() &&
       catalog.traits.NextId() <= newest.traits.NextId()) {

@@ -1,8 +1,8 @@
 // Committed batches as WatchResponse messages, encoded once and shared by all watchers.
 //
-// Values; free of gRPC. A message consists of the encoded fields of a WatchResponse and, after
-// them, encoded elements of `changes`: protobuf allows the parts of a message to be concatenated.
-// So each change is encoded once, and a filter only chooses among the elements.
+// Values; free of gRPC. A message consists of the encoded fields of a WatchResponse, followed by
+// encoded elements of `changes`, since protobuf allows to concatenate the parts of a message. So
+// each change is encoded once, and a filter only chooses among the elements.
 #ifndef BERTH_SERVICES_WATCH_MESSAGES_H_
 #define BERTH_SERVICES_WATCH_MESSAGES_H_
 
@@ -35,7 +35,7 @@ struct Names {
   absl::flat_hash_map<placement::TraitId, std::string> older_traits;
 };
 
-// NameBook: collects names. Not thread-safe.
+// NameBook: collects the names of classes and traits, present and past ones. Not thread-safe.
 class NameBook {
  public:
   // Adds the names of `catalog`.

@@ -1,10 +1,10 @@
 // Watcher: one open Watch stream. It has a filter, a position (the revision up to which changes
 // were given to it), and the messages that wait to be sent.
 //
-// A watcher is live if the hub gives it every revision as soon as the revision is committed. A
-// watcher is behind if it is given a revision only when it can take more. The messages that wait
-// are limited: if the client of a live watcher reads too slowly, the stream is ended, and the
-// client can resume with a new stream. Thread-safe; free of gRPC.
+// The hub gives a live watcher every revision as soon as the revision is committed. It gives a
+// watcher that is behind a revision only when the watcher can take more. The messages that wait are
+// limited: if the client of a live watcher reads too slowly, the stream is ended, and the client
+// can resume with a new stream. Thread-safe; free of gRPC.
 #ifndef BERTH_SERVICES_WATCH_WATCHER_H_
 #define BERTH_SERVICES_WATCH_WATCHER_H_
 
@@ -50,11 +50,11 @@ class Watcher {
   // given, it is sent first. Called once, before every other method.
   void Begin(const WatchFilter& filter, placement::Revision position,
              std::unique_ptr<WatchSnapshot> snapshot);
-  // Sends an empty message with the revision at which the stream begins. REQUIRES: Begin was
-  // called, and Start was not.
+  // Sends an empty message that tells the client the revision at which the stream begins. REQUIRES:
+  // Begin was called, and Start was not.
   void SayWhere();
-  // From now on the watcher may be given revisions: all messages that must come before them are in
-  // the queue.
+  // To be called when all messages that must come before the first revision are in the queue. From
+  // now on the watcher may be given revisions.
   void Start();
   // REQUIRES: Begin was called.
   const WatchFilter& filter() const { return filter_; }
@@ -78,11 +78,12 @@ class Watcher {
   void Tell(const ToldRevision& told);
   // Records that the watcher has been given every change up to `revision` that it asked for.
   void SkipTo(placement::Revision revision);
-  // One step of the timer. `revision` is the revision up to which all live watchers have their
-  // changes. Sends an empty message with the position of this watcher if no message was sent for a
-  // while. Ends the stream if a message, or the snapshot, takes too long to send.
+  // One step of the timer. Sends an empty message with the position of this watcher if no message
+  // was sent for a while. Ends the stream if a message, or the snapshot, takes too long to send.
+  // `revision`: the revision up to which all live watchers have their changes.
   void Beat(placement::Revision revision, absl::Time now);
-  // The message that was being sent has been sent; if not `ok`, it never will be.
+  // To be called when the message that was being sent has been sent or, if not `ok`, cannot be sent
+  // any more.
   void Sent(bool ok);
   // Ends the stream and drops the messages that wait. Idempotent.
   void End(const absl::Status& status);
