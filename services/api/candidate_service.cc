@@ -20,7 +20,7 @@ namespace {
 
 using placement::State;
 
-// The default and the largest numbers of results.
+// How many results an answer has by default, and how many at most.
 constexpr int kNearMisses = 10;
 constexpr int kNearMissesMax = 100;
 constexpr int kRoots = 100;
@@ -31,9 +31,10 @@ constexpr size_t kExplanationBytesMax = 3072;
 // requests without a limit.
 constexpr int64_t kExpectedMax = 1000;
 constexpr int64_t kExpectedWithoutLimit = 100;
-// A search for one group runs on gRPC's own thread if it asks for few candidates and may take only
-// few steps. These steps suffice to find so many candidates on hosts with one provider. Requests
-// with several groups go to a worker, because their steps take far longer.
+// A search for one group runs on gRPC's own thread if it asks for at most so many candidates. It
+// may take only few steps, which suffice on hosts with one provider; if they do not, a worker
+// searches. Requests with several groups always go to a worker, because their steps take far
+// longer.
 constexpr int kLimitAtOnce = 100;
 constexpr int kTableLimitAtOnce = 1000;  // larger: a table is written much faster
 constexpr int64_t kStepsAtOnce = 1000;
@@ -142,7 +143,7 @@ class CandidateService final : public Service {
     }
     auto command = std::make_shared<placement::Command>(*std::move(made));
     edge_->OnWorker(call, [this, call, command, request, response, convert, fill] {
-      // If the caller has gone, the search is left out; the ledger then refuses the command.
+      // If the caller has gone, no search is needed: the ledger refuses the command anyway.
       if (call->Listens().ok()) {
         auto& claims = std::get<placement::PlaceClaims>(command->body);
         const placement::StatePtr state = edge_->ledger()->Newest();

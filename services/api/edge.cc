@@ -25,8 +25,8 @@ std::string RequestIdOf(const Message& request) {
 }  // namespace
 
 CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_(access_log) {
-  // The descriptors of all services are in the same pool as this message. The request type
-  // identifies the method, because no two methods have the same request type.
+  // This pool has the descriptors of all services. The request type identifies the method, because
+  // no two methods have the same request type.
   const auto* pool = pb::SetAllocationsRequest::descriptor()->file()->pool();
   for (const char* file :
        {"allocation", "association", "candidate", "catalog", "consumer", "fleet", "host",

@@ -12,7 +12,7 @@ namespace {
 using placement::ProviderId;
 using placement::State;
 
-// Separates the parts of a list's key. No name contains it.
+// Separates the parts of a key in a list of services. No name contains this character.
 constexpr char kKeySeparator = '\n';
 
 class FleetService final : public pb::FleetService::CallbackService {

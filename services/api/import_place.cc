@@ -78,8 +78,8 @@ void ImportPlace::EndAll() {
   end(ImportEnded());
 }
 
-// Frees the place. Returns the End of the call; the caller of Free either calls this End or drops
-// it.
+// Frees the place, and returns the End of the call that had it. The caller of Free either calls
+// this End or drops it.
 ImportPlace::End ImportPlace::Free() {
   holder_ = 0;
   silent_since_.reset();

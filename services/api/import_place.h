@@ -1,9 +1,9 @@
-// ImportPlace: lets one import at a time into this process, and ends an import whose caller is too
+// ImportPlace: lets this process run one import at a time, and ends an import whose caller is too
 // slow.
 //
-// A process keeps a whole import in memory, so it takes one import at a time. A ticket identifies
-// the import that has the place. The time limits count only the time in which the import waits for
-// its caller, and not the time of workers or of the ledger. Thread-safe; free of gRPC.
+// The reason for the limit is that a process keeps a whole import in memory. The running import has
+// the place; a ticket identifies it. The time limits count only the time in which the import waits
+// for its caller, and not the time of workers or of the ledger. Thread-safe; free of gRPC.
 //
 // A call is ended once. While the call awaits its caller, the ImportPlace may end the call by its
 // End. At all other times only the thread that works for the call may end it.
@@ -31,10 +31,10 @@ class ImportPlace {
 
   // Takes the place and returns its ticket, above 0. Returns 0 if another import has the place.
   int64_t Take(absl::Time now, End end);
-  // From now on the call awaits its caller. Calls `read`, which begins to read a message, at once
-  // and with the lock of the ImportPlace held; `read` must not call the ImportPlace. So the call is
-  // never ended while `read` runs. If the call has been ended already, does not call `read`. If
-  // EndAll was called, ends the call and does not call `read`.
+  // From now on the call awaits its caller. Calls `read`, which begins to read a message, at once.
+  // The lock of the ImportPlace is held meanwhile, so that the call is not ended while `read` runs;
+  // `read` must not call the ImportPlace. Does not call `read` if the call has been ended already,
+  // or if EndAll was called: then ends the call.
   void Await(int64_t ticket, absl::Time now, absl::FunctionRef<void()> read);
   // The caller has sent something: the call no longer awaits its caller. Returns false if the call
   // has been ended meanwhile; the caller of Heard then has nothing left to do.

@@ -53,8 +53,8 @@ Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   };
 }
 
-// Makes a reply with a service as the command left it. The time at which the service was last heard
-// is no longer known, and is left out.
+// Makes a reply with a service as it was after the command, but without the time at which the
+// service was last heard, which is no longer known.
 template <typename Response>
 void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
   Response response;

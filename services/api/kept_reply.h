@@ -21,8 +21,8 @@ namespace berth::services {
 // can be made again.
 placement::Asked AskedBy(const google::protobuf::Message& request, const std::string& method);
 
-// Packs into `to` the reply of the call that `answer` answered. Returns false if the method of that
-// call is not in the table.
+// Makes the reply to the call from `answer`, and packs it into `to`. Returns false if the method of
+// the call is not in the table.
 bool FillKeptReply(const WriteAnswer& answer, google::protobuf::Any* to);
 
 // The methods of the table, as "/package.Service/Method".

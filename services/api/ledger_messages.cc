@@ -20,7 +20,7 @@ using placement::LedgerHealth;
 using placement::ProviderPlace;
 using placement::State;
 
-// A page ends when it has more bytes than this. The limit of a gRPC message is far above this.
+// A page ends when it has more bytes than this, which is far below the limit of a gRPC message.
 constexpr size_t kPageBytesMax = 1 << 20;
 constexpr char kKindSeparator = ':';
 
@@ -127,7 +127,7 @@ bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   return false;
 }
 
-// Makes the key that page tokens have for a difference, and reads it back.
+// PageKey makes the key of a difference for page tokens; the next function parses it.
 std::string PageKey(const EntityKey& key) {
   return absl::StrCat(static_cast<int>(key.kind), std::string(1, kKindSeparator), key.key);
 }

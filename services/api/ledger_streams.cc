@@ -16,10 +16,10 @@
 namespace berth::services {
 namespace {
 
-// If an entity makes a message of an export larger than this, the message ends after it.
+// A message of an export ends after the entity with which it becomes larger than this.
 constexpr size_t kExportMessageBytesMax = 256 << 10;
 constexpr size_t kImportBytesMax = 256 << 20;
-// An import may take longer than other calls, but not for ever.
+// How long an import may take; other calls have less time.
 constexpr absl::Duration kImportDeadlineMax = absl::Minutes(10);
 
 absl::Status Overloaded(absl::string_view why) {
@@ -194,8 +194,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     End(absl::OkStatus());
   }
 
-  // Called once: by `place_` while the call awaits its caller, else by the thread that works for
-  // the call.
+  // Ends the call. Called once: by `place_` while the call awaits its caller, else by the thread
+  // that works for the call.
   void End(const absl::Status& status) {
     place_->Leave(ticket_);
     const auto& request = first_.value_or(pb::ImportLedgerRequest());

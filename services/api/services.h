@@ -42,7 +42,8 @@ std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub);
-// Services that reflection describes and whose calls end with UNIMPLEMENTED in this release.
+// Services that this release only describes: reflection shows them, and their calls end with
+// UNIMPLEMENTED.
 std::unique_ptr<grpc::Service> MakeHostService();
 std::unique_ptr<grpc::Service> MakeInstanceService();
 

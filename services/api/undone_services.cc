@@ -1,4 +1,5 @@
-// Services whose calls all end with UNIMPLEMENTED. Clients can already be built for their protos.
+// Services whose calls all end with UNIMPLEMENTED, so that clients can already be written for their
+// protos.
 #include "berth/placement/v1/host.grpc.pb.h"
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "services/api/services.h"

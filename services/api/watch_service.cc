@@ -34,7 +34,7 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
     pb::WatchRequest request;
     grpc::ProtoBufferReader reader(const_cast<ByteBuffer*>(&bytes));
     const bool parsed = reader.status().ok() && request.ParseFromZeroCopyStream(&reader);
-    // Open may end the stream, so that the stream deletes itself and its member watcher_. This copy
+    // Open may end the stream; the stream then deletes itself with its member watcher_. This copy
     // keeps the watcher alive.
     const WatcherPtr watcher = watcher_;
     if (parsed) return hub_->Open(watcher, request);

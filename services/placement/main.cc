@@ -83,8 +83,7 @@ int Main(int argc, char** argv) {
   Log(LogLevel::kInfo, "stopping");
   const bool all_done = (*process)->Drain();
   Log(LogLevel::kInfo, all_done ? "stopped" : "stopped; some calls were cancelled");
-  // The exit code says if the process failed: the service manager starts it again only after a
-  // failure.
+  // The service manager starts the process again only if the exit code reports a failure.
   return served.ok() ? 0 : 1;
 }
 

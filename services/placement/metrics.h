@@ -1,4 +1,4 @@
-// The measurements of berth-placement, apart from the counts of its calls.
+// The measurements of berth-placement, except for the counts of its calls.
 #ifndef BERTH_SERVICES_PLACEMENT_METRICS_H_
 #define BERTH_SERVICES_PLACEMENT_METRICS_H_
 

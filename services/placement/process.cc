@@ -66,7 +66,7 @@ placement::LedgerOptions LedgerOptionsOf(const PlacementOptions& options, const 
   return ledger;
 }
 
-// Creates the database in a private cluster that is new.
+// Creates the database in the private cluster, unless the cluster has it already.
 absl::Status EnsureDatabase(const Cluster& cluster) {
   if (Database::Connect(cluster.Url(kDatabaseName), "berth-placement start").ok()) {
     return absl::OkStatus();
@@ -191,7 +191,7 @@ class PlacementProcess::Impl {
     watches->Tick(now);
     imports.Tick(now);
     ShowHealth();
-    // A worker does this, because the disk may be slow. If no worker is free, a later step of the
+    // Done by a worker, because the disk may be slow. If no worker is free, a later step of the
     // timer tries again.
     (void)workers->Submit([this] { ledger->KeepPosition(); });
     return kTimerStep;
@@ -265,8 +265,8 @@ absl::StatusOr<std::unique_ptr<PlacementProcess>> PlacementProcess::Start(
   BERTH_RETURN_IF_ERROR(impl.OpenDatabase());
   BERTH_RETURN_IF_ERROR(impl.OpenLedger());
   const absl::Status named = EnsureStandardNames(impl.ledger.get());
-  // If the ledger takes no writes before an operator begins a new epoch, names cannot be added, but
-  // the process serves reads nevertheless.
+  // Names cannot be added while the ledger waits for an operator to begin a new epoch. The process
+  // then serves reads nevertheless.
   if (!named.ok() && !impl.ledger->health().recovery_required) return named;
   impl.MakeServices();
   BERTH_RETURN_IF_ERROR(impl.StartServer());

@@ -112,7 +112,7 @@ absl::Status TrackerHost::Start(const std::function<bool()>& stop) {
       if (started == Started::kWaiting)
         waiting_for = absl::UnavailableError(outcome.error.message());
     }
-    // One good pass is enough: the loops go on trying the other nodes.
+    // One good pass is enough to start, because the loops go on trying the other nodes.
     if (all_tried && any_started) return absl::OkStatus();
     if (stop() || Clock::now() >= deadline) return waiting_for;
     tracker::MutexLock lock(&pause_mutex);

@@ -29,9 +29,9 @@ class TrackerHost {
   explicit TrackerHost(tracker::Configuration configuration);
   ~TrackerHost();
 
-  // Runs a first pass over every node. Returns as soon as every node has had a pass and at least
-  // one pass was good; the loops go on trying the other nodes. Otherwise waits until `stop` returns
-  // true or the startup timeout has passed.
+  // Runs a first pass over every node. Returns OK as soon as every node has had a pass and at least
+  // one pass was good; the loops go on trying the other nodes. If no pass is good, waits until one
+  // is, until `stop` returns true, or until the startup timeout has passed.
   //
   //   kFailedPrecondition, kInvalidArgument, kAlreadyExists
   //                 a node's identity, versions or CPU sets are wrong
@@ -59,8 +59,8 @@ class TrackerHost {
   void AddMetrics(Metrics* metrics);
 
  private:
-  // Passes events on to the runners while the TrackerHost exists. The thread that brings events
-  // ends later than the TrackerHost, so events may still come then.
+  // Passes events on to the runners while the TrackerHost exists. The thread of the events ends
+  // later than the TrackerHost, so some events may come too late.
   struct Gate {
     tracker::Mutex mutex;
     bool open ABSL_GUARDED_BY(mutex) = true;

@@ -1,4 +1,4 @@
-// Reads the settings again while the tracker runs. The signal SIGHUP causes this.
+// Reads the settings again while the tracker runs, because it received the signal SIGHUP.
 //
 // Called by one thread.
 #ifndef BERTH_SERVICES_TRACKER_RELOAD_H_
@@ -12,8 +12,8 @@ namespace berth::services {
 
 // Reads the settings as at the start, with the same command line. Takes over the level and the
 // format of the log, and the settings that TrackerHost::Reconfigure takes. Logs the names of the
-// changed settings that need a restart. Afterwards asks placement for all records, and asks for a
-// pass of every node; does both even if the settings were wrong.
+// changed settings that need a restart. Afterwards, even if the settings were wrong, asks placement
+// for all records, and asks for a pass of every node.
 //
 // kInvalidArgument if the settings are wrong; this is also logged, and no setting changes.
 absl::Status ReloadTracker(int argc, const char* const* argv, const TrackerOptions& running,

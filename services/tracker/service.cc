@@ -120,8 +120,8 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     const grpc::Status status = Find(request->node_uuid(), &found);
     if (!status.ok()) return Finish(context, "AuditNow", status);
     Reactor* const reactor = context->DefaultReactor();
-    // Every pass that must end before the answer holds a copy of `all`. The deleter of the last
-    // copy answers.
+    // Every pass that must end before the call is answered holds a copy of `all`. When the last
+    // copy is destroyed, its deleter answers the call.
     const std::shared_ptr<void> all(nullptr,
                                     [this, reactor, response, found, begun = absl::Now()](void*) {
                                       for (const NodeRunner* const runner : found) {

@@ -29,8 +29,8 @@ absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
 void FillAdjustAllocations(const WriteAnswer& answer, pb::AdjustAllocationsResponse* response);
 void FillSetAllocations(const WriteAnswer& answer, pb::SetAllocationsResponse* response);
 
-// Fills in a consumer. Of its allocations, fills in those on providers for which `is_wanted` is
-// true. If `state` is given (it may be null), fills in the generations of these providers, too.
+// Fills in a consumer with its allocations on those providers for which `is_wanted` is true. If
+// `state` is not null, fills in the generations of these providers, too.
 void FillConsumer(const placement::Catalog& catalog, const placement::State* state,
                   const placement::Consumer& consumer,
                   absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
@@ -38,9 +38,9 @@ void FillConsumer(const placement::Catalog& catalog, const placement::State* sta
 void FillConsumer(const placement::State& state, const placement::Consumer& consumer,
                   absl::FunctionRef<bool(placement::ProviderId)> is_wanted, pb::Consumer* to);
 
-// Adds a ProviderAllocation for each provider for which `is_wanted` is true. If `state` is given
-// (it may be null), fills in the generations of the providers that exist in `state`. REQUIRES:
-// `allocations` are sorted by provider.
+// Adds a ProviderAllocation for each provider for which `is_wanted` is true. If `state` is not
+// null, fills in the generations of the providers that exist in `state`. REQUIRES: `allocations`
+// are sorted by provider.
 void FillAllocations(const placement::Catalog& catalog, const placement::State* state,
                      const std::vector<placement::Allocation>& allocations,
                      absl::FunctionRef<bool(placement::ProviderId)> is_wanted,

@@ -75,7 +75,7 @@ placement::GroupPolicy PolicyOf(pb::GroupPolicy policy) {
   }
 }
 
-// A random seed. Never 0, because 0 in an answer means that no random numbers were used.
+// A random seed. Never 0, because 0 in an answer means that nothing was chosen at random.
 uint64_t NewSeed() {
   static thread_local std::mt19937_64 random{std::random_device{}()};
   return std::max<uint64_t>(random(), 1);

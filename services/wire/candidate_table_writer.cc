@@ -18,13 +18,14 @@ using placement::ProviderConfig;
 using placement::ProviderId;
 using placement::Tree;
 
-// The approximate size of a candidate of one group, and of a provider with three classes.
+// The approximate number of bytes of a candidate of one group, and of a provider with three
+// classes.
 constexpr size_t kBytesOfACandidate = 8;
 constexpr size_t kBytesOfAProvider = 56;
 constexpr size_t kIdsOfACandidate = 3;
 constexpr int64_t kIdBytes = 16;
-// A candidate is compared with this many shapes, the newest ones. If none of them is equal, the
-// candidate gets a new shape.
+// A candidate is compared with the newest shapes only, this many. If it has none of them, it gets a
+// new shape.
 constexpr size_t kShapesLookedAt = 16;
 
 bool IsSameClass(const InventoryRow& one, const InventoryRow& other) {
@@ -101,8 +102,8 @@ void CandidateTableWriter::SetTrees(std::vector<const Tree*> trees) {
   trees_ = std::move(trees);
   roots_.reserve(trees_.size());
   for (const Tree* tree : trees_) roots_.push_back(tree->root_id());
-  // `trees` lacks the root of a candidate if only sharing providers, and no provider of the root's
-  // tree, serve the candidate.
+  // If only sharing providers serve a candidate, and no provider of the root's own tree, then
+  // `trees` lacks the root's tree.
   std::vector<ProviderId> missing;
   auto end = ids_.begin();
   size_t tree = 0;

@@ -11,7 +11,8 @@ namespace {
 
 using placement::ProviderId;
 
-// The approximate size of a candidate, and of a summary with three classes.
+// The approximate number of bytes of one candidate; a provider summary with three classes takes
+// about as many.
 constexpr size_t kBytesOfAnEntry = 192;
 
 }  // namespace

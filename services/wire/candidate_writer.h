@@ -38,20 +38,21 @@ class CandidateWriter {
   void Summary(const placement::Tree& tree, int position);
   void Resource(const std::string& name, placement::Amount capacity, placement::Amount used);
   void Traits(const std::vector<placement::TraitId>& traits);
-  // Returns the name of a class. `row` is the index of the inventory in its provider, and the index
-  // in class_names_ at which the name is cached.
+  // Returns the name of a class. `row`: the index of the inventory in its provider; the name is
+  // cached at this index of class_names_.
   const std::string* NameAt(size_t row, placement::ClassId resource_class);
 
   const placement::State& state_;
   WireWriter writer_;
-  // The last candidate that was written without copying, then the offset and size of its bytes and
-  // the offsets of its ids.
+  // The last candidate that was not written as a copy. The next members: the offset and size of its
+  // bytes, and the offsets of its ids.
   placement::Candidate model_;
   size_t model_begin_ = 0;
   size_t model_size_ = 0;
   std::vector<size_t> model_ids_;
-  // A cache of names, which saves look-ups because most providers have the same classes and traits.
-  // class_names_[i] is the class, and its name, that inventory i of a provider had last.
+  // Caches of names, which save look-ups because most providers have the same classes and traits.
+  // class_names_[i]: the class of the last inventory with index i in its provider, and the name of
+  // the class.
   std::vector<std::pair<placement::ClassId, const std::string*>> class_names_;
   std::vector<placement::TraitId> traits_;
   std::vector<std::string> trait_names_;  // the names of traits_

@@ -12,7 +12,7 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
-// Make commands without `choices`; the search adds the choices to the command.
+// These functions make commands without `choices`; the search adds the choices later.
 absl::StatusOr<placement::CommandBody> ClaimCommand(const pb::ClaimRequest& request);
 absl::StatusOr<placement::CommandBody> ClaimManyCommand(const pb::ClaimManyRequest& request);
 

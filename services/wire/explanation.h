@@ -14,13 +14,12 @@ namespace berth::services {
 namespace pb = ::berth::placement::v1;
 
 void SetExplanation(const placement::Explanation& from, pb::Explanation* to);
-// Shortens `explanation` until it takes at most `bytes_max` bytes, and sets `truncated` if anything
-// was removed. Removes near misses first, then relaxations, then steps; of each list the last
-// elements first.
+// Shortens `explanation` to at most `bytes_max` bytes: removes the last near misses, then the last
+// relaxations, then the last steps. Sets `truncated` if anything was removed.
 void FitExplanation(size_t bytes_max, pb::Explanation* explanation);
 
-// `state` is the state in which the headroom `from` was counted. The names of the roots come from
-// it.
+// Converts the headroom `from`. `state`: the state in which it was counted; it has the names of the
+// roots.
 void SetHeadroom(const placement::State& state, const placement::Headroom& from,
                  pb::GetCapacityResponse* to);
 

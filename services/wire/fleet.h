@@ -33,23 +33,23 @@ absl::StatusOr<NodePtr> FindNodeByUuid(const placement::State& state, absl::stri
 // The service of the tracker on `host`, or null.
 ServicePtr FindTracker(const placement::State& state, const std::string& host);
 
-// The service with `id` as the command left it.
+// The service `id` as it is after the command.
 ServicePtr ServiceAfter(const WriteAnswer& answer, placement::Uuid id);
 
-// `seen` may be null, if this process has not heard from the service.
+// Fills in a service. `seen`: null if this process has not heard from the service.
 void FillService(const placement::ServiceRecord& service, const Heard* seen, pb::Service* to);
 void FillNode(const placement::State& state, const placement::NodeRecord& node, pb::NodeView view,
               pb::Node* to);
 
-// `node_uuid` names the node that the command changed. The node is filled in as it is in the state
-// of `answer`.
+// Fills in the node with the uuid `node_uuid`, which the command changed, as it is in the state of
+// `answer`.
 void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
                     pb::UpdateNodeResponse* response);
 // Fills in the uuids of all consumers that DeleteNode changed or removed, sorted.
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
 
-// Requests name a service or node by uuid, but commands name a service by host and binary. So these
-// functions look the service or node up in `state`.
+// These functions look the service or node up in `state`, because requests name a service by its
+// uuid, and commands name it by host and binary.
 absl::StatusOr<placement::CommandBody> EnableServiceCommand(const placement::State& state,
                                                             const pb::EnableServiceRequest&);
 absl::StatusOr<placement::CommandBody> DisableServiceCommand(const placement::State& state,

@@ -9,8 +9,8 @@ using google::protobuf::Reflection;
 
 constexpr size_t kRequestIdMax = 128;
 
-// Returns the path, within `message`, of the first string that has the character U+0000. Nothing:
-// no string has it.
+// Returns the path of the first string in `message` that contains the character U+0000; nothing if
+// no string does.
 std::optional<std::string> FindNul(const Message& message);
 
 std::optional<std::string> FindNulInElement(const Message& message, const FieldDescriptor* field,

@@ -21,7 +21,7 @@ constexpr int64_t kSecondsMax = 253'402'300'799;
 constexpr int32_t kNanosMax = 999'999'999;
 constexpr char kNoType[] = "unknown";  // the type of a consumer without a type (P-24)
 
-// Converts a time, cut to whole microseconds, which is how the ledger stores times.
+// Converts a time to whole microseconds, as the ledger stores times.
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
   if (from.seconds() < kSecondsMin || from.seconds() > kSecondsMax || from.nanos() < 0 ||
       from.nanos() > kNanosMax) {
@@ -45,8 +45,8 @@ absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
   return read("updated_at", from.has_updated_at(), from.updated_at(), &to->updated_at);
 }
 
-// Returns the position of a kind of entity in an export, in which the kinds have a fixed order.
-// Returns 0 if entities of this kind cannot be imported.
+// Returns the rank of the kind of `entity` in the fixed order of kinds in an export; 0 if entities
+// of this kind cannot be imported.
 int RankOf(const pb::Entity& entity) {
   switch (entity.entity_case()) {
     case pb::Entity::kResourceClass:
@@ -69,8 +69,8 @@ int RankOf(const pb::Entity& entity) {
   return 0;
 }
 
-// Returns the bytes in which the ledger stores the facts that the tracker of a node reported: a
-// Node with the same fields that services/report/messages.cc sets.
+// Returns the facts that the node's tracker reported, in the form in which the ledger stores them:
+// the bytes of a Node with those fields that services/report/messages.cc sets.
 std::string FactsOf(const pb::Node& node) {
   pb::Node facts;
   if (node.has_facts()) *facts.mutable_facts() = node.facts();

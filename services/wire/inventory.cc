@@ -26,7 +26,7 @@ bool IsUnallocatable(const Inventory& inventory) {
   return steps * inventory.step_size > inventory.max_unit;
 }
 
-// Returns the inventory that the command wrote. Null: its class was deleted after the command.
+// Returns the inventory that the command wrote; null if its class was deleted after the command.
 const InventoryRow* FindRow(const WriteAnswer& answer, const std::string& resource_class) {
   const auto id = answer.catalog.classes.Find(resource_class);
   const int row = id ? OnlyConfig(answer).FindInventory(*id) : -1;

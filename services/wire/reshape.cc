@@ -15,7 +15,7 @@ using placement::ProviderId;
 
 namespace {
 
-// Sets those of the two expected generations that the request gives.
+// Copies the two expected generations, if the request gives them.
 template <typename From, typename To>
 void SetExpected(const From& from, To* to) {
   to->expected_generation = ExpectedGeneration(from);

@@ -1,6 +1,7 @@
 // WriteAnswer: the inputs from which the reply to a write is made. The decision says what the
-// command did. The state gives names of classes and traits, and records that the command did not
-// change; it may already contain the effects of later commands. Lives as long as one reply is made.
+// command did. The state has the names of classes and traits, and the records that the command did
+// not change; it may already contain the effects of later commands. A WriteAnswer lives only while
+// one reply is made.
 #ifndef BERTH_SERVICES_WIRE_WRITE_ANSWER_H_
 #define BERTH_SERVICES_WIRE_WRITE_ANSWER_H_
 

@@ -35,10 +35,9 @@ RootInventory DescribeRoot(const AuditInput& input, const std::vector<Orphan>& o
                                SumWithheld(orphans));
 }
 
-// Recognizes orphans that an earlier process of this tracker had confirmed. If placement's
-// inventory is exactly the inventory that withholds the usage of all present orphans, an earlier
-// process had confirmed them, and they stay confirmed. Without this rule placement would give their
-// capacity away until they are confirmed again.
+// Recognizes orphans that an earlier process of this tracker had confirmed: placement's inventory
+// then withholds exactly the usage of all present orphans. They stay confirmed. Otherwise placement
+// would give their capacity away until this process has confirmed them.
 void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   if (judgement->orphans.empty()) return;
   OrphanMemory assumed = judgement->memory;
@@ -91,7 +90,7 @@ void AddFindings(const AuditInput& input, const std::vector<std::string>& clampe
   }
 }
 
-// If the last pass had the same finding, takes over the time at which that finding was first found.
+// Copies, for each finding that the last pass had, too, the time at which it was first found.
 // Orphans have this time already.
 void RememberFindings(const FindingMemory& before, Audit* audit) {
   for (Finding& finding : audit->findings) {

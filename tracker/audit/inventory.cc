@@ -49,7 +49,7 @@ RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration&
   const NodeConfiguration& node = configuration;
   const int64_t vcpus = facts.vcpus.value_or(0);
   const int64_t disk = node.shared_disk_provider ? 0 : facts.local_disk_gib.value_or(0);
-  // If the node has only dedicated CPUs, the CPUs of orphans are withheld from the dedicated CPUs.
+  // If the node has only dedicated CPUs, the CPUs that orphans use are reserved among these.
   const bool only_dedicated = vcpus == 0;
   const ClassRule kRules[] = {
       {"VCPU", vcpus, node.reserved_host_cpus, "reserved_host_cpus",

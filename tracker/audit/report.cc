@@ -16,8 +16,8 @@ namespace {
 // against accidents, not against attackers.
 class Hash {
  public:
-  // Adds `text` and its length. Without the length, "ab" and "c" would give the same sum as "a" and
-  // "bc".
+  // Adds `text` and its length. Without the length, "ab" and "c" would give the same hash as "a"
+  // and "bc".
   void Add(absl::string_view text) {
     for (const unsigned char byte : text) Mix(byte);
     for (size_t length = text.size(), i = 0; i < sizeof length; ++i) {

@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::initializer_list<const char*>;
 
-// Maps each trait PREFIX+NAME to true or false, as `holds(NAME)` says.
+// For each NAME, maps the trait PREFIX + NAME to holds(NAME).
 template <typename Predicate>
 void AddGroup(absl::string_view prefix, Names names, Predicate holds, OwnedTraits* owned) {
   for (const char* const name : names) (*owned)[absl::StrCat(prefix, name)] = holds(name);

@@ -15,8 +15,8 @@
 
 namespace berth::tracker {
 
-// The storage of guests' local disks, in bytes. `free_bytes` may be less than total minus used,
-// because a file system can reserve a part for root (T-82).
+// The size of the storage for guests' local disks. `free_bytes` may be less than total minus used,
+// because a file system can keep a part for the user root (T-82).
 struct StorageReading {
   int64_t total_bytes = 0;
   int64_t free_bytes = 0;
@@ -31,8 +31,8 @@ struct ImageReading {
 };
 
 // Returns by how many bytes the image of one disk may still grow (T-84). Returns 0 if the disk is
-// not a file, has no path, or is a volume. `volumes` has the names that the guest's volumes have in
-// the guest. Also returns 0 if `image` is absent, because the file could not be read.
+// not a file, has no path, or is a volume, and if `image` is absent because the file could not be
+// read. `volumes`: the names, inside the guest, of the disks that are volumes.
 int64_t OvercommittedBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                            const std::set<std::string>& volumes);
 

@@ -46,7 +46,8 @@ struct EmulatorOffer {
   std::set<std::string> tpm_versions;
 };
 
-// `host_arch` is the canonical name of the host's architecture.
+// Combines what the emulators in `all` offer. `host_arch`: the canonical name of the host's
+// architecture, which alone decides about secure boot.
 EmulatorOffer CombineOffers(const std::vector<DomainCapabilities>& all,
                             absl::string_view host_arch);
 

@@ -52,8 +52,8 @@ struct Facts {
   std::optional<int64_t> memory_mib;
   std::optional<int64_t> local_disk_gib;
   std::optional<int64_t> vcpus_used;
-  // The inner value is absent if the hypervisor does not run on this machine, for example with
-  // libvirt's test driver (T-80).
+  // The memory in use. The inner value is absent if the hypervisor does not run on this machine,
+  // for example with libvirt's test driver (T-80).
   std::optional<std::optional<int64_t>> memory_used_mib;
   std::optional<int64_t> local_disk_used_gib;
   std::string hypervisor_type;

@@ -137,8 +137,7 @@ void HypervisorConnection::RegisterEvent(RegisterAny register_any, const char* n
 void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListener>& listener,
                                           std::vector<std::string>* warnings) {
   Count("virConnectRegisterCloseCallback");
-  // on_close_ owns the registration: a driver that lacks this event would keep the registration and
-  // never free it.
+  // on_close_ owns the registration, because a driver without this event would never free it.
   auto* const on_close = new Registration{listener};
   on_close_.reset(static_cast<void*>(on_close), FreeRegistration);
   (void)virConnectRegisterCloseCallback(connection_, OnClose, on_close, nullptr);
@@ -162,8 +161,8 @@ void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListen
 }
 
 HypervisorConnection::~HypervisorConnection() {
-  // libvirt does not close a connection that still has callbacks, because they hold references to
-  // it.
+  // Callbacks hold references to the connection, so libvirt would not close it before they are
+  // deregistered.
   for (const int id : guest_callbacks_) virConnectDomainEventDeregisterAny(connection_, id);
   for (const int id : device_callbacks_) virConnectNodeDeviceEventDeregisterAny(connection_, id);
   virConnectUnregisterCloseCallback(connection_, OnClose);

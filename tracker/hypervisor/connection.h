@@ -66,7 +66,7 @@ class HypervisorConnection {
   std::shared_ptr<void> on_close_;  // the registration that the close callback uses
 };
 
-// Returns libvirt's last error on this thread as a status. Unimplemented if the hypervisor does not
+// Returns libvirt's last error on this thread as a status: Unimplemented if the hypervisor does not
 // have the call, NotFound if the guest or device does not exist, Unavailable if the connection is
 // lost, Internal for every other error.
 absl::Status LibvirtError(absl::string_view call);

@@ -144,7 +144,7 @@ std::vector<absl::Status> DeadlinePool::RunAll(absl::string_view name,
   std::vector<std::shared_ptr<Job>> jobs;
   std::vector<absl::Status> statuses;
   MutexLock lock(&state_->mutex);
-  // All works of this call may come to hang. Even then, no more than hung_max calls may hang.
+  // At most hung_max calls may hang, even if all works of this call do.
   const int room = state_->options.hung_max - state_->hung;
   for (std::function<void()>& work : works) {
     if (static_cast<int>(jobs.size()) >= room) break;

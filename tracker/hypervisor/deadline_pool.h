@@ -45,7 +45,7 @@ class DeadlinePool {
   // time for all of them together. Returns one status for each work, in the order of `works`.
   std::vector<absl::Status> RunAll(absl::string_view name, std::vector<std::function<void()>> works,
                                    absl::Duration timeout);
-  // Runs `work` as Run does and returns its answer.
+  // Like Run, for a `work` that returns a value, which is returned here.
   template <typename T>
   absl::StatusOr<T> Call(absl::string_view name, std::function<absl::StatusOr<T>()> work,
                          absl::Duration timeout);

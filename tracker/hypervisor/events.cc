@@ -23,8 +23,8 @@ void RegisterImplementationOnce() {
   std::call_once(once, [] {
     BERTH_CHECK(virInitialize() == 0);
     BERTH_CHECK(virEventRegisterDefaultImpl() == 0);
-    // Errors are returned as statuses. Without this function libvirt would print each error to
-    // stderr, too.
+    // Without this function libvirt would print each error to stderr. Errors are returned as
+    // statuses instead.
     virSetErrorFunc(nullptr, [](void* /*opaque*/, virErrorPtr /*error*/) {});
   });
 }
@@ -40,7 +40,7 @@ HypervisorEventLoop::HypervisorEventLoop() : stop_(std::make_shared<Stop>()) {
 
 HypervisorEventLoop::~HypervisorEventLoop() {
   stop_->asked.store(true);
-  // The loop sleeps until an event comes. A timer that is due at once wakes the loop.
+  // Wakes the loop, which sleeps until an event comes, by a timer that is due at once.
   const int timer = virEventAddTimeout(0, IgnoreTimer, nullptr, nullptr);
   thread_.join();
   if (timer >= 0) virEventRemoveTimeout(timer);

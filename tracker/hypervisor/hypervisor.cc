@@ -43,8 +43,8 @@ absl::StatusOr<T> Hypervisor::Call(
 
 absl::Status Hypervisor::Connect() {
   if (connected()) {
-    // Finds out that the connection was lost although no call has failed yet. virConnectIsAlive
-    // sends nothing over the connection.
+    // The connection may have been lost although no call has failed yet. virConnectIsAlive finds
+    // that out and sends nothing.
     const absl::StatusOr<bool> alive = Call<bool>(
         "virConnectIsAlive", [](const HypervisorConnection& connection) -> absl::StatusOr<bool> {
           connection.Count("virConnectIsAlive");

@@ -4,8 +4,8 @@
 // Owns the connection. A call that fails because the connection is lost, or that overruns its
 // deadline, drops the connection; Connect() opens a new one. Thread-safe.
 //
-// Invariant: libvirt is called only while a method of this class runs. At other times only
-// keepalive messages and events pass over the connection. call_counts() makes this visible.
+// Invariant: libvirt is called only while a method of this class runs. At other times the
+// connection carries only keepalive messages and events. Tests check this with call_counts().
 #ifndef BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 #define BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 
@@ -66,7 +66,8 @@ class Hypervisor {
   absl::StatusOr<int64_t> Version();
   absl::StatusOr<int64_t> LibraryVersion();
   absl::StatusOr<std::string> CapabilitiesXml();
-  // An empty `machine` means the default machine type.
+  // What the emulator offers for this architecture, machine type and kind of virtualization. Empty
+  // `machine`: the default machine type.
   absl::StatusOr<std::string> DomainCapabilitiesXml(const std::string& emulator,
                                                     const std::string& arch,
                                                     const std::string& machine,

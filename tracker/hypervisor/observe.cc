@@ -142,7 +142,7 @@ std::vector<std::vector<GuestDisk>> Observer::AddGuests(const std::vector<GuestR
   return disks;
 }
 
-// Reads the images of all guests together, then sums up the disk sizes of each guest.
+// Reads the images of all guests in one go, then sums up the disk sizes of each guest.
 void Observer::ReadImages(const std::vector<GuestReading>& readings,
                           const std::vector<std::vector<GuestDisk>>& disks, Facts* facts) {
   std::set<std::string> paths;
@@ -157,7 +157,8 @@ void Observer::ReadImages(const std::vector<GuestReading>& readings,
     for (const GuestDisk& disk : disks[i]) {
       Probe<ImageReading> image;
       if (IsImageFile(disk)) image = probes.at(disk.path);
-      // If the guests run on another machine, their images are not expected on this one (T-85).
+      // Guests that run on another machine have no images on this one, so nothing is reported for
+      // them (T-85).
       if (!image.status.ok() && lasting_->shows_this_machine) {
         facts->warnings.push_back(
             absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
@@ -180,7 +181,7 @@ absl::Status Observer::ReadDisk(Facts* facts) {
     const bool hangs =
         absl::IsUnavailable(storage.status) || absl::IsDeadlineExceeded(storage.status);
     if (!hangs) return storage.status;
-    // The code must not be kUnavailable, which would mean that the hypervisor is away.
+    // Not the code of `storage.status`: kUnavailable would mean that the hypervisor is away.
     return absl::InternalError(absl::StrCat("storage: ", storage.status.message()));
   }
   if (!storage.status.ok()) {

@@ -1,4 +1,4 @@
-// Reads the part of an observation that cannot change while a connection lasts: versions, CPU,
+// The methods of Observer that read what cannot change while a connection lasts: versions, CPU,
 // emulators.
 #include <algorithm>
 #include <utility>
@@ -49,7 +49,7 @@ std::string DefaultModel(const std::string& arch) {
 absl::StatusOr<Observer::Lasting> Observer::ReadLasting() {
   Lasting lasting;
   lasting.connection_number = hypervisor_->connection_number();
-  // Capabilities are read first: if they are not, some versions of libvirt answer later calls
+  // Capabilities must be read first, because otherwise some versions of libvirt answer later calls
   // wrongly (T-71).
   const absl::StatusOr<std::string> xml = hypervisor_->CapabilitiesXml();
   if (!xml.ok()) return xml.status();
@@ -158,8 +158,8 @@ void Observer::ReadEmulators(Lasting* lasting) {
     const std::vector<std::string>& types = guest.domain_types;
     if (types.empty() || guest.emulator.empty()) continue;
     const bool has_wanted = std::find(types.begin(), types.end(), wanted) != types.end();
-    // All machine types without a version or, if there are none, the default machine type. All
-    // versions of a machine type offer the same.
+    // The machine types without a version or, if there are none, the default machine type. This is
+    // enough, because all versions of a machine type offer the same.
     std::vector<std::string> machines = guest.machine_aliases;
     if (machines.empty()) machines = {""};
     for (const std::string& machine : machines) {

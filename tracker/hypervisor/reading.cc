@@ -66,7 +66,7 @@ void ReadDisks(const virDomainStatsRecord& record, GuestReading* guest) {
   }
 }
 
-// Asks for those values of one guest that the answer of the bulk call lacked.
+// Reads those values of one guest that were missing in the answer to the bulk call.
 void ReadInfo(const HypervisorConnection& connection, virDomainPtr domain, GuestReading* guest,
               std::vector<std::string>* warnings) {
   virDomainInfo info = {};
@@ -121,8 +121,8 @@ void AddGuest(const HypervisorConnection& connection, const virDomainStatsRecord
 absl::StatusOr<GuestList> ReadGuests(const HypervisorConnection& connection) {
   connection.Count("virConnectGetAllDomainStats");
   virDomainStatsRecordPtr* records = nullptr;
-  // With NOWAIT libvirt does not wait for a guest that is busy with a job, and tells less about
-  // this guest.
+  // With NOWAIT libvirt does not wait for a guest that is busy with a job; its values may then be
+  // incomplete.
   const int count = virConnectGetAllDomainStats(connection.get(), kStats, &records,
                                                 VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
   if (count < 0) return LibvirtError("virConnectGetAllDomainStats");

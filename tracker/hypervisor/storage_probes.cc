@@ -8,7 +8,7 @@
 namespace berth::tracker {
 namespace {
 
-// Makes the probe of one read. `ran` is OK if the read ended in time; only then is `answer` valid.
+// Makes the Probe for one read. `ran`: OK if the read ended in time; only then `answer` is valid.
 template <typename T>
 Probe<T> Judge(const absl::Status& ran, const absl::StatusOr<T>& answer, std::optional<T>* last) {
   const absl::Status status = ran.ok() ? answer.status() : ran;

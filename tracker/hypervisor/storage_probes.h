@@ -42,7 +42,7 @@ class StorageProbes {
   struct Options {
     int parallel_max = 4;  // images that are read at the same time
     int hung_max = 16;
-    // How long to wait for an image, and for a file system.
+    // How long to wait for one image, or for one file system.
     absl::Duration read_timeout = absl::Seconds(3);
     // How long to wait for the program that describes a volume group or a Ceph pool.
     absl::Duration command_timeout = absl::Seconds(60);

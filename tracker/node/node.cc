@@ -113,9 +113,9 @@ absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now
   memory_ = audit->memory;
   findings_ = audit->finding_memory;
   audit_ = std::make_shared<const Audit>(*std::move(audit));
-  // A claim changes the accounting of its node. Placement made the claim itself, so it need not
-  // hear of the new accounting at once. A report for each claim would double the number of
-  // placement's writes.
+  // A claim changes only the node's accounting. Placement made the claim itself, so the report of
+  // the new accounting can wait: a report for each claim would double the number of placement's
+  // writes.
   const bool can_wait =
       cause == Cause::kPush && before != nullptr && !drifted && SameButAccounting(*before, *audit_);
   if (!can_wait) outbox_.Offer(audit_, cause == Cause::kPass, drifted);

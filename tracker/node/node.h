@@ -101,7 +101,7 @@ class Node {
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot();
   void Disconnect();
-  // Calls `change`, which edits the records. Then audits the last facts again with the new records,
+  // Calls `change`, which edits the records. Then audits the last facts with the new records,
   // without asking the hypervisor. If only allocations have changed, the new report waits for the
   // next pass.
   void ChangeRecords(const std::function<void(Records*)>& change, MonotonicTime now);

@@ -51,9 +51,9 @@ void Outbox::Welcome(Standing standing, int64_t last_sequence) {
   // Placement may still apply a report that it has not answered, so the number of that report is
   // not used again.
   sequence_ = std::max(sequence_, last_sequence);
-  // A delta is possible only if placement and this process have the same base for it: the last
-  // report that placement has applied is the last report that this process had acknowledged, and
-  // this process sent no report after it. Otherwise a snapshot is needed.
+  // A delta is possible only if both sides have the same base for it: the last report that
+  // placement has applied must be the last report that was acknowledged, and the last one that this
+  // process sent. Otherwise a snapshot is needed.
   snapshot_wanted_ = standing != Standing::kKnown || acknowledged_ == nullptr ||
                      last_sequence != acknowledged_sequence_ || sequence_ != last_sequence;
 }

@@ -24,7 +24,7 @@
 
 namespace berth::tracker {
 
-// What placement wants from a node in the present session.
+// Says which reports placement wants from a node in the present session.
 enum class Standing {
   kNone,     // there is no session, or placement has not answered the Hello yet
   kKnown,    // placement has the last report: deltas are sent
@@ -46,8 +46,9 @@ class Outbox {
     std::shared_ptr<const Audit> base;  // of a delta: the last acknowledged audit
   };
 
-  // Takes the newest audit. `pass`: the audit comes from a pass, so refused reports are counted
-  // from zero again. `repair`: placement's providers differ from the acknowledged report.
+  // Takes the newest audit. `pass`: the audit comes from a pass, so the count of refused and
+  // repairing reports in a row begins again. `repair`: placement's providers differ from the
+  // acknowledged report.
   void Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair);
 
   // Returns the report to send now, which is in flight from then on. Nothing: no report is to be
@@ -75,8 +76,8 @@ class Outbox {
   const std::optional<Outgoing>& in_flight() const { return in_flight_; }
   // The digest of the last acknowledged report, for Hello. Empty: no report was acknowledged yet.
   const std::string& acknowledged_digest() const { return acknowledged_digest_; }
-  // Whether placement has acknowledged the report of the newest audit, and its providers still
-  // agree with this report.
+  // Whether placement has acknowledged the report of the newest audit, and placement's providers
+  // still agree with this report.
   bool settled() const;
   int64_t reports_sent() const { return reports_sent_; }
   int64_t reports_coalesced() const { return reports_coalesced_; }

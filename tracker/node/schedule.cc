@@ -73,7 +73,7 @@ bool PassSchedule::Due(MonotonicTime now) const {
 std::vector<PassCause> PassSchedule::Begin(MonotonicTime now) {
   BERTH_CHECK(Due(now));
   running_ = true;
-  // The pass serves all requests, even those for events that still wait for further events.
+  // The pass serves all requests, even those for events that are still being gathered.
   std::vector<PassCause> causes = std::exchange(causes_, {});
   requested_.reset();
   if (confirm_ && *confirm_ <= now) {

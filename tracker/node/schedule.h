@@ -5,7 +5,6 @@
 // Invariants:
 //   1. Between Begin() and End() no pass is due: two passes never run at the same time (T-45).
 //   2. All requests that come during a pass lead to one more pass together (T-46).
-//   2. All requests that come during one pass lead together to one further pass (T-46).
 #ifndef BERTH_TRACKER_NODE_SCHEDULE_H_
 #define BERTH_TRACKER_NODE_SCHEDULE_H_
 

@@ -86,7 +86,8 @@ struct Configuration {
   absl::Duration orphan_confirmation = absl::Seconds(5);
 };
 
-// Contradictions in the settings that a rule resolves. They are logged at the start.
+// Contradictions in the settings that need not be refused, because a rule resolves them. They are
+// logged at the start.
 struct ConfigurationWarnings {
   std::vector<std::string> texts;
 };

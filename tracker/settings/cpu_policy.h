@@ -17,7 +17,7 @@ struct GuestCpus {
   bool legacy = false;
 };
 
-// Chooses the CPUs as the settings say. Without any setting, guests share all online CPUs.
+// Chooses the CPUs by the settings. If none is set, guests share all online CPUs.
 //
 // InvalidArgument if a set has a CPU that is not online (T-74). The message has the name of the
 // setting, its CPUs and the host's CPUs. A dedicated CPU under power management may be offline, but

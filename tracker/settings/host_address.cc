@@ -16,8 +16,8 @@ std::string DefaultHostAddress() {
   sockaddr_in target = {};
   target.sin_family = AF_INET;
   target.sin_port = htons(9);
-  // Connecting a datagram socket sends nothing: the kernel only looks up the route. The address is
-  // one of those reserved for documentation.
+  // The target is an address that is reserved for documentation. Connecting a datagram socket to it
+  // sends nothing: the kernel only looks up the route.
   inet_pton(AF_INET, "192.0.2.1", &target.sin_addr);
   sockaddr_in own = {};
   socklen_t size = sizeof own;

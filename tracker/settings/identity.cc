@@ -93,8 +93,8 @@ absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid)
     unlink(temporary.c_str());
     return written;
   }
-  // If another process has created `path` meanwhile, link() fails, but rename() would overwrite the
-  // file.
+  // link() instead of rename(), which would overwrite `path` if another process has created it
+  // meanwhile.
   const bool linked = link(temporary.c_str(), path.c_str()) == 0;
   const int error = errno;
   unlink(temporary.c_str());

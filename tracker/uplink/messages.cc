@@ -357,8 +357,8 @@ std::vector<KnownProvider> ReadProviders(
 }
 
 void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records) {
-  // After the database was set back to an earlier state, its revisions cannot be a base for later
-  // changes.
+  // While recovery is required, the database has gone back to an earlier state, so later changes
+  // cannot be based on this revision.
   const bool usable = revision.number() > 0 && !revision.recovery_required();
   if (usable && (push.complete() || records->told_up_to)) {
     records->told_up_to = LedgerRevision{revision.epoch(), revision.number(), revision.batch()};

@@ -15,8 +15,8 @@ namespace {
 namespace v1 = placement::v1;
 using google::protobuf::util::TimeUtil;
 
-// While this many received messages wait, no further messages are received. gRPC's flow control
-// then slows placement down.
+// At most this many received messages wait to be processed. If more come, gRPC's flow control slows
+// placement down.
 constexpr size_t kHeardMax = 1024;
 constexpr std::chrono::seconds kSendAgain{2};
 
@@ -134,7 +134,7 @@ UplinkEnd UplinkSession::Conclude(const grpc::Status& status) const {
   return end;
 }
 
-// Cancels the stream, unless it has ended already: cancelling would replace its status.
+// Cancels the stream, unless it has ended already: cancelling would then replace its status.
 void UplinkSession::EndListening() {
   MutexLock lock(&mutex_);
   if (!ended_) context_.TryCancel();
@@ -314,8 +314,8 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   const bool disabled = welcome.service().disabled();
   service_disabled_ = disabled;
   for (const v1::NodeWelcome& told : welcome.nodes()) {
-    // A further Hello names all nodes again. A node that was welcomed before needs no second
-    // welcome.
+    // Each Hello names all nodes, so placement welcomes a node again. Only the first welcome
+    // counts.
     if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
     WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
@@ -382,7 +382,7 @@ void UplinkSession::HearPush(const Response& response) {
     const std::optional<NodeIdentity> identity = node->identity();
     if (!identity) continue;
     const bool meant = identity->uuid == push.node_uuid();
-    // A change of the service concerns all nodes of the service.
+    // A push for another node concerns this node only if it has a change of the service.
     if (!meant && !(push.has_service() && node->view().records)) continue;
     node->ChangeRecords(
         [&](Records* records) {

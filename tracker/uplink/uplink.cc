@@ -82,8 +82,8 @@ class Uplink::Worker {
 
 void Uplink::Worker::Run() {
   grpc::ChannelArguments arguments;
-  // Finds out that placement has vanished without closing the connection. This must happen before
-  // the lease that placement keeps for the tracker expires.
+  // Keepalive finds out that placement has vanished without closing the connection. It must do so
+  // before the lease that placement keeps for the tracker expires.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
   const auto channel =
@@ -136,7 +136,7 @@ bool Uplink::Worker::Conclude(const UplinkEnd& end) {
   if (end.welcomed) failures_ = 0;
   // A session that ends soon after its Welcome does not make the next waits shorter.
   if (end.welcomed && end.lasted) backoff_.Reset();
-  // Logs the first of several failures in a row, and every tenth one (T-199).
+  // Of several failures in a row, logs the first and then every tenth one (T-199).
   if (failures_++ % 10 == 0) callbacks_.log(end.status, "there is no session with placement");
   return true;
 }

@@ -72,8 +72,8 @@ absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
   return absl::OkStatus();
 }
 
-// Makes one call, in which the server finds providers and allocates on them. If the answer is lost,
-// or if the server has not begun the write, sends the write again under the same request id.
+// Makes one call in which the server finds providers and allocates on them. If the answer is lost,
+// or if the server has not begun the write, makes the call again with the same request id.
 absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
                       const pb::ConsumerAllocations& claimant, pb::GetAllocationsResponse* taken) {
   pb::ClaimRequest request;

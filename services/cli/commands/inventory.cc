@@ -52,8 +52,7 @@ absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
                        ClassNames(answer->inventories()));
 }
 
-// Values that the user gave replace the stored values. Stored values that the user did not give
-// stay.
+// Replaces those stored values for which the user gave new ones.
 absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
   if (words.total) inventory->set_total(*words.total);
   if (words.reserved) inventory->set_reserved(*words.reserved);

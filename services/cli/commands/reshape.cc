@@ -19,7 +19,7 @@ struct FileArguments {
   bool dry_run = false;
 };
 
-// Reads the request from a file. A request in a file may itself ask for a dry run.
+// Reads the request from a file. The dry run may be asked for by the flag or by the request itself.
 template <typename Request>
 absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
   const auto text = ReadText(arguments.file);

@@ -137,8 +137,8 @@ absl::Status ChangeTraits(Session& session, TraitChange change,
 absl::Status AddTraits(Session& session, const ChangeTraitsArguments& arguments) {
   for (const std::string& trait : Listed(arguments.traits)) {
     if (!arguments.create || !absl::StartsWith(trait, "CUSTOM_")) continue;
-    // This is a write of its own, which may safely be repeated. The request id that the user gave
-    // belongs to the other write.
+    // Creating the trait is a write of its own. The user's request id belongs to the write that
+    // changes the provider.
     pb::EnsureTraitRequest request;
     request.set_request_id(RandomUuid());
     request.set_name(trait);

@@ -98,7 +98,7 @@ class ShowWatched {
     session_.data().flush();
     told_ = true;
     if (response.complete()) complete_ = response.revision();
-    // A message without changes only says that nothing has changed.
+    // A message without a commit time only says that nothing has changed, so it is not counted.
     if (response.complete() && response.has_committed_at() && ++count_ == max_) {
       return absl::CancelledError("enough");
     }

@@ -40,7 +40,7 @@ std::string ToJson(const google::protobuf::Message& message, JsonForm form) {
   const auto status = google::protobuf::util::BinaryToJsonString(
       resolver.get(), absl::StrCat(kUrlPrefix, "/", std::string(type->full_name())),
       Deterministic(message), &json, options);
-  // The only message without a JSON form is an Any of an unknown type.
+  // This can happen only if the message contains an Any of an unknown type.
   if (!status.ok()) return absl::StrCat("{\"error\":\"this message has no JSON form\"}\n");
   if (json.empty() || json.back() != '\n') json += '\n';
   return json;

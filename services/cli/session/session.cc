@@ -30,7 +30,7 @@ const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Messa
   return nullptr;
 }
 
-// Whether an error without a reason leaves open if a write that was sent has taken effect.
+// Whether after this error nobody knows if a write that was sent has taken effect.
 bool LeavesOpen(const absl::Status& status) {
   const std::string reason = ReasonOf(status);
   if (!reason.empty()) return reason == kInterrupted || reason == "OUTCOME_UNKNOWN";
@@ -72,8 +72,8 @@ std::string Session::Stamp(google::protobuf::Message* request) const {
 absl::Status Session::Call(google::protobuf::Message& request, google::protobuf::Message* answer) {
   const google::protobuf::MethodDescriptor* method = MethodOf(request);
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
-  // If the connection cannot be opened, nothing is sent, so nobody needs to doubt the outcome of
-  // the write.
+  // If the connection cannot be opened, nothing was sent, so the outcome of the write is known: it
+  // was not done.
   const absl::Status connected = Server().Connect(Timeout());
   if (!connected.ok()) return connected;
   const std::string id = Stamp(&request);

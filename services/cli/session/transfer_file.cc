@@ -51,8 +51,8 @@ std::string TransferHeader(const pb::ExportLedgerResponse& answer) {
   pb::ExportLedgerResponse header = answer;
   header.clear_entities();
   std::string line = ToJson(header, JsonForm::kLine);
-  // `entities` is empty in this message, and the JSON text shows it as an empty list. The line
-  // leaves it out.
+  // Removes the field `entities` from the text: the first line has none, but JSON shows it as an
+  // empty list.
   const size_t list = line.find(",\"entities\":[]");
   if (list != std::string::npos) line.erase(list, sizeof(",\"entities\":[]") - 1);
   return line;
