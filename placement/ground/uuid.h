@@ -36,7 +36,8 @@ struct Uuid {
   }
 };
 
-// A Uuid that names one kind of thing; `Kind` keeps the kinds apart.
+// The Uuid of one kind of thing. Ids of different kinds have different types, so that they cannot
+// be mixed up.
 template <typename Kind>
 struct Id {
   Uuid uuid;

@@ -31,7 +31,7 @@
 //   2. Shared work waits for one alone or large batch at most. Therefore two large batches never
 //      follow each other while shared work waits, and leases end in time.
 //   3. The outcome of one batch at most is unknown.
-//   4. A batch has begun with every command that waits to be decided alone. Such a command never
+//   4. Every command that waits to be decided alone was in a batch before. Such a command never
 //      goes back to the queue.
 //
 // Turns has no thread and no database. It belongs to the writer's thread.

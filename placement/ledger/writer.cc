@@ -49,7 +49,7 @@ void Writer::Stop(absl::Time settle_until) {
     while (!ended_ && absl::Now() < settle_until) {
       ended_changed_.WaitFor(&mutex_, absl::ToChronoNanoseconds(settle_until - absl::Now()));
     }
-    // The call to the database that the writer's thread waits for fails.
+    // If the writer's thread waits for the database, Shut makes its call fail.
     if (!ended_ && database_) database_->Shut();
   }
   thread_.join();

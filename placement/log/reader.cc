@@ -63,8 +63,8 @@ absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, in
   if (!rows.ok()) return rows.status();
   auto row = rows->begin();
   if (revision.number > 0) {
-    // The row of `revision` was deleted because of its age. The rows after it may have been
-    // deleted, too, so the caller may miss batches.
+    // The row of `revision` was deleted because of its age. Rows after it, which the caller needs,
+    // may have been deleted, too.
     if (row == rows->end() || row->position.revision.number != revision.number) {
       return Compacted(**database, revision);
     }

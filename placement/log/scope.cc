@@ -299,7 +299,7 @@ void ScopeMaker::Add(Change change, bool differs) {
       [&](const ConsumerPut& put) {
         for (const Allocation& row : put.consumer->allocations) named_.push_back(row.provider);
       },
-      // Compare finds no changes of these kinds.
+      // Compare makes no changes of these kinds, so none of them gets here.
       Ignore<ProviderRemoved, ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
       Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
   std::visit(name, change);

@@ -28,7 +28,7 @@ struct ProviderFilter {
 // One page of the providers that pass the filter: those with ids greater than `after`, in order of
 // id, at most `limit`. `more` of the page says whether other providers follow (P-79). Fails, in
 // this order,
-// - with INVALID_ARGUMENT, if the filter names too much;
+// - with INVALID_ARGUMENT, if the filter has too many names and uuids;
 // - with INVALID_ARGUMENT, if a name or a set is empty or an amount is out of range;
 // - with NOT_FOUND / TRAIT_NOT_FOUND, which names all unknown traits;
 // - with NOT_FOUND / RESOURCE_CLASS_NOT_FOUND, which names all unknown classes.

@@ -43,7 +43,7 @@ class FinalForest {
   };
 
   std::optional<ProviderId> ParentOf(ProviderId id) const;
-  // Fills in `ways_` for `id` and all providers above it.
+  // Stores the root and the depth of `id`, and of all providers above it, in `ways_`.
   void WalkUp(ProviderId id);
 
   const State& state_;

@@ -57,8 +57,8 @@ NodeRecord ReportPlan::MakeNode(const Removals& removals,
   node.digest = report_.digest;
   if (report_.facts) node.facts = report_.facts;
   node.updated_at = context.now;
-  // A snapshot replaces the whole list. A delta keeps the entries of the providers that it does not
-  // name.
+  // A snapshot replaces the whole list of reported providers. A delta replaces only the entries of
+  // the providers that it names.
   std::erase_if(node.reported, [&](const auto& reported) {
     return report_.complete || entry_of_.contains(reported.first) ||
            removals.ids.contains(reported.first);

@@ -42,7 +42,7 @@ bool HasNoneOf(const ProviderConfig& provider, const std::vector<TraitId>& trait
 bool IsInOneOfEach(const ProviderConfig& provider, const AggregateSets& sets);
 bool IsInNoneOf(const ProviderConfig& provider, const std::vector<AggregateId>& aggregates);
 
-// False if the node of `root` is retired. True if `root` has no node (T-40).
+// Whether no retired node has the root provider `root`. Retired nodes get no candidates (T-40).
 bool NodeIsInService(const State& state, ProviderId root);
 
 // Whether the data of the node of `root` may be out of date, because the service of the node's

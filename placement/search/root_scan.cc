@@ -242,10 +242,9 @@ void RootScan::SiftByAmounts(const RootChunk& chunk) {
     BERTH_CHECK(column != chunk.columns.end());  // MayFit found enough of the class
     columns.push_back(&*column);
   }
-  // By tree: a negative number if the tree has too little of some class. The difference of two
-  // numbers in 0..kAmountMax fits into an int32, and is negative if the tree has too little; a
-  // bitwise or keeps the sign bit. The loops are simple enough for the compiler to use vector
-  // instructions.
+  // For each tree, a number that is negative if the tree has too little of some class: the
+  // differences "free minus needed" of all classes, combined by a bitwise or, which keeps the sign
+  // bit. The loops are so simple that the compiler uses vector instructions.
   std::array<int32_t, RootChunk::kRootsMax> spare{};
   for (size_t c = 0; c < columns.size(); ++c) {
     const auto amount = static_cast<int32_t>(needed_[c].amount);

@@ -18,7 +18,7 @@ bool IsRising(const std::vector<T>& values, Less less) {
   return true;
 }
 
-// Adds `by` to the count of `key`. Removes the count if it becomes 0.
+// Adds `difference` to the count of `key`, and removes the count if it becomes 0.
 template <typename Key>
 void AddTo(PersistentMap<Key, int64_t>& counts, Key key, int64_t difference) {
   int64_t* count = counts.Edit(key);

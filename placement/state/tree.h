@@ -42,7 +42,7 @@ struct Tree {
   std::shared_ptr<const TreeShape> shape;
   absl::InlinedVector<Amount, 3> used;
   absl::InlinedVector<Generation, 1> allocation_generations;  // by position
-  // By position: the consumers that hold an allocation of the provider.
+  // By position: the consumers that hold something on the provider.
   absl::InlinedVector<ConsumerSet, 1> consumers;
 
   int size() const { return static_cast<int>(shape->configs.size()); }

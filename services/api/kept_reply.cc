@@ -27,13 +27,13 @@ void Pack(const WriteAnswer& answer, Response response, google::protobuf::Any* t
   to->PackFrom(response);
 }
 
-// A reply with only the revision.
+// For replies that have only the revision.
 template <typename Response>
 void Bare(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, Response(), to);
 }
 
-// Makes a reply that `fill` fills from the answer.
+// For replies that `fill` can make from the answer alone.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -43,7 +43,7 @@ Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   };
 }
 
-// Makes a reply that `fill` fills from the answer and from the kept part of the request.
+// For replies that `fill` makes from the answer and from the kept part of the request.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -53,8 +53,8 @@ Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   };
 }
 
-// Makes a reply with a service as it was after the command, but without the time at which the
-// service was last heard, which is no longer known.
+// For replies with a service as it was after the command. The time at which the service was last
+// heard is left out, because it is no longer known.
 template <typename Response>
 void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
   Response response;

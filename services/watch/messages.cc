@@ -310,7 +310,8 @@ void FillNodeRecord(const placement::NodeRecord& node, pb::Node* to) {
 std::shared_ptr<Names> NameBook::Copy() const { return std::make_shared<Names>(*names_); }
 
 void NameBook::Learn(const Catalog& catalog) {
-  // Every new name has a new id. So if no id is new, no name is.
+  // A new name gets a new id, which raises NextId. So if NextId is not higher, there is nothing to
+  // learn.
   const Catalog& newest = names_->newest;
   if (catalog.classes.NextId() <= newest.classes.NextId() &&
       catalog.traits.NextId() <= newest.traits.NextId()) {

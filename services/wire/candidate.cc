@@ -49,7 +49,7 @@ std::vector<std::vector<std::string>> SuffixSets(const Sets& sets) {
   return texts;
 }
 
-// Converts the conditions that the query has for roots.
+// Converts the query's conditions on roots.
 absl::Status SetRoot(const std::string& field, const pb::CandidateQuery& query,
                      CandidateRequest* to) {
   to->root_required = TraitSets(query.root_required_traits());

@@ -51,7 +51,7 @@ struct SupportedInstance {
   friend bool operator==(const SupportedInstance&, const SupportedInstance&) = default;
 };
 
-// An emulator for one architecture, with the names that the document has.
+// One emulator and the architecture that it emulates, as libvirt's document names them.
 struct GuestArch {
   std::string arch;  // libvirt's name, for example i686
   std::string emulator;

@@ -49,7 +49,8 @@ class CpuSet {
   CpuSet Or(const CpuSet& other) const;
   CpuSet Without(const CpuSet& other) const;
 
-  // Returns ascending ranges, for example `0-3,5`. Returns an empty text for the empty set.
+  // Returns the set as text: ranges in ascending order, for example `0-3,5`. The empty set is an
+  // empty text.
   std::string ToString() const;
 
   friend bool operator==(const CpuSet&, const CpuSet&) = default;
