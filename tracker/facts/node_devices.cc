@@ -25,6 +25,7 @@ struct Reading {
   // The addresses of the virtual functions (VFs), by the name of their physical function (PF).
   std::map<std::string, std::vector<std::string>> functions_by_name;
   std::map<std::string, NetDevice> net_by_parent;
+  std::map<std::string, std::vector<std::string>> interfaces_by_parent;
   std::map<std::string, bool> vdpa_by_parent;
 };
 
@@ -99,6 +100,7 @@ void ReadDocument(const std::string& text, Reading* reading, std::vector<std::st
     for (const pugi::xml_node feature : capability.children("feature")) {
       net.features.emplace_back(feature.attribute("name").as_string());
     }
+    reading->interfaces_by_parent[parent].push_back(net.interface_name);
     reading->net_by_parent.insert_or_assign(parent, std::move(net));
   }
 }
@@ -135,6 +137,7 @@ PciDump ParseNodeDevices(const std::vector<std::string>& documents) {
     if (net != reading.net_by_parent.end()) {
       device.network_features = net->second.features;
       if (device.dev_type == "type-PF") device.mac_address = net->second.mac_address;
+      device.interfaces = reading.interfaces_by_parent.at(name);
     }
     if (device.parent_address) LinkToParent(reading, &device);
     if (device.dev_type == "type-VF" && reading.vdpa_by_parent.count(name) != 0) {

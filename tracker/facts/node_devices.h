@@ -12,7 +12,8 @@
 
 namespace berth::tracker {
 
-// One PCI function. Its names and values are those of the JSON text that PciDumpJson writes (T-97).
+// One PCI function. Its names and values are those of the JSON text that PciDumpJson writes (T-97);
+// the text has no interfaces.
 struct PciDevice {
   std::string dev_id;      // the name that libvirt gives it, for example pci_0000_3b_00_0
   std::string address;     // 0000:3b:00.0
@@ -21,6 +22,7 @@ struct PciDevice {
   std::optional<int> numa_node;
   std::string label;                              // label_VVVV_PPPP
   std::string dev_type;                           // type-PCI, type-PF, type-VF, vdpa
+  std::vector<std::string> interfaces;            // names of its own network interfaces
   std::optional<std::string> parent_address;      // of a VF: its PF
   std::optional<std::string> parent_interface;    // of a VF: its PF's network interface
   std::optional<std::string> mac_address;         // of a PF
@@ -28,6 +30,8 @@ struct PciDevice {
   std::optional<std::string> pf_mac_address;      // of a VF with a known PF
   std::optional<int> vf_number;                   // of a VF: its index in the PF's list of VFs
   std::optional<std::string> card_serial_number;  // from vital product data; a VF has its PF's
+
+  friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };
 
 struct PciDump {
