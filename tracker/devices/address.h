@@ -5,6 +5,7 @@
 #define BERTH_TRACKER_DEVICES_ADDRESS_H_
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <regex>
 #include <string>
@@ -18,6 +19,10 @@ namespace berth::tracker {
 // The four parts of an address, in this order: domain, bus, slot, function. Each part is text in
 // lower-case hexadecimal digits with its full width, for example 0000, 3b, 02, 1.
 using AddressParts = std::array<std::string, 4>;
+
+// Reads a hexadecimal number of at most 32 bits, for example 8086, 0x8086 or 00086, with or without
+// blanks around. Returns nothing for any other text.
+std::optional<uint32_t> ParseHexNumber(absl::string_view text);
 
 // Splits `0000:3b:02.1`. Returns nothing if `address` has another form or if its domain is larger
 // than FFFF: such a device cannot be tracked (T-236).

@@ -33,12 +33,13 @@ struct DeviceSpec {
   // The name of a network interface. If it is present, it says which device is meant, and `address`
   // says nothing.
   std::optional<std::string> interface_name;
-  // All other keys, including resource_class and traits. The values of remote_managed,
-  // live_migratable and one_time_use are texts as the operator wrote them.
+  // All other keys, including resource_class and traits. managed, live_migratable and one_time_use
+  // are `true` or `false`, however the operator wrote them.
   DeviceProperties tags;
 
-  bool remote_managed() const { return MeansTrue(TextOf(tags, "remote_managed")); }
-  bool one_time_use() const { return MeansTrue(TextOf(tags, "one_time_use")); }
+  bool Says(absl::string_view tag) const { return BooleanOf(TextOf(tags, tag)).value_or(false); }
+  bool remote_managed() const { return Says("remote_managed"); }
+  bool one_time_use() const { return Says("one_time_use"); }
 
   // Whether the specification matches `device` by vendor, product and address (T-235). A full
   // address, or the name of an interface, also matches the VFs of the PF that it names. A
@@ -65,8 +66,8 @@ class DeviceSpecs {
   //
   // InvalidArgument, which names the option, the entry and the key, for the first entry that is
   // wrong: text that is not JSON (with the position of the error) or has another form; an id or an
-  // address that is malformed; `address` together with `devname`; a tag that is neither a text nor
-  // a list of texts, a number, a boolean or null. A tag that is null is left out.
+  // address that is malformed; `address` together with `devname`; a tag that is an object or has no
+  // lawful value. A tag that is null becomes an empty text; numbers and booleans become texts.
   // FailedPrecondition, likewise, if an entry asks for something that `limits` excludes (T-236).
   static absl::StatusOr<DeviceSpecs> Parse(const std::vector<std::string>& options,
                                            const DeviceSpecLimits& limits);
@@ -74,8 +75,7 @@ class DeviceSpecs {
   // Checks the specifications against the devices of the host at the start of the tracker.
   //
   // FailedPrecondition, which names the entry, if a remote_managed specification names an interface
-  // that does not exist, or the address or interface of a PF: unless its ids are those of the PF's
-  // VFs (T-235).
+  // that does not exist, or a PF by its full address or interface (T-235).
   absl::Status CheckRemoteManaged(const std::vector<PciDevice>& devices) const;
 
   // Returns the first specification that matches `device`, or null. A device with an address that

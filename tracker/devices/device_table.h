@@ -17,6 +17,7 @@
 #ifndef BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
 #define BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -147,14 +148,44 @@ class DeviceTable {
     DeviceRecord record;
     std::optional<PciDevice> stale;  // the listed properties, of a device with an owner
     bool removal_due = false;        // to be removed when it is free
-    // Absent if no specification matches. Shared, so that a copy of the table is cheap.
+    // Null if no specification matches. Devices with equal keys share one object.
     std::shared_ptr<const DevicePoolKey> key;
+
+    const PciDevice& device() const { return record.device; }
+    bool owned() const { return !record.instance_uuid.empty(); }
   };
+  struct KeyOrder {
+    bool operator()(const std::shared_ptr<const DevicePoolKey>& a,
+                    const std::shared_ptr<const DevicePoolKey>& b) const {
+      return PoolComesBefore(*a, *b);
+    }
+  };
+
+  // Returns the relatives of a device: the VFs of a PF, or the PF of a VF if it is tracked.
+  std::vector<Tracked*> Relatives(const Tracked& of);
+  std::vector<const Tracked*> Relatives(const Tracked& of) const;
+  // Gives a device its properties and the key that follows from them.
+  void Describe(PciDevice device, Tracked* to);
+  // Returns the status that a device without an owner has by its relatives and by attachments.
+  DeviceStatus StatusByRelatives(const Tracked& of) const;
+  // Makes a device without an owner available, unless it or a relative is attached to a guest.
+  void Release(Tracked* device);
+
+  void SyncKnown(const std::map<std::string, const PciDevice*>& wanted, DeviceSync* sync);
+  void WarnOfKept(DeviceSync* sync) const;
+
+  absl::StatusOr<std::vector<ClaimedDevice>> Choose(const std::vector<DeviceRequest>& requests,
+                                                    const GuestAffinity& affinity) const;
+  absl::Status CheckClaim(const Tracked& device) const;
+  void Take(const std::string& instance_uuid, const std::string& request_id, Tracked* device);
+  void FreeTracked(const std::string& address);
+  std::vector<std::string> FreeIf(const std::function<bool(const Tracked&)>& condition);
 
   std::shared_ptr<const DeviceSpecs> specs_ = std::make_shared<DeviceSpecs>();
   InterfaceAddresses interfaces_;
   std::map<std::string, Tracked> devices_;  // by address
-  std::set<std::string> attached_;          // attached to guests, without an owner
+  std::set<std::shared_ptr<const DevicePoolKey>, KeyOrder> keys_;
+  std::set<std::string> attached_;  // the devices without an owner that are attached to guests
   std::map<std::string, std::string> provider_by_address_;
 };
 

@@ -59,6 +59,11 @@ struct GuestAffinity {
 std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<DevicePool>& pools,
                              const GuestAffinity& affinity);
 
+// Returns how many devices `request` takes from `pool`, one of the pools that PoolsFor returned, if
+// `missing` devices are still to be taken. With providers, the number is the one that placement
+// allocated (T-249).
+int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t missing);
+
 // Whether the pools can serve all requests at once. A claim may still fail, because taking a device
 // also takes its physical or virtual functions out of the pools.
 //

@@ -5,6 +5,7 @@
 #define BERTH_TRACKER_DEVICES_PROPERTIES_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,8 +23,9 @@ using DeviceProperties = std::map<std::string, PropertyValue>;
 // Returns the value of `key`, or an empty text if the value is absent or is a list.
 absl::string_view TextOf(const DeviceProperties& properties, absl::string_view key);
 
-// Whether a text means yes: 1, t, true, on, y or yes, without regard to case and to blanks around.
-bool MeansTrue(absl::string_view text);
+// Reads 1, t, true, on, y, yes as true and 0, f, false, off, n, no as false, without regard to case
+// and to blanks around. Returns nothing for any other text.
+std::optional<bool> BooleanOf(absl::string_view text);
 
 // Whether `offered` has every property of `wanted` (T-245). Texts are compared without regard to
 // case. A wanted list fits if the offered list has all its items. The keys resource_class, traits

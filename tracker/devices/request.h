@@ -57,7 +57,7 @@ using DeviceAliases = std::map<std::string, DeviceAlias>;
 // is not JSON (with the position of the error) or no object; an unknown key; a name that is absent,
 // empty or longer than 256 bytes; an id that is not four hexadecimal digits; an unknown device_type
 // or numa_policy; a definition that contradicts an earlier one of the same name in numa_policy or
-// device_type; a name without both vendor_id and product_id, and without resource_class.
+// device_type. In the properties, device_type is called dev_type.
 absl::StatusOr<DeviceAliases> ParseDeviceAliases(const std::vector<std::string>& options);
 
 // Reads the flavor's text `pci_passthrough:alias`, for example `gpu:2,nic:1`: one request per item.

@@ -1,0 +1,160 @@
+// Who gets devices: claims, allocations, and how devices become free.
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tracker/devices/device_table.h"
+#include "tracker/ground/check.h"
+
+namespace berth::tracker {
+namespace {
+
+// Takes `address` out of the pool in which it is, if it is in one.
+void RemoveFromPools(const std::string& address, std::vector<DevicePool>* pools) {
+  for (DevicePool& pool : *pools) {
+    const auto found = std::lower_bound(pool.addresses.begin(), pool.addresses.end(), address);
+    if (found == pool.addresses.end() || *found != address) continue;
+    pool.addresses.erase(found);
+    --pool.count;
+    return;
+  }
+}
+
+absl::Status RequestFailed(size_t index, const DeviceRequest& request) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "PciDeviceRequestFailed: too few free devices for PCI request ", index,
+      request.alias_name.empty() ? "" : absl::StrCat(" (alias ", request.alias_name, ")"),
+      ", which ", "asks for ", request.count));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ClaimedDevice>> DeviceTable::Claim(
+    const std::string& instance_uuid, const std::vector<DeviceRequest>& requests,
+    const GuestAffinity& affinity) {
+  BERTH_CHECK(!instance_uuid.empty());
+  absl::StatusOr<std::vector<ClaimedDevice>> chosen = Choose(requests, affinity);
+  if (!chosen.ok()) return chosen;
+  for (const ClaimedDevice& claimed : *chosen) {
+    absl::Status lawful = CheckClaim(devices_.at(claimed.address));
+    if (!lawful.ok()) return lawful;
+  }
+  for (const ClaimedDevice& claimed : *chosen) {
+    Take(instance_uuid, requests[claimed.request].request_id, &devices_.at(claimed.address));
+  }
+  return chosen;
+}
+
+absl::StatusOr<std::vector<ClaimedDevice>> DeviceTable::Choose(
+    const std::vector<DeviceRequest>& requests, const GuestAffinity& affinity) const {
+  std::vector<DevicePool> pools = Pools();
+  std::vector<ClaimedDevice> chosen;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    BERTH_CHECK(requests[i].count >= 1);
+    int64_t missing = requests[i].count;
+    for (const size_t index : PoolsFor(requests[i], pools, affinity)) {
+      int64_t draw = DevicesToDraw(requests[i], pools[index], missing);
+      for (; draw > 0 && pools[index].count > 0; --draw, --missing) {
+        const std::string address = pools[index].addresses.front();
+        RemoveFromPools(address, &pools);
+        for (const Tracked* relative : Relatives(devices_.at(address))) {
+          RemoveFromPools(relative->device().address, &pools);
+        }
+        chosen.push_back({i, address});
+      }
+    }
+    if (missing > 0) return RequestFailed(i, requests[i]);
+  }
+  return chosen;
+}
+
+absl::Status DeviceTable::CheckClaim(const Tracked& device) const {
+  const absl::string_view type = device.device().dev_type;
+  for (const Tracked* relative : Relatives(device)) {
+    if (!relative->owned()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(type == "type-PF" ? "PciDeviceVFInvalidStatus" : "PciDevicePFInvalidStatus",
+                     ": ", device.device().address, " cannot be claimed, because ",
+                     relative->device().address, " is ", DeviceStatusName(relative->record.status),
+                     " by instance ", relative->record.instance_uuid));
+  }
+  return absl::OkStatus();
+}
+
+void DeviceTable::Take(const std::string& instance_uuid, const std::string& request_id,
+                       Tracked* device) {
+  BERTH_CHECK(device->record.status == DeviceStatus::kAvailable);
+  device->record.status = DeviceStatus::kClaimed;
+  device->record.instance_uuid = instance_uuid;
+  device->record.request_id = request_id;
+  const bool physical = device->device().dev_type == "type-PF";
+  for (Tracked* relative : Relatives(*device)) {
+    BERTH_CHECK(!relative->owned());
+    if (physical || relative->record.status == DeviceStatus::kAvailable) {
+      relative->record.status = DeviceStatus::kUnclaimable;
+    }
+  }
+}
+
+void DeviceTable::Allocate(const std::string& instance_uuid) {
+  for (auto& [address, tracked] : devices_) {
+    if (tracked.record.status != DeviceStatus::kClaimed) continue;
+    if (tracked.record.instance_uuid != instance_uuid) continue;
+    tracked.record.status = DeviceStatus::kAllocated;
+    for (Tracked* relative : Relatives(tracked)) {
+      if (!relative->owned()) relative->record.status = DeviceStatus::kUnavailable;
+    }
+  }
+}
+
+std::vector<std::string> DeviceTable::Free(const std::string& instance_uuid) {
+  return FreeIf(
+      [&](const Tracked& tracked) { return tracked.record.instance_uuid == instance_uuid; });
+}
+
+bool DeviceTable::FreeDevice(const std::string& address, const std::string& instance_uuid) {
+  const auto found = devices_.find(address);
+  if (found == devices_.end() || !found->second.owned()) return false;
+  if (found->second.record.instance_uuid != instance_uuid) return false;
+  FreeTracked(address);
+  return true;
+}
+
+std::vector<std::string> DeviceTable::FreeAllExcept(const std::set<std::string>& live) {
+  return FreeIf(
+      [&](const Tracked& tracked) { return live.count(tracked.record.instance_uuid) == 0; });
+}
+
+std::vector<std::string> DeviceTable::FreeIf(const std::function<bool(const Tracked&)>& condition) {
+  std::vector<std::string> addresses;
+  for (const auto& [address, tracked] : devices_) {
+    if (tracked.owned() && condition(tracked)) addresses.push_back(address);
+  }
+  for (const std::string& address : addresses) FreeTracked(address);
+  return addresses;
+}
+
+void DeviceTable::FreeTracked(const std::string& address) {
+  Tracked& device = devices_.at(address);
+  device.record.instance_uuid.clear();
+  device.record.request_id.clear();
+  Release(&device);
+  for (Tracked* relative : Relatives(device)) {
+    if (relative->owned()) continue;
+    // The VFs of a freed PF are free. The PF of a freed VF is free if no other VF is taken.
+    const std::vector<Tracked*> functions = Relatives(*relative);
+    if (std::all_of(functions.begin(), functions.end(), [](const Tracked* function) {
+          return function->record.status == DeviceStatus::kAvailable;
+        })) {
+      Release(relative);
+    }
+  }
+  if (device.removal_due) {
+    devices_.erase(address);
+  } else if (device.stale) {
+    Describe(*std::exchange(device.stale, std::nullopt), &device);
+  }
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,191 @@
+#include "tracker/devices/pool.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "tracker/ground/check.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr absl::string_view kPhysicalFunction = "type-PF";
+constexpr absl::string_view kVdpa = "vdpa";
+
+using PoolIndexes = std::vector<size_t>;
+
+// Whether some alternative of `request` has this text under this key.
+bool Asks(const DeviceRequest& request, absl::string_view key, absl::string_view text) {
+  return std::any_of(request.alternatives.begin(), request.alternatives.end(),
+                     [&](const DeviceProperties& wanted) { return TextOf(wanted, key) == text; });
+}
+
+bool AsksForRemoteManaged(const DeviceRequest& request) {
+  return std::any_of(request.alternatives.begin(), request.alternatives.end(),
+                     [](const DeviceProperties& wanted) {
+                       return BooleanOf(TextOf(wanted, "remote_managed")).value_or(false);
+                     });
+}
+
+// All filters of T-246 but the one of NUMA policies. live_migratable is among the properties: a
+// pool without a value has neither of the two.
+bool MayServe(const DevicePool& pool, const DeviceRequest& request) {
+  const DeviceProperties& offered = pool.key.properties;
+  const absl::string_view type = TextOf(offered, "dev_type");
+  if (type == kPhysicalFunction && !Asks(request, "dev_type", kPhysicalFunction)) return false;
+  if (type == kVdpa && !Asks(request, "dev_type", kVdpa)) return false;
+  if (BooleanOf(TextOf(offered, "remote_managed")).value_or(false) &&
+      !AsksForRemoteManaged(request)) {
+    return false;
+  }
+  if (request.providers) {
+    const auto wanted = request.providers->find(pool.provider_uuid);
+    if (wanted == request.providers->end() || pool.count < wanted->second) return false;
+  }
+  return std::any_of(
+      request.alternatives.begin(), request.alternatives.end(),
+      [&](const DeviceProperties& wanted) { return HasProperties(offered, wanted); });
+}
+
+// Whether the pools have enough devices: in all or, if placement chose providers, of each provider.
+// A provider must have exactly one pool, because placement does not say which of two it means.
+bool Suffice(const PoolIndexes& chosen, const std::vector<DevicePool>& pools,
+             const DeviceRequest& request) {
+  int64_t count = 0;
+  std::map<std::string, int64_t> pools_of_provider;
+  for (const size_t index : chosen) {
+    count += pools[index].count;
+    ++pools_of_provider[pools[index].provider_uuid];
+  }
+  if (count < request.count) return false;
+  if (!request.providers) return true;
+  return std::all_of(request.providers->begin(), request.providers->end(), [&](const auto& wanted) {
+    const auto found = pools_of_provider.find(wanted.first);
+    return found != pools_of_provider.end() && found->second == 1;
+  });
+}
+
+template <typename Condition>
+PoolIndexes Keep(const PoolIndexes& from, Condition condition) {
+  PoolIndexes kept;
+  std::copy_if(from.begin(), from.end(), std::back_inserter(kept), condition);
+  return kept;
+}
+
+// The cells that share a socket with a cell of the guest. Empty if the socket of some cell is
+// unknown.
+std::set<int> CellsOnSockets(const GuestAffinity& affinity) {
+  std::set<int> sockets;
+  for (const auto& [cell, socket] : affinity.sockets) {
+    if (!socket) return {};
+    if (affinity.cells.count(cell) != 0) sockets.insert(*socket);
+  }
+  std::set<int> cells;
+  for (const auto& [cell, socket] : affinity.sockets) {
+    if (sockets.count(*socket) != 0) cells.insert(cell);
+  }
+  return cells;
+}
+
+// Applies the NUMA policy of the request (T-248).
+PoolIndexes Affine(const PoolIndexes& from, const std::vector<DevicePool>& pools,
+                   const DeviceRequest& request, const GuestAffinity& affinity) {
+  if (affinity.cells.empty()) return from;
+  const auto on = [&](const std::set<int>& cells, size_t index) {
+    const std::optional<int>& node = pools[index].key.numa_node;
+    return node && cells.count(*node) != 0;
+  };
+  PoolIndexes strict = Keep(from, [&](size_t index) { return on(affinity.cells, index); });
+  if (request.numa_policy == DeviceNumaPolicy::kRequired) return strict;
+  if (Suffice(strict, pools, request)) return strict;
+  if (request.numa_policy == DeviceNumaPolicy::kSocket) {
+    const std::set<int> cells = CellsOnSockets(affinity);
+    return Keep(from, [&](size_t index) { return on(cells, index); });
+  }
+  const auto near = [&](size_t index) {
+    return !pools[index].key.numa_node || on(affinity.cells, index);
+  };
+  PoolIndexes nearby = Keep(from, near);
+  if (request.numa_policy == DeviceNumaPolicy::kLegacy) return nearby;
+  if (Suffice(nearby, pools, request)) return nearby;
+  PoolIndexes all = from;
+  std::stable_partition(all.begin(), all.end(), near);
+  return all;
+}
+
+}  // namespace
+
+DevicePoolKey PoolKeyOf(const PciDevice& device, const DeviceSpec& spec) {
+  const bool virtual_function = device.dev_type == "type-VF" || device.dev_type == kVdpa;
+  DevicePoolKey key;
+  key.numa_node = device.numa_node;
+  key.properties = {{"vendor_id", device.vendor_id},
+                    {"product_id", device.product_id},
+                    {"dev_type", device.dev_type},
+                    {"address", virtual_function && device.parent_address ? *device.parent_address
+                                                                          : device.address}};
+  if (device.parent_interface) key.properties["parent_ifname"] = *device.parent_interface;
+  for (const auto& [tag, value] : spec.tags) {
+    if (tag != "resource_class" && tag != "traits") key.properties.emplace(tag, value);
+  }
+  if (virtual_function || device.dev_type == kPhysicalFunction) {
+    key.properties.emplace("remote_managed", std::string("false"));
+  }
+  return key;
+}
+
+bool PoolComesBefore(const DevicePoolKey& a, const DevicePoolKey& b) {
+  if (a.properties.size() != b.properties.size()) return a.properties.size() < b.properties.size();
+  if (a.properties != b.properties) return a.properties < b.properties;
+  return a.numa_node < b.numa_node;
+}
+
+std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<DevicePool>& pools,
+                             const GuestAffinity& affinity) {
+  PoolIndexes all(pools.size());
+  std::iota(all.begin(), all.end(), 0);
+  const PoolIndexes lawful =
+      Keep(all, [&](size_t index) { return MayServe(pools[index], request); });
+  PoolIndexes affine = Affine(lawful, pools, request, affinity);
+  if (!Suffice(affine, pools, request)) affine.clear();
+  return affine;
+}
+
+bool SupportsRequests(std::vector<DevicePool> pools, const std::vector<DeviceRequest>& requests,
+                      const GuestAffinity& affinity) {
+  for (const DeviceRequest& request : requests) {
+    BERTH_CHECK(request.count >= 1);
+    int64_t missing = request.count;
+    for (const size_t index : PoolsFor(request, pools, affinity)) {
+      const int64_t taken = DevicesToDraw(request, pools[index], missing);
+      pools[index].count -= taken;
+      missing -= taken;
+    }
+    if (missing > 0) return false;
+  }
+  return true;
+}
+
+int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t missing) {
+  const int64_t wanted = request.providers ? request.providers->at(pool.provider_uuid) : missing;
+  return std::min({wanted, missing, pool.count});
+}
+
+std::string DevicePoolsJson(const std::vector<DevicePool>& pools) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const DevicePool& pool : pools) {
+    nlohmann::json item = {{"numa_node", nullptr}, {"count", pool.count}};
+    if (pool.key.numa_node) item["numa_node"] = *pool.key.numa_node;
+    nlohmann::json& tags = item["tags"] = nlohmann::json::object();
+    for (const auto& [name, value] : pool.key.properties) {
+      const bool id = name == "vendor_id" || name == "product_id";
+      nlohmann::json& to = id ? item[name] : tags[name];
+      std::visit([&](const auto& content) { to = content; }, value);
+    }
+    list.push_back(std::move(item));
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace berth::tracker
