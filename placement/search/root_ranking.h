@@ -60,7 +60,7 @@ class RootRanking {
   void Offer(const RankedRoot& root);
   void ScoreByShares(const RootChunk& chunk, Scores& scores) const;
   void ScoreByChance(const RootChunk& chunk, Scores& scores) const;
-  // Adds to the score of each root the most that the weighted traits can add for any of its
+  // Raises the score of each root by the most that weighted traits can give to any of its
   // candidates.
   void AddTraits(const RootChunk& chunk, Scores& scores) const;
 

@@ -25,8 +25,8 @@ struct Chains {
   std::vector<int> next;
 };
 
-// Each list is in descending order of ids. OrderOf pushes the children on a stack in this order, so
-// that they come off in ascending order.
+// Links the children of each provider in descending order of ids. OrderOf pushes them on a stack in
+// this order, so that they come off in ascending order.
 Chains ChainsOf(const std::vector<Provider>& by_id) {
   const int count = static_cast<int>(by_id.size());
   Chains chains;

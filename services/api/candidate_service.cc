@@ -31,10 +31,9 @@ constexpr size_t kExplanationBytesMax = 3072;
 // requests without a limit.
 constexpr int64_t kExpectedMax = 1000;
 constexpr int64_t kExpectedWithoutLimit = 100;
-// A search for one group runs on gRPC's own thread if it asks for at most so many candidates. It
-// may take only few steps, which suffice on hosts with one provider; if they do not, a worker
-// searches. Requests with several groups always go to a worker, because their steps take far
-// longer.
+// The limits of a search on gRPC's own thread: it has one group, asks for at most kLimitAtOnce
+// candidates, and takes at most kStepsAtOnce steps, which suffice on hosts with one provider. All
+// other searches run on a worker. The steps of a request with several groups take far longer.
 constexpr int kLimitAtOnce = 100;
 constexpr int kTableLimitAtOnce = 1000;  // larger: a table is written much faster
 constexpr int64_t kStepsAtOnce = 1000;

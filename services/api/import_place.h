@@ -31,13 +31,13 @@ class ImportPlace {
 
   // Takes the place and returns its ticket, above 0. Returns 0 if another import has the place.
   int64_t Take(absl::Time now, End end);
-  // From now on the call awaits its caller. Calls `read`, which begins to read a message, at once.
-  // The lock of the ImportPlace is held meanwhile, so that the call is not ended while `read` runs;
-  // `read` must not call the ImportPlace. Does not call `read` if the call has been ended already,
-  // or if EndAll was called: then ends the call.
+  // From now on the call awaits its caller. Calls `read`, which begins to read a message, with the
+  // lock of the ImportPlace held, so that nobody ends the call meanwhile; `read` must not call the
+  // ImportPlace. Two exceptions, without a call of `read`: if the call has been ended already, does
+  // nothing; if EndAll was called, ends the call.
   void Await(int64_t ticket, absl::Time now, absl::FunctionRef<void()> read);
-  // The caller has sent something: the call no longer awaits its caller. Returns false if the call
-  // has been ended meanwhile; the caller of Heard then has nothing left to do.
+  // To be called when the call's caller has sent something: the call no longer awaits its caller.
+  // Returns false if the call has been ended meanwhile; then nothing is left to do.
   [[nodiscard]] bool Heard(int64_t ticket);
   // Gives the place back if `ticket` still has it. REQUIRES: the call does not await its caller.
   void Leave(int64_t ticket);

@@ -48,8 +48,8 @@ class Liveness {
 
   explicit Liveness(absl::Duration down_time) : down_time_(down_time) {}
 
-  // The stream of the service sent a message at `now`. `beat` is given if the message was a
-  // heartbeat.
+  // Notes that the stream of the service sent a message at `now`. `beat` is given if the message
+  // was a heartbeat.
   void Hear(const Key& key, placement::Uuid incarnation, const std::optional<Beat>& beat,
             absl::Time now);
   // Returns what this process heard from the service; nothing if another process, or no process,
@@ -59,17 +59,17 @@ class Liveness {
   std::vector<std::pair<std::string, absl::Time>> All() const;
   static std::string NameOf(const Key& key);  // "HOST/BINARY"
 
-  // The ledger's record of one service, or the records of all services, may have changed. The next
-  // call of Judge judges these services.
+  // To be called when the ledger's record of one service, or the records of all services, may have
+  // changed. The next call of Judge judges these services.
   void NoteChange(const Key& key);
   void NoteAll(const placement::State& state);
   // Judges the services at `now` by `state`, which contains the changes that were noted. Returns at
   // most `transitions_max` transitions; the next call returns the others. Each transition is
   // returned once, unless Retry is called for it, or the record or the judgement changes.
   Transitions Judge(const placement::State& state, absl::Time now, size_t transitions_max);
-  // The transition of this service could not be recorded: Judge returns it again.
+  // To be called if the transition of this service could not be recorded: Judge returns it again.
   void Retry(const Key& key);
-  // Another process heard the service at `at`.
+  // Notes that another process heard the service at the time `at`.
   void HearElsewhere(const Key& key, absl::Time at);
 
   absl::Duration down_time() const { return down_time_; }

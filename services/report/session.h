@@ -52,7 +52,8 @@ class ReportSession final : public TrackerStream,
   // To be called when the message that was being sent has been sent or, if not `ok`, cannot be sent
   // any more.
   void HandleSent(bool ok);
-  // The stream is over. REQUIRES: the sink's Finish was called, and nothing is being read or sent.
+  // To be called when the stream is over. REQUIRES: the sink's Finish was called, and nothing is
+  // being read or sent.
   void Closed();
 
   const Liveness::Key& key() const override { return key_; }

@@ -54,8 +54,7 @@ class ReportSessions {
   // which the command changed.
   placement::Revision dispatched() const;
 
-  // The stream has opened; the stream has ended. For every stream Closed is called once after
-  // Opened.
+  // To be called when a stream has opened, and once when it has ended.
   void Opened(const TrackerStreamPtr& stream);
   void Closed(const TrackerStreamPtr& stream);
   // Called when the service that the stream's Hello named has been registered. Makes the stream the
@@ -66,7 +65,7 @@ class ReportSessions {
                       const std::vector<placement::ProviderId>& nodes);
   // Makes the stream the owner of `node`, too. Does nothing if the stream does not own its service.
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
-  // The next Tick calls the stream's Tick.
+  // Makes the next Tick call the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);
   // Whether `node` may send its snapshot now. If not, the node's stream is sent an order for a
   // snapshot later.

@@ -61,7 +61,7 @@ class Watcher {
 
   placement::Revision position() const;
   bool ended() const;
-  // Makes the watcher live, or behind.
+  // Changes the watcher to "live" if `live`, else to "behind".
   void SetLive(bool live);
   // Whether the watcher is started, behind, and has nothing to send.
   bool IsHungry() const;

@@ -49,7 +49,8 @@ void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   }
 }
 
-// Finds the orphans. Without records, only the orphans of the last pass can be orphans now.
+// Finds the orphans. If there are no records yet, only the orphans of the last pass can be orphans
+// now.
 OrphanJudgement Judge(const AuditInput& input) {
   if (input.records == nullptr) {
     std::vector<Guest> known;

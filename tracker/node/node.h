@@ -91,8 +91,8 @@ class Node {
   std::optional<NodeIdentity> identity() const;
   std::string name() const;
 
-  // The following are for the uplink.
-  //
+  // The methods from here on are for the uplink.
+
   // Compares the identity with placement's records: see CheckIdentity.
   //
   // REQUIRES: the identity is known.
@@ -108,13 +108,13 @@ class Node {
   // Returns the report to send now, if there is one. Sets `records` to the records that this report
   // is based on.
   std::optional<Outbox::Outgoing> NextReport(std::optional<Records>* records);
-  // Placement has applied the report `sequence`. The providers of the report go into the records,
-  // with `generations`, by provider uuid. `unknown_traits` are the traits that placement does not
-  // know.
+  // To be called when placement has applied the report `sequence`. The providers of the report go
+  // into the records, with `generations`, by provider uuid. `unknown_traits`: the traits that
+  // placement does not know.
   void Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
-  // Placement has refused the report `sequence`: see Outbox::Reject. `tree`, if placement sent it,
-  // has the providers that placement has instead of those of the report.
+  // To be called when placement has refused the report `sequence`: see Outbox::Reject. `tree`: if
+  // placement sent them, the providers as placement has them.
   void Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   std::string acknowledged_digest() const;

@@ -55,19 +55,21 @@ class Outbox {
   // sent now.
   std::optional<Outgoing> Next();
 
-  // Placement has answered a Hello. `standing` is what placement wants from the node.
-  // `last_sequence` is the number of the last report of this incarnation that placement has
-  // applied.
+  // To be called when placement has answered a Hello. `standing`: which reports placement wants
+  // from the node. `last_sequence`: the number of the last report of this incarnation that
+  // placement has applied.
   void Welcome(Standing standing, int64_t last_sequence);
-  // Placement asks for a snapshot. If a delta is in flight, its answer no longer counts.
+  // To be called when placement asks for a snapshot. If a delta is in flight, its answer no longer
+  // counts.
   void OrderSnapshot();
-  // Placement has applied the report `sequence`. Returns false, and changes nothing, if that report
-  // is not in flight.
+  // To be called when placement has applied the report `sequence`. Returns false, and changes
+  // nothing, if that report is not in flight.
   bool Acknowledge(int64_t sequence);
-  // Placement has refused the report `sequence`. `again`: another report may be sent before the
-  // next pass. Returns false, and changes nothing, if the report `sequence` is not in flight.
+  // To be called when placement has refused the report `sequence`. `again`: another report may be
+  // sent before the next pass. Returns false, and changes nothing, if that report is not in flight.
   bool Reject(int64_t sequence, bool again);
-  // The session has ended. The next Welcome says whether a report in flight was applied.
+  // To be called when the session has ended. The next Welcome says whether a report in flight was
+  // applied.
   void Disconnect();
 
   Standing standing() const { return standing_; }

@@ -36,16 +36,15 @@ struct UplinkOptions {
 // Uplink calls these functions on its own thread. They may call only one method of the Uplink:
 // Notify().
 struct UplinkCallbacks {
-  // Logs a line: `text`, with the error unless `status` is OK.
+  // Logs the line `text`, with the error in `status` if `status` is not OK.
   std::function<void(const absl::Status& status, absl::string_view text)> log;
-  // A node's identity contradicts placement's records. `first`: placement has not welcomed any
-  // earlier session of this process.
+  // Called if a node's identity contradicts placement's records. `first`: placement has not
+  // welcomed any earlier session of this process.
   std::function<void(const std::string& node, const absl::Status& status, bool first)> refused;
-  // The records of a node may have changed, and therefore the time of its next pass may have
-  // changed.
+  // Called when the records of a node, and therefore the time of its next pass, may have changed.
   std::function<void()> records_changed;
-  // Placement orders an audit of one node, or of all nodes if `node_uuid` is empty. The order must
-  // be answered by AuditDone().
+  // Called when placement orders an audit of one node, or of all nodes if `node_uuid` is empty. The
+  // order must be answered by AuditDone().
   std::function<void(const std::string& order_id, const std::string& node_uuid)> audit_ordered;
 };
 
