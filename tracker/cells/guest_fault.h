@@ -16,17 +16,15 @@ namespace berth::tracker {
 enum class GuestFaultKind {
   kUnparsable,  // the text is no number, no list of CPUs, or no word that an image may have
 
-  // A word that the setting does not know (T-271, T-244).
+  // A word that the setting does not know (T-271).
   kCpuPolicyUnknown,
   kThreadPolicyUnknown,
   kEmulatorPolicyUnknown,
-  kPciPolicyUnknown,
 
   // The image and the flavor, or two settings of them, contradict each other.
   kCpuPolicyForbidden,  // the image asks for dedicated or mixed CPUs, the flavor for less (T-271)
   kThreadPolicyForbidden,  // the image's thread policy is not the flavor's (T-271)
   kNumaForbidden,          // flavor and image both describe cells (T-269)
-  kPciPolicyForbidden,     // the image's policy for PCI devices is not the flavor's (T-244)
   kPageSizeForbidden,      // the flavor does not let the image choose a page size (T-272)
   kLockedMemoryConflict,   // flavor and image do not agree whether memory is locked
   kResourcesConflict,      // resources:PCPU, or the hyperthreading trait, beside a policy (T-271)
@@ -57,6 +55,8 @@ enum class GuestFaultKind {
 struct GuestFault {
   GuestFaultKind kind = GuestFaultKind::kUnparsable;
   std::string field;  // the flavor's extra spec or the image's property, for example hw:numa_nodes
+
+  friend bool operator==(const GuestFault&, const GuestFault&) = default;
 };
 
 // Returns InvalidArgument with the message `field: message`, from which FaultOf reads kind and

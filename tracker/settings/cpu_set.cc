@@ -50,6 +50,14 @@ CpuSet::CpuSet(std::initializer_list<int> cpus) {
 }
 
 absl::StatusOr<CpuSet> CpuSet::Parse(absl::string_view text) {
+  absl::StatusOr<CpuSet> result = ParseMaybeEmpty(text);
+  if (result.ok() && result->empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("CPU set '", text, "' holds no CPU"));
+  }
+  return result;
+}
+
+absl::StatusOr<CpuSet> CpuSet::ParseMaybeEmpty(absl::string_view text) {
   CpuSet included;
   CpuSet excluded;
   for (absl::string_view item : absl::StrSplit(text, ',')) {
@@ -61,11 +69,7 @@ absl::StatusOr<CpuSet> CpuSet::Parse(absl::string_view text) {
     CpuSet& target = exclusion ? excluded : included;
     target = target.Or(*cpus);
   }
-  CpuSet result = included.Without(excluded);
-  if (result.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("CPU set '", text, "' holds no CPU"));
-  }
-  return result;
+  return included.Without(excluded);
 }
 
 CpuSet CpuSet::Range(int first, int last) {

@@ -31,6 +31,8 @@ class CpuSet {
   // InvalidArgument if an item has another form, if A > B, if a number is negative or above
   // kMaxCpu, or if the set would be empty.
   static absl::StatusOr<CpuSet> Parse(absl::string_view text);
+  // Like Parse, but the set may be empty.
+  static absl::StatusOr<CpuSet> ParseMaybeEmpty(absl::string_view text);
   // Returns the set of the numbers from `first` to `last`, both included.
   static CpuSet Range(int first, int last);
 

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "tests/oracle/nova/constraints_replay.h"
 #include "tests/oracle/nova/pci_replay.h"
 
 namespace berth::oracle::nova {
@@ -10,6 +11,7 @@ namespace {
 
 // Replays `line`. A format has a line of its own here, with the keys that no other format has.
 Report ReplayLine(const Json& line, const std::string& where) {
+  if (line.contains("image_properties")) return ReplayConstraints(line, where);
   Report report;
   if (IsPciLife(line)) return ReplayPciLife(line, where);
   report.failures.push_back(absl::StrCat(where, ": no known format"));

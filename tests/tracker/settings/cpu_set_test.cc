@@ -43,6 +43,8 @@ TEST(CpuSet, ReadsWhatOperatorsWrite) {
       EXPECT_EQ(set->ToString(), test.want) << test.text;
     }
   }
+  EXPECT_EQ(*CpuSet::ParseMaybeEmpty("1,^1"), CpuSet());
+  EXPECT_FALSE(CpuSet::ParseMaybeEmpty("3-1").ok());
 }
 
 TEST(CpuSet, AgreesWithAPlainSet) {

@@ -1,0 +1,34 @@
+// Reads from flavor and image how the virtual CPUs of a guest use host CPUs (T-271).
+//
+// Pure functions.
+#ifndef BERTH_TRACKER_CELLS_CPU_WISHES_H_
+#define BERTH_TRACKER_CELLS_CPU_WISHES_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "tracker/cells/topology.h"
+#include "tracker/cells/wishes.h"
+#include "tracker/settings/cpu_set.h"
+
+namespace berth::tracker {
+
+struct CpuWishes {
+  std::optional<CpuPolicy> policy;
+  std::optional<CpuThreadPolicy> thread_policy;
+  std::optional<EmulatorThreadsPolicy> emulator_threads_policy;
+  CpuSet pinned;  // the virtual CPUs that get a host CPU of their own
+
+  bool wants_pins() const { return policy == CpuPolicy::kDedicated || policy == CpuPolicy::kMixed; }
+};
+
+// Refuses unknown policies, contradictions between flavor and image or between two settings, and
+// masks of vCPUs that are empty, name all vCPUs, or name a vCPU that the guest does not have. All
+// vCPUs may be realtime CPUs if the flavor has a policy for emulator threads, whichever it is.
+//
+// REQUIRES: 1 <= wishes.vcpus <= CpuSet::kMaxCpu + 1.
+absl::StatusOr<CpuWishes> ReadCpuWishes(const GuestWishes& wishes);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CELLS_CPU_WISHES_H_
