@@ -16,6 +16,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tree"))
 import trials
+from trials import files, text
 
 # The letters of rules: C test vectors, D defects and gaps, E traits of a host, F faults, P placement, R promises under faults,
 # T tracker.
@@ -34,24 +35,6 @@ RULE = re.compile(rf"(?<![\w-])([{LETTERS}])-(\d+)(?!\d)")
 RANGE = re.compile(r"(?:\.\.|\s+(?:(?://|#)\s*)?to\s+(?:(?://|#)\s*)?)([A-Z])-(\d+)(?!\d)")
 # Forms that name several rules, but are not read as such.
 UNREADABLE = re.compile(r"(?:\.\.|-|–|/|\s+to\s+)\d+")
-
-NOT_OURS = {".git", "build", "node_modules", "__pycache__", ".cache"}
-
-
-def files(root):
-    """Relative names of every file of the tree."""
-    found = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(f for f in folders if f not in NOT_OURS)
-        found += [os.path.relpath(os.path.join(folder, n), root) for n in names if n != ".git"]
-    return sorted(found)
-
-
-def text(root, name):
-    try:
-        return (pathlib.Path(root) / name).read_text(encoding="utf-8")
-    except (UnicodeDecodeError, FileNotFoundError):
-        return ""
 
 
 def called(rule):

@@ -11,6 +11,7 @@ import re
 import sys
 
 import trials
+from trials import files, text
 
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 40
@@ -104,27 +105,10 @@ BANNED_TEXT = [
 ]
 
 SOURCE = (".h", ".cc", ".proto", ".sql", ".py", ".sh", ".cmake")
-NOT_OURS = {".git", "build", "node_modules", "__pycache__", ".cache"}
 
 
 def matches(name, patterns):
     return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
-
-
-def files(root):
-    """Relative names of every file of the tree."""
-    found = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(f for f in folders if f not in NOT_OURS)
-        found += [os.path.relpath(os.path.join(folder, n), root) for n in names if n != ".git"]
-    return sorted(found)
-
-
-def text(root, name):
-    try:
-        return (pathlib.Path(root) / name).read_text(encoding="utf-8")
-    except (UnicodeDecodeError, FileNotFoundError):
-        return ""
 
 
 def includes(content):

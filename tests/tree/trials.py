@@ -1,11 +1,31 @@
-"""Checks of the tree, each tried on small trees before it is believed.
+"""The files of a tree, and checks of a tree, each tried on small trees before it is believed.
 
 A trial is (check, broken trees, a sound tree). A check takes the root of a tree and yields its problems. A tree maps names of files to
 their content.
 """
 
+import os
 import pathlib
 import tempfile
+
+NOT_OURS = {".git", "build", "node_modules", "__pycache__", ".cache"}
+
+
+def files(root):
+    """Relative names of every file of the tree."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in NOT_OURS)
+        found += [os.path.relpath(os.path.join(folder, n), root) for n in names if n != ".git"]
+    return sorted(found)
+
+
+def text(root, name):
+    """The text of the file `name`; empty if it does not exist or is no text."""
+    try:
+        return (pathlib.Path(root) / name).read_text(encoding="utf-8")
+    except (UnicodeDecodeError, FileNotFoundError):
+        return ""
 
 
 def tried(trials):
