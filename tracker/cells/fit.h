@@ -15,8 +15,8 @@
 
 namespace berth::tracker {
 
-// How much more than its total may be used of each host cell by guests whose vCPUs are not all
-// pinned (T-277).
+// By which factor more than the total of each host cell may be used by guests whose vCPUs are not
+// all pinned (T-277).
 struct CellLimits {
   double cpu_allocation_ratio = 1;
   double ram_allocation_ratio = 1;
@@ -33,7 +33,7 @@ struct CellDevices {
   absl::FunctionRef<bool(absl::Span<const int> host_cells)> satisfiable;
 };
 
-// What decides about a fit besides host and guest.
+// What else, besides host and guest, decides where a guest fits.
 struct FitOptions {
   // False: the cells with most free are tried first. True: those with least free, so that guests
   // are packed on few cells.

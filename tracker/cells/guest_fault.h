@@ -1,5 +1,5 @@
-// Tells what is wrong with the wishes of a flavor and an image, in a form that programs can tell
-// apart.
+// Tells what is wrong with the wishes of a flavor and an image, in words and in a form for
+// programs.
 //
 // Pure functions; values without state.
 #ifndef BERTH_TRACKER_CELLS_GUEST_FAULT_H_
@@ -37,7 +37,7 @@ enum class GuestFaultKind {
   kMixedNeedsOneMask,              // mixed takes a dedicated or a realtime mask, not both (T-271)
   kLockedMemoryNeedsPageSize,
 
-  // A mask or a size of the wrong extent.
+  // A mask or a size that is out of range.
   kDedicatedMaskInvalid,  // the mask names no vCPU, every vCPU, or a vCPU that is not there (T-271)
   kRealtimeMaskInvalid,   // the same, for realtime vCPUs (T-271)
   kPageSizeInvalid,       // neither a word nor a size above zero (T-272)

@@ -1,4 +1,4 @@
-// Who gets devices: claims, allocations, and how devices become free.
+// The methods of DeviceTable that give devices to instances and free them.
 #include <algorithm>
 #include <utility>
 
@@ -142,7 +142,8 @@ void DeviceTable::FreeTracked(const std::string& address) {
   Release(&device);
   for (Tracked* relative : Relatives(device)) {
     if (relative->owned()) continue;
-    // The VFs of a freed PF are free. The PF of a freed VF is free if no other VF is taken.
+    // When a PF is freed, its VFs are free, too. When a VF is freed, its PF is free if no other VF
+    // of it is taken.
     const std::vector<Tracked*> functions = Relatives(*relative);
     if (std::all_of(functions.begin(), functions.end(), [](const Tracked* function) {
           return function->record.status == DeviceStatus::kAvailable;

@@ -43,7 +43,7 @@ absl::StatusOr<AddressPattern> ParseSpecAddress(const SpecJson& value) {
   return AddressPattern::FromExpressions(expressions);
 }
 
-// Writes `true` or `false` for a tag that has one of these meanings.
+// Replaces the value of `tag`, which may say yes or no in many words, by `true` or `false`.
 absl::Status NormalizeBoolean(const char* tag, DeviceSpec* spec) {
   const auto found = spec->tags.find(tag);
   if (found == spec->tags.end()) return absl::OkStatus();

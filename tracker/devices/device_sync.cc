@@ -1,4 +1,4 @@
-// How a table follows the devices that the host lists.
+// The methods of DeviceTable that make it follow the devices that the host lists.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,8 @@ DeviceSync DeviceTable::Sync(const std::vector<PciDevice>& listed) {
     Release(&added->second);
     sync.added.push_back(address);
   }
-  // A PF that became another kind of device leaves VFs whose status nothing would change any more.
+  // If a PF has become another kind of device, nothing else would change the status of its former
+  // VFs.
   for (auto& [address, tracked] : devices_) {
     if (!tracked.owned() && StatusByRelatives(tracked) == DeviceStatus::kAvailable) {
       tracked.record.status = DeviceStatus::kAvailable;

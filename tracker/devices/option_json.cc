@@ -7,7 +7,7 @@ namespace {
 
 using OptionJson = nlohmann::json;
 
-// Finds out where a text stops being JSON. The parser tells only an event handler.
+// Finds out where a text stops being JSON. Only an event handler learns this from the parser.
 class ErrorPosition final : public nlohmann::json_sax<OptionJson> {
  public:
   size_t position() const { return position_; }

@@ -28,8 +28,9 @@ bool AsksForRemoteManaged(const DeviceRequest& request) {
                      });
 }
 
-// All filters of T-246 but the one of NUMA policies. live_migratable is among the properties: a
-// pool without a value has neither of the two.
+// Whether `pool` passes all filters of T-246 except that for NUMA policies. live_migratable is one
+// of the properties. A pool without a value for it meets neither a request for `true` nor one for
+// `false`.
 bool MayServe(const DevicePool& pool, const DeviceRequest& request) {
   const DeviceProperties& offered = pool.key.properties;
   const absl::string_view type = TextOf(offered, "dev_type");
@@ -48,8 +49,9 @@ bool MayServe(const DevicePool& pool, const DeviceRequest& request) {
       [&](const DeviceProperties& wanted) { return HasProperties(offered, wanted); });
 }
 
-// Whether the pools have enough devices: in all or, if placement chose providers, of each provider.
-// A provider must have exactly one pool, because placement does not say which of two it means.
+// Whether the pools have enough devices: in all or, if placement chose providers, from each
+// provider. Each chosen provider must have exactly one pool, because placement does not say which
+// of several pools it means.
 bool Suffice(const PoolIndexes& chosen, const std::vector<DevicePool>& pools,
              const DeviceRequest& request) {
   int64_t count = 0;

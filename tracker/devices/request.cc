@@ -16,7 +16,7 @@ using AliasJson = nlohmann::json;
 
 constexpr size_t kNameBytesMax = 256;
 
-// One definition of an alias, before it is joined with the others of its name.
+// One definition of an alias. Definitions with the same name are combined into one alias later.
 struct AliasDefinition {
   std::string name;
   DeviceNumaPolicy numa_policy = DeviceNumaPolicy::kLegacy;

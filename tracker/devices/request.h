@@ -1,4 +1,5 @@
-// DeviceRequest: the PCI devices that an instance asks for, and the aliases by which flavors ask.
+// DeviceRequest: the PCI devices that an instance asks for. DeviceAlias: a name by which flavors
+// ask for devices.
 //
 // Plain values and pure functions.
 #ifndef BERTH_TRACKER_DEVICES_REQUEST_H_
