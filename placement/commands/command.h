@@ -279,7 +279,7 @@ struct DeleteNode {
 // --- import of a ledger ---
 // The number of a record in the import, from 1. Refusals name the number.
 using RecordNumber = int64_t;
-// When an entity was made and last changed; none: now.
+// The times at which an imported entity was made and last changed. Absent: the time of the import.
 struct ImportedTimes {
   std::optional<absl::Time> created_at, updated_at;
 };

@@ -94,7 +94,8 @@ absl::Status Follower::Reload(Database& database) {
   if (!state.ok()) return state.status();
   ++health_->reloads;
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
-  // If this process waited for a new epoch, an operator has begun the epoch on another process.
+  // The published state agrees with the database again. If recovery was required, an operator has
+  // begun a new epoch in another process.
   health_->Agree(publisher_->Newest()->position().revision);
   return absl::OkStatus();
 }

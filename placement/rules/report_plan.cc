@@ -317,8 +317,8 @@ ReportPlan::Removals ReportPlan::DecideRemovals() const {
     if (!goes[p]) continue;
     goes[p] = IsMade(tree.config(p)) && tree.consumers[p].empty() && !gets_child[p];
     for (int child = p + 1; child < tree.shape->end_of[p]; child = tree.shape->end_of[child]) {
-      // Only unreported children count here: gets_child says whether a reported provider has `p` as
-      // its parent.
+      // A reported child counts only if the report gives it the parent `p`, which gets_child says.
+      // So only the other children are looked at here.
       if (!goes[child] && !entry_of_.contains(tree.config(child).id)) goes[p] = 0;
     }
     (goes[p] ? removals.going : removals.kept).push_back(p);

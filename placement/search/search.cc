@@ -23,8 +23,8 @@
 namespace berth::placement {
 namespace {
 
-// If traits have weights, the search sorts the first candidates of each root by them, up to this
-// many.
+// If traits have weights, the search compares this many candidates of each root at most, the first
+// ones.
 constexpr int kCompared = 64;
 // The list of trees is made with memory for this many candidates.
 constexpr int64_t kReserved = 1024;
@@ -120,8 +120,8 @@ bool Search::RootIsAllowed(const Tree& tree) const {
   return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
 }
 
-// This is the last test of a root. The look-up of the root's node costs more than all other tests,
-// and few roots pass the other tests.
+// IsInService is the last test of a root, because it looks up the root's node. That costs more than
+// all other tests, which few roots pass.
 bool Search::IsInService(ProviderId root) const {
   return state_.nodes().empty() || (NodeIsInService(state_, root) &&
                                     (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));

@@ -27,13 +27,13 @@ void Pack(const WriteAnswer& answer, Response response, google::protobuf::Any* t
   to->PackFrom(response);
 }
 
-// For replies that have only the revision.
+// Makes a reply that has only the revision.
 template <typename Response>
 void Bare(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, Response(), to);
 }
 
-// For replies that `fill` can make from the answer alone.
+// Returns a function that makes replies: `fill` fills them in from the answer.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -43,7 +43,7 @@ Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   };
 }
 
-// For replies that `fill` makes from the answer and from the kept part of the request.
+// The same for replies that need the kept part of the request, too: `fill` gets it as a text.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -53,7 +53,7 @@ Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   };
 }
 
-// For replies with a service as it was after the command. The time at which the service was last
+// Makes a reply with a service as it was after the command. The time at which the service was last
 // heard is left out, because it is no longer known.
 template <typename Response>
 void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {

@@ -35,7 +35,7 @@ class LivenessRecorder {
   absl::Duration Step();
   // The number of services that all steps together have looked at.
   int64_t judged() const { return judged_; }
-  // If a call to the database hangs, makes the call fail.
+  // Makes a call to the database fail if the call hangs.
   void ShutIfSlow();
   // Removes the heartbeat row of this process from the database, so that other processes know at
   // once that this process hears no service any more. Called last when the process stops. Waits for

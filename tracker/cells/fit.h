@@ -15,8 +15,8 @@
 
 namespace berth::tracker {
 
-// By which factor more than the total of each host cell may be used by guests whose vCPUs are not
-// all pinned (T-277).
+// How many times the total of each host cell may be used by guests whose vCPUs are not all pinned
+// (T-277).
 struct CellLimits {
   double cpu_allocation_ratio = 1;
   double ram_allocation_ratio = 1;

@@ -24,7 +24,7 @@ inline std::string VersionText(int64_t version) {
 // The oldest versions that the tracker works with, on connections of type QEMU (T-32).
 inline constexpr int64_t kLibvirtRequired = EncodeVersion(8, 0, 0);
 inline constexpr int64_t kQemuRequired = EncodeVersion(6, 2, 0);
-// If a version is below these, the tracker logs a warning.
+// The tracker logs a warning if libvirt or QEMU is older than these versions.
 inline constexpr int64_t kLibvirtAdvised = EncodeVersion(10, 0, 0);
 inline constexpr int64_t kQemuAdvised = EncodeVersion(8, 2, 2);
 
