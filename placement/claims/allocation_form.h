@@ -30,9 +30,9 @@ void OwnerFields(Faults& faults, absl::FunctionRef<std::string(absl::string_view
 // list.
 void CountField(Faults& faults, absl::string_view field, size_t count, size_t max);
 
-// Adds the faults of the amounts asked of one provider. There must be at least one class, each
-// class may occur once, and `amount_fits` must be true of each amount; if it is false, the fault
-// says that the amount must be `range`. `field` is the path of the amounts.
+// Adds the faults of `asked`, the amounts on one provider: there must be at least one class, each
+// class may occur once, and `amount_fits` must be true of each amount. If it is false, the fault
+// says that the amount must be `range`. `field`: the path of the amounts.
 void AmountFields(Faults& faults, absl::string_view field, const ProviderAmounts& asked,
                   bool (*amount_fits)(Amount), absl::string_view range);
 

@@ -1,4 +1,4 @@
-// Functions that all rules that write the inventories of a provider use.
+// Functions for all rules that write the inventories of a provider.
 //
 // Pure functions of the state.
 #ifndef BERTH_PLACEMENT_COMMANDS_INVENTORY_WRITE_H_

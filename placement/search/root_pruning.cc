@@ -73,9 +73,9 @@ bool RootSearch::SubtreesCanBeShared(int from) const {
   return true;
 }
 
-// The slots of a set in plan.apart need different options (P-196). A matching of slots with options
-// shows whether there are enough options. In the same way the slots of a set in plan.separate need
-// different lowest providers (LowestRemaining).
+// Tests the sets of plan.apart and plan.separate. The slots of a set in plan.apart need different
+// options (P-196), and a matching of slots with options shows whether there are enough. For the
+// slots of a set in plan.separate it is a matching with lowest providers (LowestRemaining).
 bool RootSearch::SetsCanBePlaced(int from) {
   const auto open_slots = [from](const std::vector<int>& set) {
     std::vector<int> slots;

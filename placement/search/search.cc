@@ -76,7 +76,7 @@ class Search {
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);
   int64_t WorthByTraits(const RootSearch& search) const;
-  // Visits the next root in a round after the first.
+  // Visits the next root, in the second or a later round.
   void VisitAgain();
   bool RootIsAllowed(const Tree& tree) const;
   // Whether the node of `root` may serve: it is not retired and, if the request excludes stale

@@ -22,7 +22,7 @@ namespace berth::placement {
 
 class MostFree {
  public:
-  // The numbers of a class, by chunk, in 0..kAmountMax. Empty if the number of every chunk is 0.
+  // For each chunk, the number of the class, from 0 to kAmountMax. Empty if all of them are 0.
   absl::Span<const int32_t> Of(ClassId resource_class) const;
 
   // Sets the number of `chunk` and the class. REQUIRES: the chunk exists.

@@ -49,7 +49,7 @@ const PublicWords& WordsFor(absl::StatusCode code) {
   return kInternal;
 }
 
-// `message`, cut to kMessageMax bytes at the boundary of a UTF-8 character.
+// Returns `message`. If it is too long, cuts it to kMessageMax bytes, between two UTF-8 characters.
 std::string Shortened(absl::string_view message) {
   if (message.size() <= kMessageMax) return std::string(message);
   size_t end = kMessageMax;

@@ -238,8 +238,8 @@ void AddToScope(const placement::Change& change, PushScope* scope) {
       [scope](const ConsumerPut& put) { scope->consumers.insert(put.consumer->id); },
       [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
       Ignore<ProviderUsed>(),  // computed from the consumers
-      // ReportSessions::Dispatch sends these to the streams of their hosts, or trackers do not get
-      // them.
+      // Trackers get changes of these kinds from ReportSessions::Dispatch or, for classes, traits
+      // and formats, not at all.
       Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   std::visit(add, change);

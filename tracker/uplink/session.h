@@ -35,7 +35,7 @@ struct UplinkEnd {
 
 class UplinkSession {
  public:
-  // `first`: placement has not welcomed any earlier session of this process.
+  // `first`: whether placement has welcomed no earlier session of this process.
   UplinkSession(const UplinkOptions& options, const std::vector<Node*>& nodes,
                 const UplinkCallbacks& callbacks, const std::shared_ptr<grpc::Channel>& channel,
                 bool first);
