@@ -48,7 +48,7 @@ int64_t StepsOfChunks(const State& state) {
   return 1 + static_cast<int64_t>(state.roots().chunks().size()) / kChunksOfStep;
 }
 
-// How much the providers of `tree` have free of a class, summed.
+// The sum of what the providers of `tree` have free of a class.
 Amount FreeIn(const Tree& tree, ClassId resource_class) {
   Amount free = 0;
   for (int position = 0; position < tree.size(); ++position) {

@@ -65,7 +65,7 @@ class Funnel {
     std::vector<ClassAmount> demands;
     int count = 1;  // how many providers may divide the amount
   };
-  // One root while the funnel tests it.
+  // What the funnel knows about one root while it tests that root.
   struct Standing {
     const Tree* tree = nullptr;
     std::vector<Option> options;

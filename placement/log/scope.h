@@ -118,7 +118,7 @@ class ScopeMaker {
 
 // The hosts and trees that a command concerns. They alone decide which trackers get a push.
 // `hosts`: the hosts of the changed records, before and after the command. `roots`: the roots of
-// the touched trees, before and after the command; a changed consumer touches the trees of which it
+// the touched trees, before and after the command; a changed consumer touches the trees in which it
 // holds something. Both are sorted.
 struct Concerned {
   std::vector<std::string> hosts;

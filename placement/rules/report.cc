@@ -25,8 +25,8 @@ constexpr size_t kProvidersMax = 2000;  // of one report, and of the providers t
 using Ids = absl::flat_hash_set<ProviderId>;
 
 // Checks the parent of one reported provider. In a snapshot the parent must be reported before the
-// provider. In a delta the parent may also be a provider that exists. `before` contains the
-// providers that were reported before this one.
+// provider. In a delta the parent may also be a provider that the ledger has already. `before`
+// contains the providers that were reported before this one.
 void ParentField(Faults& faults, const std::string& field, const ApplyReport& report,
                  const ReportedProvider& provider, const Ids& before) {
   if (provider.id == report.node) {

@@ -12,7 +12,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const Command& command,
   return std::visit(
       [&](const auto& body) -> absl::StatusOr<Outcome> {
         if constexpr (std::is_same_v<std::decay_t<decltype(body)>, FindRequest>) {
-          // The ledger decides FindRequest itself: it looks up the request id, or cancels it.
+          // The ledger itself looks up the id of a FindRequest. The rules get the command only if
+          // the id was not found and is to be cancelled.
           BERTH_CHECK(body.cancel_if_absent);
           return Outcome();
         } else {

@@ -1,4 +1,4 @@
-// Candidate: one way to serve a request. It says what to allocate of which providers, and which
+// Candidate: one way to serve a request. It says what to allocate on which providers, and which
 // providers serve which group. The request itself is in this file, too. Plain values.
 #ifndef BERTH_PLACEMENT_VALUES_CANDIDATE_H_
 #define BERTH_PLACEMENT_VALUES_CANDIDATE_H_

@@ -54,7 +54,7 @@ PassCause CauseOf(HypervisorEvent::Kind kind) {
   return kind == HypervisorEvent::Kind::kClosed ? PassCause::kReconnect : PassCause::kEvent;
 }
 
-// Whether the outcome of a node's first passes lets the process start.
+// Whether the process may start, as far as one node's first passes decide about it.
 enum class Started { kYes, kWaiting, kRefused };
 
 Started Judge(const PassOutcome& outcome) {

@@ -21,8 +21,9 @@ absl::Status WrongOption(absl::string_view where, absl::string_view what);
 // from 1, if the text is not JSON.
 absl::StatusOr<nlohmann::json> ParseOptionJson(absl::string_view where, const std::string& text);
 
-// Returns a text as it is, a number or a boolean as text, null as an empty text, and a list as a
-// list of such texts. InvalidArgument for an object, and for a list with an object or a list.
+// Converts a JSON value to texts: a text stays as it is, a number or a boolean becomes a text, null
+// an empty text, and a list a list of such texts. InvalidArgument for an object, and for a list
+// with an object or a list.
 absl::StatusOr<PropertyValue> PropertyOfJson(absl::string_view where, const nlohmann::json& value);
 
 }  // namespace berth::tracker
