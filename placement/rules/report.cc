@@ -121,8 +121,7 @@ namespace {
 
 absl::Status NodeNotFound(ProviderId node) {
   return Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
-                absl::StrCat("there is no node ", node.ToString()),
-                {{{"provider", node.ToString()}}});
+                absl::StrCat("there is no node ", node.ToString()), {{{"node", node.ToString()}}});
 }
 
 // Refuses, in this order:

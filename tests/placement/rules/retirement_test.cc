@@ -120,6 +120,18 @@ TEST_F(RulesRetirement, ANodeWithOthersProvidersBelowItStays) {
   EXPECT_TRUE(Stands());  // T-202
 }
 
+TEST_F(RulesRetirement, ARefusalNamesTheNodeThatDoesNotExist) {
+  const std::vector<CommandBody> commands = {RetireNode{fleet_.world.provider("keep"), true},
+                                             DeleteNode{fleet_.world.provider("keep"), true}};
+  for (const CommandBody& command : commands) {
+    const auto refused = fleet_.world.Do(command);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(RefusalOf(refused.status())->reason, "NODE_NOT_FOUND");
+    EXPECT_EQ(RefusalOf(refused.status())->items,
+              (std::vector<FaultItem>{{{"node", fleet_.world.provider("keep").ToString()}}}));
+  }
+}
+
 TEST_F(RulesRetirement, TheRootOfANodeIsNotDeletedAsAProvider) {
   fleet_.world.Must(DeleteProvider{fleet_.world.provider("pf1")});
   const auto refused = fleet_.world.Do(DeleteProvider{node_});
