@@ -89,7 +89,8 @@ class Ledger {
   // Calls `ready` once, with a state at `minimum` or later, or with
   //   kOutOfRange         EPOCH_UNKNOWN: the epoch of `minimum` has not begun
   //   kFailedPrecondition REVISION_LOST: the database lost `minimum` before a new epoch began
-  //   kUnavailable        awaits_max readers wait already, the state is stale, or the ledger stops
+  //   kUnavailable        TOO_MANY_WAIT: awaits_max readers wait already
+  //   kUnavailable        the state is stale, or the ledger stops
   //   kDeadlineExceeded   REVISION_NOT_REACHED: `deadline` passed first
   // `ready` runs on this thread or on the answering thread, and must be quick.
   void AwaitRevision(Revision minimum, absl::Time deadline,

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kRecentMax = 8;
 // At most this many old states wait for FreeOld.
 constexpr size_t kOldMax = 32;
+constexpr absl::Duration kWaitAgainAfter = absl::Milliseconds(200);
 
 absl::Duration SystemBootClock() {
   timespec now{};
@@ -27,6 +28,12 @@ absl::Duration SystemBootClock() {
 absl::Status NotReached() {
   return Refuse(absl::StatusCode::kDeadlineExceeded, "REVISION_NOT_REACHED",
                 "this process did not reach the minimum_revision before the deadline");
+}
+
+absl::Status TooManyWait() {
+  return Refuse(absl::StatusCode::kUnavailable, "TOO_MANY_WAIT",
+                "too many readers wait for a revision: try again, or ask another process", {},
+                kWaitAgainAfter);
 }
 
 }  // namespace
@@ -78,7 +85,7 @@ void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
         waiters_.push_back({minimum, deadline, std::move(ready)});
         return;
       }
-      answer = NotDone("too many readers wait for a revision, or placement is stopping");
+      answer = closed_ ? NotDone("placement is stopping") : TooManyWait();
     } else if (answer.ok()) {
       answer = recent_.back();
     }

@@ -144,6 +144,29 @@ TEST(Ledger, ReadersWaitForARevision) {
   EXPECT_EQ(RefusalOf(unknown.status())->reason, "EPOCH_UNKNOWN");
 }
 
+TEST(Ledger, NoMoreReadersWaitThanMay) {
+  LedgerOptions options = OptionsFor(NewDatabase());
+  options.awaits_max = 2;
+  LedgerRunner runner(options);
+  MakeProviders(runner, 1, 8, 1024);
+  Revision next = runner.ledger().Newest()->position().revision;
+  ++next.number;
+  std::promise<absl::Status> first;
+  std::promise<absl::Status> second;
+  std::promise<absl::Status> third;
+  for (std::promise<absl::Status>* const told : {&first, &second, &third}) {
+    runner.ledger().AwaitRevision(next, absl::InfiniteFuture(),
+                                  [told](auto state) { told->set_value(state.status()); });
+  }
+  const absl::Status refused = third.get_future().get();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(RefusalOf(refused)->reason, "TOO_MANY_WAIT") << refused;
+  EXPECT_GT(RefusalOf(refused)->retry_after, absl::ZeroDuration());
+  runner.Must(Claim(1, {1}, 1));
+  EXPECT_EQ(first.get_future().get(), absl::OkStatus());
+  EXPECT_EQ(second.get_future().get(), absl::OkStatus());
+}
+
 // Nobody is told of a revision on the way to the newest one when that is already too old.
 TEST(Ledger, WhoWaitsIsToldNothingOld) {
   const std::string url = NewDatabase();
