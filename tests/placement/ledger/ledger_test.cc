@@ -206,6 +206,29 @@ TEST(Ledger, TheFeedHoldsEveryBatchOnce) {
   }
 }
 
+TEST(Ledger, TheFeedHoldsNoMoreThanTheOptionsSay) {
+  const auto oldest_after = [](const LedgerOptions& options) {
+    LedgerRunner runner(options);
+    MakeProviders(runner, 1, 100, 1024);
+    const Revision from = runner.ledger().Newest()->position().revision;
+    for (int i = 1; i <= 20; ++i) runner.Must(Claim(i, {1}, 1));
+    const Revision newest = runner.ledger().Newest()->position().revision;
+    EXPECT_TRUE(runner.ledger().feed().After({newest.epoch, newest.number - 1}, 100).ok());
+    return runner.ledger().feed().After(from, 100).status().code();
+  };
+  LedgerOptions options = OptionsFor(NewDatabase());
+  EXPECT_EQ(oldest_after(options), absl::StatusCode::kOk);
+  options = OptionsFor(NewDatabase());
+  options.feed_rows_kept = 19;
+  EXPECT_EQ(oldest_after(options), absl::StatusCode::kOutOfRange);
+  options = OptionsFor(NewDatabase());
+  options.feed_changes_kept = 2 * 20 - 1;  // a claim changes a consumer and a provider
+  EXPECT_EQ(oldest_after(options), absl::StatusCode::kOutOfRange);
+  options = OptionsFor(NewDatabase());
+  options.feed_bytes_kept = 20 * 200;  // a batch of one claim takes more than 200 bytes
+  EXPECT_EQ(oldest_after(options), absl::StatusCode::kOutOfRange);
+}
+
 // What moves nothing of the providers still touches the trees that the consumer holds parts of.
 TEST(Ledger, TheFeedNamesTheTreesOfAConsumerThatChanges) {
   LedgerRunner runner(OptionsFor(NewDatabase()));
