@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "placement/commands/fleet_node.h"
 #include "services/process/log.h"
 #include "services/report/missed_changes.h"
 #include "services/wire/fleet.h"
@@ -25,6 +26,12 @@ std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unv
 // if the push is empty because the node's providers were removed.
 bool IsTold(const State& state, ProviderId node) {
   return state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
+}
+
+// Whether `node` belongs to another host than `host`, and the tracker of that host is alive.
+bool IsHeldElsewhere(const State& state, const NodePtr& node, const std::string& host) {
+  const ServicePtr owner = node->host == host ? nullptr : FindTracker(state, node->host);
+  return owner != nullptr && placement::HoldsLease(*owner);
 }
 
 bool HasReason(const absl::Status& status, absl::string_view reason) {
@@ -119,12 +126,13 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   ReadNext();
 }
 
-// Returns the nodes of the Hello that are recorded for its host or are not recorded at all.
+// Returns the nodes of the Hello that this tracker may report. It takes over a node whose host is
+// down, so it must get the order for the node's snapshot.
 std::vector<ProviderId> ReportSession::OwnNodes(const State& state, const HelloFacts& hello) const {
   std::vector<ProviderId> own;
   for (const HelloNode& node : hello.nodes) {
     const NodePtr* record = state.nodes().Find(node.id);
-    if (record == nullptr || (*record)->host == key_.first) own.push_back(node.id);
+    if (record == nullptr || !IsHeldElsewhere(state, *record, key_.first)) own.push_back(node.id);
   }
   return own;
 }
@@ -154,8 +162,7 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
     if (!record.retired && record.host == key_.first && IsKnown(state, record, node.digest)) {
       return to->set_standing(pb::NODE_STANDING_KNOWN);
     }
-    const ServicePtr owner = FindTracker(state, record.host);
-    if (record.host != key_.first && owner != nullptr && owner->up && !owner->forced_down) {
+    if (IsHeldElsewhere(state, *found, key_.first)) {
       return to->set_standing(pb::NODE_STANDING_STANDBY);
     }
   }

@@ -58,7 +58,8 @@ class PlayedTracker : public ReportSink {
     session_->HandleRead(true);
     return true;
   }
-  bool SayHello(const std::string& digest = "") {
+  // With `others`, names as many further nodes, which nobody knows.
+  bool SayHello(const std::string& digest = "", int others = 0) {
     pb::SessionRequest request;
     pb::Hello& hello = *request.mutable_hello();
     hello.set_host(host_);
@@ -69,6 +70,9 @@ class PlayedTracker : public ReportSink {
     node->set_node_uuid(node_.ToString());
     node->set_node_name(host_);
     node->set_digest(digest);
+    for (int i = 0; i < others; ++i) {
+      hello.add_nodes()->set_node_uuid(placement::Uuid::Random().ToString());
+    }
     return Say(request);
   }
   // A report of `slots`, based on `base` if there is a generation: a snapshot, or else a delta.
