@@ -1,9 +1,11 @@
 #include "services/process/history_alarm.h"
 
-#include <atomic>
+#include <map>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "placement/ground/mutex.h"
 #include "services/process/log.h"
 
 namespace berth::services {
@@ -15,11 +17,15 @@ constexpr absl::Duration kApart = absl::Seconds(10);
 
 void AlarmOfHistory(absl::string_view client, placement::Revision seen,
                     placement::Revision newest) {
-  static std::atomic<int64_t> next_ns{0};
-  const absl::Time now = absl::Now();
-  int64_t next = next_ns;
-  if (absl::ToUnixNanos(now) < next) return;
-  if (!next_ns.compare_exchange_strong(next, absl::ToUnixNanos(now + kApart))) return;
+  static placement::Mutex mutex;
+  static auto& next = *new std::map<std::string, absl::Time>();  // the next line, by client
+  {
+    const placement::MutexLock lock(&mutex);
+    absl::Time& allowed = next.try_emplace(std::string(client), absl::InfinitePast()).first->second;
+    const absl::Time now = absl::Now();
+    if (now < allowed) return;
+    allowed = now + kApart;
+  }
   Log(LogLevel::kError,
       absl::StrCat(client,
                    " has seen a revision that this ledger does not have: the database may "

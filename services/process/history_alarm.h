@@ -12,7 +12,7 @@ namespace berth::services {
 // `seen`, which this ledger does not have. Either this ledger has another batch under the number of
 // `seen`, or `seen` is newer than `newest`. The cause is a restored database or, if `seen` is
 // newer, a batch of another process that this process has not read yet. Writes at most one line in
-// 10 s, because after a restore every client reports the same. Thread-safe.
+// 10 s for each `client`, because after a restore all clients report the same. Thread-safe.
 void AlarmOfHistory(absl::string_view client, placement::Revision seen, placement::Revision newest);
 
 }  // namespace berth::services

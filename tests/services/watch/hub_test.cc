@@ -131,8 +131,14 @@ TEST_F(WatchHubTest, WhoComesFromALostHistoryBeginsAnew) {
   request.mutable_after_revision()->set_batch(newest.batch.uuid.high + 1);
   TakenSink sink;
   const auto lost = std::make_shared<Watcher>(&sink, WatchLimits());
+  testing::internal::CaptureStderr();
   hub_.Open(lost, request);
-  ASSERT_TRUE(LedgerRunner::Eventually([&] { return sink.end().has_value(); }));
+  const bool ended = LedgerRunner::Eventually([&] { return sink.end().has_value(); });
+  const std::string log = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(ended);
+  EXPECT_NE(log.find("a watcher has seen a revision that this ledger does not have"),
+            std::string::npos)
+      << log;
   EXPECT_EQ(placement::RefusalOf(*sink.end())->reason, "REVISION_LOST") << *sink.end();
   hub_.Closed(lost);
 }
