@@ -48,6 +48,7 @@ absl::Duration RunTime() {
 void MakeProviders(const Servers& servers) {
   Channels channels(&servers);
   grpc::Channel* const channel = channels.To(0).channel;
+  pb::GetRevisionRequest begun;
   for (uint16_t p = 0; p < kProviders; ++p) {
     pb::CreateProviderRequest create;
     create.set_uuid(ProviderUuid(p));
@@ -66,6 +67,15 @@ void MakeProviders(const Servers& servers) {
     pb::SetInventoriesResponse answer;
     status =
         Invoke(channel, "InventoryService/SetInventories", set, &answer, absl::Now() + kCallMax);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    *begun.mutable_minimum_revision() = answer.revision();
+  }
+  // A read may show a state that is up to a second old. A history has no state from before its
+  // begin, so it may begin only when both processes have the providers.
+  for (int which = 0; which < kServers; ++which) {
+    pb::GetRevisionResponse reached;
+    const grpc::Status status = Invoke(channels.To(which).channel, "LedgerService/GetRevision",
+                                       begun, &reached, absl::Now() + kCallMax);
     ASSERT_TRUE(status.ok()) << status.error_message();
   }
 }
