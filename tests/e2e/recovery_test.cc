@@ -21,6 +21,7 @@
 #include "google/rpc/status.pb.h"
 #include "grpcpp/client_context.h"
 #include "placement/ground/uuid.h"
+#include "placement/store/position_file.h"
 #include "services/api/kept_reply.h"
 #include "tests/e2e/calls.h"
 #include "tests/processes/ledger_runner.h"
@@ -40,11 +41,12 @@ class RecoveryTest : public ::testing::Test {
         channel_(grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials())),
         ledger_(pb::LedgerService::NewStub(channel_)) {}
 
-  // Ends the server in good order, and starts it with `arguments` after `meanwhile`.
+  // Ends the server with `signal`, and starts it with `arguments` after `meanwhile`.
   void Restart(
-      const std::vector<std::string>& arguments, const std::function<void()>& meanwhile = [] {}) {
-    server_->Signal(SIGTERM);
-    EXPECT_EQ(server_->AwaitEnd(absl::Seconds(30)), 0);
+      const std::vector<std::string>& arguments, int signal = SIGTERM,
+      const std::function<void()>& meanwhile = [] {}) {
+    server_->Signal(signal);
+    EXPECT_EQ(server_->AwaitEnd(absl::Seconds(30)), signal == SIGTERM ? 0 : 128 + signal);
     meanwhile();
     server_ = StartAt(scratch_.path(), database_.url(), arguments);
     channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
@@ -270,7 +272,13 @@ TEST_F(RecoveryTest, ARestoreWhilePlacementIsDownIsFoundAtItsStart) {
   database_.Save();
   const std::string consumer = Random();
   ASSERT_TRUE(LedgerRunner::Eventually([&] { return Claim(host.uuid(), consumer).ok(); }));
-  Restart(arguments, [this] { database_.Restore(); });
+  // A server that is killed has no time to write its position: it keeps the position while it runs.
+  const placement::PositionFile file(scratch_.path() + "/state/position");
+  ASSERT_TRUE(LedgerRunner::Eventually([&] {
+    const auto kept = file.Read();
+    return kept.ok() && *kept && (*kept)->revision.number == Standing().revision().number();
+  }));
+  Restart(arguments, SIGKILL, [this] { database_.Restore(); });
   EXPECT_EQ(Standing().state(), pb::LEDGER_STATE_RECOVERY_REQUIRED);
   EXPECT_EQ(Standing().database_revision().number(), saved);
   EXPECT_EQ(ReasonOf(Claim(host.uuid(), consumer)), "RECOVERY_REQUIRED");
