@@ -319,6 +319,7 @@ def ratios(figures):
         "claims_at_half_of_best_p99_ms": round(figures.median("claims_at_half.256", "p99_us") / 1000, 2),
         "bulk_claims_vs_claims": ratio("bulk_claims.8", claims),
         "claims_with_ids_vs_without": ratio(figures.best("claims_with_ids"), figures.best("claims_without_ids")),
+        "claims_with_ids_vs_few": ratio(figures.best("claims_with_ids"), figures.best("claims_with_few_ids")),
         "watchers_cost": round(1 - figures.median(f"watched_claims.{WATCHERS}") / figures.median("watched_claims.0"), 3),
         "two_processes_vs_one": ratio("pairs_through.2", "pairs_through.1"),
         "conflict_rate": conflict_rate("schedule.1"),
