@@ -261,7 +261,8 @@ struct ApplyReport {
   std::string node_name;
   int64_t sequence = 0;
   std::string digest;
-  std::shared_ptr<const std::string> facts;  // all facts, already merged with those of before
+  std::shared_ptr<const std::string> facts;  // null: the node keeps the facts that it has
+  std::string account;  // whole: already merged with the account before the report
   // True for a snapshot: a provider that a tracker made is removed unless the snapshot names it.
   bool complete = true;
   std::vector<ReportedProvider> providers;  // parents before children

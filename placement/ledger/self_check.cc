@@ -306,12 +306,12 @@ class Checker {
                                 node->retired ? "t" : "f", "|") +
                    absl::StrCat(node->incarnation.ToString(), "|", node->report_sequence, "|",
                                 absl::BytesToHexString(node->digest), "|",
-                                node->facts ? node->facts->size() : 0));
+                                node->facts ? node->facts->size() : 0, "|", node->account.size()));
       return true;
     });
     return Compare("a node",
                    "SELECT concat_ws('|', id, name, host, retired, incarnation, report_sequence, "
-                   "encode(digest, 'hex'), coalesce(length(facts), 0)) FROM node",
+                   "encode(digest, 'hex'), coalesce(length(facts), 0), length(account)) FROM node",
                    std::move(nodes))
         .status();
   }

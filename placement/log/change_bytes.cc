@@ -51,7 +51,8 @@ struct Counter {
   size_t operator()(const NodePut& put) const {
     const NodeRecord& node = *put.node;
     size_t bytes = SharedBlock(put.node) + BlockBytes(node.name) + BlockBytes(node.host) +
-                   BlockBytes(node.digest) + BlockBytes(node.reported) + SharedBlock(node.facts);
+                   BlockBytes(node.digest) + BlockBytes(node.account) + BlockBytes(node.reported) +
+                   SharedBlock(node.facts);
     if (node.facts != nullptr) bytes += BlockBytes(*node.facts);
     return bytes;
   }

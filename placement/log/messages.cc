@@ -108,6 +108,7 @@ struct Encoder {
       message->add_reported_generations(generation.value);
     }
     if (node.facts) message->set_facts(*node.facts);
+    message->set_account(node.account);
     message->set_created_at_us(absl::ToUnixMicros(node.created_at));
     message->set_updated_at_us(absl::ToUnixMicros(node.updated_at));
   }
@@ -174,6 +175,7 @@ std::shared_ptr<const NodeRecord> DecodeNode(const pb::Node& in) {
                                 Generation{in.reported_generations(i)});
   }
   if (in.has_facts()) node->facts = std::make_shared<const std::string>(in.facts());
+  node->account = in.account();
   node->created_at = absl::FromUnixMicros(in.created_at_us());
   node->updated_at = absl::FromUnixMicros(in.updated_at_us());
   return node;

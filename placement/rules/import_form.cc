@@ -128,11 +128,8 @@ class Records {
     if (node.report_sequence < 0) {
       faults.Add(kInvalidField, "node.sequence", "must not be below 0");
     }
-    if (node.facts != nullptr && node.facts->size() > kFactsBytesMax) {
-      faults.Add(
-          kInvalidField, "node",
-          absl::StrCat("must not have more than ", kFactsBytesMax, " bytes of reported facts"));
-    }
+    if (node.facts != nullptr) AtMostBytes(faults, "node.facts", *node.facts);
+    AtMostBytes(faults, "node.account", node.account);
     if (!node_ids_.insert(node.id).second) Twice(faults, "node.uuid", node.id.ToString());
     if (!node_keys_.emplace(node.host, node.name).second) {
       Twice(faults, "node.name", absl::StrCat(node.name, " of ", node.host));

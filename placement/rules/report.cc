@@ -100,11 +100,8 @@ absl::Status CheckForm(const ApplyReport& report) {
   faults.Line("host", report.host);
   faults.Line("node_name", report.node_name);
   faults.Length("digest", report.digest, 0, kTextMax);
-  if (report.facts && report.facts->size() > kFactsBytesMax) {
-    faults.Add(
-        kInvalidField, "facts",
-        absl::StrCat("must have ", kFactsBytesMax, " bytes at most, has ", report.facts->size()));
-  }
+  if (report.facts) AtMostBytes(faults, "facts", *report.facts);
+  AtMostBytes(faults, "account", report.account);
   if (report.complete && (report.providers.empty() || report.providers.front().id != report.node)) {
     faults.Add(kInvalidField, "providers", "must begin with the node's root");
   }
@@ -209,6 +206,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, co
   Outcome outcome;
   if (before->retired == command.retired) return outcome;
   NodeRecord node = *before;
+  node.facts = nullptr;  // the node keeps them
   node.retired = command.retired;
   outcome.changes.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
   return outcome;

@@ -55,7 +55,8 @@ NodeRecord ReportPlan::MakeNode(const Removals& removals,
   node.incarnation = report_.incarnation;
   node.report_sequence = report_.sequence;
   node.digest = report_.digest;
-  if (report_.facts) node.facts = report_.facts;
+  node.facts = report_.facts;
+  node.account = report_.account;
   node.updated_at = context.now;
   // A snapshot replaces the whole list of reported providers. A delta replaces only the entries of
   // the providers that it names.

@@ -119,8 +119,13 @@ void State::RemoveService(const ServiceRemoved& removed) {
   services_.Erase(key);
 }
 
-void State::PutNode(const NodeRecordPtr& node) {
+void State::PutNode(NodeRecordPtr node) {
   const NodeRecordPtr* before = nodes_.Find(node->id);
+  if (before != nullptr && node->facts == nullptr) {
+    auto whole = std::make_shared<NodeRecord>(*node);
+    whole->facts = (*before)->facts;
+    node = std::move(whole);
+  }
   if (before == nullptr || (*before)->host != node->host) {
     if (before != nullptr) nodes_by_host_.Erase(HostNodeKey{(*before)->host, node->id});
     nodes_by_host_.Put({node->host, node->id}, {});

@@ -205,7 +205,7 @@ class State {
 
   void PutService(const ServicePtr& service);
   void RemoveService(const ServiceRemoved& removed);
-  void PutNode(const NodeRecordPtr& node);
+  void PutNode(NodeRecordPtr node);
   void RemoveNode(ProviderId id);
 
   // Defined in consumers.cc:

@@ -245,16 +245,19 @@ class Calls {
 
   void Nodes() {
     for (const ProviderId id : rows_.touched->nodes) {
+      const auto* before = rows_.base->nodes().Find(id);
       const auto* after = rows_.next->nodes().Find(id);
       if (after != nullptr) {
-        AddNode(**after);
-      } else if (rows_.base->nodes().Find(id) != nullptr) {
+        AddNode(**after, before != nullptr && (*before)->facts == (*after)->facts);
+      } else if (before != nullptr) {
         remove_nodes_.Column(0).AddUuid(id.uuid);
       }
     }
   }
 
-  void AddNode(const NodeRecord& node) {
+  // `keeps_facts`: the table has the node's facts already. They are long: PostgreSQL keeps them
+  // apart from the row, and does not touch them unless they are written.
+  void AddNode(const NodeRecord& node, bool keeps_facts) {
     nodes_.Column(0).AddUuid(node.id.uuid);
     nodes_.Column(1).AddText(node.name);
     nodes_.Column(2).AddText(node.host);
@@ -266,13 +269,14 @@ class Calls {
               [&](const auto& pair) { nodes_.Column(7).AddUuid(pair.first.uuid); });
     AddNested(nodes_.Column(8), node.reported,
               [&](const auto& pair) { nodes_.Column(8).AddInt(pair.second.value); });
-    if (node.facts) {
-      nodes_.Column(9).AddBytes(*node.facts);
-    } else {
+    if (keeps_facts) {
       nodes_.Column(9).AddNull();
+    } else {
+      nodes_.Column(9).AddBytes(node.facts == nullptr ? "" : *node.facts);
     }
-    nodes_.Column(10).AddInt(absl::ToUnixMicros(node.created_at));
-    nodes_.Column(11).AddInt(absl::ToUnixMicros(node.updated_at));
+    nodes_.Column(10).AddBytes(node.account);
+    nodes_.Column(11).AddInt(absl::ToUnixMicros(node.created_at));
+    nodes_.Column(12).AddInt(absl::ToUnixMicros(node.updated_at));
   }
 
   void Requests(Statement* sql) const {
@@ -327,7 +331,7 @@ class Calls {
   SqlCall remove_consumers_{"remove_consumers", 2};
   SqlCall services_{"write_services", 12};
   SqlCall remove_services_{"remove_services", 2};
-  SqlCall nodes_{"write_nodes", 12};
+  SqlCall nodes_{"write_nodes", 13};
   SqlCall remove_nodes_{"remove_nodes", 1};
 };
 

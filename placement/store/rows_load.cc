@@ -304,8 +304,8 @@ class Loader {
     QueryRows rows;
     const absl::Status status = database_.Run(
         "SELECT id, name, host, retired, incarnation, report_sequence, digest, reported_provider, "
-        "reported_generation, facts, micros_of(created_at), micros_of(updated_at) FROM node "
-        "ORDER BY id",
+        "reported_generation, coalesce(facts, ''), account, micros_of(created_at), "
+        "micros_of(updated_at) FROM node ORDER BY id",
         &rows);
     if (!status.ok()) return status;
     for (int row = 0; row < rows.size(); ++row) {
@@ -325,11 +325,11 @@ class Loader {
       for (size_t i = 0; i < reported.size(); ++i) {
         node->reported.emplace_back(ProviderId{reported[i]}, Generation{generations[i]});
       }
-      if (!rows.IsNull(row, 9)) {
-        node->facts = std::make_shared<const std::string>(rows.Bytes(row, 9));
-      }
-      node->created_at = TimeAt(rows, row, 10);
-      node->updated_at = TimeAt(rows, row, 11);
+      std::string facts = rows.Bytes(row, 9);
+      if (!facts.empty()) node->facts = std::make_shared<const std::string>(std::move(facts));
+      node->account = rows.Bytes(row, 10);
+      node->created_at = TimeAt(rows, row, 11);
+      node->updated_at = TimeAt(rows, row, 12);
       changes_.push_back(NodePut{std::move(node)});
     }
     return absl::OkStatus();

@@ -79,6 +79,12 @@ bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t m
   return false;
 }
 
+void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes) {
+  if (bytes.size() <= kFactsBytesMax) return;
+  faults.Add(kInvalidField, std::string(field),
+             absl::StrCat("must have ", kFactsBytesMax, " bytes at most, has ", bytes.size()));
+}
+
 void RequireGenerationField(Faults& faults, bool present) {
   if (!present) {
     faults.Add(kGenerationRequired, "expected_generation",

@@ -58,13 +58,15 @@ class Faults {
 // Adds a fault if a list has more than `max` elements. Returns whether the list has at most `max`
 // elements. If not, the caller should not check the elements.
 bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t max);
+// Checks the length of a node's facts or account against kFactsBytesMax.
+void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes);
 
 // The most characters of a provider's name (P-10), of a consumer's project and user, and of the
 // texts of a service or a node (T-1), in this order.
 inline constexpr int64_t kProviderNameMax = 200;
 inline constexpr int64_t kOwnerMax = 255;
 inline constexpr int64_t kTextMax = 255;
-// The most bytes of a node's facts (fleet.h).
+// The most bytes of a node's facts, and of its account (fleet.h).
 inline constexpr size_t kFactsBytesMax = 64 << 10;
 // The most traits, aggregates and inventories that one provider may have.
 inline constexpr size_t kTraitsMax = 1024;

@@ -1,7 +1,9 @@
 // Fleet records: services, and the nodes that the services manage.
 //
-// Services and nodes are entities of the ledger, like providers and consumers. The ledger keeps a
-// node's facts as the bytes that the node's report contained, and does not interpret them.
+// Services and nodes are entities of the ledger, like providers and consumers. The ledger keeps what
+// a node reports of itself as bytes, and does not interpret them. These bytes have two parts,
+// because they change at different times: the facts seldom change, and the account changes with
+// every guest.
 #ifndef BERTH_PLACEMENT_VALUES_FLEET_H_
 #define BERTH_PLACEMENT_VALUES_FLEET_H_
 
@@ -58,6 +60,7 @@ struct NodeRecord {
   // node may skip its next report only if the digest and these generations are still the same.
   std::vector<std::pair<ProviderId, Generation>> reported;
   std::shared_ptr<const std::string> facts;  // at most 64 KiB; null: none reported yet
+  std::string account;                       // at most 64 KiB
   absl::Time created_at;
   absl::Time updated_at;  // of the last applied report
 

@@ -64,21 +64,18 @@ absl::Status CheckNamedOnce(const HelloFacts& facts) {
                            {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
 }
 
-// Returns the facts of the node after `report`, as bytes that FillNode reads.
-std::string FactsAfter(const State& state, ProviderId id, const pb::Report& report) {
-  pb::Node facts;
+// Returns the account of the node after `report`, as bytes that FillNode reads.
+std::string AccountAfter(const State& state, ProviderId id, const pb::Report& report) {
+  pb::Node account;
   const auto* node = state.nodes().Find(id);
   const bool delta = report.kind() == pb::REPORT_KIND_DELTA;
-  if (delta && node != nullptr && (*node)->facts != nullptr) {
-    facts.ParseFromString(*(*node)->facts);
-  }
-  if (report.has_facts()) *facts.mutable_facts() = report.facts();
-  if (report.has_account()) *facts.mutable_account() = report.account();
-  if (report.has_observation()) *facts.mutable_observation() = report.observation();
-  if (report.has_orphans()) *facts.mutable_orphans() = report.orphans().orphans();
-  if (report.has_findings()) *facts.mutable_findings() = report.findings().findings();
-  if (report.has_audit()) *facts.mutable_audit() = report.audit();
-  return facts.SerializeAsString();
+  if (delta && node != nullptr) account.ParseFromString((*node)->account);
+  if (report.has_account()) *account.mutable_account() = report.account();
+  if (report.has_observation()) *account.mutable_observation() = report.observation();
+  if (report.has_orphans()) *account.mutable_orphans() = report.orphans().orphans();
+  if (report.has_findings()) *account.mutable_findings() = report.findings().findings();
+  if (report.has_audit()) *account.mutable_audit() = report.audit();
+  return account.SerializeAsString();
 }
 
 void FillGenerations(const State& state, const placement::ProviderConfig& config,
@@ -176,8 +173,9 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   if (command.node_name.empty() && recorded != nullptr) command.node_name = (*recorded)->name;
   command.sequence = report.sequence();
   command.digest = report.digest();
-  command.facts = std::make_shared<const std::string>(FactsAfter(state, *node, report));
   command.complete = report.kind() == pb::REPORT_KIND_SNAPSHOT;
+  if (command.complete || report.has_facts()) command.facts = FactsBytes(report.facts());
+  command.account = AccountAfter(state, *node, report);
   for (const pb::WantedProvider& from : report.providers()) {
     auto provider =
         ReportedProviderOf(absl::StrCat("report.providers[", command.providers.size(), "]"), from);

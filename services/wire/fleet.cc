@@ -105,9 +105,16 @@ void FillService(const ServiceRecord& service, const Heard* seen, pb::Service* t
   SetTime(service.updated_at, to->mutable_updated_at());
 }
 
+std::shared_ptr<const std::string> FactsBytes(const pb::NodeFacts& facts) {
+  pb::Node node;
+  *node.mutable_facts() = facts;
+  return std::make_shared<const std::string>(node.SerializeAsString());
+}
+
 void FillNode(const State& state, const NodeRecord& node, pb::NodeView view, pb::Node* to) {
-  // `facts` are the bytes of a Node that has only the fields that its tracker reported.
-  if (node.facts != nullptr) to->ParseFromString(*node.facts);
+  // Both are the bytes of a Node that has only fields that its tracker reported.
+  to->ParseFromString(node.account);
+  if (node.facts != nullptr) to->MergeFromString(*node.facts);
   if (view != pb::NODE_VIEW_FULL) Shorten(to);
   to->set_uuid(node.id.ToString());
   to->set_name(node.name);

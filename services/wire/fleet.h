@@ -38,6 +38,9 @@ ServicePtr ServiceAfter(const WriteAnswer& answer, placement::Uuid id);
 
 // Fills in a service. `seen`: null if this process has not heard from the service.
 void FillService(const placement::ServiceRecord& service, const Heard* seen, pb::Service* to);
+// The bytes in which the ledger stores a node's facts: a Node with the facts only. FillNode reads
+// them.
+std::shared_ptr<const std::string> FactsBytes(const pb::NodeFacts& facts);
 void FillNode(const placement::State& state, const placement::NodeRecord& node, pb::NodeView view,
               pb::Node* to);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "placement/commands/record_fault.h"
+#include "services/wire/fleet.h"
 #include "services/wire/inventory.h"
 
 namespace berth::services {
@@ -69,17 +70,16 @@ int RankOf(const pb::Entity& entity) {
   return 0;
 }
 
-// Returns the facts that the node's tracker reported, in the form in which the ledger stores them:
+// Returns the account that the node's tracker reported, in the form in which the ledger stores it:
 // the bytes of a Node with those fields that services/report/messages.cc sets.
-std::string FactsOf(const pb::Node& node) {
-  pb::Node facts;
-  if (node.has_facts()) *facts.mutable_facts() = node.facts();
-  if (node.has_account()) *facts.mutable_account() = node.account();
-  if (node.has_observation()) *facts.mutable_observation() = node.observation();
-  *facts.mutable_orphans() = node.orphans();
-  *facts.mutable_findings() = node.findings();
-  if (node.has_audit()) *facts.mutable_audit() = node.audit();
-  return facts.SerializeAsString();
+std::string AccountOf(const pb::Node& node) {
+  pb::Node account;
+  if (node.has_account()) *account.mutable_account() = node.account();
+  if (node.has_observation()) *account.mutable_observation() = node.observation();
+  *account.mutable_orphans() = node.orphans();
+  *account.mutable_findings() = node.findings();
+  if (node.has_audit()) *account.mutable_audit() = node.audit();
+  return account.SerializeAsString();
 }
 
 }  // namespace
@@ -213,8 +213,8 @@ absl::Status ImportRecords::AddNode(const pb::Node& from) {
   node.node.host = from.host();
   node.node.retired = from.retired();
   node.node.report_sequence = from.sequence();
-  std::string facts = FactsOf(from);
-  if (!facts.empty()) node.node.facts = std::make_shared<const std::string>(std::move(facts));
+  if (from.has_facts()) node.node.facts = FactsBytes(from.facts());
+  node.node.account = AccountOf(from);
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &node.times));
   command_.nodes.push_back(std::move(node));
   return absl::OkStatus();

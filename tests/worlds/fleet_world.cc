@@ -57,6 +57,7 @@ ApplyReport FleetWorld::MakeReport(const std::string& host, int process, absl::s
   report.sequence = sequence;
   report.digest = absl::StrCat("digest ", sequence);
   report.facts = std::make_shared<const std::string>(absl::StrCat("facts ", sequence));
+  report.account = absl::StrCat("account ", sequence);
   std::vector<std::pair<int, ProviderId>> above;
   for (const absl::string_view text : absl::StrSplit(notation, '\n')) {
     if (absl::StripAsciiWhitespace(text).empty()) continue;

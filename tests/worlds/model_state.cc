@@ -139,11 +139,16 @@ void ExpectSameServices(const State& state, const ModelState& model) {
   }
 }
 
+std::string FactsOf(const NodeRecord& node) { return node.facts == nullptr ? "" : *node.facts; }
+
 void ExpectSameNodes(const State& state, const ModelState& model) {
   ASSERT_EQ(state.nodes().size(), static_cast<int64_t>(model.nodes.size()));
   for (const auto& [id, node] : model.nodes) {
     ASSERT_NE(state.nodes().Find(id), nullptr);
-    EXPECT_EQ(**state.nodes().Find(id), node);
+    NodeRecord found = **state.nodes().Find(id);
+    EXPECT_EQ(FactsOf(found), FactsOf(node));
+    found.facts = node.facts;
+    EXPECT_EQ(found, node);
   }
 }
 
@@ -174,7 +179,12 @@ void ModelState::Apply(const Changes& changes) {
       [this](const ServiceRemoved& removed) {
         services.erase({removed.host, removed.binary});
       },
-      [this](const NodePut& put) { nodes[put.node->id] = *put.node; },
+      [this](const NodePut& put) {
+        NodeRecord& node = nodes[put.node->id];
+        const auto facts = node.facts;
+        node = *put.node;
+        if (node.facts == nullptr) node.facts = facts;
+      },
       [this](const NodeRemoved& removed) { nodes.erase(removed.id); },
       Ignore<FormatRaised>()};
   for (const Change& change : changes) std::visit(apply, change);

@@ -312,6 +312,15 @@ Changes RandomCommands::ChangeFleet() {
   NodeRecord node;
   node.id = ProviderId{Uuid{7, static_cast<uint64_t>(Below(4))}};
   node.digest = absl::StrCat(next_id_);
+  // Encoded messages berth.placement.v1.Node: one with a host_ip among its facts, one with the result
+  // of an audit.
+  const char length = static_cast<char>(node.digest.size());
+  const std::string ip = std::string{'\x22', length} + node.digest;
+  if (Below(2) == 0) {
+    node.facts =
+        std::make_shared<const std::string>(std::string{'\x5a', static_cast<char>(ip.size())} + ip);
+  }
+  node.account = {'\x52', 2, 8, static_cast<char>(next_id_ % 100)};
   switch (Below(4)) {
     case 0:
       return {ServicePut{std::make_shared<const ServiceRecord>(service)},

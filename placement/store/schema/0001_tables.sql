@@ -145,6 +145,7 @@ CREATE TABLE node (
   reported_provider uuid[] NOT NULL,
   reported_generation bigint[] NOT NULL,
   facts bytea,
+  account bytea NOT NULL,
   created_at timestamptz NOT NULL,
   updated_at timestamptz NOT NULL
 );

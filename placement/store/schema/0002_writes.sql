@@ -161,23 +161,28 @@ BEGIN
   PERFORM expect_rows('services removed', cardinality(hosts), n);
 END $$;
 
+-- NULL among the facts: the row keeps the facts that it has. PostgreSQL then writes only the row again, not the facts,
+-- which are stored apart from it.
 CREATE FUNCTION write_nodes(
   ids uuid[], names text[], hosts text[], retireds boolean[], incarnations uuid[], sequences bigint[], digests bytea[],
-  providers text[], generations text[], factses bytea[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+  providers text[], generations text[], factses bytea[], accounts bytea[], created_ats bigint[],
+  updated_ats bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO node AS o (id, name, host, retired, incarnation, report_sequence, digest, reported_provider,
-                         reported_generation, facts, created_at, updated_at)
+                         reported_generation, facts, account, created_at, updated_at)
   SELECT u.id, u.name, u.host, u.retired, u.incarnation, u.sequence, u.digest, u.provider::uuid[],
-         u.generation::bigint[], u.facts, at_micros(u.created_at), at_micros(u.updated_at)
-  FROM unnest(ids, names, hosts, retireds, incarnations, sequences, digests, providers, generations, factses,
+         u.generation::bigint[], u.facts, u.account, at_micros(u.created_at), at_micros(u.updated_at)
+  FROM unnest(ids, names, hosts, retireds, incarnations, sequences, digests, providers, generations, factses, accounts,
               created_ats, updated_ats)
-    AS u(id, name, host, retired, incarnation, sequence, digest, provider, generation, facts, created_at, updated_at)
+    AS u(id, name, host, retired, incarnation, sequence, digest, provider, generation, facts, account, created_at,
+         updated_at)
   ON CONFLICT (id) DO UPDATE
   SET name = excluded.name, host = excluded.host, retired = excluded.retired, incarnation = excluded.incarnation,
       report_sequence = excluded.report_sequence, digest = excluded.digest,
       reported_provider = excluded.reported_provider, reported_generation = excluded.reported_generation,
-      facts = excluded.facts, created_at = excluded.created_at, updated_at = excluded.updated_at;
+      facts = coalesce(excluded.facts, o.facts), account = excluded.account, created_at = excluded.created_at,
+      updated_at = excluded.updated_at;
 END $$;
 
 CREATE FUNCTION remove_nodes(ids uuid[]) RETURNS void

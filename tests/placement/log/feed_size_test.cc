@@ -69,6 +69,7 @@ std::vector<LogCommand> Mixture() {
   node->name = node->host = node->digest = Long("n");
   node->reported.assign(20, {kHost, Generation{1}});
   node->facts = std::make_shared<const std::string>(std::string(5000, 'f'));
+  node->account = std::string(1000, 'a');
   auto alone = std::make_shared<Consumer>();
   alone->owner =
       std::make_shared<const Owner>(Owner{Long("project"), Long("user"), Long("INSTANCE")});

@@ -39,6 +39,7 @@ TEST_F(RulesReport, MakesTheTreeAndTheNode) {
   EXPECT_EQ(node.report_sequence, 1);
   EXPECT_EQ(node.digest, "digest 1");
   EXPECT_EQ(*node.facts, "facts 1");
+  EXPECT_EQ(node.account, "account 1");
   ASSERT_EQ(node.reported.size(), 2u);
   EXPECT_EQ(node.reported[0].second, fleet_.world.generation("cn1"));  // T-226
   EXPECT_EQ(node.reported[1].first, fleet_.world.provider("pf1"));
@@ -124,6 +125,7 @@ TEST_F(RulesReport, Form) {
   EXPECT_EQ(
       answer([](Report& r) { r.facts = std::make_shared<const std::string>(64 * 1024 + 1, 'x'); }),
       "INVALID_FIELD");
+  EXPECT_EQ(answer([](Report& r) { r.account.resize(64 * 1024 + 1); }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report&) {}), "OK");
 }
 
@@ -306,10 +308,13 @@ TEST_F(RulesReport, Deltas) {
   EXPECT_EQ(fleet.Send(delta("a{VCPU:1}", 3)), "REPORT_GAP");  // T-229
   ApplyReport report = delta("a{VCPU:1}", 2);
   report.facts = nullptr;
+  const auto facts = fleet.node("cn1").facts;
   ASSERT_EQ(fleet.Send(report), "OK");
   EXPECT_TRUE(fleet.Has("b"));                       // what it says nothing of stays
   EXPECT_EQ(fleet.node("cn1").reported.size(), 4u);  // and stands in the record
-  EXPECT_EQ(*fleet.node("cn1").facts, "facts 1");
+  EXPECT_EQ(fleet.node("cn1").facts, facts);         // not a copy
+  EXPECT_EQ(std::get<NodePut>(fleet.last.changes.back()).node->facts, nullptr);
+  EXPECT_EQ(fleet.node("cn1").account, "account 2");
   for (const auto& [id, generation] : fleet.node("cn1").reported) {
     EXPECT_EQ(generation, fleet.world.state().FindProvider(id)->config().generation);
   }

@@ -166,6 +166,24 @@ TEST_F(ReportSessionTest, ANumberThatIsUsedTwiceIsNotAcknowledged) {  // T-229, 
   EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "REPORT_GAP");
 }
 
+// A report about a guest has no facts of the node.
+TEST_F(ReportSessionTest, AReportWithoutFactsKeepsThem) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  const auto node = [this] { return *runner_.ledger().Newest()->nodes().Find(node_); };
+  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
+  const int64_t generation = tracker.Next().ack().generations(0).generation();
+  const auto facts = node()->facts;
+  ASSERT_NE(facts, nullptr);
+  ASSERT_TRUE(tracker.SayReport(2, 16, generation, false));
+  EXPECT_EQ(tracker.Next().ack().sequence(), 2);
+  EXPECT_EQ(node()->report_sequence, 2);
+  EXPECT_EQ(node()->facts, facts);  // the same bytes, not a copy
+}
+
 // A tracker says once that it is not ready; the record must follow when the database is back.
 // The node's host is down. The node's new tracker has to wait with the snapshot, because other
 // trackers are sending as many snapshots as may be sent at a time.

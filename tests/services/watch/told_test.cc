@@ -66,7 +66,16 @@ class Mirror {
     ASSERT_TRUE(response.ParseFromString(*message));
     for (const pb::Change& change : response.changes()) {
       if (change.has_present()) {
-        things_[KeyOf(change.present())] = Deterministic(change.present());
+        pb::Entity present = change.present();
+        std::string& thing = things_[KeyOf(present)];
+        if (present.has_node() && !present.node().has_facts()) {
+          pb::Entity before;
+          before.ParseFromString(thing);
+          if (before.node().has_facts()) {
+            *present.mutable_node()->mutable_facts() = before.node().facts();
+          }
+        }
+        thing = Deterministic(present);
       } else {
         things_.erase({change.removed().kind(), change.removed().key()});
       }
