@@ -39,10 +39,9 @@ class TrackerStream {
   // Whether End was called, or the tracker has gone.
   virtual bool ended() const = 0;
 
-  // Touch: a committed command changed the tree of `node`. TouchService: a committed command
-  // changed the stream's service. TouchAll: anything may have changed.
-  virtual void Touch(placement::ProviderId node, const placement::FeedCommand& command) = 0;
-  virtual void TouchService() = 0;
+  // Touch: a committed command concerns the stream's host, or the tree of one of its nodes.
+  // TouchAll: anything may have changed.
+  virtual void Touch(const placement::FeedCommand& command) = 0;
   virtual void TouchAll() = 0;
   // Tries again to send the pushes that could not be sent because no worker was free.
   virtual void Tick() = 0;

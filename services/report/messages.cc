@@ -228,23 +228,44 @@ void FillReject(const State& state, ProviderId node, const pb::Report& report,
   });
 }
 
-void AddToScope(const placement::Change& change, PushScope* scope) {
+void AddTreeToScope(const placement::FeedCommand& command, ProviderId node, PushScope* scope) {
   using namespace placement;  // all kinds of changes
+  const std::vector<ProviderId>& roots = command.concerned.roots;
+  if (scope->complete || !std::binary_search(roots.begin(), roots.end(), node)) return;
   const EachKind add{
       [scope](const ProviderPut& put) { scope->providers.insert(put.config->id); },
       [scope](const ProviderRemoved& removed) { scope->providers.insert(removed.id); },
       [scope](const ConsumerPut& put) { scope->consumers.insert(put.consumer->id); },
       [scope](const ConsumerRemoved& removed) { scope->consumers.insert(removed.id); },
       Ignore<ProviderUsed>(),  // computed from the consumers
-      // Trackers get changes of these kinds from ReportSessions::Dispatch or, for classes, traits
-      // and formats, not at all.
+      // AddRecordsToScope adds these.
       Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
-  std::visit(add, change);
+  for (const Change& change : *command.changes) std::visit(add, change);
   if (scope->providers.size() + scope->consumers.size() > kScopeMax) {
     *scope =
         PushScope{.complete = true, .providers = {}, .consumers = {}, .service = scope->service};
   }
+}
+
+void AddRecordsToScope(const placement::FeedCommand& command, const std::string& host,
+                       ProviderId node, PushScope* scope) {
+  using namespace placement;  // all kinds of changes
+  const std::vector<std::string>& hosts = command.concerned.hosts;
+  if (!std::binary_search(hosts.begin(), hosts.end(), host)) return;
+  const EachKind add{
+      [&](const ServicePut& put) {
+        if (put.service->host == host) scope->service = true;
+      },
+      [&](const NodePut& put) {
+        const bool moved = !command.scope->left_hosts.empty();
+        if (moved && put.node->id == node && put.node->host == host) scope->complete = true;
+      },
+      // The stream of a removed service ends by itself when its tracker sends the next report.
+      Ignore<ServiceRemoved, NodeRemoved, FormatRaised>(),
+      Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
+      Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved>()};
+  for (const Change& change : *command.changes) std::visit(add, change);
 }
 
 void FillPush(const State& state, const std::string& host, ProviderId node, const PushScope& scope,

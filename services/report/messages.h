@@ -10,6 +10,7 @@
 #include "berth/placement/v1/report.pb.h"
 #include "placement/commands/command.h"
 #include "placement/commands/decision.h"
+#include "placement/log/feed.h"
 #include "services/report/liveness.h"
 #include "services/wire/form.h"
 
@@ -60,9 +61,15 @@ struct PushScope {
   bool empty() const { return !complete && !service && providers.empty() && consumers.empty(); }
 };
 
-// Adds the names of everything that `change` touched. If the scope then has more than a few
-// thousand names, it becomes complete: the push will send everything.
-void AddToScope(const placement::Change& change, PushScope* scope);
+// If `command` concerns the tree of `node`, adds the names of all providers and consumers that it
+// touched. If the scope then has more than a few thousand names, it becomes complete: the push
+// will send everything.
+void AddTreeToScope(const placement::FeedCommand& command, placement::ProviderId node,
+                    PushScope* scope);
+// If `command` concerns `host`, adds the records of the host that it touched. If `node` comes from
+// another host, the scope becomes complete: the tracker of `host` knows nothing of the node's tree.
+void AddRecordsToScope(const placement::FeedCommand& command, const std::string& host,
+                       placement::ProviderId node, PushScope* scope);
 
 // Fills `to` with everything that `scope` names, with the values in `state`. The push goes to the
 // tracker of `host`.

@@ -1,7 +1,5 @@
 #include "services/report/missed_changes.h"
 
-#include <algorithm>
-
 #include "services/process/history_alarm.h"
 
 namespace berth::services {
@@ -10,18 +8,10 @@ namespace {
 constexpr int kPagesMax = 4;  // if a tracker missed more, it is sent everything
 constexpr size_t kPageBatches = 64;
 
-void AddBatch(const placement::FeedBatch& batch, placement::ProviderId node, PushScope* scope) {
-  for (const placement::FeedCommand& command : batch.commands) {
-    const std::vector<placement::ProviderId>& roots = command.concerned.roots;
-    if (std::find(roots.begin(), roots.end(), node) == roots.end()) continue;
-    for (const placement::Change& change : *command.changes) AddToScope(change, scope);
-  }
-}
-
 }  // namespace
 
-bool AddMissed(const placement::Feed& feed, placement::Revision now, const HelloNode& node,
-               PushScope* scope) {
+bool AddMissed(const placement::Feed& feed, placement::Revision now, const std::string& host,
+               const HelloNode& node, PushScope* scope) {
   // If a new epoch has begun, the tracker may have changes that were lost with the old one. Only a
   // push of the node's whole tree removes them from the tracker's records, so the caller must make
   // such a push.
@@ -35,7 +25,12 @@ bool AddMissed(const placement::Feed& feed, placement::Revision now, const Hello
     const auto batches = feed.After(heard, static_cast<int>(kPageBatches));
     if (absl::IsFailedPrecondition(batches.status())) AlarmOfHistory("a tracker", heard, now);
     if (!batches.ok()) return false;
-    for (const placement::FeedBatchPtr& batch : *batches) AddBatch(*batch, node.id, scope);
+    for (const placement::FeedBatchPtr& batch : *batches) {
+      for (const placement::FeedCommand& command : batch->commands) {
+        AddTreeToScope(command, node.id, scope);
+        AddRecordsToScope(command, host, node.id, scope);
+      }
+    }
     if (batches->size() < kPageBatches) return true;
     heard = batches->back()->revision;
   }

@@ -22,10 +22,11 @@ namespace {
 // Trackers do not authenticate yet, so nobody has checked that the tracker belongs to this host.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
-// Whether a push for `node` is needed. If the node is recorded, its tracker waits for a push, even
-// if the push is empty because the node's providers were removed.
-bool IsTold(const State& state, ProviderId node) {
-  return state.nodes().Find(node) != nullptr || state.FindProvider(node).has_value();
+// Whether the tracker of `host` needs a push for `node`. If the node is recorded for `host`, the
+// tracker waits for a push, even if the push is empty because the node's providers were removed.
+bool IsTold(const State& state, const std::string& host, ProviderId node) {
+  const NodePtr* record = state.nodes().Find(node);
+  return record != nullptr ? (*record)->host == host : state.FindProvider(node).has_value();
 }
 
 // Whether `node` belongs to another host than `host`, and the tracker of that host is alive.
@@ -104,6 +105,7 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   {
     MutexLock lock(&mutex_);
     hello_ = hello;
+    for (const HelloNode& node : hello->nodes) scopes_.try_emplace(node.id);
   }
   const absl::Status attached =
       sessions_->Attach(shared_from_this(), OwnNodes(*sessions_->ledger()->Newest(), *hello));
@@ -173,15 +175,14 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
 // Prepares the first pushes. For each node, pushes the changes after the revision that the tracker
 // has; if these changes cannot be found, pushes everything.
 void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
-  const std::vector<ProviderId> own = OwnNodes(state, hello);
   MutexLock lock(&mutex_);
   std::map<ProviderId, PushScope> scopes;
   for (const HelloNode& node : hello.nodes) {
-    if (std::find(own.begin(), own.end(), node.id) == own.end()) continue;
     PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
-    if (!IsTold(state, node.id)) continue;
+    if (!IsTold(state, key_.first, node.id)) continue;
     const placement::Revision now = state.position().revision;
-    if (!AddMissed(sessions_->ledger()->feed(), now, node, &scope)) scope.complete = true;
+    const placement::Feed& feed = sessions_->ledger()->feed();
+    if (!AddMissed(feed, now, key_.first, node, &scope)) scope.complete = true;
   }
   scopes_ = std::move(scopes);
 }
@@ -322,23 +323,14 @@ void ReportSession::Submit(placement::CommandBody body, std::function<void(const
                                   const Decision& decision) { done(decision); });
 }
 
-void ReportSession::Touch(ProviderId node, const placement::FeedCommand& command) {
-  if (command.actor == ActorOf(key_.first)) return;  // the Ack answers its own report
+void ReportSession::Touch(const placement::FeedCommand& command) {
+  const bool is_own = command.actor == ActorOf(key_.first);
   {
     MutexLock lock(&mutex_);
-    PushScope& scope = scopes_[node];
-    if (scope.complete) return;
-    for (const placement::Change& change : *command.changes) AddToScope(change, &scope);
-    if (scope.empty()) return;
-  }
-  FlushPushes();
-}
-
-void ReportSession::TouchService() {
-  {
-    MutexLock lock(&mutex_);
-    if (scopes_.empty()) return;
-    scopes_.begin()->second.service = true;
+    for (auto& [node, scope] : scopes_) {
+      if (!is_own) AddTreeToScope(command, node, &scope);  // the Ack answers its own report
+      AddRecordsToScope(command, key_.first, node, &scope);
+    }
   }
   FlushPushes();
 }
@@ -383,7 +375,7 @@ bool ReportSession::NextPush(pb::SessionResponse* message) {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const placement::Revision newest = state->position().resume_point();
   for (auto& [node, scope] : scopes_) {
-    if (scope.complete && !IsTold(*state, node)) scope.complete = false;
+    if (scope.complete && !IsTold(*state, key_.first, node)) scope.complete = false;
     if (scope.empty()) continue;
     // A push that is not complete has the values of the newest state, but may lack entities that
     // changed after `dispatched`. So it tells the tracker only that all changes up to `dispatched`

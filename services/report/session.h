@@ -58,8 +58,7 @@ class ReportSession final : public TrackerStream,
 
   const Liveness::Key& key() const override { return key_; }
   placement::Uuid incarnation() const override { return incarnation_; }
-  void Touch(placement::ProviderId node, const placement::FeedCommand& command) override;
-  void TouchService() override;
+  void Touch(const placement::FeedCommand& command) override;
   void TouchAll() override;
   void Tick() override;
   void OrderSnapshot(placement::ProviderId node) override;

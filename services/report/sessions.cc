@@ -255,10 +255,15 @@ placement::Revision ReportSessions::dispatched() const {
 void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
   MutexLock lock(&mutex_);
   for (const placement::FeedCommand& command : batch.commands) {
-    for (const ProviderId root : command.concerned.roots) {
-      const TrackerStreamPtr owner = connections_.OwnerOf(root);
-      if (owner != nullptr) owner->Touch(root, command);
+    std::set<TrackerStreamPtr> streams;
+    const auto add = [&streams](TrackerStreamPtr stream) {
+      if (stream != nullptr) streams.insert(std::move(stream));
+    };
+    for (const ProviderId root : command.concerned.roots) add(connections_.OwnerOf(root));
+    for (const std::string& host : command.concerned.hosts) {
+      add(connections_.OwnerOf(Liveness::Key(host, placement::kTrackerBinary)));
     }
+    for (const TrackerStreamPtr& stream : streams) stream->Touch(command);
     if (!command.concerned.hosts.empty()) DispatchRecords(*command.changes);
   }
 }
@@ -284,12 +289,8 @@ void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
   const Liveness::Key key = {service.host, service.binary};
   recorder_->liveness().NoteChange(key);
   const TrackerStreamPtr owner = connections_.OwnerOf(key);
-  if (owner == nullptr) return;
-  if (service.incarnation != owner->incarnation()) {
-    owner->End(Fenced(service.host));
-  } else {
-    owner->TouchService();
-  }
+  if (owner == nullptr || service.incarnation == owner->incarnation()) return;
+  owner->End(Fenced(service.host));
 }
 
 }  // namespace berth::services

@@ -2,7 +2,7 @@
 // streams share.
 //
 // It has five jobs. It knows which stream owns which service and which nodes. It follows the feed
-// once for all streams, and gives each stream the commands that changed its trees. It limits how
+// once for all streams, and gives each stream the commands that concern it. It limits how
 // many nodes send a snapshot at a time. It keeps the audit orders that are not answered yet. It
 // calls Tick of the streams that asked for it. Thread-safe. Locks are taken in this order:
 // follow_mutex_, mutex_, the lock of a stream, then dispatched_mutex_ or tick_mutex_. A stream must

@@ -18,8 +18,7 @@ class OpenStream : public TrackerStream {
   const Liveness::Key& key() const override { return key_; }
   Uuid incarnation() const override { return process_; }
   bool ended() const override { return is_ended; }
-  void Touch(ProviderId, const placement::FeedCommand&) override {}
-  void TouchService() override {}
+  void Touch(const placement::FeedCommand&) override {}
   void TouchAll() override {}
   void Tick() override {}
   void OrderSnapshot(ProviderId) override {}

@@ -41,7 +41,7 @@ class MissedChangesTest : public ::testing::Test {
   // Numbers of the consumers that a tracker is told which has heard up to `heard`; -1: everything.
   std::vector<int64_t> Told(std::optional<Revision> heard, Revision now) {
     PushScope scope;
-    if (!AddMissed(feed_, now, {kNode, "n", "", heard}, &scope) || scope.complete) return {-1};
+    if (!AddMissed(feed_, now, "h", {kNode, "n", "", heard}, &scope) || scope.complete) return {-1};
     std::vector<int64_t> numbers;
     for (const ConsumerId& id : scope.consumers) {
       EXPECT_EQ(id.uuid.high, 7U);  // nothing of another node
@@ -81,6 +81,44 @@ TEST_F(MissedChangesTest, AreBounded) {
   EXPECT_EQ(Told(Revision{2, 10}, {2, 260}).size(), 250U);
   Append(10 + 260);
   EXPECT_EQ(Told(Revision{2, 10}, {2, 270}), std::vector<int64_t>{-1});
+}
+
+// The records of a host are in no tree.
+TEST_F(MissedChangesTest, IncludeTheRecordsOfTheHost) {
+  const auto missed = [this](const placement::Change& change, const std::string& left) {
+    auto scope = std::make_shared<placement::Scope>();
+    if (!left.empty()) scope->left_hosts = {left};
+    const auto changes = std::make_shared<const placement::Changes>(placement::Changes{change});
+    auto batch = std::make_shared<placement::FeedBatch>();
+    batch->revision = {2, next_++};
+    batch->commands.push_back({.actor = "operator",
+                               .request_id = "",
+                               .changes = changes,
+                               .scope = scope,
+                               .concerned = ConcernedBy(*changes, *scope)});
+    feed_.Append(batch);
+    PushScope pushed;
+    EXPECT_TRUE(AddMissed(feed_, batch->revision, "h",
+                          {kNode, "n", "", Revision{2, batch->revision.number - 1}}, &pushed));
+    return pushed;
+  };
+  const auto service = [](const std::string& host) -> placement::Change {
+    auto record = std::make_shared<placement::ServiceRecord>();
+    record->host = host;
+    return placement::ServicePut{std::move(record)};
+  };
+  EXPECT_TRUE(missed(service("h"), "").service);
+  EXPECT_TRUE(missed(service("other"), "").empty());
+  const auto node = [](ProviderId id, const std::string& host) -> placement::Change {
+    auto record = std::make_shared<placement::NodeRecord>();
+    record->id = id;
+    record->host = host;
+    return placement::NodePut{std::move(record)};
+  };
+  EXPECT_TRUE(missed(node(kNode, "h"), "").empty());
+  EXPECT_TRUE(missed(node(kNode, "h"), "other").complete);
+  EXPECT_TRUE(missed(node(kNode, "other"), "h").empty());
+  EXPECT_TRUE(missed(node(kOther, "h"), "other").empty());
 }
 
 }  // namespace

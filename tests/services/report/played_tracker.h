@@ -105,10 +105,21 @@ class PlayedTracker : public ReportSink {
       }
       if (!sent) return false;
       session_->HandleSent(true);
-      if (!sent->has_push()) message = *std::move(sent);
+      if (sent->has_push()) {
+        pushed_whole_ |= sent->push().complete();
+      } else {
+        message = *std::move(sent);
+      }
       return !message.ShortDebugString().empty();
     });
     return message;
+  }
+  // Whether the tracker gets a push of its whole node within 30 s, or got one already.
+  bool GetsAll() {
+    return placement::LedgerRunner::Eventually([this] {
+      Drain();
+      return pushed_whole_;
+    });
   }
   // How the session ended the stream; nothing if it has not after 30 s.
   std::optional<absl::Status> End() {
@@ -137,18 +148,21 @@ class PlayedTracker : public ReportSink {
 
  private:
   void Drain() {
-    bool sent = false;
+    std::optional<pb::SessionResponse> sent;
     {
       placement::MutexLock lock(&mutex_);
-      sent = std::exchange(sent_, std::nullopt).has_value();
+      sent = std::exchange(sent_, std::nullopt);
     }
-    if (sent) session_->HandleSent(true);
+    if (!sent) return;
+    pushed_whole_ |= sent->push().complete();
+    session_->HandleSent(true);
   }
 
   const std::shared_ptr<ReportSession> session_;
   const std::string host_;
   const placement::ProviderId node_;
   bool closed_ = false;
+  bool pushed_whole_ = false;
   placement::Mutex mutex_;
   pb::SessionRequest* reading_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::optional<pb::SessionResponse> sent_ ABSL_GUARDED_BY(mutex_);

@@ -184,6 +184,26 @@ TEST_F(ReportSessionTest, AReportWithoutFactsKeepsThem) {
   EXPECT_EQ(node()->facts, facts);  // the same bytes, not a copy
 }
 
+// The tracker of the other host knows nothing of the node's consumers.
+TEST_F(ReportSessionTest, ANodeThatMovesIsPushedToItsNewHost) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker old(&sessions, "h1", node_);
+  ASSERT_TRUE(old.SayHello());
+  ASSERT_TRUE(old.Next().has_welcome());
+  ASSERT_TRUE(old.SayReport(1, 8, std::nullopt, true));
+  const int64_t generation = old.Next().ack().generations(0).generation();
+  old.Close();
+  runner_.Must(placement::UpdateService{"h1", "berth-tracker", std::nullopt, "", true});
+  PlayedTracker tracker(&sessions, "h2", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  const pb::SessionResponse welcome = tracker.Next();
+  EXPECT_EQ(welcome.welcome().nodes(0).standing(), pb::NODE_STANDING_SEND_ALL);
+  ASSERT_TRUE(tracker.SayReport(1, 8, generation, true));
+  EXPECT_EQ(tracker.Next().ack().sequence(), 1);
+  EXPECT_TRUE(tracker.GetsAll());  // T-228
+}
+
 // A tracker says once that it is not ready; the record must follow when the database is back.
 // The node's host is down. The node's new tracker has to wait with the snapshot, because other
 // trackers are sending as many snapshots as may be sent at a time.
