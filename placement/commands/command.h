@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "placement/commands/import.h"
 #include "placement/state/tree.h"
 #include "placement/values/candidate.h"
 #include "placement/values/change.h"
 #include "placement/values/fleet.h"
+#include "placement/values/instance.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
@@ -101,10 +103,6 @@ struct EnsureStandardNames {
 };
 
 // --- allocations (P-113..P-146) ---
-struct ProviderAmounts {
-  ProviderId provider;
-  std::vector<NamedAmount> amounts;
-};
 // Everything that a consumer shall hold afterwards (P-113).
 struct ConsumerAllocations {
   ConsumerId consumer;
@@ -277,81 +275,29 @@ struct DeleteNode {
   bool cascade = false;  // also releases what consumers hold of the node's subtree (T-225)
 };
 
-// --- import of a ledger ---
-// The number of a record in the import, from 1. Refusals name the number.
-using RecordNumber = int64_t;
-// The times at which an imported entity was made and last changed. Absent: the time of the import.
-struct ImportedTimes {
-  std::optional<absl::Time> created_at, updated_at;
+// --- instances and migrations ---
+// Creates the record of an instance, or replaces the whole record. The generation and the times of
+// `record` are ignored.
+struct SetInstance {
+  InstanceRecord record;
+  std::optional<Generation> expected_generation;  // none: there must be no record yet
 };
-struct ImportedName {
-  RecordNumber record = 0;
-  std::string name;
+// Removes the record of an instance and the records of all its migrations. What their consumers
+// hold stays.
+struct DeleteInstance {
+  InstanceId instance;
+  std::optional<Generation> expected_generation;  // none: any
 };
-struct ImportedProvider {
-  RecordNumber record = 0;
-  ProviderId id;
-  std::string name;
-  std::optional<ProviderId> parent;  // an earlier record, or in the ledger already
-  std::vector<NamedInventory> inventories;
-  std::vector<std::string> traits;
-  std::vector<AggregateId> aggregates;
-  ImportedTimes times;
+// Creates the record of a migration. The generation and the times of `record` are ignored.
+struct CreateMigration {
+  MigrationRecord record;  // an empty status means accepted
 };
-struct ImportedConsumer {
-  RecordNumber record = 0;
-  ConsumerId id;
-  std::string project;
-  std::string user;
-  std::string type;  // empty: none (P-24)
-  std::vector<ProviderAmounts> allocations;
-  std::optional<absl::Time> lease_expires_at;  // if this is past, the consumer is released soon
-  ImportedTimes times;
-};
-struct ImportedService {
-  RecordNumber record = 0;
-  ServiceRecord service;  // its times are ignored
-  ImportedTimes times;
-};
-struct ImportedNode {
-  RecordNumber record = 0;
-  NodeRecord node;
-  ImportedTimes times;
-};
-// Adds all listed entities, or none. Only classes and traits may be in the ledger already.
-struct ImportLedger {
-  std::vector<ImportedName> classes, traits;  // custom ones; existing ones stay
-  std::vector<ImportedProvider> providers;
-  std::vector<ImportedConsumer> consumers;
-  std::vector<ImportedService> services;
-  std::vector<ImportedNode> nodes;
-  bool require_empty = false;  // refuse unless the ledger has only standard names
-  bool validate_only = false;
-
-  int64_t count(EntityKind kind) const {  // of records
-    switch (kind) {
-      case EntityKind::kResourceClass:
-        return static_cast<int64_t>(classes.size());
-      case EntityKind::kTrait:
-        return static_cast<int64_t>(traits.size());
-      case EntityKind::kProvider:
-        return static_cast<int64_t>(providers.size());
-      case EntityKind::kProviderUsage:
-        return 0;  // follows from the consumers
-      case EntityKind::kConsumer:
-        return static_cast<int64_t>(consumers.size());
-      case EntityKind::kService:
-        return static_cast<int64_t>(services.size());
-      case EntityKind::kNode:
-        return static_cast<int64_t>(nodes.size());
-    }
-    return 0;
-  }
-  int64_t size() const {
-    int64_t sum = 0;
-    ForEachEntityKind([&](EntityKind kind) { sum += count(kind); });
-    return sum;
-  }
+struct UpdateMigration {
+  MigrationId migration;
+  std::string expected_status;
+  std::string status;                           // empty: keeps its status
+  std::optional<std::string> destination_host;  // none: keeps its destination
+  std::optional<std::optional<ProviderId>> destination_node;
 };
 
 // Asks for the decision about the write of `actor` with `request_id`. The ledger itself decides
@@ -379,7 +325,8 @@ using CommandBody =
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
                  RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
-                 SetFormat, ImportLedger, FindRequest>;
+                 SetInstance, DeleteInstance, CreateMigration, UpdateMigration, SetFormat,
+                 ImportLedger, FindRequest>;
 
 // The call that a command came from. It is kept with the answer under a request id, so that a
 // repeated request gets the same reply.

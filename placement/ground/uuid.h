@@ -61,6 +61,8 @@ using ProviderId =
 using ConsumerId =
     Id<struct ConsumerKind>;  // an instance, a migration, or whatever holds allocations
 using AggregateId = Id<struct AggregateKind>;  // an aggregate has no other properties (P-22)
+using InstanceId = Id<struct InstanceKind>;    // the guest and the consumer have the same uuid
+using MigrationId = Id<struct MigrationKind>;  // the consumer of the move has the same uuid
 using BatchId = Id<struct BatchKind>;          // one committed batch of the ledger
 
 }  // namespace berth::placement

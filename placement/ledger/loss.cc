@@ -57,6 +57,10 @@ class Comparison {
         return Records(kind, a_.services(), b_.services());
       case EntityKind::kNode:
         return Records(kind, a_.nodes(), b_.nodes());
+      case EntityKind::kInstance:
+        return Records(kind, a_.records().instances(), b_.records().instances());
+      case EntityKind::kMigration:
+        return Records(kind, a_.records().migrations(), b_.records().migrations());
     }
   }
 
@@ -93,7 +97,10 @@ class Comparison {
     return a.generation == b.generation && *a.owner == *b.owner && a.allocations == b.allocations;
   }
 
-  static bool Same(const ServiceRecord& a, const ServiceRecord& b) { return a == b; }
+  template <typename Record>
+  static bool Same(const Record& a, const Record& b) {
+    return a == b;
+  }
 
   static bool Same(NodeRecord a, NodeRecord b) {
     const bool same_facts = (a.facts == nullptr) == (b.facts == nullptr) &&
@@ -102,8 +109,11 @@ class Comparison {
     return same_facts && a == b;
   }
 
-  static std::string KeyOf(const ServiceRecord& service) { return service.id.ToString(); }
-  static std::string KeyOf(const NodeRecord& node) { return node.id.ToString(); }
+  // Nodes, instances and migrations.
+  template <typename Record>
+  static std::string KeyOf(const Record& record) {
+    return record.id.ToString();
+  }
 
   // Adds the providers that only `from` has. If `compared`, also adds the providers that both
   // states have and that differ.

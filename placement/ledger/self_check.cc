@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "placement/ledger/record_texts.h"
 #include "placement/store/database.h"
 
 namespace berth::placement {
@@ -83,6 +84,8 @@ constexpr Question kQuestions[] = {
      "UNION ALL SELECT 'trait', id FROM trait) n, (SELECT next_class_id, next_trait_id FROM log "
      "ORDER BY revision DESC LIMIT 1) h WHERE n.id >= CASE n.kind WHEN 'class' "
      "THEN h.next_class_id ELSE h.next_trait_id END"},
+    {"a migration of an instance that has no record",
+     "SELECT id FROM migration WHERE instance NOT IN (SELECT id FROM instance)"},
     {"the log has a gap",
      "SELECT concat_ws(' ', 'before revision', revision) FROM (SELECT revision, epoch, "
      "previous_batch_id, ledger_time, command_count, lag(revision) OVER w AS last_revision, "
@@ -137,6 +140,10 @@ class Checker {
         return Services();
       case EntityKind::kNode:
         return Nodes();
+      case EntityKind::kInstance:
+        return Compare(InstanceTexts(state_.records()));
+      case EntityKind::kMigration:
+        return Compare(MigrationTexts(state_.records()));
     }
     return absl::OkStatus();
   }
@@ -160,6 +167,10 @@ class Checker {
     }
     for (const std::string& text : memory) Find(absl::StrCat(kind, " only in memory"), text);
     return rows.size();
+  }
+
+  absl::Status Compare(RecordTexts texts) {
+    return Compare(texts.kind, texts.sql, std::move(texts.memory)).status();
   }
 
   absl::Status Catalog() {

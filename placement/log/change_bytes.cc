@@ -57,6 +57,20 @@ struct Counter {
     return bytes;
   }
   size_t operator()(const NodeRemoved&) const { return 0; }
+  size_t operator()(const InstancePut& put) const {
+    const InstanceRecord& instance = *put.instance;
+    return SharedBlock(put.instance) + BlockBytes(instance.name) + BlockBytes(instance.project) +
+           BlockBytes(instance.user) + BlockBytes(instance.host) + BlockBytes(instance.vm_state) +
+           BlockBytes(instance.task_state) + BlockBytes(instance.details);
+  }
+  size_t operator()(const InstanceRemoved&) const { return 0; }
+  size_t operator()(const MigrationPut& put) const {
+    const MigrationRecord& migration = *put.migration;
+    return SharedBlock(put.migration) + BlockBytes(migration.status) +
+           BlockBytes(migration.source_host) + BlockBytes(migration.destination_host) +
+           BlockBytes(migration.old_flavor_id) + BlockBytes(migration.new_flavor_id);
+  }
+  size_t operator()(const MigrationRemoved&) const { return 0; }
   size_t operator()(const FormatRaised&) const { return 0; }
 };
 
@@ -77,10 +91,10 @@ size_t BytesOf(const Changes& changes) {
 size_t BytesOf(const Scope& scope) {
   size_t bytes = BytesOf(scope.after) + BytesOf(scope.before) + BlockBytes(scope.gave_up) +
                  BytesOf(scope.derived) + BytesOf(scope.neighbours) +
-                 BlockBytes(scope.removed_keys) + BlockBytes(scope.left_hosts);
+                 BlockBytes(scope.removed_keys) + BlockBytes(scope.other_hosts);
   for (const auto& [consumer, providers] : scope.gave_up) bytes += BlockBytes(providers);
   for (const std::string& key : scope.removed_keys) bytes += BlockBytes(key);
-  for (const std::string& host : scope.left_hosts) bytes += BlockBytes(host);
+  for (const std::string& host : scope.other_hosts) bytes += BlockBytes(host);
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "placement/ground/check.h"
+#include "placement/log/answer.pb.h"
 #include "placement/log/messages.h"
 
 namespace berth::placement {

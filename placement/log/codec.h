@@ -1,9 +1,9 @@
 // Codec: turns the commands of a batch, and kept answers, into bytes and back.
 //
-// The bytes are messages of log.proto. They are stored as the payload of a log row, and as the
-// answer in the table `request`. Equal values give equal bytes. Decoding fails with kDataLoss if
-// the bytes are not such a message, or if they contain a kind of change that this release does not
-// know. Pure functions.
+// The bytes are messages of log.proto, the payload of a log row, and of answer.proto, the answer in
+// the table `request`. Equal values give equal bytes. Decoding fails with kDataLoss if the bytes
+// are not such a message, or if they contain a kind of change that this release does not know. Pure
+// functions.
 #ifndef BERTH_PLACEMENT_LOG_CODEC_H_
 #define BERTH_PLACEMENT_LOG_CODEC_H_
 

@@ -1,7 +1,10 @@
 #include "placement/log/messages.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "placement/log/record_messages.h"
 
 namespace berth::placement {
 namespace {
@@ -115,6 +118,18 @@ struct Encoder {
   void operator()(const NodeRemoved& removed) const {
     EncodeId(removed.id.uuid, out->mutable_node_removed());
   }
+  void operator()(const InstancePut& put) const {
+    EncodeInstance(*put.instance, out->mutable_instance_put());
+  }
+  void operator()(const InstanceRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_instance_removed());
+  }
+  void operator()(const MigrationPut& put) const {
+    EncodeMigration(*put.migration, out->mutable_migration_put());
+  }
+  void operator()(const MigrationRemoved& removed) const {
+    EncodeId(removed.id.uuid, out->mutable_migration_removed());
+  }
   void operator()(const FormatRaised& raised) const { out->set_format_raised(raised.format); }
 };
 
@@ -183,13 +198,6 @@ std::shared_ptr<const NodeRecord> DecodeNode(const pb::Node& in) {
 
 }  // namespace
 
-void EncodeId(const Uuid& uuid, pb::Id* out) {
-  out->set_high(uuid.high);
-  out->set_low(uuid.low);
-}
-
-Uuid DecodeId(const pb::Id& in) { return Uuid{in.high(), in.low()}; }
-
 void EncodeProvider(const ProviderConfig& config, pb::Provider* out) {
   EncodeId(config.id.uuid, out->mutable_id());
   out->set_name(config.name);
@@ -237,44 +245,66 @@ std::shared_ptr<const ProviderConfig> DecodeProvider(const pb::Provider& in) {
 
 void EncodeChange(const Change& change, pb::Change* out) { std::visit(Encoder{out}, change); }
 
-bool DecodeChange(const pb::Change& in, Changes* out) {
-  const auto add = [out](Change change) {
-    out->push_back(std::move(change));
-    return true;
-  };
+namespace {
+
+// The change in `in`, which is one of an instance or of a migration.
+Change RecordChangeOf(const pb::Change& in) {
+  if (in.has_instance_put()) return InstancePut{DecodeInstance(in.instance_put())};
+  if (in.has_migration_put()) return MigrationPut{DecodeMigration(in.migration_put())};
+  if (in.has_instance_removed()) {
+    return InstanceRemoved{InstanceId{DecodeId(in.instance_removed())}};
+  }
+  return MigrationRemoved{MigrationId{DecodeId(in.migration_removed())}};
+}
+
+// None if `in` contains no kind of change that this release knows.
+std::optional<Change> ChangeOf(const pb::Change& in) {
   switch (in.kind_case()) {
     case pb::Change::kProviderPut:
-      return add(ProviderPut{DecodeProvider(in.provider_put())});
+      return ProviderPut{DecodeProvider(in.provider_put())};
     case pb::Change::kProviderRemoved:
-      return add(ProviderRemoved{ProviderId{DecodeId(in.provider_removed())}});
+      return ProviderRemoved{ProviderId{DecodeId(in.provider_removed())}};
     case pb::Change::kProviderUsed:
-      return add(DecodeUse(in.provider_used()));
+      return DecodeUse(in.provider_used());
     case pb::Change::kConsumerPut:
-      return add(ConsumerPut{DecodeConsumer(in.consumer_put())});
+      return ConsumerPut{DecodeConsumer(in.consumer_put())};
     case pb::Change::kConsumerRemoved:
-      return add(ConsumerRemoved{ConsumerId{DecodeId(in.consumer_removed())}});
+      return ConsumerRemoved{ConsumerId{DecodeId(in.consumer_removed())}};
     case pb::Change::kClassPut:
-      return add(ClassPut{ClassId{in.class_put().id()}, in.class_put().name()});
+      return ClassPut{ClassId{in.class_put().id()}, in.class_put().name()};
     case pb::Change::kClassRemoved:
-      return add(ClassRemoved{ClassId{in.class_removed()}});
+      return ClassRemoved{ClassId{in.class_removed()}};
     case pb::Change::kTraitPut:
-      return add(TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()});
+      return TraitPut{TraitId{in.trait_put().id()}, in.trait_put().name()};
     case pb::Change::kTraitRemoved:
-      return add(TraitRemoved{TraitId{in.trait_removed()}});
+      return TraitRemoved{TraitId{in.trait_removed()}};
     case pb::Change::kServicePut:
-      return add(ServicePut{DecodeService(in.service_put())});
+      return ServicePut{DecodeService(in.service_put())};
     case pb::Change::kServiceRemoved:
-      return add(ServiceRemoved{in.service_removed().host(), in.service_removed().binary()});
+      return ServiceRemoved{in.service_removed().host(), in.service_removed().binary()};
     case pb::Change::kNodePut:
-      return add(NodePut{DecodeNode(in.node_put())});
+      return NodePut{DecodeNode(in.node_put())};
     case pb::Change::kNodeRemoved:
-      return add(NodeRemoved{ProviderId{DecodeId(in.node_removed())}});
+      return NodeRemoved{ProviderId{DecodeId(in.node_removed())}};
+    case pb::Change::kInstancePut:
+    case pb::Change::kInstanceRemoved:
+    case pb::Change::kMigrationPut:
+    case pb::Change::kMigrationRemoved:
+      return RecordChangeOf(in);
     case pb::Change::kFormatRaised:
-      return add(FormatRaised{in.format_raised()});
+      return FormatRaised{in.format_raised()};
     case pb::Change::KIND_NOT_SET:
       break;
   }
-  return false;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool DecodeChange(const pb::Change& in, Changes* out) {
+  std::optional<Change> change = ChangeOf(in);
+  if (change) out->push_back(*std::move(change));
+  return change.has_value();
 }
 
 namespace {
@@ -334,7 +364,7 @@ void EncodeScope(const Scope& scope, pb::Scope* out) {
   for (const Change& change : scope.derived) EncodeChange(change, out->add_derived());
   for (const Change& change : scope.neighbours) EncodeChange(change, out->add_neighbours());
   for (const std::string& key : scope.removed_keys) out->add_removed_keys(key);
-  for (const std::string& host : scope.left_hosts) out->add_left_hosts(host);
+  for (const std::string& host : scope.other_hosts) out->add_other_hosts(host);
 }
 
 bool DecodeScope(const pb::Scope& in, Scope* out) {
@@ -356,7 +386,7 @@ bool DecodeScope(const pb::Scope& in, Scope* out) {
     if (!DecodeChange(change, &out->neighbours)) return false;
   }
   out->removed_keys.assign(in.removed_keys().begin(), in.removed_keys().end());
-  out->left_hosts.assign(in.left_hosts().begin(), in.left_hosts().end());
+  out->other_hosts.assign(in.other_hosts().begin(), in.other_hosts().end());
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "placement/log/id_messages.h"
 #include "placement/log/log.pb.h"
 #include "placement/log/scope.h"
 #include "placement/values/change.h"
@@ -17,8 +18,6 @@ void EncodeChange(const Change& change, ledger::v1::Change* out);
 // knows.
 bool DecodeChange(const ledger::v1::Change& in, Changes* out);
 
-void EncodeId(const Uuid& uuid, ledger::v1::Id* out);
-Uuid DecodeId(const ledger::v1::Id& in);
 void EncodeProvider(const ProviderConfig& config, ledger::v1::Provider* out);
 std::shared_ptr<const ProviderConfig> DecodeProvider(const ledger::v1::Provider& in);
 

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "placement/ground/check.h"
+#include "placement/values/migration_status.h"
 
 namespace berth::placement {
 namespace {
@@ -31,6 +32,11 @@ struct Trees {
   absl::flat_hash_set<ProviderId> roots;
 };
 
+// For the visitors that look only at trees and consumers.
+constexpr Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, InstancePut, InstanceRemoved,
+                 MigrationPut, MigrationRemoved, FormatRaised>
+    kIgnoreFleet;
+
 // The key of an entity that can be in derived or neighbours: the kind of its change, and its uuid.
 using Key = std::pair<size_t, Uuid>;
 std::optional<Key> KeyOf(const Change& change) {
@@ -40,7 +46,7 @@ std::optional<Key> KeyOf(const Change& change) {
                       [&](const ConsumerPut& put) { key = Key(2, put.consumer->id.uuid); },
                       [&](const ConsumerRemoved& removed) { key = Key(2, removed.id.uuid); },
                       Ignore<ProviderRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
-                      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
+                      kIgnoreFleet};
   std::visit(take, change);
   return key;
 }
@@ -80,9 +86,15 @@ void CheckForm(const Changes& changes, const Scope& scope) {
                        [&](const ServiceRemoved&) { ++removed; },
                        Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut>(),
                        Ignore<ConsumerRemoved, ClassPut, TraitPut, ServicePut>(),
-                       Ignore<NodePut, NodeRemoved, FormatRaised>()};
+                       Ignore<NodePut, NodeRemoved, FormatRaised>(),
+                       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>()};
   for (const Change& change : changes) std::visit(count, change);
   BERTH_CHECK(scope.removed_keys.size() == removed);
+}
+
+void AddHosts(const MigrationRecord& migration, std::vector<std::string>* hosts) {
+  hosts->push_back(migration.source_host);
+  if (!migration.destination_host.empty()) hosts->push_back(migration.destination_host);
 }
 
 bool SameClasses(const ProviderConfig& a, const ProviderConfig& b) {
@@ -130,7 +142,7 @@ const std::vector<AggregateId>* TreeFacts::AggregatesOf(ProviderId root) const {
 
 bool Scope::empty() const {
   return !trees_changed && after == TreeFacts() && gave_up.empty() && derived.empty() &&
-         neighbours.empty() && removed_keys.empty() && left_hosts.empty();
+         neighbours.empty() && removed_keys.empty() && other_hosts.empty();
 }
 
 ScopeMaker::ScopeMaker(const State& before, const Changes& changes) : changes_(changes) {
@@ -156,16 +168,39 @@ ScopeMaker::ScopeMaker(const State& before, const Changes& changes) : changes_(c
       },
       [&](const NodePut& put) { TakeNode(before, put.node->id, &put.node->host); },
       [&](const NodeRemoved& removed) { TakeNode(before, removed.id, nullptr); },
+      [&](const InstancePut& put) {
+        TakeInstance(before.records(), put.instance->id, put.instance->host);
+      },
+      [&](const InstanceRemoved& removed) { TakeInstance(before.records(), removed.id, ""); },
+      [&](const MigrationPut& put) { TakeMigration(before.records(), put.migration->id); },
+      [&](const MigrationRemoved& removed) { TakeMigration(before.records(), removed.id); },
       Ignore<ClassPut, TraitPut, ServicePut, FormatRaised>()};
   for (const Change& change : changes) std::visit(take, change);
-  SortUnique(&scope_.left_hosts);
+  SortUnique(&scope_.other_hosts);
 }
 
 void ScopeMaker::TakeNode(const State& before, ProviderId id, const std::string* host_after) {
   named_.push_back(id);
   const NodeRecordPtr* node = before.nodes().Find(id);
   if (node == nullptr || (host_after != nullptr && (*node)->host == *host_after)) return;
-  scope_.left_hosts.push_back((*node)->host);
+  scope_.other_hosts.push_back((*node)->host);
+}
+
+void ScopeMaker::TakeInstance(const Records& before, InstanceId id, const std::string& host_after) {
+  const InstancePtr instance = before.FindInstance(id);
+  if (instance == nullptr) return;
+  if (!instance->host.empty() && instance->host != host_after) {
+    scope_.other_hosts.push_back(instance->host);
+  }
+  for (const MigrationPtr& migration : before.MigrationsOf(id)) {
+    if (HoldsResources(migration->status)) TakeMigration(before, migration->id);
+  }
+}
+
+void ScopeMaker::TakeMigration(const Records& before, MigrationId id) {
+  const MigrationPtr migration = before.FindMigration(id);
+  if (migration == nullptr) return;
+  AddHosts(*migration, &scope_.other_hosts);
 }
 
 void ScopeMaker::TakeTree(const State& before, ProviderId provider) {
@@ -252,7 +287,7 @@ void ScopeMaker::Compare(const State& after) {
                       [&](const ConsumerPut& one) { told.insert(one.consumer->id); },
                       [&](const ConsumerRemoved& one) { told.insert(one.id); },
                       Ignore<ProviderRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
-                      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
+                      kIgnoreFleet};
   for (const Change& change : changes_) std::visit(note, change);
   for (const ProviderId id : put) {
     if (used.contains(id) || TreeBefore(id) != nullptr) continue;
@@ -301,13 +336,13 @@ void ScopeMaker::Add(Change change, bool differs) {
       },
       // Compare makes no changes of these kinds, so none of them gets here.
       Ignore<ProviderRemoved, ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved>(),
-      Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>()};
+      kIgnoreFleet};
   std::visit(name, change);
   (differs ? scope_.derived : scope_.neighbours).push_back(std::move(change));
 }
 
 Concerned ConcernedBy(const Changes& changes, const Scope& scope) {
-  Concerned concerned{scope.left_hosts, {}};
+  Concerned concerned{scope.other_hosts, {}};
   const auto add_tree_of = [&](ProviderId provider) {
     concerned.roots.push_back(scope.after.RootOf(provider));
     if (scope.trees_changed) concerned.roots.push_back(scope.before.RootOf(provider));
@@ -327,6 +362,11 @@ Concerned ConcernedBy(const Changes& changes, const Scope& scope) {
         add_tree_of(put.node->id);
       },
       [&](const NodeRemoved& removed) { add_tree_of(removed.id); },
+      [&](const InstancePut& put) {
+        if (!put.instance->host.empty()) concerned.hosts.push_back(put.instance->host);
+      },
+      [&](const MigrationPut& put) { AddHosts(*put.migration, &concerned.hosts); },
+      Ignore<InstanceRemoved, MigrationRemoved>(),  // the scope names their hosts
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : changes) std::visit(add, change);
   SortUnique(&concerned.hosts);

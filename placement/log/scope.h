@@ -80,9 +80,10 @@ struct Scope {
   // For each ClassRemoved, TraitRemoved and ServiceRemoved of the changes, in the order of the
   // changes: the name of the removed class or trait, or the uuid of the removed service.
   std::vector<std::string> removed_keys;
-  // The hosts that nodes left: for each node that the command moved to another host or removed, the
-  // node's host before the command. Sorted.
-  std::vector<std::string> left_hosts;
+  // The hosts that the command concerns besides those that the changes name: the hosts that the
+  // changed nodes, instances and migrations had before the command, and both hosts of the
+  // migrations of a changed instance. Sorted.
+  std::vector<std::string> other_hosts;
 
   bool empty() const;
 };
@@ -101,6 +102,9 @@ class ScopeMaker {
   // removed.
   void TakeNode(const State& before, ProviderId id, const std::string* host_after);
   void TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id);
+  // `host_after`: the instance's host after the command; empty if it has none, or no record.
+  void TakeInstance(const Records& before, InstanceId id, const std::string& host_after);
+  void TakeMigration(const Records& before, MigrationId id);
   void Compare(const State& after);
   // Adds `change` to derived if the value `differs` from the value before the command, else to
   // neighbours.
@@ -117,9 +121,10 @@ class ScopeMaker {
 };
 
 // The hosts and trees that a command concerns. They alone decide which trackers get a push.
-// `hosts`: the hosts of the changed records, before and after the command. `roots`: the roots of
-// the touched trees, before and after the command; a changed consumer touches the trees in which it
-// holds something. Both are sorted.
+// `hosts`: the hosts of the changed records, before and after the command. A migration has two
+// hosts, and a changed instance also concerns the hosts of its migrations that may hold resources.
+// `roots`: the roots of the touched trees, before and after the command; a changed consumer touches
+// the trees in which it holds something. Both are sorted.
 struct Concerned {
   std::vector<std::string> hosts;
   std::vector<ProviderId> roots;

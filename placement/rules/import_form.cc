@@ -11,6 +11,7 @@
 #include "placement/claims/allocation_form.h"
 #include "placement/commands/inventory_write.h"
 #include "placement/commands/record_fault.h"
+#include "placement/commands/record_form.h"
 #include "placement/values/catalog.h"
 #include "placement/values/faults.h"
 
@@ -23,28 +24,30 @@ void Twice(Faults& faults, const std::string& field, absl::string_view what) {
 
 // Checks each record by itself, one kind of records after the other, and that no entity has two
 // records.
-class Records {
+class ImportForm {
  public:
-  explicit Records(const ImportLedger& command) : command_(command) {
+  explicit ImportForm(const ImportLedger& command) : command_(command) {
     for (const ImportedProvider& provider : command.providers) {
       places_.try_emplace(provider.id, provider.record);
     }
   }
 
   absl::Status Check() {
-    absl::Status status = Each(command_.classes, &Records::Class);
-    if (status.ok()) status = Each(command_.traits, &Records::Trait);
-    if (status.ok()) status = Each(command_.providers, &Records::Provider);
-    if (status.ok()) status = Each(command_.consumers, &Records::Consumer);
-    if (status.ok()) status = Each(command_.services, &Records::Service);
-    if (status.ok()) status = Each(command_.nodes, &Records::Node);
+    absl::Status status = Each(command_.classes, &ImportForm::Class);
+    if (status.ok()) status = Each(command_.traits, &ImportForm::Trait);
+    if (status.ok()) status = Each(command_.providers, &ImportForm::Provider);
+    if (status.ok()) status = Each(command_.consumers, &ImportForm::Consumer);
+    if (status.ok()) status = Each(command_.services, &ImportForm::Service);
+    if (status.ok()) status = Each(command_.nodes, &ImportForm::Node);
+    if (status.ok()) status = Each(command_.instances, &ImportForm::Instance);
+    if (status.ok()) status = Each(command_.migrations, &ImportForm::Migration);
     return status;
   }
 
  private:
   template <typename Record>
   absl::Status Each(const std::vector<Record>& records,
-                    void (Records::*check)(Faults&, const Record&)) {
+                    void (ImportForm::*check)(Faults&, const Record&)) {
     for (const Record& record : records) {
       Faults faults;
       (this->*check)(faults, record);
@@ -136,12 +139,32 @@ class Records {
     }
   }
 
+  void Instance(Faults& faults, const ImportedInstance& record) {
+    InstanceFields(faults, record.instance);
+    if (record.instance.deleted_at.has_value() != (record.instance.vm_state == kDeletedState)) {
+      faults.Add(kInvalidField, "instance.deleted_at",
+                 "must be given if and only if vm_state is deleted");
+    }
+    if (!instance_ids_.insert(record.instance.id).second) {
+      Twice(faults, "instance.uuid", record.instance.id.ToString());
+    }
+  }
+
+  void Migration(Faults& faults, const ImportedMigration& record) {
+    MigrationFields(faults, record.migration);
+    if (!migration_ids_.insert(record.migration.id).second) {
+      Twice(faults, "migration.uuid", record.migration.id.ToString());
+    }
+  }
+
   const ImportLedger& command_;
   absl::flat_hash_map<ProviderId, RecordNumber> places_;  // the first record of each provider
   absl::flat_hash_set<absl::string_view> classes_, traits_, provider_names_;
   absl::flat_hash_set<ConsumerId> consumers_;
   absl::flat_hash_set<Uuid> service_ids_;
   absl::flat_hash_set<ProviderId> node_ids_;
+  absl::flat_hash_set<InstanceId> instance_ids_;
+  absl::flat_hash_set<MigrationId> migration_ids_;
   absl::flat_hash_set<std::pair<absl::string_view, absl::string_view>> service_keys_, node_keys_;
 };
 
@@ -156,7 +179,7 @@ absl::Status CheckImportForm(const ImportLedger& command) {
                      command.size(), ": import providers first, then their consumers"));
     return faults.status();
   }
-  if (absl::Status status = Records(command).Check(); !status.ok()) return status;
+  if (absl::Status status = ImportForm(command).Check(); !status.ok()) return status;
   for (const ImportedProvider& record : command.providers) {
     const absl::Status status =
         CheckInventories(record.inventories, {{"provider", record.id.ToString()}});

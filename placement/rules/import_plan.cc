@@ -56,13 +56,16 @@ absl::Status ImportPlan::CheckEmpty() const {
   if (!command_.require_empty) return absl::OkStatus();
   const bool empty = state_.provider_count() == 0 && state_.consumers().empty() &&
                      state_.services().empty() && state_.nodes().empty() &&
-                     !HasCustomName(classes_) && !HasCustomName(traits_);
+                     state_.records().instances().empty() && !HasCustomName(classes_) &&
+                     !HasCustomName(traits_);
   if (empty) return absl::OkStatus();
-  return Refuse(Code::kFailedPrecondition, "WRONG_LEDGER_STATE",
-                absl::StrCat("the ledger must be empty, but it has ", state_.provider_count(),
-                             " providers, ", state_.consumers().size(), " consumers, ",
-                             state_.services().size(), " services, or custom classes or traits"),
-                {{{"state", "NOT_EMPTY"}}});
+  return Refuse(
+      Code::kFailedPrecondition, "WRONG_LEDGER_STATE",
+      absl::StrCat("the ledger must be empty, but it has ", state_.provider_count(), " providers, ",
+                   state_.consumers().size(), " consumers, ", state_.services().size(),
+                   " services, ", state_.records().instances().size(),
+                   " instances, or custom classes or traits"),
+      {{{"state", "NOT_EMPTY"}}});
 }
 
 void ImportPlan::Note(Stage stage, RecordNumber record, absl::FunctionRef<absl::Status()> refusal) {
@@ -80,6 +83,8 @@ absl::Status ImportPlan::Settle() {
   for (const ImportedConsumer& record : command_.consumers) AddConsumer(record);
   AddServices();
   AddNodes();
+  AddInstances();
+  AddMigrations();
   return fault_;
 }
 
@@ -369,6 +374,8 @@ Outcome ImportPlan::MakeOutcome() {
   AppendUsed(outcome);
   append(services_);
   append(nodes_);
+  append(instances_);
+  append(migrations_);
   return outcome;
 }
 

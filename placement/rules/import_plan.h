@@ -39,7 +39,8 @@ class ImportPlan {
   // DUPLICATE_PROVIDER, TRAIT_NOT_FOUND, CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND for a
   // provider of a consumer, RESOURCE_CLASS_NOT_FOUND, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED,
   // CAPACITY_EXCEEDED, DUPLICATE_SERVICE, PROVIDER_NOT_FOUND for the root provider of a node,
-  // DUPLICATE_NODE.
+  // DUPLICATE_NODE, RECORD_CONFLICT for an instance that has a record, INSTANCE_NOT_FOUND for the
+  // instance of a migration, DUPLICATE_MIGRATION.
   absl::Status Settle();
   // The changes of the command. REQUIRES: Settle returned OK. To be called once.
   Outcome MakeOutcome();
@@ -59,6 +60,9 @@ class ImportPlan {
     kService,
     kNodeProvider,
     kNode,
+    kInstance,
+    kMigrationInstance,
+    kMigration,
     kNone,
   };
   // A provider on which imported consumers hold something. The amounts are parallel to the
@@ -84,6 +88,10 @@ class ImportPlan {
                 int row);
   void AddServices();
   void AddNodes();
+  // Defined in import_records.cc:
+  void AddInstances();
+  void AddMigrations();
+
   Taken* Take(ProviderId id);
   std::optional<ClassId> ClassOf(RecordNumber record, const std::string& name);
   void AppendUsed(Outcome& outcome) const;
@@ -101,7 +109,8 @@ class ImportPlan {
   absl::flat_hash_map<ProviderId, ConfigPtr> new_providers_;
   absl::flat_hash_map<ProviderId, Taken> taken_;
   std::map<Owner, std::shared_ptr<const Owner>> owners_;
-  Changes consumers_, services_, nodes_;
+  absl::flat_hash_set<InstanceId> new_instances_;
+  Changes consumers_, services_, nodes_, instances_, migrations_;
 };
 
 }  // namespace berth::placement

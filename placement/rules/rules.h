@@ -49,6 +49,12 @@ absl::StatusOr<Outcome> Decide(const State&, const UpdateService&, const RuleCon
 absl::StatusOr<Outcome> Decide(const State&, const ApplyReport&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const RetireNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteNode&, const RuleContext&);
+// Defined in instance.cc:
+absl::StatusOr<Outcome> Decide(const State&, const SetInstance&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const DeleteInstance&, const RuleContext&);
+// Defined in migration.cc:
+absl::StatusOr<Outcome> Decide(const State&, const CreateMigration&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const UpdateMigration&, const RuleContext&);
 // Defined in ledger.cc:
 absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const ImportLedger&, const RuleContext&);

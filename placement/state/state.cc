@@ -24,7 +24,11 @@ int StepOf(const Change& change) {
     int operator()(const ServiceRemoved&) const { return 8; }
     int operator()(const NodePut&) const { return 8; }
     int operator()(const NodeRemoved&) const { return 8; }
-    int operator()(const FormatRaised&) const { return 9; }
+    int operator()(const MigrationRemoved&) const { return 9; }
+    int operator()(const InstanceRemoved&) const { return 10; }
+    int operator()(const InstancePut&) const { return 11; }
+    int operator()(const MigrationPut&) const { return 12; }
+    int operator()(const FormatRaised&) const { return 13; }
   };
   return std::visit(Step{}, change);
 }
@@ -95,11 +99,7 @@ ServicePtr State::FindServiceById(Uuid id) const {
 
 std::vector<NodeRecordPtr> State::NodesOf(absl::string_view host) const {
   std::vector<NodeRecordPtr> nodes;
-  nodes_by_host_.ForEachFrom(BeforeNodesOf{host}, [&](const HostNodeKey& key, std::monostate) {
-    if (key.host != host) return false;
-    nodes.push_back(*nodes_.Find(key.id));
-    return true;
-  });
+  nodes_by_host_.ForEach(host, [&](ProviderId id) { nodes.push_back(*nodes_.Find(id)); });
   return nodes;
 }
 
@@ -127,8 +127,8 @@ void State::PutNode(NodeRecordPtr node) {
     node = std::move(whole);
   }
   if (before == nullptr || (*before)->host != node->host) {
-    if (before != nullptr) nodes_by_host_.Erase(HostNodeKey{(*before)->host, node->id});
-    nodes_by_host_.Put({node->host, node->id}, {});
+    if (before != nullptr) nodes_by_host_.Erase((*before)->host, node->id);
+    nodes_by_host_.Put(node->host, node->id);
   }
   nodes_.Put(node->id, node);
 }
@@ -136,7 +136,7 @@ void State::PutNode(NodeRecordPtr node) {
 void State::RemoveNode(ProviderId id) {
   const NodeRecordPtr* before = nodes_.Find(id);
   BERTH_CHECK(before != nullptr);
-  nodes_by_host_.Erase(HostNodeKey{(*before)->host, id});
+  nodes_by_host_.Erase((*before)->host, id);
   nodes_.Erase(id);
 }
 
@@ -187,6 +187,10 @@ void State::ApplyOne(const Change& change, DroppedUse& dropped) {
       [this](const ServiceRemoved& removed) { RemoveService(removed); },
       [this](const NodePut& put) { PutNode(put.node); },
       [this](const NodeRemoved& removed) { RemoveNode(removed.id); },
+      [this](const InstancePut& put) { records_.Put(put.instance); },
+      [this](const InstanceRemoved& removed) { records_.Remove(removed.id); },
+      [this](const MigrationPut& put) { records_.Put(put.migration); },
+      [this](const MigrationRemoved& removed) { records_.Remove(removed.id); },
       [this](const FormatRaised& raised) {
         BERTH_CHECK(raised.format > position_.format);
         position_.format = raised.format;

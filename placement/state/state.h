@@ -11,6 +11,7 @@
 //   2. Every allocation names an existing provider with an inventory of its class; the use of an
 //   inventory is the sum of its allocations (P-2).
 //   3. A consumer is present if and only if it holds something (P-3).
+//   4. Every migration is one of an instance that has a record.
 #ifndef BERTH_PLACEMENT_STATE_STATE_H_
 #define BERTH_PLACEMENT_STATE_STATE_H_
 
@@ -27,7 +28,9 @@
 #include "absl/types/span.h"
 #include "placement/state/consumer_table.h"
 #include "placement/state/counted.h"
+#include "placement/state/host_index.h"
 #include "placement/state/persistent_map.h"
+#include "placement/state/records.h"
 #include "placement/state/roots.h"
 #include "placement/state/tree.h"
 #include "placement/values/catalog.h"
@@ -60,26 +63,6 @@ struct NameKey {
   }
   friend bool operator<(absl::string_view name, const NameKey& key) {
     return name < key.config->name;
-  }
-};
-
-// A node, as the key of the index by host. Keys rise by host, then by id.
-struct HostNodeKey {
-  std::string host;
-  ProviderId id;
-
-  friend auto operator<=>(const HostNodeKey&, const HostNodeKey&) = default;
-};
-// A probe that finds the first node of `host` in the index by host: it is less than each key of the
-// host and equal to none.
-struct BeforeNodesOf {
-  absl::string_view host;
-
-  friend bool operator<(const HostNodeKey& key, const BeforeNodesOf& probe) {
-    return key.host < probe.host;
-  }
-  friend bool operator<(const BeforeNodesOf& probe, const HostNodeKey& key) {
-    return !(key < probe);
   }
 };
 
@@ -174,6 +157,9 @@ class State {
   // hosts.
   std::vector<NodeRecordPtr> NodesOf(absl::string_view host) const;
 
+  // The records of instances and migrations.
+  const Records& records() const { return records_; }
+
   // Applies the changes of one command. The invariants hold again when Apply returns. The use of
   // providers is computed from the consumers' allocations; each ProviderUsed must agree with it. A
   // load applies the rows of all tables as the changes of one command. REQUIRES: the changes are in
@@ -231,7 +217,8 @@ class State {
   PersistentMap<std::pair<std::string, std::string>, ServicePtr> services_;
   PersistentMap<Uuid, ServicePtr> services_by_id_;  // the same records
   PersistentMap<ProviderId, NodeRecordPtr> nodes_;
-  PersistentMap<HostNodeKey, std::monostate> nodes_by_host_;  // the keys of the same records
+  HostIndex<ProviderId> nodes_by_host_;  // the same records
+  Records records_;
 };
 
 using StatePtr = std::shared_ptr<const State>;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/ground/check.h"
+#include "placement/store/record_rows.h"
 #include "placement/store/sql_call.h"
 #include "placement/store/statement.h"
 
@@ -32,6 +33,10 @@ struct Toucher {
   }
   void operator()(const NodePut& put) const { touched->nodes.insert(put.node->id); }
   void operator()(const NodeRemoved& removed) const { touched->nodes.insert(removed.id); }
+  void operator()(const InstancePut& put) const { touched->instances.insert(put.instance->id); }
+  void operator()(const InstanceRemoved& removed) const { touched->instances.insert(removed.id); }
+  void operator()(const MigrationPut& put) const { touched->migrations.insert(put.migration->id); }
+  void operator()(const MigrationRemoved& removed) const { touched->migrations.insert(removed.id); }
   void operator()(const FormatRaised&) const {}  // only the log row holds the format
 };
 
@@ -108,11 +113,16 @@ class Calls {
     Consumers();
     Services();
     Nodes();
+    Records(rows_.touched->instances, rows_.base->records().instances(),
+            rows_.next->records().instances(), remove_instances_, instances_, AddInstance);
+    Records(rows_.touched->migrations, rows_.base->records().migrations(),
+            rows_.next->records().migrations(), remove_migrations_, migrations_, AddMigration);
     Statement sql;
     sql.Append("SELECT ");
     for (const SqlCall* call :
          {&remove_consumers_, &update_consumers_, &insert_consumers_, &used_, &remove_providers_,
-          &providers_, &remove_services_, &services_, &remove_nodes_, &nodes_}) {
+          &providers_, &remove_services_, &services_, &remove_nodes_, &nodes_, &remove_instances_,
+          &instances_, &remove_migrations_, &migrations_}) {
       if (call->empty()) continue;
       call->AppendTo(&sql);
       sql.Append(",");
@@ -279,6 +289,22 @@ class Calls {
     nodes_.Column(12).AddInt(absl::ToUnixMicros(node.updated_at));
   }
 
+  // Adds the calls for records that have a generation.
+  template <typename Ids, typename Map, typename AddRow>
+  void Records(const Ids& ids, const Map& before, const Map& after, SqlCall& remove, SqlCall& write,
+               AddRow add) {
+    for (const auto id : ids) {
+      const auto* old = before.Find(id);
+      const auto* now = after.Find(id);
+      if (now != nullptr && (old == nullptr || *old != *now)) {
+        add(write, old == nullptr ? std::nullopt : std::optional((*old)->generation), **now);
+      } else if (now == nullptr && old != nullptr) {
+        remove.Column(0).AddUuid(id.uuid);
+        remove.Column(1).AddInt((*old)->generation.value);
+      }
+    }
+  }
+
   void Requests(Statement* sql) const {
     if (rows_.requests.empty()) return;
     SqlCall columns("", 4);
@@ -333,6 +359,10 @@ class Calls {
   SqlCall remove_services_{"remove_services", 2};
   SqlCall nodes_{"write_nodes", 13};
   SqlCall remove_nodes_{"remove_nodes", 1};
+  SqlCall instances_{"write_instances", kInstanceColumns};
+  SqlCall remove_instances_{"remove_instances", 2};
+  SqlCall migrations_{"write_migrations", kMigrationColumns};
+  SqlCall remove_migrations_{"remove_migrations", 2};
 };
 
 }  // namespace
@@ -343,7 +373,8 @@ void Touched::Add(const Changes& changes) {
 
 int64_t Touched::size() const {
   return static_cast<int64_t>(providers.size() + consumers.size() + classes.size() + traits.size() +
-                              services.size() + nodes.size());
+                              services.size() + nodes.size() + instances.size() +
+                              migrations.size());
 }
 
 Statement WriteBatchSql(const BatchRows& rows) { return Calls(rows).Sql(); }

@@ -31,6 +31,8 @@ struct Touched {
   absl::flat_hash_set<TraitId> traits;
   absl::flat_hash_set<std::pair<std::string, std::string>> services;
   absl::flat_hash_set<ProviderId> nodes;
+  absl::flat_hash_set<InstanceId> instances;
+  absl::flat_hash_set<MigrationId> migrations;
 
   void Add(const Changes& changes);
   int64_t size() const;

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "placement/store/record_rows.h"
+#include "placement/store/row_values.h"
 #include "placement/store/rows.h"
 #include "placement/store/sql_call.h"
 #include "placement/values/change.h"
@@ -16,16 +19,6 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 20'000;
-
-Uuid UuidAt(const QueryRows& rows, int row, int column) {
-  const std::optional<Uuid> uuid = Uuid::Parse(rows.Text(row, column));
-  BERTH_CHECK(uuid.has_value());
-  return *uuid;
-}
-
-absl::Time TimeAt(const QueryRows& rows, int row, int column) {
-  return absl::FromUnixMicros(rows.Int(row, column));
-}
 
 absl::Status Contradiction(absl::string_view what, absl::string_view which) {
   return absl::DataLossError(absl::StrCat("the tables contradict themselves: ", what, " ", which));
@@ -74,6 +67,10 @@ class Loader {
         return Services();
       case EntityKind::kNode:
         return Nodes();
+      case EntityKind::kInstance:
+        return Instances();
+      case EntityKind::kMigration:
+        return Migrations();
     }
     return absl::OkStatus();
   }
@@ -335,6 +332,26 @@ class Loader {
     return absl::OkStatus();
   }
 
+  absl::Status Instances() {
+    return ForEachById(kSelectInstances, [this](const QueryRows& rows, int row) {
+      InstancePtr instance = ReadInstance(rows, row);
+      instances_.insert(instance->id);
+      changes_.push_back(InstancePut{std::move(instance)});
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Migrations() {
+    return ForEachById(kSelectMigrations, [this](const QueryRows& rows, int row) {
+      MigrationPtr migration = ReadMigration(rows, row);
+      if (!instances_.contains(migration->instance)) {
+        return Contradiction("no instance for migration", migration->id.ToString());
+      }
+      changes_.push_back(MigrationPut{std::move(migration)});
+      return absl::OkStatus();
+    });
+  }
+
   absl::Status Epochs() {
     QueryRows rows;
     const absl::Status status =
@@ -350,6 +367,7 @@ class Loader {
   std::vector<Revision> epochs_;
   Changes changes_;
   absl::flat_hash_map<ProviderId, Loaded> providers_;
+  absl::flat_hash_set<InstanceId> instances_;
   absl::flat_hash_map<std::string, std::shared_ptr<const Owner>> owners_;
 };
 

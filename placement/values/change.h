@@ -16,7 +16,10 @@
 //   5. ProviderRemoved, children before their parents
 //   6. ClassRemoved, TraitRemoved
 //   7. ServicePut, ServiceRemoved, NodePut, NodeRemoved
-//   8. FormatRaised
+//   8. MigrationRemoved
+//   9. InstanceRemoved, then InstancePut
+//   10. MigrationPut
+//   11. FormatRaised
 // No command raises a counter by more than 1. So a generation never exceeds the number of commands,
 // and an entity that is made again starts above all generations that it had before (D-39).
 //
@@ -38,6 +41,7 @@
 
 #include "placement/values/consumer.h"
 #include "placement/values/fleet.h"
+#include "placement/values/instance.h"
 #include "placement/values/provider.h"
 
 namespace berth::placement {
@@ -55,6 +59,8 @@ enum class EntityKind {
   kConsumer,
   kService,
   kNode,
+  kInstance,
+  kMigration,
 };
 // Each kind of change has a constant kEntity of this type: the kind of the entity that changes, or
 // none.
@@ -124,6 +130,22 @@ struct NodeRemoved {
   static constexpr EntityOfChange kEntity = EntityKind::kNode;
   ProviderId id;
 };
+struct InstancePut {
+  static constexpr EntityOfChange kEntity = EntityKind::kInstance;
+  InstancePtr instance;
+};
+struct InstanceRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kInstance;
+  InstanceId id;
+};
+struct MigrationPut {
+  static constexpr EntityOfChange kEntity = EntityKind::kMigration;
+  MigrationPtr migration;
+};
+struct MigrationRemoved {
+  static constexpr EntityOfChange kEntity = EntityKind::kMigration;
+  MigrationId id;
+};
 // From this log row on, the log may hold rows in `format`, which older releases cannot read.
 struct FormatRaised {
   static constexpr EntityOfChange kEntity = std::nullopt;
@@ -132,7 +154,8 @@ struct FormatRaised {
 
 using Change = std::variant<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut,
                             ConsumerRemoved, ClassPut, ClassRemoved, TraitPut, TraitRemoved,
-                            ServicePut, ServiceRemoved, NodePut, NodeRemoved, FormatRaised>;
+                            ServicePut, ServiceRemoved, NodePut, NodeRemoved, InstancePut,
+                            InstanceRemoved, MigrationPut, MigrationRemoved, FormatRaised>;
 using Changes = std::vector<Change>;
 
 // A visitor that is made of one function for each kind of change: std::visit(EachKind{...},

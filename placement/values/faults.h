@@ -68,6 +68,8 @@ inline constexpr int64_t kOwnerMax = 255;
 inline constexpr int64_t kTextMax = 255;
 // The most bytes of a node's facts, and of its account (fleet.h).
 inline constexpr size_t kFactsBytesMax = 64 << 10;
+// The most bytes of an instance's details (instance.h).
+inline constexpr size_t kRecordBytesMax = 64 << 10;
 // The most traits, aggregates and inventories that one provider may have.
 inline constexpr size_t kTraitsMax = 1024;
 inline constexpr size_t kAggregatesMax = 1024;

@@ -95,6 +95,10 @@ struct NamedAmount {
   std::string resource_class;
   Amount amount = 0;
 };
+struct ProviderAmounts {
+  ProviderId provider;
+  std::vector<NamedAmount> amounts;
+};
 struct NamedInventory {
   std::string resource_class;
   Inventory inventory;

@@ -9,6 +9,7 @@
 #include "services/wire/allocation.h"
 #include "services/wire/catalog.h"
 #include "services/wire/fleet.h"
+#include "services/wire/instance.h"
 #include "services/wire/provider.h"
 
 namespace berth::services {
@@ -53,6 +54,10 @@ pb::EntityKind WireKind(EntityKind kind) {
       return pb::ENTITY_KIND_SERVICE;
     case EntityKind::kNode:
       return pb::ENTITY_KIND_NODE;
+    case EntityKind::kInstance:
+      return pb::ENTITY_KIND_INSTANCE;
+    case EntityKind::kMigration:
+      return pb::ENTITY_KIND_MIGRATION;
   }
   return pb::ENTITY_KIND_UNSPECIFIED;
 }
@@ -104,6 +109,20 @@ bool FillNodeEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   return true;
 }
 
+bool FillInstanceEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto instance = state.records().FindInstance(*placement::InstanceId::Parse(key.key));
+  if (instance == nullptr) return false;
+  FillInstance(*instance, to->mutable_instance());
+  return true;
+}
+
+bool FillMigrationEntity(const State& state, const EntityKey& key, pb::Entity* to) {
+  const auto migration = state.records().FindMigration(*placement::MigrationId::Parse(key.key));
+  if (migration == nullptr) return false;
+  FillMigration(*migration, to->mutable_migration());
+  return true;
+}
+
 bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
   switch (key.kind) {
     case EntityKind::kProvider:
@@ -123,6 +142,10 @@ bool FillEntity(const State& state, const EntityKey& key, pb::Entity* to) {
       return FillServiceEntity(state, key, to);
     case EntityKind::kNode:
       return FillNodeEntity(state, key, to);
+    case EntityKind::kInstance:
+      return FillInstanceEntity(state, key, to);
+    case EntityKind::kMigration:
+      return FillMigrationEntity(state, key, to);
   }
   return false;
 }

@@ -35,7 +35,8 @@ absl::StatusOr<WatchFilter> WithoutUsages(const placement::State& state) {
   pb::WatchRequest request;
   for (const pb::EntityKind kind :
        {pb::ENTITY_KIND_RESOURCE_CLASS, pb::ENTITY_KIND_TRAIT, pb::ENTITY_KIND_PROVIDER,
-        pb::ENTITY_KIND_CONSUMER, pb::ENTITY_KIND_SERVICE, pb::ENTITY_KIND_NODE}) {
+        pb::ENTITY_KIND_CONSUMER, pb::ENTITY_KIND_SERVICE, pb::ENTITY_KIND_NODE,
+        pb::ENTITY_KIND_INSTANCE, pb::ENTITY_KIND_MIGRATION}) {
     request.add_kinds(kind);
   }
   return WatchFilter::Of(request, state);

@@ -240,6 +240,7 @@ void AddTreeToScope(const placement::FeedCommand& command, ProviderId node, Push
       Ignore<ProviderUsed>(),  // computed from the consumers
       // AddRecordsToScope adds these.
       Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved>(),
+      Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : *command.changes) std::visit(add, change);
   if (scope->providers.size() + scope->consumers.size() > kScopeMax) {

@@ -279,6 +279,7 @@ void ReportSessions::DispatchRecords(const placement::Changes& changes) {
         recorder_->liveness().NoteChange({gone.host, gone.binary});
       },
       Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
+      Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : changes) std::visit(dispatch, change);

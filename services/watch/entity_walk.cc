@@ -5,6 +5,7 @@
 #include "services/watch/messages.h"
 #include "services/wire/catalog.h"
 #include "services/wire/fleet.h"
+#include "services/wire/instance.h"
 #include "services/wire/provider.h"
 
 namespace berth::services {
@@ -78,6 +79,10 @@ int64_t CountOf(const placement::State& state, EntityKind kind) {
       return state.services().size();
     case EntityKind::kNode:
       return state.nodes().size();
+    case EntityKind::kInstance:
+      return state.records().instances().size();
+    case EntityKind::kMigration:
+      return state.records().migrations().size();
   }
   return 0;
 }
@@ -113,6 +118,10 @@ bool EntityWalk::TellKind(EntityKind kind, Next next) {
       return TellServices(next);
     case EntityKind::kNode:
       return TellNodes(next);
+    case EntityKind::kInstance:
+      return TellInstances(next);
+    case EntityKind::kMigration:
+      return TellMigrations(next);
   }
   return true;
 }
@@ -224,6 +233,22 @@ bool EntityWalk::TellNodes(Next next) {
   return TellEntries(state_->nodes(), next, &last_node_,
                      [](const placement::NodeRecord& node, pb::Entity* to) {
                        FillNodeRecord(node, to->mutable_node());
+                     });
+}
+
+bool EntityWalk::TellInstances(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_INSTANCE)) return true;
+  return TellEntries(state_->records().instances(), next, &last_instance_,
+                     [](const placement::InstanceRecord& instance, pb::Entity* to) {
+                       FillInstance(instance, to->mutable_instance());
+                     });
+}
+
+bool EntityWalk::TellMigrations(Next next) {
+  if (!filter_.Wants(pb::ENTITY_KIND_MIGRATION)) return true;
+  return TellEntries(state_->records().migrations(), next, &last_migration_,
+                     [](const placement::MigrationRecord& migration, pb::Entity* to) {
+                       FillMigration(migration, to->mutable_migration());
                      });
 }
 

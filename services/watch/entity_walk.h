@@ -48,6 +48,8 @@ class EntityWalk {
   bool TellHolders(Next next);
   bool TellServices(Next next);
   bool TellNodes(Next next);
+  bool TellInstances(Next next);
+  bool TellMigrations(Next next);
   void ChooseTrees();
 
   const placement::StatePtr state_;
@@ -59,6 +61,8 @@ class EntityWalk {
   std::optional<placement::ConsumerId> last_consumer_;
   std::optional<std::pair<std::string, std::string>> last_service_;
   std::optional<placement::ProviderId> last_node_;
+  std::optional<placement::InstanceId> last_instance_;
+  std::optional<placement::MigrationId> last_migration_;
   bool trees_chosen_ = false;
   std::vector<placement::TreePtr> trees_;         // the trees that pass the filter
   size_t tree_ = 0;                               // index of the present tree in trees_

@@ -13,6 +13,7 @@
 #include "services/wire/allocation.h"
 #include "services/wire/catalog.h"
 #include "services/wire/fleet.h"
+#include "services/wire/instance.h"
 #include "services/wire/provider.h"
 
 namespace berth::services {
@@ -135,6 +136,20 @@ class Teller {
   void operator()(const placement::NodeRemoved& removed) {
     Tell(pb::ENTITY_KIND_NODE, removed.id.ToString(), {}, false);
   }
+  void operator()(const placement::InstancePut& put) {
+    FillInstance(*put.instance, Present()->mutable_instance());
+    Tell(pb::ENTITY_KIND_INSTANCE, put.instance->id.ToString(), {}, true);
+  }
+  void operator()(const placement::InstanceRemoved& removed) {
+    Tell(pb::ENTITY_KIND_INSTANCE, removed.id.ToString(), {}, false);
+  }
+  void operator()(const placement::MigrationPut& put) {
+    FillMigration(*put.migration, Present()->mutable_migration());
+    Tell(pb::ENTITY_KIND_MIGRATION, put.migration->id.ToString(), {}, true);
+  }
+  void operator()(const placement::MigrationRemoved& removed) {
+    Tell(pb::ENTITY_KIND_MIGRATION, removed.id.ToString(), {}, false);
+  }
   void operator()(const placement::FormatRaised&) {}  // watchers get no message: no entity changes
 
  private:
@@ -217,24 +232,6 @@ class Teller {
 
 std::string Fields(const pb::WatchResponse& response) { return response.SerializeAsString(); }
 
-// Adds a name with its id. A name that was deleted and created again has several ids: `newest`
-// keeps the largest of them, and `older` the others. An id always has the same name.
-template <typename IdType>
-void LearnName(IdType id, const std::string& name, placement::NameTable<IdType>* newest,
-               absl::flat_hash_map<IdType, std::string>* older) {
-  if (newest->Contains(id) || older->contains(id)) return;
-  const std::optional<IdType> known = newest->Find(name);
-  if (known && id < *known) {
-    older->emplace(id, name);
-    return;
-  }
-  if (known) {
-    newest->Erase(*known);
-    older->emplace(*known, name);
-  }
-  newest->Insert(id, name);
-}
-
 // Gives each of `ids` in `names` the name that this id had. If that name has a newer id in `names`,
 // the newer id is removed. Returns false if the name of an id is not known.
 //
@@ -305,45 +302,6 @@ void FillHeld(const Catalog& names, const placement::Consumer& consumer, pb::Con
 void FillNodeRecord(const placement::NodeRecord& node, pb::Node* to) {
   static const placement::State* const kNoServices = new placement::State();
   FillNode(*kNoServices, node, pb::NODE_VIEW_FULL, to);
-}
-
-std::shared_ptr<Names> NameBook::Copy() const { return std::make_shared<Names>(*names_); }
-
-void NameBook::Learn(const Catalog& catalog) {
-  // A new name gets a new id, which raises NextId. So if NextId is not higher, there is nothing to
-  // learn.
-  const Catalog& newest = names_->newest;
-  if (catalog.classes.NextId() <= newest.classes.NextId() &&
-      catalog.traits.NextId() <= newest.traits.NextId()) {
-    return;
-  }
-  auto names = Copy();
-  for (const auto& [name, id] : catalog.classes.by_name()) {
-    LearnName(id, name, &names->newest.classes, &names->older_classes);
-  }
-  for (const auto& [name, id] : catalog.traits.by_name()) {
-    LearnName(id, name, &names->newest.traits, &names->older_traits);
-  }
-  names->newest.classes.ReserveIds(static_cast<uint32_t>(catalog.classes.NextId()));
-  names->newest.traits.ReserveIds(static_cast<uint32_t>(catalog.traits.NextId()));
-  names_ = std::move(names);
-}
-
-void NameBook::Learn(const Changes& changes) {
-  std::shared_ptr<Names> names;
-  for (const auto& change : changes) {
-    const auto* new_class = std::get_if<placement::ClassPut>(&change);
-    const auto* new_trait = std::get_if<placement::TraitPut>(&change);
-    if (new_class == nullptr && new_trait == nullptr) continue;
-    if (names == nullptr) names = Copy();
-    if (new_class != nullptr) {
-      LearnName(new_class->id, new_class->name, &names->newest.classes, &names->older_classes);
-    }
-    if (new_trait != nullptr) {
-      LearnName(new_trait->id, new_trait->name, &names->newest.traits, &names->older_traits);
-    }
-  }
-  if (names != nullptr) names_ = std::move(names);
 }
 
 absl::StatusOr<ToldRevisionPtr> ToldRevision::Of(const placement::FeedBatch& batch,

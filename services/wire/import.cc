@@ -7,6 +7,7 @@
 
 #include "placement/commands/record_fault.h"
 #include "services/wire/fleet.h"
+#include "services/wire/instance.h"
 #include "services/wire/inventory.h"
 
 namespace berth::services {
@@ -61,9 +62,11 @@ int RankOf(const pb::Entity& entity) {
       return 4;
     case pb::Entity::kNode:
       return 5;
-    case pb::Entity::kProviderUsage:
     case pb::Entity::kInstance:
+      return 6;
     case pb::Entity::kMigration:
+      return 7;
+    case pb::Entity::kProviderUsage:
     case pb::Entity::ENTITY_NOT_SET:
       break;
   }
@@ -98,7 +101,7 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
     return InvalidField(
         "entity",
         "is out of order: the order is classes and traits, providers, consumers, services, "
-        "nodes");
+        "nodes, instances, migrations");
   }
   rank_ = rank;
   switch (entity.entity_case()) {
@@ -116,9 +119,11 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
       return AddService(entity.service());
     case pb::Entity::kNode:
       return AddNode(entity.node());
-    case pb::Entity::kProviderUsage:
     case pb::Entity::kInstance:
+      return AddInstance(entity.instance());
     case pb::Entity::kMigration:
+      return AddMigration(entity.migration());
+    case pb::Entity::kProviderUsage:
     case pb::Entity::ENTITY_NOT_SET:
       break;  // their rank is 0
   }
@@ -217,6 +222,33 @@ absl::Status ImportRecords::AddNode(const pb::Node& from) {
   node.node.account = AccountOf(from);
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &node.times));
   command_.nodes.push_back(std::move(node));
+  return absl::OkStatus();
+}
+
+absl::Status ImportRecords::AddInstance(const pb::Instance& from) {
+  auto record = InstanceOf(from);
+  BERTH_RETURN_IF_ERROR(record.status());
+  placement::ImportedInstance instance;
+  instance.record = count_;
+  instance.instance = *std::move(record);
+  if (from.has_deleted_at()) {
+    const auto deleted = TimeOf("instance.deleted_at", from.deleted_at());
+    BERTH_RETURN_IF_ERROR(deleted.status());
+    instance.instance.deleted_at = *deleted;
+  }
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &instance.times));
+  command_.instances.push_back(std::move(instance));
+  return absl::OkStatus();
+}
+
+absl::Status ImportRecords::AddMigration(const pb::Migration& from) {
+  auto record = MigrationOf(from);
+  BERTH_RETURN_IF_ERROR(record.status());
+  placement::ImportedMigration migration;
+  migration.record = count_;
+  migration.migration = *std::move(record);
+  BERTH_RETURN_IF_ERROR(ReadTimes(from, &migration.times));
+  command_.migrations.push_back(std::move(migration));
   return absl::OkStatus();
 }
 

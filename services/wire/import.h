@@ -30,6 +30,8 @@ class ImportRecords {
   absl::Status AddConsumer(const pb::Consumer& from);
   absl::Status AddService(const pb::Service& from);
   absl::Status AddNode(const pb::Node& from);
+  absl::Status AddInstance(const pb::Instance& from);
+  absl::Status AddMigration(const pb::Migration& from);
 
   int64_t count_ = 0;
   int rank_ = 0;  // the RankOf of the last record

@@ -31,6 +31,7 @@ std::vector<pb::Entity> RandomLedger::Make(int providers, int consumers) {
   for (int i = 0; i < consumers; ++i) AddConsumer();
   AddServices();
   AddNodes();
+  AddInstances();
   return std::move(entities_);
 }
 
@@ -123,6 +124,46 @@ void RandomLedger::AddNodes() {
     if (i > 1) node->add_orphans()->set_uuid(NewUuid());
     Stamp(node->mutable_created_at(), 1'650'000'000);
     Stamp(node->mutable_updated_at(), 1'650'000'002);
+  }
+}
+
+void RandomLedger::AddInstances() {
+  std::vector<std::string> uuids;
+  for (int i = 0; i < 4; ++i) {
+    pb::Instance* instance = New()->mutable_instance();
+    uuids.push_back(NewUuid());
+    instance->set_uuid(uuids.back());
+    instance->set_name(absl::StrCat("guest ü ", i));
+    instance->set_project_id("project 1");
+    instance->set_user_id("user 1");
+    if (i < 2) instance->set_host(absl::StrCat("host", i));
+    if (i == 1) instance->set_node_uuid(NewUuid());
+    instance->set_vm_state(i == 3 ? "deleted" : "active");
+    if (i == 3) Stamp(instance->mutable_deleted_at(), 1'650'000'001);
+    instance->mutable_flavor()->set_id("small");
+    instance->mutable_flavor()->set_vcpus(1 + Below(8));
+    instance->mutable_flavor()->set_memory_mib(Below(4096));
+    (*instance->mutable_flavor()->mutable_extra_specs())["hw:cpu_policy"] = "dedicated";
+    instance->add_numa_cells()->add_pinned_cpus(Below(8));
+    instance->add_pci_devices()->set_address("0000:3b:00.1");
+    (*instance->mutable_image()->mutable_properties())["os_type"] = "linux";
+    instance->set_hidden(i == 2);
+    Stamp(instance->mutable_created_at(), 1'650'000'000);
+    Stamp(instance->mutable_updated_at(), 1'650'000'001);
+  }
+  for (int i = 0; i < 4; ++i) {
+    pb::Migration* migration = New()->mutable_migration();
+    migration->set_uuid(NewUuid());
+    migration->set_instance_uuid(uuids[static_cast<size_t>(Below(4))]);
+    migration->set_type(pb::MIGRATION_TYPE_RESIZE);
+    migration->set_status(i == 0 ? "done" : "running");
+    migration->set_source_host("host0");
+    if (i == 1) migration->set_source_node_uuid(NewUuid());
+    if (i > 1) migration->set_destination_host("host1");
+    if (i == 2) migration->set_destination_node_uuid(NewUuid());
+    migration->set_new_flavor_id("large");
+    Stamp(migration->mutable_created_at(), 1'650'000'000);
+    Stamp(migration->mutable_updated_at(), 1'650'000'001);
   }
 }
 

@@ -70,6 +70,8 @@ class Place {
       }
     }
     if (entity.has_consumer()) entity.mutable_consumer()->clear_generation();
+    if (entity.has_instance()) entity.mutable_instance()->clear_generation();
+    if (entity.has_migration()) entity.mutable_migration()->clear_generation();
     if (entity.has_service()) entity.mutable_service()->clear_state();
     return entity.DebugString();
   }
@@ -206,12 +208,38 @@ TEST(Transfer, WhoeverWatchesSeesAllOfItInOneRevision) {
   context.TryCancel();
 }
 
+TEST(Transfer, AMigrationIsOneOfAnInstanceThatHasARecord) {
+  Place place;
+  using Entities = std::vector<pb::Entity>;
+  const Entities right = SomeLedger(20, 20);  // the last records are 4 instances and 4 migrations
+  const std::string last = absl::StrCat(" ", right.size());
+  const struct {
+    std::string fault;
+    std::function<void(Entities&)> spoil;
+  } cases[] = {
+      {"INVALID_FIELD" + last,
+       [](Entities& e) { e.back().mutable_migration()->set_source_host(""); }},
+      {"INSTANCE_NOT_FOUND" + last,
+       [](Entities& e) { e.back().mutable_migration()->set_instance_uuid(Random()); }},
+      {"DUPLICATE_PARAMETER" + last, [](Entities& e) { e.back() = e[e.size() - 2]; }},
+      {"INVALID_FIELD" + last,  // an instance after a migration
+       [](Entities& e) { e.back() = e[e.size() - 5]; }},
+  };
+  for (const auto& one : cases) {
+    Entities entities = right;
+    one.spoil(entities);
+    EXPECT_EQ(FaultOf(place.Import(entities)), one.fault);
+  }
+  EXPECT_TRUE(place.Export().empty());
+}
+
 TEST(Transfer, WhatIsWrongIsRefusedAndLeavesNothing) {
   Place place;
   const std::vector<pb::Entity> right = SomeLedger(20, 20);
   const auto count = static_cast<int64_t>(right.size());
   using Entities = std::vector<pb::Entity>;
-  // Records: 3 classes, 5 traits, 20 providers, consumers, 4 services, 4 nodes.
+  // Records: 3 classes, 5 traits, 20 providers, consumers, and 4 each of services, nodes, instances
+  // and migrations.
   const struct {
     const char* fault;
     std::function<void(Entities&)> spoil;

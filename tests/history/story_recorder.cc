@@ -118,6 +118,10 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
     case log_pb::Change::kServiceRemoved:
     case log_pb::Change::kNodePut:
     case log_pb::Change::kNodeRemoved:
+    case log_pb::Change::kInstancePut:
+    case log_pb::Change::kInstanceRemoved:
+    case log_pb::Change::kMigrationPut:
+    case log_pb::Change::kMigrationRemoved:
     case log_pb::Change::kFormatRaised:
     case log_pb::Change::KIND_NOT_SET:
       return;

@@ -72,6 +72,14 @@ ImportLedger ImportOf(const State& state) {
     import.nodes.push_back({++record, *node, { node->created_at, node->updated_at }});
     return true;
   });
+  state.records().instances().ForEach([&](InstanceId, const InstancePtr& instance) {
+    const ImportedTimes times{instance->created_at, instance->updated_at};
+    import.instances.push_back({++record, *instance, times});
+  });
+  state.records().migrations().ForEach([&](MigrationId, const MigrationPtr& migration) {
+    const ImportedTimes times{migration->created_at, migration->updated_at};
+    import.migrations.push_back({++record, *migration, times});
+  });
   return import;
 }
 

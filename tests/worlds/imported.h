@@ -7,7 +7,8 @@
 
 namespace berth::placement {
 
-// Custom names, providers with parents first, consumers, services, nodes, numbered as they stand.
+// Custom names, providers with parents first, consumers, services, nodes, instances, migrations,
+// numbered in this order.
 ImportLedger ImportOf(const State& state);
 
 // A ledger that has the standard names of `state`, and nothing else.

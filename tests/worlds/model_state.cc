@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "gtest/gtest.h"
+#include "placement/values/migration_status.h"
 
 namespace berth::placement {
 namespace {
@@ -152,6 +153,55 @@ void ExpectSameNodes(const State& state, const ModelState& model) {
   }
 }
 
+bool IsAt(const MigrationRecord& migration, const std::string& host) {
+  return HoldsResources(migration.status) &&
+         (migration.source_host == host || migration.destination_host == host);
+}
+
+void ExpectSameInstances(const State& state, const ModelState& model) {
+  const Records& records = state.records();
+  ASSERT_EQ(records.instances().size(), static_cast<int64_t>(model.instances.size()));
+  std::map<std::string, std::vector<InstanceId>> by_host;
+  for (const auto& [id, instance] : model.instances) {
+    ASSERT_NE(records.FindInstance(id), nullptr);
+    EXPECT_EQ(*records.FindInstance(id), instance);
+    by_host[instance.host].push_back(id);
+    std::vector<MigrationId> migrations;
+    for (const auto& [other, migration] : model.migrations) {
+      if (migration.instance == id) migrations.push_back(other);
+    }
+    std::vector<MigrationId> found;
+    for (const MigrationPtr& one : records.MigrationsOf(id)) found.push_back(one->id);
+    EXPECT_EQ(found, migrations);
+  }
+  by_host[""].clear();  // instances without a host are in no list
+  for (const auto& [host, ids] : by_host) {
+    std::vector<InstanceId> found;
+    for (const InstancePtr& one : records.InstancesOf(host)) found.push_back(one->id);
+    EXPECT_EQ(found, ids) << host;
+  }
+}
+
+void ExpectSameMigrations(const State& state, const ModelState& model) {
+  const Records& records = state.records();
+  ASSERT_EQ(records.migrations().size(), static_cast<int64_t>(model.migrations.size()));
+  std::set<std::string> hosts = {"nowhere"};
+  for (const auto& [id, migration] : model.migrations) {
+    ASSERT_NE(records.FindMigration(id), nullptr);
+    EXPECT_EQ(*records.FindMigration(id), migration);
+    hosts.insert({migration.source_host, migration.destination_host});
+  }
+  hosts.erase("");
+  for (const std::string& host : hosts) {
+    std::vector<MigrationId> expected, found;
+    for (const auto& [id, migration] : model.migrations) {
+      if (IsAt(migration, host)) expected.push_back(id);
+    }
+    for (const MigrationPtr& one : records.MovesOf(host)) found.push_back(one->id);
+    EXPECT_EQ(found, expected) << host;
+  }
+}
+
 }  // namespace
 
 void ModelState::Apply(const Changes& changes) {
@@ -186,6 +236,10 @@ void ModelState::Apply(const Changes& changes) {
         if (node.facts == nullptr) node.facts = facts;
       },
       [this](const NodeRemoved& removed) { nodes.erase(removed.id); },
+      [this](const InstancePut& put) { instances[put.instance->id] = *put.instance; },
+      [this](const InstanceRemoved& removed) { instances.erase(removed.id); },
+      [this](const MigrationPut& put) { migrations[put.migration->id] = *put.migration; },
+      [this](const MigrationRemoved& removed) { migrations.erase(removed.id); },
       Ignore<FormatRaised>()};
   for (const Change& change : changes) std::visit(apply, change);
 }
@@ -223,6 +277,10 @@ void ExpectSame(const State& state, const ModelState& model) {
         return ExpectSameServices(state, model);
       case EntityKind::kNode:
         return ExpectSameNodes(state, model);
+      case EntityKind::kInstance:
+        return ExpectSameInstances(state, model);
+      case EntityKind::kMigration:
+        return ExpectSameMigrations(state, model);
     }
   });
 }

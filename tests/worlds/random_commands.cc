@@ -20,11 +20,6 @@ std::shared_ptr<const ProviderConfig> Made(ProviderConfig config) {
 RandomCommands::RandomCommands(uint64_t seed, int providers_max, int consumers_max)
     : random_(seed), providers_max_(providers_max), consumers_max_(consumers_max) {}
 
-template <typename Map>
-typename Map::key_type RandomCommands::Pick(const Map& map) {
-  return std::next(map.begin(), Below(static_cast<int>(map.size())))->first;
-}
-
 Changes RandomCommands::Next() {
   using Draw = Changes (RandomCommands::*)();
   struct Choice {
@@ -32,16 +27,18 @@ Changes RandomCommands::Next() {
     Draw draw;
   };
   static constexpr Choice kChoices[] = {
-      {3, &RandomCommands::AddClass},      {1, &RandomCommands::RemoveClass},
-      {3, &RandomCommands::AddTrait},      {1, &RandomCommands::RemoveTrait},
-      {15, &RandomCommands::AddProvider},  {15, &RandomCommands::ChangeProvider},
-      {10, &RandomCommands::MoveProvider}, {5, &RandomCommands::SwapNames},
-      {5, &RandomCommands::RemoveTree},    {30, &RandomCommands::Claim},
-      {12, &RandomCommands::Release},      {5, &RandomCommands::ChangeFleet},
+      {3, &RandomCommands::AddClass},        {1, &RandomCommands::RemoveClass},
+      {3, &RandomCommands::AddTrait},        {1, &RandomCommands::RemoveTrait},
+      {15, &RandomCommands::AddProvider},    {15, &RandomCommands::ChangeProvider},
+      {10, &RandomCommands::MoveProvider},   {5, &RandomCommands::SwapNames},
+      {5, &RandomCommands::RemoveTree},      {30, &RandomCommands::Claim},
+      {12, &RandomCommands::Release},        {5, &RandomCommands::ChangeFleet},
+      {5, &RandomCommands::ChangeInstance},  {1, &RandomCommands::RemoveInstance},
+      {5, &RandomCommands::ChangeMigration},
   };
   Changes changes;
   while (changes.empty()) {
-    int draw = Below(105);
+    int draw = Below(116);
     for (const Choice& choice : kChoices) {
       draw -= choice.weight;
       if (draw < 0) {

@@ -6,6 +6,7 @@
 #define BERTH_TESTS_WORLDS_RANDOM_COMMANDS_H_
 
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -27,7 +28,9 @@ class RandomCommands {
   int Below(int bound) { return static_cast<int>(random_() % bound); }
   // One of the keys of a map that is not empty.
   template <typename Map>
-  typename Map::key_type Pick(const Map& map);
+  typename Map::key_type Pick(const Map& map) {
+    return std::next(map.begin(), Below(static_cast<int>(map.size())))->first;
+  }
   Generation Fresh() { return Generation{++commands_}; }
 
   Changes AddClass();
@@ -42,6 +45,10 @@ class RandomCommands {
   Changes Claim();
   Changes Release();
   Changes ChangeFleet();
+  // Defined in random_records.cc:
+  Changes ChangeInstance();
+  Changes RemoveInstance();
+  Changes ChangeMigration();
 
   std::vector<InventoryRow> DrawInventories(const ProviderConfig& config);
   std::vector<TraitId> DrawTraits();

@@ -227,6 +227,26 @@ void AddNodes(const State& state, std::vector<std::string>& lines) {
   });
 }
 
+void AddInstances(const State& state, std::vector<std::string>& lines) {
+  state.records().instances().ForEach([&](const InstanceId& id, const InstancePtr& instance) {
+    lines.push_back(absl::StrCat("instance ", id.ToString(), " ", instance->name, " of ",
+                                 instance->project, "/", instance->user, " on ", instance->host,
+                                 " ", instance->node ? instance->node->ToString() : "no node", " ",
+                                 instance->vm_state, " ", instance->task_state) +
+                    absl::StrCat(" ", instance->flavor.vcpus, " ", instance->flavor.memory_mib,
+                                 instance->deleted_at ? " deleted" : "", " [", instance->details,
+                                 "]"));
+  });
+}
+
+void AddMigrations(const State& state, std::vector<std::string>& lines) {
+  state.records().migrations().ForEach([&](const MigrationId& id, const MigrationPtr& migration) {
+    lines.push_back(absl::StrCat("migration ", id.ToString(), " of ",
+                                 migration->instance.ToString(), " ", migration->status, " from ",
+                                 migration->source_host, " to ", migration->destination_host));
+  });
+}
+
 void AddLines(const State& state, EntityKind kind, std::vector<std::string>& lines) {
   const Catalog& catalog = state.catalog();
   switch (kind) {
@@ -246,6 +266,10 @@ void AddLines(const State& state, EntityKind kind, std::vector<std::string>& lin
       return AddServices(state, lines);
     case EntityKind::kNode:
       return AddNodes(state, lines);
+    case EntityKind::kInstance:
+      return AddInstances(state, lines);
+    case EntityKind::kMigration:
+      return AddMigrations(state, lines);
   }
 }
 

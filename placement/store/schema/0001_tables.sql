@@ -150,6 +150,46 @@ CREATE TABLE node (
   updated_at timestamptz NOT NULL
 );
 
+CREATE TABLE instance (
+  id uuid PRIMARY KEY,
+  generation bigint NOT NULL,
+  name text NOT NULL,
+  project text NOT NULL,
+  "user" text NOT NULL,
+  -- The host whose tracker claimed the instance. Empty: none did.
+  host text NOT NULL,
+  node uuid,
+  vm_state text NOT NULL,
+  task_state text NOT NULL,
+  vcpus bigint NOT NULL,
+  memory_mib bigint NOT NULL,
+  root_disk_gib bigint NOT NULL,
+  ephemeral_disk_gib bigint NOT NULL,
+  swap_mib bigint NOT NULL,
+  -- All other fields of the record, as an encoded message.
+  details bytea NOT NULL,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL,
+  deleted_at timestamptz
+) WITH (fillfactor = 90);
+
+CREATE TABLE migration (
+  id uuid PRIMARY KEY,
+  generation bigint NOT NULL,
+  instance uuid NOT NULL,
+  -- 1: cold, 2: resize, 3: live, 4: evacuation.
+  type int NOT NULL,
+  status text NOT NULL,
+  source_host text NOT NULL,
+  source_node uuid,
+  destination_host text NOT NULL,
+  destination_node uuid,
+  old_flavor_id text NOT NULL,
+  new_flavor_id text NOT NULL,
+  created_at timestamptz NOT NULL,
+  updated_at timestamptz NOT NULL
+) WITH (fillfactor = 90);
+
 -- The answers that are kept by request id. There is a handful of partitions, each for one span of
 -- ledger time (rotate_requests makes and drops them), so that a look-up costs the same however long
 -- ids are kept. A row whose time has no partition goes into the default one. The ledger's lock sees

@@ -27,6 +27,10 @@ const char* KindInLoss(EntityKind kind) {
       return "service";
     case EntityKind::kNode:
       return "node";
+    case EntityKind::kInstance:
+      return "instance";
+    case EntityKind::kMigration:
+      return "migration";
   }
   return "";
 }
@@ -64,6 +68,15 @@ TEST(Loss, EveryKindIsToldInBothDirections) {
   ASSERT_EQ(fleet.Answer(CreateProvider{ProviderId{Uuid{8, 8}}, "other", std::nullopt}), "OK");
   fleet.Register("h2", 2, "machine-b");
   ASSERT_EQ(fleet.Answer(RetireNode{node, true}), "OK");
+  InstanceRecord instance;
+  instance.id = InstanceId{Uuid{5, 5}};
+  instance.project = instance.user = instance.vm_state = "any";
+  ASSERT_EQ(fleet.Answer(SetInstance{instance, std::nullopt}), "OK");
+  MigrationRecord migration;
+  migration.id = MigrationId{Uuid{6, 6}};
+  migration.instance = instance.id;
+  migration.source_host = "h1";
+  ASSERT_EQ(fleet.Answer(CreateMigration{migration}), "OK");
   const std::vector<std::string> wanted = {
       "class CUSTOM_LOST",
       "trait CUSTOM_GONE",
@@ -72,6 +85,8 @@ TEST(Loss, EveryKindIsToldInBothDirections) {
       absl::StrCat("consumer ", Uuid{9, 9}.ToString()),
       absl::StrCat("service ", fleet.service("h2").id.ToString()),
       absl::StrCat("node ", node.ToString()),
+      absl::StrCat("instance ", Uuid{5, 5}.ToString()),
+      absl::StrCat("migration ", Uuid{6, 6}.ToString()),
   };
   EXPECT_EQ(Listed(fleet.world.state(), before), wanted);
   EXPECT_EQ(Listed(before, fleet.world.state()), wanted);

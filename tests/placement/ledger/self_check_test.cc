@@ -49,6 +49,13 @@ constexpr Corruption kCorruptions[] = {
     {"INSERT INTO trait VALUES (900, 'CUSTOM_X')", "an id that was not given yet"},
     {"DELETE FROM service", "a service only in memory"},
     {"UPDATE service SET forced_down = NOT forced_down", "a service only in the tables"},
+    {"DELETE FROM instance", "a migration of an instance that has no record"},
+    {"DELETE FROM instance", "an instance only in memory"},
+    {"UPDATE instance SET details = details || '\\x00'", "an instance only in the tables"},
+    {"UPDATE instance SET updated_at = updated_at + interval '1 us'", "an instance only in memory"},
+    {"UPDATE instance SET node = gen_random_uuid()", "an instance only in the tables"},
+    {"UPDATE migration SET status = 'done'", "a migration only in the tables"},
+    {"DELETE FROM migration", "a migration only in memory"},
     {"DELETE FROM log WHERE revision = 3", "the log has a gap"},
     {"UPDATE log SET previous_batch_id = gen_random_uuid() WHERE revision = 4",
      "the log has a gap"},
@@ -62,6 +69,12 @@ TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
     MakeProviders(runner, 2, 8, 1024);
     runner.Must(Claim(1, {1}, 2));
     runner.Must(RegisterService{"host1", "berth-tracker", Uuid{1, 1}, "machine", "1", Uuid{1, 2}});
+    InstanceRecord instance;
+    instance.project = instance.user = instance.vm_state = "any";
+    runner.Must(SetInstance{instance, std::nullopt});
+    MigrationRecord migration;
+    migration.source_host = "host1";
+    runner.Must(CreateMigration{migration});
     ExpectCleanSelfCheck(runner, url);
     ASSERT_EQ(ConnectOrDie(url)->Run(corruption.sql, nullptr), absl::OkStatus());
     const absl::StatusOr<SelfCheckReport> report = SelfCheck(runner.ledger(), url);

@@ -69,5 +69,54 @@ TEST_F(ConcernedTest, AClaimConcernsTheTreeOfItsProviders) {
   EXPECT_EQ(concerned.roots, std::vector<ProviderId>{root()});
 }
 
+std::shared_ptr<InstanceRecord> InstanceAt(const std::string& host, int64_t generation) {
+  auto instance = std::make_shared<InstanceRecord>();
+  instance->id = InstanceId{Uuid{11, 1}};
+  instance->generation = Generation{generation};
+  instance->host = host;
+  return instance;
+}
+
+std::shared_ptr<MigrationRecord> MoveOf(const std::string& source, const std::string& destination,
+                                        const std::string& status, int64_t generation) {
+  auto migration = std::make_shared<MigrationRecord>();
+  migration->id = MigrationId{Uuid{12, 1}};
+  migration->generation = Generation{generation};
+  migration->instance = InstanceId{Uuid{11, 1}};
+  migration->source_host = source;
+  migration->destination_host = destination;
+  migration->status = status;
+  return migration;
+}
+
+TEST_F(ConcernedTest, AnInstanceConcernsItsHostBeforeAndAfter) {
+  State before = state();
+  EXPECT_TRUE(Of(before, {InstancePut{InstanceAt("", 1)}}).hosts.empty());
+  EXPECT_EQ(Of(before, {InstancePut{InstanceAt("h1", 1)}}).hosts, Hosts{"h1"});
+  before.Apply({InstancePut{InstanceAt("h1", 1)}});
+  EXPECT_EQ(Of(before, {InstancePut{InstanceAt("h2", 2)}}).hosts, (Hosts{"h1", "h2"}));
+  EXPECT_EQ(Of(before, {InstancePut{InstanceAt("", 2)}}).hosts, Hosts{"h1"});
+  EXPECT_EQ(Of(before, {InstanceRemoved{InstanceId{Uuid{11, 1}}}}).hosts, Hosts{"h1"});
+}
+
+TEST_F(ConcernedTest, AMigrationConcernsBothHostsBeforeAndAfter) {
+  State before = state();
+  before.Apply({InstancePut{InstanceAt("h1", 1)}});
+  EXPECT_EQ(Of(before, {MigrationPut{MoveOf("h1", "", "accepted", 1)}}).hosts, Hosts{"h1"});
+  before.Apply({MigrationPut{MoveOf("h1", "h2", "accepted", 1)}});
+  EXPECT_EQ(Of(before, {MigrationPut{MoveOf("h1", "h3", "accepted", 2)}}).hosts,
+            (Hosts{"h1", "h2", "h3"}));
+  EXPECT_EQ(Of(before, {MigrationPut{MoveOf("h1", "h2", "done", 2)}}).hosts, (Hosts{"h1", "h2"}));
+  EXPECT_EQ(Of(before, {MigrationRemoved{MigrationId{Uuid{12, 1}}}}).hosts, (Hosts{"h1", "h2"}));
+}
+
+TEST_F(ConcernedTest, AnInstanceThatMovesConcernsBothSides) {
+  State before = state();
+  before.Apply({InstancePut{InstanceAt("h1", 1)}, MigrationPut{MoveOf("h1", "h2", "error", 1)}});
+  EXPECT_EQ(Of(before, {InstancePut{InstanceAt("h1", 2)}}).hosts, (Hosts{"h1", "h2"}));
+  before.Apply({MigrationPut{MoveOf("h1", "h2", "done", 2)}});
+  EXPECT_EQ(Of(before, {InstancePut{InstanceAt("h1", 2)}}).hosts, Hosts{"h1"});
+}
+
 }  // namespace
 }  // namespace berth::placement

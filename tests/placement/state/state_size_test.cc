@@ -112,6 +112,28 @@ TEST(StateSize, KeepsToItsBudgets) {
   EXPECT_LE(per_host, 1100);
 }
 
+TEST(StateSize, AnInstanceKeepsToItsBudget) {
+  State state;
+  std::mt19937_64 random(42);
+  const int64_t before = allocated_bytes;
+  for (int i = 0; i < kConsumers; ++i) {
+    InstanceRecord instance;
+    instance.id = InstanceId{Uuid{random(), random()}};
+    instance.generation = Generation{1};
+    instance.name = absl::StrCat("instance-of-somebody-", i);
+    instance.project = std::string(32, 'p');
+    instance.user = std::string(32, 'u');
+    instance.host = absl::StrCat("compute-", i % kHosts, ".example.org");
+    instance.node = HostOf(i % kHosts);
+    instance.vm_state = "active";
+    instance.details = std::string(150, 'd');  // an image with some properties, and a flavor's id
+    state.Apply({InstancePut{std::make_shared<const InstanceRecord>(std::move(instance))}});
+  }
+  const double per_instance = static_cast<double>(allocated_bytes - before) / kConsumers;
+  std::printf("%.0f bytes an instance\n", per_instance);
+  EXPECT_LE(per_instance, 1024);
+}
+
 // The bytes that applying `changes` to a copy of `state` allocates, which is what it copies.
 int64_t BytesCopied(const State& state, const Changes& changes) {
   State next = state;

@@ -51,7 +51,9 @@ Key KeyOf(const pb::Entity& entity) {
     case pb::Entity::kNode:
       return {pb::ENTITY_KIND_NODE, entity.node().uuid()};
     case pb::Entity::kInstance:
+      return {pb::ENTITY_KIND_INSTANCE, entity.instance().uuid()};
     case pb::Entity::kMigration:
+      return {pb::ENTITY_KIND_MIGRATION, entity.migration().uuid()};
     case pb::Entity::ENTITY_NOT_SET:
       break;
   }

@@ -1,0 +1,63 @@
+#include "placement/ledger/record_texts.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+
+namespace berth::placement {
+namespace {
+
+std::string Text(const std::optional<ProviderId>& node) { return node ? node->ToString() : "-"; }
+
+std::string Text(const std::optional<absl::Time>& time) {
+  return time ? absl::StrCat(absl::ToUnixMicros(*time)) : "-";
+}
+
+}  // namespace
+
+RecordTexts InstanceTexts(const Records& records) {
+  RecordTexts texts{
+      "an instance",
+      "SELECT concat_ws('|', id, generation, name, project, \"user\", host, "
+      "coalesce(node::text, '-'), vm_state, task_state, vcpus, memory_mib, root_disk_gib, "
+      "ephemeral_disk_gib, swap_mib, encode(details, 'hex'), micros_of(created_at), "
+      "micros_of(updated_at), coalesce(micros_of(deleted_at)::text, '-')) FROM instance",
+      {}};
+  records.instances().ForEach([&](InstanceId, const InstancePtr& one) {
+    const FlavorAmounts& flavor = one->flavor;
+    texts.memory.insert(absl::StrJoin(
+        std::make_tuple(one->id.ToString(), one->generation.value, one->name, one->project,
+                        one->user, one->host, Text(one->node), one->vm_state, one->task_state,
+                        flavor.vcpus, flavor.memory_mib, flavor.root_disk_gib,
+                        flavor.ephemeral_disk_gib, flavor.swap_mib,
+                        absl::BytesToHexString(one->details), Text(one->created_at),
+                        Text(one->updated_at), Text(one->deleted_at)),
+        "|"));
+  });
+  return texts;
+}
+
+RecordTexts MigrationTexts(const Records& records) {
+  RecordTexts texts{
+      "a migration",
+      "SELECT concat_ws('|', id, generation, instance, type, status, source_host, "
+      "coalesce(source_node::text, '-'), destination_host, coalesce(destination_node::text, '-'), "
+      "old_flavor_id, new_flavor_id, micros_of(created_at), micros_of(updated_at)) FROM migration",
+      {}};
+  records.migrations().ForEach([&](MigrationId, const MigrationPtr& one) {
+    texts.memory.insert(absl::StrJoin(
+        std::make_tuple(one->id.ToString(), one->generation.value, one->instance.ToString(),
+                        static_cast<int>(one->type), one->status, one->source_host,
+                        Text(one->source_node), one->destination_host, Text(one->destination_node),
+                        one->old_flavor_id, one->new_flavor_id, Text(one->created_at),
+                        Text(one->updated_at)),
+        "|"));
+  });
+  return texts;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,25 @@
+// The records of instances and migrations as texts, for the self-check: one text per record, made
+// from memory, and the statement that makes the same texts from the tables. Pure.
+#ifndef BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
+#define BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "placement/state/records.h"
+
+namespace berth::placement {
+
+struct RecordTexts {
+  absl::string_view kind;  // as the findings name a record
+  std::string sql;         // returns the texts of the tables
+  absl::flat_hash_set<std::string> memory;
+};
+
+RecordTexts InstanceTexts(const Records& records);
+RecordTexts MigrationTexts(const Records& records);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_

@@ -1,0 +1,51 @@
+// The part of ImportPlan that adds the records of instances and migrations.
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/record_form.h"
+#include "placement/rules/import_plan.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+
+void ImportPlan::AddInstances() {
+  for (const ImportedInstance& record : command_.instances) {
+    auto instance = std::make_shared<InstanceRecord>(record.instance);
+    const InstancePtr there = state_.records().FindInstance(instance->id);
+    if (there != nullptr) {
+      Note(Stage::kInstance, record.record, [&] {
+        return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
+                      absl::StrCat("instance ", instance->id.ToString(), " has a record already"),
+                      {{{"instance", instance->id.ToString()},
+                        {"expected", "none"},
+                        {"actual", absl::StrCat(there->generation.value)}}});
+      });
+    }
+    instance->generation = context_.fresh;
+    instance->created_at = record.times.created_at.value_or(context_.now);
+    instance->updated_at = record.times.updated_at.value_or(context_.now);
+    new_instances_.insert(instance->id);
+    instances_.push_back(InstancePut{std::move(instance)});
+  }
+}
+
+void ImportPlan::AddMigrations() {
+  for (const ImportedMigration& record : command_.migrations) {
+    auto migration = std::make_shared<MigrationRecord>(record.migration);
+    if (!new_instances_.contains(migration->instance) &&
+        state_.records().FindInstance(migration->instance) == nullptr) {
+      Note(Stage::kMigrationInstance, record.record,
+           [&] { return InstanceNotFound(migration->instance, "migration.instance_uuid"); });
+    }
+    if (state_.records().FindMigration(migration->id) != nullptr) {
+      Note(Stage::kMigration, record.record, [&] { return DuplicateMigration(migration->id); });
+    }
+    migration->generation = context_.fresh;
+    migration->created_at = record.times.created_at.value_or(context_.now);
+    migration->updated_at = record.times.updated_at.value_or(context_.now);
+    migrations_.push_back(MigrationPut{std::move(migration)});
+  }
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,85 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/record_form.h"
+#include "placement/rules/rules.h"
+#include "placement/values/migration_status.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+Outcome PutMigration(MigrationRecord record) {
+  Outcome outcome;
+  outcome.changes.push_back(
+      MigrationPut{std::make_shared<const MigrationRecord>(std::move(record))});
+  return outcome;
+}
+
+// The fields of the command are those of UpdateMigrationRequest.
+absl::Status CheckForm(const UpdateMigration& command) {
+  Faults faults;
+  faults.Length("expected_status", command.expected_status, 1, kTextMax);
+  faults.Length("status", command.status, 0, kTextMax);
+  faults.Line("status", command.status);
+  if (command.destination_host) {
+    faults.Length("destination_host", *command.destination_host, 0, kTextMax);
+    faults.Line("destination_host", *command.destination_host);
+  }
+  return faults.status();
+}
+
+absl::Status StatusConflict(const MigrationRecord& record, const std::string& expected) {
+  return Refuse(
+      absl::StatusCode::kAborted, "RECORD_CONFLICT",
+      absl::StrCat("migration ", record.id.ToString(), " has changed: its status is ",
+                   record.status, ", not ", expected),
+      {{{"migration", record.id.ToString()}, {"expected", expected}, {"actual", record.status}}});
+}
+
+}  // namespace
+
+// Refuses, in this order: a malformed command; INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION. An instance
+// may have several migrations in progress: T-129 says which of them counts.
+absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& command,
+                               const RuleContext& context) {
+  MigrationRecord record = command.record;
+  if (record.status.empty()) record.status = std::string(kAcceptedStatus);  // T-125
+  Faults faults;
+  MigrationFields(faults, record);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
+  if (state.records().FindInstance(record.instance) == nullptr) {
+    return InstanceNotFound(record.instance, "migration.instance_uuid");
+  }
+  if (state.records().FindMigration(record.id) != nullptr) return DuplicateMigration(record.id);
+  record.generation = context.fresh;
+  record.created_at = record.updated_at = context.now;
+  return PutMigration(std::move(record));
+}
+
+// Refuses, in this order: a malformed command; MIGRATION_NOT_FOUND; RECORD_CONFLICT; a destination
+// node without a host. Any status may follow any other: the callers keep the order of T-126.
+absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
+                               const RuleContext& context) {
+  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  const MigrationPtr before = state.records().FindMigration(command.migration);
+  if (before == nullptr) return MigrationNotFound(command.migration);
+  if (before->status != command.expected_status) {
+    return StatusConflict(*before, command.expected_status);
+  }
+  MigrationRecord record = *before;
+  if (!command.status.empty()) record.status = command.status;
+  if (command.destination_host) record.destination_host = *command.destination_host;
+  if (command.destination_node) record.destination_node = *command.destination_node;
+  Faults faults;
+  NodeNeedsHost(faults, "destination_node_uuid", record.destination_node.has_value(),
+                record.destination_host);
+  if (absl::Status status = faults.status(); !status.ok()) return status;
+  record.generation = record.generation.Next();
+  record.updated_at = context.now;
+  return PutMigration(std::move(record));
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,95 @@
+#include "placement/state/records.h"
+
+#include "placement/ground/check.h"
+#include "placement/values/migration_status.h"
+
+namespace berth::placement {
+
+InstancePtr Records::FindInstance(InstanceId id) const {
+  const InstancePtr* found = instances_.Find(id);
+  return found == nullptr ? nullptr : *found;
+}
+
+MigrationPtr Records::FindMigration(MigrationId id) const {
+  const MigrationPtr* found = migrations_.Find(id);
+  return found == nullptr ? nullptr : *found;
+}
+
+std::vector<InstancePtr> Records::InstancesOf(absl::string_view host) const {
+  std::vector<InstancePtr> instances;
+  instances_by_host_.ForEach(host,
+                             [&](InstanceId id) { instances.push_back(*instances_.Find(id)); });
+  return instances;
+}
+
+std::vector<MigrationPtr> Records::MovesOf(absl::string_view host) const {
+  std::vector<MigrationPtr> moves;
+  moves_by_host_.ForEach(host, [&](MigrationId id) { moves.push_back(*migrations_.Find(id)); });
+  return moves;
+}
+
+std::vector<MigrationPtr> Records::MigrationsOf(InstanceId instance) const {
+  std::vector<MigrationPtr> migrations;
+  const auto add = [&](const std::pair<InstanceId, MigrationId>& key, std::monostate) {
+    if (key.first != instance) return false;
+    migrations.push_back(*migrations_.Find(key.second));
+    return true;
+  };
+  // ForEachFrom leaves out the key that it begins with, and the nil uuid is a legal id.
+  const std::pair first(instance, MigrationId{});
+  if (migrations_by_instance_.Find(first) != nullptr) add(first, {});
+  migrations_by_instance_.ForEachFrom(first, add);
+  return migrations;
+}
+
+void Records::Put(const InstancePtr& instance) {
+  const InstancePtr before = FindInstance(instance->id);
+  if (before != nullptr) BERTH_CHECK(before->generation < instance->generation);
+  if (before == nullptr || before->host != instance->host) {
+    if (before != nullptr) instances_by_host_.Erase(before->host, before->id);
+    if (!instance->host.empty()) instances_by_host_.Put(instance->host, instance->id);
+  }
+  instances_.Put(instance->id, instance);
+}
+
+void Records::Put(const MigrationPtr& migration) {
+  BERTH_CHECK(instances_.Find(migration->instance) != nullptr);
+  if (const MigrationPtr before = FindMigration(migration->id)) {
+    BERTH_CHECK(before->generation < migration->generation);
+    BERTH_CHECK(before->instance == migration->instance);
+    Unlist(*before);
+  }
+  List(*migration);
+  migrations_by_instance_.Put({migration->instance, migration->id}, {});
+  migrations_.Put(migration->id, migration);
+}
+
+void Records::Remove(InstanceId id) {
+  const InstancePtr before = FindInstance(id);
+  BERTH_CHECK(before != nullptr && MigrationsOf(id).empty());
+  instances_by_host_.Erase(before->host, id);
+  instances_.Erase(id);
+}
+
+void Records::Remove(MigrationId id) {
+  const MigrationPtr before = FindMigration(id);
+  BERTH_CHECK(before != nullptr);
+  Unlist(*before);
+  migrations_by_instance_.Erase(std::pair(before->instance, id));
+  migrations_.Erase(id);
+}
+
+void Records::Unlist(const MigrationRecord& migration) {
+  moves_by_host_.Erase(migration.source_host, migration.id);
+  moves_by_host_.Erase(migration.destination_host, migration.id);
+}
+
+void Records::List(const MigrationRecord& migration) {
+  if (!HoldsResources(migration.status)) return;
+  moves_by_host_.Put(migration.source_host, migration.id);
+  if (!migration.destination_host.empty()) {
+    moves_by_host_.Put(migration.destination_host, migration.id);
+  }
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,59 @@
+// Records: the records of instances and migrations, with the indexes by which they are found.
+//
+// A part of State, and a value like it: a copy costs a few pointers. Any thread may call const
+// members; only the owner of an unpublished state calls the others.
+//
+// Invariant: every migration is one of an instance that has a record.
+#ifndef BERTH_PLACEMENT_STATE_RECORDS_H_
+#define BERTH_PLACEMENT_STATE_RECORDS_H_
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "placement/state/host_index.h"
+#include "placement/state/persistent_map.h"
+#include "placement/values/instance.h"
+
+namespace berth::placement {
+
+class Records {
+ public:
+  const PersistentMap<InstanceId, InstancePtr>& instances() const { return instances_; }
+  const PersistentMap<MigrationId, MigrationPtr>& migrations() const { return migrations_; }
+  // Null if there is no such record.
+  InstancePtr FindInstance(InstanceId id) const;
+  MigrationPtr FindMigration(MigrationId id) const;
+
+  // The instances whose host is `host`, rising by id. The cost of this and of the next two does not
+  // grow with the number of other records.
+  std::vector<InstancePtr> InstancesOf(absl::string_view host) const;
+  // The migrations from or to `host` that may hold resources (HoldsResources), rising by id.
+  std::vector<MigrationPtr> MovesOf(absl::string_view host) const;
+  // All migrations of the instance, rising by id.
+  std::vector<MigrationPtr> MigrationsOf(InstanceId instance) const;
+
+  // Insert the record, or replace the record with the same id. REQUIRES: the generation rises; a
+  // migration keeps its instance, and the instance has a record.
+  void Put(const InstancePtr& instance);
+  void Put(const MigrationPtr& migration);
+  // Remove the record. REQUIRES: it is present, and an instance has no migrations.
+  void Remove(InstanceId id);
+  void Remove(MigrationId id);
+
+ private:
+  // Takes the migration out of the index of moves, or puts it there.
+  void Unlist(const MigrationRecord& migration);
+  void List(const MigrationRecord& migration);
+
+  PersistentMap<InstanceId, InstancePtr> instances_;
+  PersistentMap<MigrationId, MigrationPtr> migrations_;
+  HostIndex<InstanceId> instances_by_host_;  // those that have a host
+  HostIndex<MigrationId> moves_by_host_;     // those that may hold resources, by both hosts
+  PersistentMap<std::pair<InstanceId, MigrationId>, std::monostate> migrations_by_instance_;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_STATE_RECORDS_H_

@@ -1,0 +1,44 @@
+#include "placement/values/migration_status.h"
+
+namespace berth::placement {
+namespace {
+
+using enum MigrationStanding;
+
+// The words in the order in which a move goes through them (T-126). The comment at a word says when
+// a migration has it.
+constexpr MigrationStatus kStatuses[] = {
+    {kAcceptedStatus, kInProgress},        // asked for; no work has begun
+    {"queued", kInProgress},               // live: waits for its turn on the source
+    {"preparing", kInProgress},            // live: the destination prepares
+    {"running", kInProgress},              // live: the memory is copied
+    {"running (post-copy)", kInProgress},  // live: the guest runs on the destination already
+    {"completed", kOver},                  // live: the guest runs on the destination;
+                                           // evacuation: the source has removed its leftovers
+    {"cancelled", kOver},                  // live: stopped on request
+    {"pre-migrating", kInProgress},        // cold, resize, evacuation: the destination is claimed
+    {"migrating", kInProgress},            // cold, resize: the disks are copied
+    {"post-migrating", kInProgress},       // cold, resize: the destination starts the guest
+    {"finished", kInProgress},             // cold, resize: waits until the user confirms or
+                                           // reverts; both sides hold resources for so long
+    {"confirming", kInProgress},           // cold, resize: the source is being freed
+    {"confirmed", kOver},                  // cold, resize: the source is freed
+    {"reverting", kInProgress},            // cold, resize: the guest goes back
+    {"reverted", kOver},                   // cold, resize: the destination is freed
+    {"done", kOver},                       // evacuation: the guest runs on the destination
+    {"failed", kOver},                     // ended without effect, and nothing is left over
+    {"error", kLeftover},                  // ended somewhere in between
+};
+
+}  // namespace
+
+absl::Span<const MigrationStatus> MigrationStatuses() { return kStatuses; }
+
+MigrationStanding StandingOf(absl::string_view status) {
+  for (const MigrationStatus& known : kStatuses) {
+    if (known.word == status) return known.standing;
+  }
+  return kInProgress;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,43 @@
+// The words for the status of a migration, and their meaning. This is the only list of them: every
+// query asks it whether a migration is over. Pure.
+#ifndef BERTH_PLACEMENT_VALUES_MIGRATION_STATUS_H_
+#define BERTH_PLACEMENT_VALUES_MIGRATION_STATUS_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace berth::placement {
+
+// What a status says about the resources of a move (T-123).
+enum class MigrationStanding {
+  kInProgress,  // both sides hold resources
+  kLeftover,    // the move is over, but both sides hold resources until somebody cleans up
+  kOver,        // the move is over, and no side holds resources for it
+};
+
+struct MigrationStatus {
+  absl::string_view word;
+  MigrationStanding standing;
+};
+
+// The status of a migration that was created without one (T-125).
+inline constexpr absl::string_view kAcceptedStatus = "accepted";
+
+// All words, each once.
+absl::Span<const MigrationStatus> MigrationStatuses();
+
+// The standing of a migration with this status. An unknown word counts as in progress, so that
+// nothing is given to others too early (T-125).
+MigrationStanding StandingOf(absl::string_view status);
+
+inline bool IsInProgress(absl::string_view status) {
+  return StandingOf(status) == MigrationStanding::kInProgress;
+}
+// Whether the trackers of both sides need the record, because they may count its resources.
+inline bool HoldsResources(absl::string_view status) {
+  return StandingOf(status) != MigrationStanding::kOver;
+}
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_VALUES_MIGRATION_STATUS_H_

@@ -1,0 +1,203 @@
+#include "services/wire/instance.h"
+
+#include <optional>
+#include <utility>
+
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+
+namespace berth::services {
+
+using placement::InstanceId;
+using placement::InstanceRecord;
+using placement::MigrationId;
+using placement::MigrationRecord;
+using placement::ProviderId;
+
+namespace {
+
+absl::Status ReadNode(absl::string_view field, const std::string& text,
+                      std::optional<ProviderId>* to) {
+  if (text.empty()) return absl::OkStatus();
+  const auto id = ParseId<ProviderId>(field, text);
+  BERTH_RETURN_IF_ERROR(id.status());
+  *to = *id;
+  return absl::OkStatus();
+}
+
+void ClearAmounts(pb::Flavor* flavor) {
+  flavor->clear_vcpus();
+  flavor->clear_memory_mib();
+  flavor->clear_root_disk_gib();
+  flavor->clear_ephemeral_disk_gib();
+  flavor->clear_swap_mib();
+}
+
+// The bytes of the fields of `instance` that InstanceRecord has no field for. Equal messages give
+// equal bytes.
+std::string DetailsOf(pb::Instance instance) {
+  instance.clear_uuid();
+  instance.clear_generation();
+  instance.clear_name();
+  instance.clear_project_id();
+  instance.clear_user_id();
+  instance.clear_host();
+  instance.clear_node_uuid();
+  instance.clear_vm_state();
+  instance.clear_task_state();
+  instance.clear_created_at();
+  instance.clear_updated_at();
+  instance.clear_deleted_at();
+  ClearAmounts(instance.mutable_flavor());
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    instance.SerializeToCodedStream(&out);
+  }
+  return bytes;
+}
+
+template <typename Response>
+void FillPutMigration(const WriteAnswer& answer, Response* response) {
+  for (const placement::Change& change : *answer.decision.changes) {
+    const auto* put = std::get_if<placement::MigrationPut>(&change);
+    if (put != nullptr) FillMigration(*put->migration, response->mutable_migration());
+  }
+}
+
+}  // namespace
+
+void FillInstance(const InstanceRecord& instance, pb::Instance* to) {
+  to->ParseFromString(instance.details);
+  to->set_uuid(instance.id.ToString());
+  to->set_generation(instance.generation.value);
+  to->set_name(instance.name);
+  to->set_project_id(instance.project);
+  to->set_user_id(instance.user);
+  to->set_host(instance.host);
+  if (instance.node) to->set_node_uuid(instance.node->ToString());
+  to->set_vm_state(instance.vm_state);
+  to->set_task_state(instance.task_state);
+  pb::Flavor* const flavor = to->mutable_flavor();
+  flavor->set_vcpus(static_cast<int32_t>(instance.flavor.vcpus));
+  flavor->set_memory_mib(instance.flavor.memory_mib);
+  flavor->set_root_disk_gib(instance.flavor.root_disk_gib);
+  flavor->set_ephemeral_disk_gib(instance.flavor.ephemeral_disk_gib);
+  flavor->set_swap_mib(instance.flavor.swap_mib);
+  SetTime(instance.created_at, to->mutable_created_at());
+  SetTime(instance.updated_at, to->mutable_updated_at());
+  if (instance.deleted_at) SetTime(*instance.deleted_at, to->mutable_deleted_at());
+}
+
+void FillMigration(const MigrationRecord& migration, pb::Migration* to) {
+  to->set_uuid(migration.id.ToString());
+  to->set_generation(migration.generation.value);
+  to->set_instance_uuid(migration.instance.ToString());
+  to->set_type(static_cast<pb::MigrationType>(migration.type));
+  to->set_status(migration.status);
+  to->set_source_host(migration.source_host);
+  if (migration.source_node) to->set_source_node_uuid(migration.source_node->ToString());
+  to->set_destination_host(migration.destination_host);
+  if (migration.destination_node) {
+    to->set_destination_node_uuid(migration.destination_node->ToString());
+  }
+  to->set_old_flavor_id(migration.old_flavor_id);
+  to->set_new_flavor_id(migration.new_flavor_id);
+  SetTime(migration.created_at, to->mutable_created_at());
+  SetTime(migration.updated_at, to->mutable_updated_at());
+}
+
+absl::StatusOr<InstanceRecord> InstanceOf(const pb::Instance& from) {
+  InstanceRecord instance;
+  const auto id = ParseId<InstanceId>("instance.uuid", from.uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  if (!from.has_flavor()) return InvalidField("instance.flavor", "is required");
+  instance.id = *id;
+  instance.name = from.name();
+  instance.project = from.project_id();
+  instance.user = from.user_id();
+  instance.host = from.host();
+  BERTH_RETURN_IF_ERROR(ReadNode("instance.node_uuid", from.node_uuid(), &instance.node));
+  instance.vm_state = from.vm_state();
+  instance.task_state = from.task_state();
+  const pb::Flavor& flavor = from.flavor();
+  instance.flavor = {flavor.vcpus(), flavor.memory_mib(), flavor.root_disk_gib(),
+                     flavor.ephemeral_disk_gib(), flavor.swap_mib()};
+  instance.details = DetailsOf(from);
+  return instance;
+}
+
+absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
+  MigrationRecord migration;
+  const auto id = ParseId<MigrationId>("migration.uuid", from.uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  const auto instance = ParseId<InstanceId>("migration.instance_uuid", from.instance_uuid());
+  BERTH_RETURN_IF_ERROR(instance.status());
+  migration.id = *id;
+  migration.instance = *instance;
+  migration.type = static_cast<placement::MigrationType>(from.type());
+  migration.status = from.status();
+  migration.source_host = from.source_host();
+  BERTH_RETURN_IF_ERROR(
+      ReadNode("migration.source_node_uuid", from.source_node_uuid(), &migration.source_node));
+  migration.destination_host = from.destination_host();
+  BERTH_RETURN_IF_ERROR(ReadNode("migration.destination_node_uuid", from.destination_node_uuid(),
+                                 &migration.destination_node));
+  migration.old_flavor_id = from.old_flavor_id();
+  migration.new_flavor_id = from.new_flavor_id();
+  return migration;
+}
+
+absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest& request) {
+  if (!request.has_instance()) return InvalidField("instance", "is required");
+  auto record = InstanceOf(request.instance());
+  BERTH_RETURN_IF_ERROR(record.status());
+  return placement::SetInstance{*std::move(record), ExpectedGeneration(request)};
+}
+
+absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
+    const pb::DeleteInstanceRequest& request) {
+  const auto id = ParseId<InstanceId>("instance_uuid", request.instance_uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  return placement::DeleteInstance{*id, ExpectedGeneration(request)};
+}
+
+absl::StatusOr<placement::CommandBody> CreateMigrationCommand(
+    const pb::CreateMigrationRequest& request) {
+  if (!request.has_migration()) return InvalidField("migration", "is required");
+  auto record = MigrationOf(request.migration());
+  BERTH_RETURN_IF_ERROR(record.status());
+  return placement::CreateMigration{*std::move(record)};
+}
+
+absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
+    const pb::UpdateMigrationRequest& request) {
+  const auto id = ParseId<MigrationId>("migration_uuid", request.migration_uuid());
+  BERTH_RETURN_IF_ERROR(id.status());
+  placement::UpdateMigration command{*id, request.expected_status(), request.status(), {}, {}};
+  if (request.has_destination_host()) command.destination_host = request.destination_host();
+  if (request.has_destination_node_uuid()) {
+    BERTH_RETURN_IF_ERROR(ReadNode("destination_node_uuid", request.destination_node_uuid(),
+                                   &command.destination_node.emplace()));
+  }
+  return command;
+}
+
+void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response) {
+  for (const placement::Change& change : *answer.decision.changes) {
+    const auto* put = std::get_if<placement::InstancePut>(&change);
+    if (put != nullptr) FillInstance(*put->instance, response->mutable_instance());
+  }
+}
+
+void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse* response) {
+  FillPutMigration(answer, response);
+}
+
+void FillUpdateMigration(const WriteAnswer& answer, pb::UpdateMigrationResponse* response) {
+  FillPutMigration(answer, response);
+}
+
+}  // namespace berth::services

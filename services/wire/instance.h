@@ -1,0 +1,41 @@
+// Conversion of the records of instances and migrations between proto messages and domain types.
+// Pure.
+//
+// The ledger stores the fields that it does not judge as the bytes of an Instance message without
+// the other fields: InstanceRecord::details.
+#ifndef BERTH_SERVICES_WIRE_INSTANCE_H_
+#define BERTH_SERVICES_WIRE_INSTANCE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "berth/placement/v1/instance.pb.h"
+#include "berth/placement/v1/record.pb.h"
+#include "placement/commands/command.h"
+#include "services/wire/form.h"
+#include "services/wire/write_answer.h"
+
+namespace berth::services {
+
+void FillInstance(const placement::InstanceRecord& instance, pb::Instance* to);
+void FillMigration(const placement::MigrationRecord& migration, pb::Migration* to);
+
+// The record in a message, without its generation and times. Fail with INVALID_FIELD for a
+// misspelled uuid or, in an instance, a missing flavor. The fields are named `instance.uuid` and so
+// on.
+absl::StatusOr<placement::InstanceRecord> InstanceOf(const pb::Instance& from);
+absl::StatusOr<placement::MigrationRecord> MigrationOf(const pb::Migration& from);
+
+absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest&);
+absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(const pb::DeleteInstanceRequest&);
+absl::StatusOr<placement::CommandBody> CreateMigrationCommand(const pb::CreateMigrationRequest&);
+absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(const pb::UpdateMigrationRequest&);
+
+// Fill in the record as the command left it.
+void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response);
+void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse* response);
+void FillUpdateMigration(const WriteAnswer& answer, pb::UpdateMigrationResponse* response);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_WIRE_INSTANCE_H_

@@ -1,0 +1,130 @@
+// The records of instances and migrations, from messages to values and back.
+#include "services/wire/instance.h"
+
+#include "google/protobuf/util/message_differencer.h"
+#include "gtest/gtest.h"
+
+namespace berth::services {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr char kInstanceUuid[] = "0a1b2c3d-0000-4000-8000-00000000000f";
+
+void SetScalar(const Reflection& how, const FieldDescriptor* field, Message* message) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return how.SetString(message, field, kInstanceUuid);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return how.SetInt32(message, field, 7);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return how.SetInt64(message, field, 8);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return how.SetBool(message, field, true);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return how.SetEnumValue(message, field, 1);
+    default:
+      FAIL() << field->full_name();
+  }
+}
+
+void AddScalar(const Reflection& how, const FieldDescriptor* field, Message* message) {
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+    return how.AddInt32(message, field, 7);
+  }
+  ASSERT_EQ(field->cpp_type(), FieldDescriptor::CPPTYPE_STRING) << field->full_name();
+  how.AddString(message, field, "text");
+}
+
+// Gives every field of `message`, at any depth, a value that is not its default.
+void FillAll(Message* message) {
+  const Reflection& how = *message->GetReflection();
+  for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message->GetDescriptor()->field(i);
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      FillAll(field->is_repeated() ? how.AddMessage(message, field)
+                                   : how.MutableMessage(message, field));
+    } else if (field->is_repeated()) {
+      AddScalar(how, field, message);
+    } else {
+      SetScalar(how, field, message);
+    }
+  }
+}
+
+TEST(InstanceWire, EveryFieldOfAnInstanceIsKept) {
+  pb::Instance said;
+  FillAll(&said);
+  const auto record = InstanceOf(said);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->generation, placement::Generation());  // the rule sets it, and the times
+  pb::Instance told;
+  FillInstance(*record, &told);
+  said.set_generation(0);
+  for (pb::Instance* one : {&said, &told}) {
+    one->clear_created_at();
+    one->clear_updated_at();
+    one->clear_deleted_at();
+  }
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(said, told))
+      << said.DebugString() << told.DebugString();
+}
+
+TEST(InstanceWire, DetailsHoldOnlyWhatNoFieldHolds) {
+  pb::Instance said;
+  FillAll(&said);
+  pb::Instance bare = said;
+  for (const char* name :
+       {"uuid", "name", "project_id", "user_id", "host", "node_uuid", "vm_state", "task_state"}) {
+    bare.GetReflection()->ClearField(&bare, bare.GetDescriptor()->FindFieldByName(name));
+  }
+  bare.set_uuid(kInstanceUuid);
+  bare.mutable_flavor()->set_vcpus(1);
+  EXPECT_EQ(InstanceOf(bare)->details, InstanceOf(said)->details);
+}
+
+TEST(InstanceWire, EveryFieldOfAMigrationIsKept) {
+  pb::Migration said;
+  FillAll(&said);
+  const auto record = MigrationOf(said);
+  ASSERT_TRUE(record.ok()) << record.status();
+  pb::Migration told;
+  FillMigration(*record, &told);
+  said.set_generation(0);
+  for (pb::Migration* one : {&said, &told}) {
+    one->clear_created_at();
+    one->clear_updated_at();
+  }
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(said, told))
+      << said.DebugString() << told.DebugString();
+}
+
+std::string FieldAtFault(const absl::Status& status) {
+  const auto refusal = placement::RefusalOf(status);
+  return refusal && !refusal->items.empty() ? refusal->items[0].at("field") : status.ToString();
+}
+
+TEST(InstanceWire, NamesTheFieldAtFault) {
+  pb::Instance instance;
+  EXPECT_EQ(FieldAtFault(InstanceOf(instance).status()), "instance.uuid");
+  instance.set_uuid(kInstanceUuid);
+  EXPECT_EQ(FieldAtFault(InstanceOf(instance).status()), "instance.flavor");
+  instance.mutable_flavor();
+  instance.set_node_uuid("x");
+  EXPECT_EQ(FieldAtFault(InstanceOf(instance).status()), "instance.node_uuid");
+  pb::Migration migration;
+  EXPECT_EQ(FieldAtFault(MigrationOf(migration).status()), "migration.uuid");
+  migration.set_uuid(kInstanceUuid);
+  EXPECT_EQ(FieldAtFault(MigrationOf(migration).status()), "migration.instance_uuid");
+  migration.set_instance_uuid(kInstanceUuid);
+  migration.set_source_node_uuid("x");
+  EXPECT_EQ(FieldAtFault(MigrationOf(migration).status()), "migration.source_node_uuid");
+  migration.set_source_node_uuid("");
+  migration.set_destination_node_uuid("x");
+  EXPECT_EQ(FieldAtFault(MigrationOf(migration).status()), "migration.destination_node_uuid");
+}
+
+}  // namespace
+}  // namespace berth::services

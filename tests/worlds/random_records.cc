@@ -1,0 +1,86 @@
+// The part of RandomCommands that changes the records of instances and migrations.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "placement/values/migration_status.h"
+#include "tests/worlds/random_commands.h"
+
+namespace berth::placement {
+namespace {
+
+// Bytes and characters that a table or an array of PostgreSQL could spoil.
+const char* const kTexts[] = {"", "NULL", "a\"b\\c'd{e},f\n\t☃", "{}", "plain"};
+
+// An encoded message with one unknown field, whose bytes could spoil them, too.
+const std::string kDetails("\x92\x03\x05\0\x01\xff\"\\", 8);
+
+}  // namespace
+
+// An instance is made, or its record changes; sometimes a migration of it in the same command.
+Changes RandomCommands::ChangeInstance() {
+  InstanceRecord instance;
+  instance.id = InstanceId{Uuid{11, static_cast<uint64_t>(Below(6))}};
+  const auto before = model_.instances.find(instance.id);
+  instance.generation =
+      before == model_.instances.end() ? Fresh() : before->second.generation.Next();
+  instance.name = kTexts[Below(5)];
+  instance.project = absl::StrCat("project ", Below(3));
+  instance.user = kTexts[4];
+  if (Below(3) > 0) {
+    instance.host = absl::StrCat("host ", Below(4));
+    if (Below(2) == 0) instance.node = ProviderId{Uuid{7, static_cast<uint64_t>(Below(4))}};
+  }
+  instance.vm_state = Below(5) == 0 ? std::string(kDeletedState) : "active";
+  instance.task_state = kTexts[Below(5)];
+  instance.flavor = {Below(9), Below(9000), Below(40), Below(3), Below(512)};
+  if (Below(3) > 0) instance.details = kDetails;
+  instance.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
+  instance.updated_at = instance.created_at + absl::Microseconds(++next_id_);
+  if (instance.vm_state == kDeletedState) instance.deleted_at = instance.updated_at;
+  Changes changes = {InstancePut{std::make_shared<const InstanceRecord>(std::move(instance))}};
+  if (Below(4) > 0 || before == model_.instances.end()) return changes;
+  for (Change& change : ChangeMigration()) changes.push_back(std::move(change));
+  return changes;
+}
+
+Changes RandomCommands::RemoveInstance() {
+  if (model_.instances.empty()) return {};
+  const InstanceId id = Pick(model_.instances);
+  Changes changes;
+  for (const auto& [migration, record] : model_.migrations) {
+    if (record.instance == id) changes.push_back(MigrationRemoved{migration});
+  }
+  changes.push_back(InstanceRemoved{id});
+  return changes;
+}
+
+Changes RandomCommands::ChangeMigration() {
+  if (model_.instances.empty()) return {};
+  MigrationRecord migration;
+  migration.id = MigrationId{Uuid{12, static_cast<uint64_t>(Below(8))}};
+  const auto before = model_.migrations.find(migration.id);
+  const bool is_new = before == model_.migrations.end();
+  migration.generation = is_new ? Fresh() : before->second.generation.Next();
+  migration.instance = is_new ? Pick(model_.instances) : before->second.instance;
+  migration.type = static_cast<MigrationType>(1 + Below(kMigrationTypeMax));
+  const auto statuses = MigrationStatuses();
+  migration.status = Below(9) == 0 ? std::string("a word that nobody knows")
+                                   : std::string(statuses[Below(statuses.size())].word);
+  migration.source_host = absl::StrCat("host ", Below(4));
+  if (Below(2) == 0) migration.source_node = ProviderId{Uuid{7, 0}};
+  if (Below(3) > 0) {
+    migration.destination_host = absl::StrCat("host ", Below(4));
+    if (Below(2) == 0) migration.destination_node = ProviderId{Uuid{7, 1}};
+  }
+  migration.old_flavor_id = kTexts[Below(5)];
+  migration.new_flavor_id = kTexts[Below(5)];
+  migration.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
+  migration.updated_at = migration.created_at + absl::Microseconds(++next_id_);
+  return {MigrationPut{std::make_shared<const MigrationRecord>(std::move(migration))}};
+}
+
+}  // namespace berth::placement
