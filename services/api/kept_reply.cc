@@ -12,6 +12,7 @@
 #include "services/wire/consumer.h"
 #include "services/wire/fleet.h"
 #include "services/wire/import.h"
+#include "services/wire/instance.h"
 #include "services/wire/inventory.h"
 #include "services/wire/provider.h"
 #include "services/wire/reshape.h"
@@ -63,8 +64,17 @@ void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, std::move(response), to);
 }
 
-const std::map<std::string, Reply>& Replies() {
-  static const auto* const replies = new std::map<std::string, Reply>{
+std::map<std::string, Reply> RecordReplies() {
+  return {
+      {"InstanceService/CreateMigration", By(FillCreateMigration)},
+      {"InstanceService/DeleteInstance", Bare<pb::DeleteInstanceResponse>},
+      {"InstanceService/SetInstance", By(FillSetInstance)},
+      {"InstanceService/UpdateMigration", By(FillUpdateMigration)},
+  };
+}
+
+std::map<std::string, Reply> MakeReplies() {
+  std::map<std::string, Reply> replies = {
       {"AllocationService/AdjustAllocations", By(FillAdjustAllocations)},
       {"AllocationService/DeleteAllocations", Bare<pb::DeleteAllocationsResponse>},
       {"AllocationService/SetAllocations", By(FillSetAllocations)},
@@ -98,6 +108,12 @@ const std::map<std::string, Reply>& Replies() {
       {"ReshapeService/ApplyTopology", By(FillApplyTopology)},
       {"ReshapeService/Reshape", By(FillReshape)},
   };
+  replies.merge(RecordReplies());
+  return replies;
+}
+
+const std::map<std::string, Reply>& Replies() {
+  static const auto* const replies = new std::map<std::string, Reply>(MakeReplies());
   return *replies;
 }
 

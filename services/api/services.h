@@ -42,10 +42,10 @@ std::unique_ptr<grpc::Service> MakeReshapeService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub);
-// Services that this release only describes: reflection shows them, and their calls end with
+std::unique_ptr<grpc::Service> MakeInstanceService(Edge* edge);
+// A service that this release only describes: reflection shows it, and its calls end with
 // UNIMPLEMENTED.
 std::unique_ptr<grpc::Service> MakeHostService();
-std::unique_ptr<grpc::Service> MakeInstanceService();
 
 }  // namespace berth::services
 

@@ -156,7 +156,7 @@ class PlacementProcess::Impl {
     services.push_back(MakeReportService(sessions.get()));
     services.push_back(MakeConsumerService(edge.get()));
     services.push_back(MakeHostService());
-    services.push_back(MakeInstanceService());
+    services.push_back(MakeInstanceService(edge.get()));
     services.push_back(MakeReshapeService(edge.get()));
     services.push_back(MakeWatchService(watches.get()));
   }

@@ -45,14 +45,6 @@ const std::map<std::string, const char*> kUnimplemented = {
     {"HostService/DescribeHost", "the host API"},
     {"HostService/UpdateHost", "the host API"},
     {"HostService/ActOnHost", "the host API"},
-    {"InstanceService/ListInstances", "instance records"},
-    {"InstanceService/GetInstance", "instance records"},
-    {"InstanceService/SetInstance", "instance records"},
-    {"InstanceService/DeleteInstance", "instance records"},
-    {"InstanceService/ListMigrations", "migration records"},
-    {"InstanceService/GetMigration", "migration records"},
-    {"InstanceService/CreateMigration", "migration records"},
-    {"InstanceService/UpdateMigration", "migration records"},
 };
 
 // Every method of every service. Each file is named by one of its messages, which links it in.

@@ -1,0 +1,84 @@
+#include "placement/reads/record_query.h"
+
+#include <algorithm>
+
+#include "placement/values/migration_status.h"
+
+namespace berth::placement {
+namespace {
+
+bool Passes(const InstanceFilter& filter, const InstanceRecord& instance) {
+  return (!filter.host || instance.host == *filter.host) &&
+         (!filter.node || instance.node == *filter.node) &&
+         (!filter.project || instance.project == *filter.project) &&
+         (filter.include_deleted || !instance.deleted_at);
+}
+
+bool Passes(const MigrationFilter& filter, const MigrationRecord& migration) {
+  if (filter.host && migration.source_host != *filter.host &&
+      migration.destination_host != *filter.host) {
+    return false;
+  }
+  if (filter.node && migration.source_node != *filter.node &&
+      migration.destination_node != *filter.node) {
+    return false;
+  }
+  if (filter.instance && migration.instance != *filter.instance) return false;
+  if (filter.in_progress && IsInProgress(migration.status) != *filter.in_progress) return false;
+  return filter.statuses.empty() || std::find(filter.statuses.begin(), filter.statuses.end(),
+                                              migration.status) != filter.statuses.end();
+}
+
+// Adds the record if it passes. Returns whether the page has room for more.
+template <typename Filter, typename Pointer>
+bool Add(const Filter& filter, const Pointer& record, int limit, RecordPage<Pointer>& page) {
+  if (!Passes(filter, *record)) return true;
+  page.more = static_cast<int>(page.records.size()) == limit;
+  if (page.more) return false;
+  page.records.push_back(record);
+  return true;
+}
+
+// The page of the records in `some`, which rise by id.
+template <typename Filter, typename Pointer, typename IdType>
+RecordPage<Pointer> ListSome(const std::vector<Pointer>& some, const Filter& filter,
+                             std::optional<IdType> after, int limit) {
+  RecordPage<Pointer> page;
+  for (const Pointer& record : some) {
+    if (after && record->id <= *after) continue;
+    if (!Add(filter, record, limit, page)) break;
+  }
+  return page;
+}
+
+// The page of all records in `map`.
+template <typename Filter, typename Pointer, typename IdType>
+RecordPage<Pointer> ListAll(const PersistentMap<IdType, Pointer>& map, const Filter& filter,
+                            std::optional<IdType> after, int limit) {
+  RecordPage<Pointer> page;
+  const auto add = [&](const IdType&, const Pointer& record) {
+    return Add(filter, record, limit, page);
+  };
+  after ? map.ForEachFrom(*after, add) : map.ForEach(add);
+  return page;
+}
+
+}  // namespace
+
+RecordPage<InstancePtr> ListInstances(const Records& records, const InstanceFilter& filter,
+                                      std::optional<InstanceId> after, int limit) {
+  if (filter.host && !filter.host->empty()) {
+    return ListSome(records.InstancesOf(*filter.host), filter, after, limit);
+  }
+  return ListAll(records.instances(), filter, after, limit);
+}
+
+RecordPage<MigrationPtr> ListMigrations(const Records& records, const MigrationFilter& filter,
+                                        std::optional<MigrationId> after, int limit) {
+  if (filter.instance) {
+    return ListSome(records.MigrationsOf(*filter.instance), filter, after, limit);
+  }
+  return ListAll(records.migrations(), filter, after, limit);
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,43 @@
+// Lists of instances and migrations, with filters. Pure.
+#ifndef BERTH_PLACEMENT_READS_RECORD_QUERY_H_
+#define BERTH_PLACEMENT_READS_RECORD_QUERY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/state/records.h"
+
+namespace berth::placement {
+
+// A record passes if it passes every given filter.
+struct InstanceFilter {
+  std::optional<std::string> host = std::nullopt;
+  std::optional<ProviderId> node = std::nullopt;
+  std::optional<std::string> project = std::nullopt;
+  bool include_deleted = false;
+};
+struct MigrationFilter {
+  std::optional<std::string> host = std::nullopt;  // its source or its destination
+  std::optional<ProviderId> node = std::nullopt;   // its source or its destination
+  std::optional<InstanceId> instance = std::nullopt;
+  std::vector<std::string> statuses = {};  // empty: any
+  std::optional<bool> in_progress = std::nullopt;
+};
+
+template <typename Pointer>
+struct RecordPage {
+  std::vector<Pointer> records;  // rising by id
+  bool more = false;             // whether further records pass
+};
+
+// The first `limit` records that pass, of those whose ids are greater than `after`. With a filter
+// for the host of instances, or for the instance of migrations, only their records are read.
+RecordPage<InstancePtr> ListInstances(const Records& records, const InstanceFilter& filter,
+                                      std::optional<InstanceId> after, int limit);
+RecordPage<MigrationPtr> ListMigrations(const Records& records, const MigrationFilter& filter,
+                                        std::optional<MigrationId> after, int limit);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_READS_RECORD_QUERY_H_

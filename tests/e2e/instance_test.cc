@@ -1,0 +1,155 @@
+// The records of instances and migrations as a scheduler writes and reads them.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/placement/v1/instance.pb.h"
+#include "berth/placement/v1/ledger.pb.h"
+#include "tests/e2e/calls.h"
+
+namespace berth::e2e {
+namespace {
+
+class InstanceCalls : public CallsTest {
+ protected:
+  pb::SetInstanceRequest NewInstance() const {
+    pb::SetInstanceRequest request;
+    pb::Instance* const instance = request.mutable_instance();
+    instance->set_uuid(Random());
+    instance->set_name("guest");
+    instance->set_project_id("p");
+    instance->set_user_id("u");
+    instance->set_host(host_);
+    instance->set_vm_state("building");
+    instance->mutable_flavor()->set_id("small");
+    instance->mutable_flavor()->set_vcpus(2);
+    instance->add_pci_devices()->set_address("0000:3b:00.1");
+    return request;
+  }
+  static pb::Instance Set(const pb::SetInstanceRequest& request) {
+    pb::SetInstanceResponse response;
+    Do("InstanceService/SetInstance", request, &response);
+    EXPECT_GT(response.revision().number(), 0);
+    return response.instance();
+  }
+  std::vector<std::string> ListedOnHost(int page_size) const {
+    std::vector<std::string> uuids;
+    pb::ListInstancesRequest request;
+    request.set_host(host_);
+    request.set_page_size(page_size);
+    do {
+      pb::ListInstancesResponse response;
+      Do("InstanceService/ListInstances", request, &response);
+      for (const auto& instance : response.instances()) uuids.push_back(instance.uuid());
+      request.set_page_token(response.next_page_token());
+    } while (!request.page_token().empty());
+    return uuids;
+  }
+
+  const std::string host_ = "host-" + Random();
+};
+
+TEST_F(InstanceCalls, ARecordIsWrittenReadAndDeleted) {
+  pb::SetInstanceRequest set = NewInstance();
+  const pb::Instance made = Set(set);
+  EXPECT_NE(made.generation(), 0);
+  EXPECT_EQ(made.pci_devices(0).address(), "0000:3b:00.1");
+  pb::SetInstanceResponse none;
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/SetInstance", set, &none)), "RECORD_CONFLICT");
+  set.set_expected_generation(made.generation());
+  set.mutable_instance()->set_vm_state("active");
+  const pb::Instance changed = Set(set);
+  EXPECT_NE(changed.generation(), made.generation());
+
+  pb::GetInstanceRequest get;
+  get.set_instance_uuid(made.uuid());
+  pb::GetInstanceResponse got;
+  Do("InstanceService/GetInstance", get, &got);
+  EXPECT_EQ(got.instance().DebugString(), changed.DebugString());
+
+  pb::DeleteInstanceRequest remove;
+  remove.set_instance_uuid(made.uuid());
+  remove.set_expected_generation(made.generation());
+  pb::DeleteInstanceResponse removed;
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/DeleteInstance", remove, &removed)),
+            "RECORD_CONFLICT");
+  remove.set_expected_generation(changed.generation());
+  Do("InstanceService/DeleteInstance", remove, &removed);
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/GetInstance", get, &got)), "INSTANCE_NOT_FOUND");
+}
+
+TEST_F(InstanceCalls, ARepeatOfAWriteGetsTheFirstAnswer) {
+  pb::SetInstanceRequest set = NewInstance();
+  set.set_request_id(Random());
+  const pb::Instance first = Set(set);
+  EXPECT_EQ(Set(set).DebugString(), first.DebugString());
+  pb::GetRequestRequest ask;
+  ask.set_request_id(set.request_id());
+  pb::GetRequestResponse answer;
+  Do("LedgerService/GetRequest", ask, &answer);
+  pb::SetInstanceResponse kept;
+  ASSERT_TRUE(answer.response().UnpackTo(&kept));
+  EXPECT_EQ(kept.instance().DebugString(), first.DebugString());
+}
+
+TEST_F(InstanceCalls, AHostsInstancesAreListedPageByPage) {
+  std::set<std::string> made;
+  for (int i = 0; i < 5; ++i) made.insert(Set(NewInstance()).uuid());
+  const std::vector<std::string> all(made.begin(), made.end());
+  EXPECT_EQ(ListedOnHost(2), all);
+  EXPECT_EQ(ListedOnHost(0), all);
+}
+
+TEST_F(InstanceCalls, AMigrationIsMadeAndEnds) {
+  const pb::Instance instance = Set(NewInstance());
+  pb::CreateMigrationRequest create;
+  create.mutable_migration()->set_uuid(Random());
+  create.mutable_migration()->set_instance_uuid(instance.uuid());
+  create.mutable_migration()->set_source_host(host_);
+  pb::CreateMigrationResponse created;
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/CreateMigration", create, &created)),
+            "INVALID_FIELD");  // no type
+  create.mutable_migration()->set_type(pb::MIGRATION_TYPE_LIVE);
+  Do("InstanceService/CreateMigration", create, &created);
+  EXPECT_EQ(created.migration().status(), "accepted");  // T-125
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/CreateMigration", create, &created)),
+            "DUPLICATE_MIGRATION");
+
+  pb::UpdateMigrationRequest update;
+  update.set_migration_uuid(create.migration().uuid());
+  update.set_expected_status("accepted");
+  update.set_status("running");
+  update.set_destination_host("elsewhere");
+  update.set_destination_node_uuid(Random());
+  pb::UpdateMigrationResponse updated;
+  Do("InstanceService/UpdateMigration", update, &updated);
+  EXPECT_EQ(updated.migration().destination_node_uuid(), update.destination_node_uuid());
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/UpdateMigration", update, &updated)),
+            "RECORD_CONFLICT");
+
+  pb::ListMigrationsRequest list;
+  list.set_host("elsewhere");
+  list.set_instance_uuid(instance.uuid());
+  list.set_in_progress(true);
+  pb::ListMigrationsResponse listed;
+  Do("InstanceService/ListMigrations", list, &listed);
+  ASSERT_EQ(listed.migrations_size(), 1);
+  EXPECT_EQ(listed.migrations(0).DebugString(), updated.migration().DebugString());
+  update.set_expected_status("running");
+  update.set_status("done");
+  Do("InstanceService/UpdateMigration", update, &updated);
+  Do("InstanceService/ListMigrations", list, &listed);
+  EXPECT_EQ(listed.migrations_size(), 0);  // T-124
+
+  pb::DeleteInstanceRequest remove;
+  remove.set_instance_uuid(instance.uuid());
+  pb::DeleteInstanceResponse removed;
+  Do("InstanceService/DeleteInstance", remove, &removed);
+  pb::GetMigrationRequest get;
+  get.set_migration_uuid(create.migration().uuid());
+  pb::GetMigrationResponse got;
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/GetMigration", get, &got)), "MIGRATION_NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace berth::e2e
