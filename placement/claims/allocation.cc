@@ -32,21 +32,19 @@ absl::Status CheckForm(const SetAllocations& command) {
 // lists everything that the failing check found (P-130).
 absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
   std::vector<Holder> holders;
   holders.reserve(command.consumers.size());
   for (const ConsumerAllocations& consumer : command.consumers) {
     holders.push_back({consumer.consumer, state.FindConsumer(consumer.consumer), &consumer});
   }
   ClaimPlan plan(state, std::move(holders));
-  if (absl::Status status = plan.CheckConsumers(); !status.ok()) return status;
-  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
-  if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
-  if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckUnits(command.keep_unchanged_rows); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(plan.CheckConsumers());
+  BERTH_RETURN_IF_ERROR(plan.FindProviders());
+  BERTH_RETURN_IF_ERROR(plan.FindClasses());
+  BERTH_RETURN_IF_ERROR(plan.FindInventories());
+  BERTH_RETURN_IF_ERROR(plan.CheckUnits(command.keep_unchanged_rows));
+  BERTH_RETURN_IF_ERROR(plan.CheckRoom());
   return plan.MakeOutcome(context);
 }
 
@@ -54,11 +52,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetAllocations& command
 // given (P-139).
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteAllocations& command,
                                const RuleContext& context) {
-  absl::StatusOr<ConsumerPtr> consumer =
-      RequireConsumer(state, command.consumer, command.expected_generation);
-  if (!consumer.ok()) return consumer.status();
-  ClaimPlan plan(state, {Holder{command.consumer, *std::move(consumer), nullptr}});
-  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  BERTH_ASSIGN_OR_RETURN(ConsumerPtr consumer,
+                         RequireConsumer(state, command.consumer, command.expected_generation));
+  ClaimPlan plan(state, {Holder{command.consumer, std::move(consumer), nullptr}});
+  BERTH_RETURN_IF_ERROR(plan.FindProviders());
   return plan.MakeOutcome(context);
 }
 
@@ -94,9 +91,8 @@ absl::Status CheckNames(const State& state, const AdjustAllocations& command) {
     if (items.empty()) message = absl::StrCat("there is no provider ", id.ToString());
     items.push_back({{"provider", id.ToString()}, {"field", FieldOf(i) + ".provider_uuid"}});
   }
-  absl::Status status = RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
-                                  std::exchange(message, ""), items);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
+                                  std::exchange(message, ""), items));
   std::set<std::string> named;
   for (size_t i = 0; i < command.adjustments.size(); ++i) {
     for (const NamedAmount& amount : command.adjustments[i].amounts) {
@@ -145,9 +141,8 @@ absl::StatusOr<Rows> Adjusted(const State& state, const Consumer& consumer,
                        {"field", FieldOf(i) + ".amounts"}});
     }
   }
-  absl::Status status = RefuseAll(absl::StatusCode::kFailedPrecondition, "NEGATIVE_ALLOCATION",
-                                  std::move(message), items);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(RefuseAll(absl::StatusCode::kFailedPrecondition, "NEGATIVE_ALLOCATION",
+                                  std::move(message), items));
   return rows;
 }
 
@@ -192,23 +187,20 @@ absl::Status CheckForm(const ReleaseConsumers& command) {
 // checked. A provider of which nothing changes keeps its allocation generation.
 absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
-  absl::StatusOr<ConsumerPtr> consumer =
-      RequireConsumer(state, command.consumer, command.expected_generation);
-  if (!consumer.ok()) return consumer.status();
-  if (absl::Status status = CheckNames(state, command); !status.ok()) return status;
-  const absl::StatusOr<Rows> rows = Adjusted(state, **consumer, command);
-  if (!rows.ok()) return rows.status();
-  const absl::StatusOr<ConsumerAllocations> wanted = WriteOf(state, **consumer, *rows);
-  if (!wanted.ok()) return wanted.status();
-  ClaimPlan plan(state, {Holder{command.consumer, *std::move(consumer), &*wanted, true}});
-  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
-  if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
-  if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
+  BERTH_ASSIGN_OR_RETURN(ConsumerPtr consumer,
+                         RequireConsumer(state, command.consumer, command.expected_generation));
+  BERTH_RETURN_IF_ERROR(CheckNames(state, command));
+  BERTH_ASSIGN_OR_RETURN(const Rows rows, Adjusted(state, *consumer, command));
+  BERTH_ASSIGN_OR_RETURN(const ConsumerAllocations wanted, WriteOf(state, *consumer, rows));
+  ClaimPlan plan(state, {Holder{command.consumer, std::move(consumer), &wanted, true}});
+  BERTH_RETURN_IF_ERROR(plan.FindProviders());
+  BERTH_RETURN_IF_ERROR(plan.FindClasses());
+  BERTH_RETURN_IF_ERROR(plan.FindInventories());
   // With `true`, rows that equal a present row of the consumer are not checked. So only adjusted
   // rows are checked.
-  if (absl::Status status = plan.CheckUnits(true); !status.ok()) return status;
-  if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(plan.CheckUnits(true));
+  BERTH_RETURN_IF_ERROR(plan.CheckRoom());
   return plan.MakeOutcome(context, true);
 }
 
@@ -216,7 +208,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
 // consumer whose generation is not the given one. Consumers that hold nothing are skipped.
 absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
   std::vector<Holder> holders;
   std::vector<ConsumerId> absent;
   std::vector<FaultItem> items;
@@ -242,13 +234,12 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
     }
     holders.push_back({release.consumer, std::move(consumer), nullptr});
   }
-  absl::Status status = RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT",
-                                  std::move(message), items);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT",
+                                  std::move(message), items));
   Outcome outcome;
   if (!holders.empty()) {
     ClaimPlan plan(state, std::move(holders));
-    if (status = plan.FindProviders(); !status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(plan.FindProviders());
     outcome = plan.MakeOutcome(context);
   }
   outcome.result.absent = std::move(absent);
@@ -268,11 +259,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetLease& command,
                                const RuleContext& context) {
   Faults faults;
   if (command.lease) LeaseField(faults, "lease", *command.lease);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  const absl::StatusOr<ConsumerPtr> before =
-      RequireConsumer(state, command.consumer, command.expected_generation);
-  if (!before.ok()) return before.status();
-  auto consumer = std::make_shared<Consumer>(**before);
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(const ConsumerPtr before,
+                         RequireConsumer(state, command.consumer, command.expected_generation));
+  auto consumer = std::make_shared<Consumer>(*before);
   consumer->generation = consumer->generation.Next();
   consumer->updated_at = context.now;
   consumer->lease_expires_at.reset();
@@ -298,7 +288,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const ExpireLeases&,
   });
   if (holders.empty()) return Outcome();
   ClaimPlan plan(state, std::move(holders));
-  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(plan.FindProviders());
   return plan.MakeOutcome(context);
 }
 

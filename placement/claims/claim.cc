@@ -66,16 +66,15 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
 // (P-175); CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
 absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
-  if (absl::Status status = CheckQueries(state, command); !status.ok()) return status;
-  if (absl::Status status = CheckConsumers(state, command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
+  BERTH_RETURN_IF_ERROR(CheckQueries(state, command));
+  BERTH_RETURN_IF_ERROR(CheckConsumers(state, command));
   // If the worker's search exceeded its budget, the queries are not searched again under the lock.
   ClaimSearch search(state, command, 1, command.search_gave_up ? 0 : kStepsUnderLockMax);
-  absl::StatusOr<std::vector<Candidate>> placed = search.Place();
-  if (!placed.ok()) return placed.status();
+  BERTH_ASSIGN_OR_RETURN(std::vector<Candidate> placed, search.Place());
   std::vector<ConsumerAllocations> wanted;
   for (size_t m = 0; m < command.members.size(); ++m) {
-    wanted.push_back(AllocationsOf(state.catalog(), command.members[m], (*placed)[m]));
+    wanted.push_back(AllocationsOf(state.catalog(), command.members[m], placed[m]));
   }
   std::vector<Holder> holders;
   holders.reserve(wanted.size());
@@ -85,13 +84,13 @@ absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
   // The checks below cannot fail, because every candidate that a search finds can be claimed
   // (P-203).
   ClaimPlan plan(state, std::move(holders));
-  if (absl::Status status = plan.FindProviders(); !status.ok()) return status;
-  if (absl::Status status = plan.FindClasses(); !status.ok()) return status;
-  if (absl::Status status = plan.FindInventories(); !status.ok()) return status;
-  if (absl::Status status = plan.CheckUnits(false); !status.ok()) return status;
-  if (absl::Status status = plan.CheckRoom(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(plan.FindProviders());
+  BERTH_RETURN_IF_ERROR(plan.FindClasses());
+  BERTH_RETURN_IF_ERROR(plan.FindInventories());
+  BERTH_RETURN_IF_ERROR(plan.CheckUnits(false));
+  BERTH_RETURN_IF_ERROR(plan.CheckRoom());
   Outcome outcome = plan.MakeOutcome(context);
-  outcome.result.candidates = *std::move(placed);
+  outcome.result.candidates = std::move(placed);
   if (command.order.strategy == Strategy::kRandom) outcome.result.seed = command.order.seed;
   return outcome;
 }

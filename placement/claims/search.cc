@@ -119,10 +119,9 @@ absl::Status ClaimSearch::PlaceEach(std::optional<ProviderId> under,
       placed.push_back(choice->candidate);
       found_.push_back({*choice});
     } else {
-      absl::StatusOr<SearchResult> found = Find(member, scope, choices_max_);
-      if (!found.ok()) return found.status();
+      BERTH_ASSIGN_OR_RETURN(SearchResult found, Find(member, scope, choices_max_));
       std::vector<Choice>& choices = found_.emplace_back();
-      for (Candidate& candidate : found->candidates) {
+      for (Candidate& candidate : found.candidates) {
         choices.push_back(ChoiceOf(now(), std::move(candidate)));
       }
       placed.push_back(choices.front().candidate);
@@ -144,16 +143,15 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
     tried.insert(chosen);
   }
   for (int64_t limit = kRootsAtFirst;; limit *= kRootsGrowth) {
-    const absl::StatusOr<SearchResult> found = FindRootsOf(0, limit);
-    if (!found.ok()) return found.status();
-    for (const Candidate& candidate : found->candidates) {
+    BERTH_ASSIGN_OR_RETURN(const SearchResult found, FindRootsOf(0, limit));
+    for (const Candidate& candidate : found.candidates) {
       if (!tried.insert(candidate.root).second) continue;
       if (TryUnder(candidate.root, placed)) return absl::OkStatus();
       if (budget_.is_spent()) return GaveUp(0);
     }
     // The search was cut short, so it may have missed a root that could hold all members.
-    if (found->truncated) return GaveUp(0);
-    if (static_cast<int64_t>(found->candidates.size()) < limit) break;
+    if (found.truncated) return GaveUp(0);
+    if (static_cast<int64_t>(found.candidates.size()) < limit) break;
   }
   return Refused(0, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
                            "the members do not fit together under any root"));
@@ -319,7 +317,7 @@ void ClaimSearch::Take(int member, const Candidate& candidate) {
 
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims) {
   // The search adds each member to its state, and cannot do that if a consumer is named twice.
-  if (absl::Status status = CheckForm(*claims); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(*claims));
   for (size_t m = 0; m < claims->members.size(); ++m) {
     CandidateRequest request = claims->members[m].query;
     request.order = claims->order;

@@ -6,6 +6,7 @@
 
 #include "placement/explain/funnel.h"
 #include "placement/explain/relaxation.h"
+#include "placement/ground/status_macros.h"
 
 namespace berth::placement {
 namespace {
@@ -107,9 +108,8 @@ class Explainer {
 
 absl::StatusOr<Explanation> Explain(const State& state, const CandidateRequest& request,
                                     int near_misses_max, const SearchBudget& budget) {
-  const absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
-  if (!plan.ok()) return plan.status();
-  return Explainer(state, request, *plan, near_misses_max, budget.steps_max).Run();
+  BERTH_ASSIGN_OR_RETURN(const SearchPlan plan, PlanSearch(state, request));
+  return Explainer(state, request, plan, near_misses_max, budget.steps_max).Run();
 }
 
 }  // namespace berth::placement

@@ -152,9 +152,8 @@ class HeadroomCount {
 
 absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateRequest& request,
                                        int roots_max, const SearchBudget& budget) {
-  const absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
-  if (!plan.ok()) return plan.status();
-  Headroom headroom = HeadroomCount(state, *plan, budget.steps_max).Run(roots_max);
+  BERTH_ASSIGN_OR_RETURN(const SearchPlan plan, PlanSearch(state, request));
+  Headroom headroom = HeadroomCount(state, plan, budget.steps_max).Run(roots_max);
   if (headroom.truncated && headroom.total_count == 0) {
     return Refuse(
         absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",

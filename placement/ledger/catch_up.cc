@@ -13,10 +13,9 @@ namespace {
 // because of its age, or an operator began a new epoch before this revision, or the database lost
 // the row.
 absl::StatusOr<CaughtUp> WhyMissing(Database& database, const Position& position) {
-  const absl::StatusOr<std::optional<LogRow>> head = ReadHead(database);
-  if (!head.ok()) return head.status();
-  if (!*head) return CaughtUp::kWentBack;
-  const Revision newest = (*head)->position.revision;
+  BERTH_ASSIGN_OR_RETURN(const std::optional<LogRow> head, ReadHead(database));
+  if (!head) return CaughtUp::kWentBack;
+  const Revision newest = head->position.revision;
   if (newest.epoch > position.revision.epoch) return CaughtUp::kReload;
   return newest.number > position.revision.number ? CaughtUp::kReload : CaughtUp::kWentBack;
 }
@@ -47,33 +46,27 @@ absl::StatusOr<CaughtUp> ApplyRow(const LogRow& row, Publisher& publisher, int* 
   if (number != newest->position().revision.number + 1) return CaughtUp::kReload;
   if (row.previous != newest->position().batch) return CaughtUp::kWentBack;
   if (row.position.batch == committing) return CaughtUp::kCommitting;
-  const absl::StatusOr<std::vector<LogCommand>> commands = DecodeBatch(row.payload);
-  if (!commands.ok()) return commands.status();
+  BERTH_ASSIGN_OR_RETURN(const std::vector<LogCommand> commands, DecodeBatch(row.payload));
   auto next = std::make_shared<State>(*newest);
-  for (const LogCommand& command : *commands) next->Apply(*command.changes);
+  for (const LogCommand& command : commands) next->Apply(*command.changes);
   next->set_position(row.position);
-  if (publisher.Publish(*newest, std::move(next), *commands)) ++*applied;
+  if (publisher.Publish(*newest, std::move(next), commands)) ++*applied;
   return CaughtUp::kAll;
 }
 
 absl::StatusOr<CatchUpStep> ApplyRows(Database& database, Publisher& publisher, int rows_max) {
   const Position from = publisher.Newest()->position();
-  const absl::StatusOr<std::vector<LogRow>> rows =
-      ReadLog(database, from.revision.number, rows_max);
-  if (!rows.ok()) return rows.status();
+  BERTH_ASSIGN_OR_RETURN(const std::vector<LogRow> rows,
+                         ReadLog(database, from.revision.number, rows_max));
   CatchUpStep step;
   if (from.revision.number > 0) {
-    const absl::StatusOr<CaughtUp> first = CheckFirst(database, *rows, from);
-    if (!first.ok()) return first.status();
-    step.end = *first;
+    BERTH_ASSIGN_OR_RETURN(step.end, CheckFirst(database, rows, from));
   }
   // The first row belongs to the published state, so ApplyRow skips it.
-  for (auto row = rows->begin(); row != rows->end() && step.end == CaughtUp::kAll; ++row) {
-    const absl::StatusOr<CaughtUp> end = ApplyRow(*row, publisher, &step.applied);
-    if (!end.ok()) return end.status();
-    step.end = *end;
+  for (auto row = rows.begin(); row != rows.end() && step.end == CaughtUp::kAll; ++row) {
+    BERTH_ASSIGN_OR_RETURN(step.end, ApplyRow(*row, publisher, &step.applied));
   }
-  const bool may_have_more = static_cast<int>(rows->size()) == rows_max;
+  const bool may_have_more = static_cast<int>(rows.size()) == rows_max;
   if (step.end == CaughtUp::kAll && may_have_more) step.end = CaughtUp::kSome;
   return step;
 }
@@ -82,23 +75,21 @@ absl::StatusOr<CatchUpStep> ApplyRows(Database& database, Publisher& publisher, 
 
 absl::StatusOr<bool> HasLost(Database& database, const Position& seen) {
   if (seen.revision.number == 0) return false;
-  const absl::StatusOr<std::vector<LogRow>> rows = ReadLog(database, seen.revision.number, 1);
-  if (!rows.ok()) return rows.status();
-  if (!rows->empty() && rows->front().position.revision.number == seen.revision.number) {
-    const Position& there = rows->front().position;
+  BERTH_ASSIGN_OR_RETURN(const std::vector<LogRow> rows,
+                         ReadLog(database, seen.revision.number, 1));
+  if (!rows.empty() && rows.front().position.revision.number == seen.revision.number) {
+    const Position& there = rows.front().position;
     return there.batch != seen.batch && there.revision.epoch <= seen.revision.epoch;
   }
-  const absl::StatusOr<CaughtUp> why = WhyMissing(database, seen);
-  if (!why.ok()) return why.status();
-  return *why == CaughtUp::kWentBack;
+  BERTH_ASSIGN_OR_RETURN(const CaughtUp why, WhyMissing(database, seen));
+  return why == CaughtUp::kWentBack;
 }
 
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max) {
   absl::StatusOr<CatchUpStep> step = ApplyRows(database, publisher, rows_max);
   if (!step.ok() || step->end != CaughtUp::kWentBack) return step;
-  const absl::StatusOr<std::optional<LogRow>> head = ReadHead(database);
-  if (!head.ok()) return head.status();
-  if (*head) step->head = (*head)->position.revision;
+  BERTH_ASSIGN_OR_RETURN(const std::optional<LogRow> head, ReadHead(database));
+  if (head) step->head = head->position.revision;
   return step;
 }
 

@@ -33,9 +33,8 @@ Position FirstOfEpoch(const Position& head, const Position& lost) {
 
 absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
                                      const EpochStart& start) {
-  const absl::StatusOr<LockedHead> locked = LockAndReadHead(database, {});
-  if (!locked.ok()) return locked.status();
-  const Position head = locked->head ? locked->head->position : Position();
+  BERTH_ASSIGN_OR_RETURN(const LockedHead locked, LockAndReadHead(database, {}));
+  const Position head = locked.head ? locked.head->position : Position();
   if (head.revision != start.expected_head) {
     return Refuse(absl::StatusCode::kAborted, "CONCURRENT_UPDATE",
                   absl::StrCat("the newest revision in the database is not the expected one, but ",
@@ -44,16 +43,14 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
   // Loading the tables may take minutes, and meanwhile PostgreSQL often waits for this process. A
   // writer that waits for the lock would take this process for a paused one and end its session.
   // The application name of a large batch prevents this.
-  const absl::Status patient = database.Run(
-      LargeBatchSql() + "; SET LOCAL idle_in_transaction_session_timeout = '10min'", nullptr);
-  if (!patient.ok()) return patient;
-  absl::StatusOr<State> tables = LoadTables(database);
-  if (!tables.ok()) return tables;
-  State next = *tables;
+  BERTH_RETURN_IF_ERROR(database.Run(
+      LargeBatchSql() + "; SET LOCAL idle_in_transaction_session_timeout = '10min'", nullptr));
+  BERTH_ASSIGN_OR_RETURN(const State tables, LoadTables(database));
+  State next = tables;
   next.set_position(FirstOfEpoch(head, lost));
   const Touched nothing;
   BatchRows rows;
-  rows.base = &*tables;
+  rows.base = &tables;
   rows.next = &next;
   rows.touched = &nothing;
   rows.payload = EncodeBatch(
@@ -70,8 +67,7 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
 
 absl::StatusOr<State> BeginEpoch(Database& database, const Position& lost,
                                  const EpochStart& start) {
-  const absl::Status status = database.Run(WriterSettingsSql(), nullptr);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database.Run(WriterSettingsSql(), nullptr));
   absl::StatusOr<State> state = BeginUnderLock(database, lost, start);
   if (!state.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);
   return state;

@@ -21,10 +21,9 @@ absl::StatusOr<std::shared_ptr<Database>> Follower::Open() {
     if (database_ && !database_->broken()) return database_;
     database_.reset();
   }
-  auto opened = ConnectToPrimary(database_url_, "berth-placement follower");
-  if (!opened.ok()) return opened.status();
+  BERTH_ASSIGN_OR_RETURN(auto opened, ConnectToPrimary(database_url_, "berth-placement follower"));
   const MutexLock lock(&mutex_);
-  database_ = *std::move(opened);
+  database_ = std::move(opened);
   return database_;
 }
 
@@ -35,15 +34,12 @@ void Follower::Watch(absl::Duration limit) {
 
 absl::StatusOr<int> Follower::Follow() {
   const MutexLock following(&following_);
-  const absl::StatusOr<std::shared_ptr<Database>> database = Open();
-  if (!database.ok()) return database.status();
+  BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<Database> database, Open());
   const absl::Duration began = publisher_->BootTime();
-  const absl::StatusOr<CatchUpStep> step = CatchUp(**database, *publisher_, kRowsAtOnce);
-  if (!step.ok()) return step.status();
-  health_->followed_rows += step->applied;
-  const absl::Status seen = LookAtOldest(**database, began);
-  if (!seen.ok()) return seen;
-  switch (step->end) {
+  BERTH_ASSIGN_OR_RETURN(const CatchUpStep step, CatchUp(*database, *publisher_, kRowsAtOnce));
+  health_->followed_rows += step.applied;
+  BERTH_RETURN_IF_ERROR(LookAtOldest(*database, began));
+  switch (step.end) {
     case CaughtUp::kAll:
       publisher_->SetFresh(began);
       // The published state agrees with the database. If another thread has just found that it does
@@ -55,22 +51,21 @@ absl::StatusOr<int> Follower::Follow() {
     case CaughtUp::kCommitting:
       break;
     case CaughtUp::kReload: {
-      const absl::Status reloaded = Reload(**database);
-      if (!reloaded.ok()) return reloaded;
+      BERTH_RETURN_IF_ERROR(Reload(*database));
       publisher_->SetFresh(began);
       break;
     }
     case CaughtUp::kWentBack:
       // Reads are still answered from the last good state, so that state counts as fresh.
       publisher_->SetFresh(began);
-      health_->SetDatabaseRevision(step->head);
+      health_->SetDatabaseRevision(step.head);
       health_->RequireRecovery("the database went back in time: the follower found it");
       break;
     case CaughtUp::kTooNew:
       health_->format_too_new = true;
       return absl::FailedPreconditionError("the log is of a newer release's format");
   }
-  return step->applied;
+  return step.applied;
 }
 
 absl::Status Follower::LookAtOldest(Database& database, absl::Duration now) {
@@ -90,10 +85,9 @@ absl::Status Follower::LookAtOldest(Database& database, absl::Duration now) {
 }
 
 absl::Status Follower::Reload(Database& database) {
-  absl::StatusOr<State> state = LoadState(database);
-  if (!state.ok()) return state.status();
+  BERTH_ASSIGN_OR_RETURN(State state, LoadState(database));
   ++health_->reloads;
-  publisher_->Replace(std::make_shared<const State>(*std::move(state)));
+  publisher_->Replace(std::make_shared<const State>(std::move(state)));
   // The published state agrees with the database again. If recovery was required, an operator has
   // begun a new epoch in another process.
   health_->Agree(publisher_->Newest()->position().revision);

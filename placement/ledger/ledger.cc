@@ -33,11 +33,8 @@ constexpr absl::Duration kTablesWithin = absl::Minutes(2);
 absl::StatusOr<std::shared_ptr<Database>> ConnectUpToDate(const std::string& url,
                                                           absl::string_view purpose,
                                                           DatabaseWatch& watch) {
-  auto connected = ConnectToPrimary(url, purpose);
-  if (!connected.ok()) return connected.status();
-  std::shared_ptr<Database> database = *std::move(connected);
-  const absl::Status prepared = BringUpToDate(*database);
-  if (!prepared.ok()) return prepared;
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Database> database, ConnectToPrimary(url, purpose));
+  BERTH_RETURN_IF_ERROR(BringUpToDate(*database));
   watch.Add(database);
   return database;
 }
@@ -53,9 +50,8 @@ absl::StatusOr<std::optional<Position>> FindLost(Database& database, const Ledge
     return std::optional<Position>();
   }
   if (!*seen) return std::optional<Position>();
-  const absl::StatusOr<bool> lost = HasLost(database, **seen);
-  if (!lost.ok()) return lost.status();
-  return *lost ? *seen : std::optional<Position>();
+  BERTH_ASSIGN_OR_RETURN(const bool lost, HasLost(database, **seen));
+  return lost ? *seen : std::optional<Position>();
 }
 
 }  // namespace
@@ -87,14 +83,12 @@ Ledger::~Ledger() { Stop(absl::Now() + absl::Seconds(5)); }
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& options) {
   DatabaseWatch nobody;  // the start may take long
-  auto database = ConnectUpToDate(options.database_url, "berth-placement start", nobody);
-  if (!database.ok()) return database.status();
-  absl::StatusOr<State> state = LoadState(**database);
-  if (!state.ok()) return state.status();
-  auto first = std::make_shared<const State>(*std::move(state));
-  const absl::StatusOr<std::optional<Position>> lost = FindLost(**database, options);
-  if (!lost.ok()) return lost.status();
-  return std::unique_ptr<Ledger>(new Ledger(options, std::move(first), *lost));
+  BERTH_ASSIGN_OR_RETURN(auto database,
+                         ConnectUpToDate(options.database_url, "berth-placement start", nobody));
+  BERTH_ASSIGN_OR_RETURN(State state, LoadState(*database));
+  auto first = std::make_shared<const State>(std::move(state));
+  BERTH_ASSIGN_OR_RETURN(const std::optional<Position> lost, FindLost(*database, options));
+  return std::unique_ptr<Ledger>(new Ledger(options, std::move(first), lost));
 }
 
 void Ledger::Submit(Command command, absl::Time deadline,
@@ -143,16 +137,16 @@ void Ledger::Watchdog() {
 
 absl::Status Ledger::StartEpoch(const EpochStart& start) {
   if (!health_->recovery_required) return NoRecovery();
-  auto database = ConnectUpToDate(options_.database_url, "berth-placement epoch", watch_);
-  if (!database.ok()) return database.status();
-  absl::StatusOr<State> state =
-      BeginEpoch(**database, health_->lost().value_or(publisher_->Newest()->position()), start);
-  if (!state.ok()) return state.status();
-  const Position& position = state->position();
+  BERTH_ASSIGN_OR_RETURN(auto database,
+                         ConnectUpToDate(options_.database_url, "berth-placement epoch", watch_));
+  BERTH_ASSIGN_OR_RETURN(
+      State state,
+      BeginEpoch(*database, health_->lost().value_or(publisher_->Newest()->position()), start));
+  const Position& position = state.position();
   health_->Tell(absl::StrCat(start.actor, " began epoch ", position.revision.epoch, " at revision ",
                              position.revision.number, ": ", start.reason));
   const Revision begun = position.revision;
-  publisher_->Replace(std::make_shared<const State>(*std::move(state)));
+  publisher_->Replace(std::make_shared<const State>(std::move(state)));
   health_->Agree(begun);
   return absl::OkStatus();
 }
@@ -160,20 +154,18 @@ absl::Status Ledger::StartEpoch(const EpochStart& start) {
 absl::StatusOr<LossPtr> Ledger::FindLoss() {
   const MutexLock loading(&loading_);
   if (!health_->recovery_required) return NoRecovery();
-  auto database = ConnectUpToDate(options_.database_url, "berth-placement recovery", watch_);
-  if (!database.ok()) return database.status();
-  const absl::StatusOr<std::optional<LogRow>> head = ReadHead(**database);
-  if (!head.ok()) return head.status();
-  const BatchId newest = *head ? (*head)->position.batch : BatchId();
+  BERTH_ASSIGN_OR_RETURN(
+      auto database, ConnectUpToDate(options_.database_url, "berth-placement recovery", watch_));
+  BERTH_ASSIGN_OR_RETURN(const std::optional<LogRow> head, ReadHead(*database));
+  const BatchId newest = head ? head->position.batch : BatchId();
   {
     const MutexLock lock(&loss_mutex_);
     if (loss_ != nullptr && loss_->database->position().batch == newest) return loss_;
   }
-  absl::StatusOr<State> tables = LoadState(**database);
-  if (!tables.ok()) return tables.status();
+  BERTH_ASSIGN_OR_RETURN(State tables, LoadState(*database));
   auto loss = std::make_shared<Loss>();
   loss->last_good = publisher_->Newest();
-  loss->database = std::make_shared<const State>(*std::move(tables));
+  loss->database = std::make_shared<const State>(std::move(tables));
   loss->differences = Differences(*loss->last_good, *loss->database);
   const MutexLock lock(&loss_mutex_);
   loss_ = loss;

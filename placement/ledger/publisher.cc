@@ -189,8 +189,7 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
 // fresh.
 void Publisher::TellOf(const StatePtr& state) {
   TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
-    const absl::Status never = CheckRevision(*state, waiter.minimum);
-    if (!never.ok()) return never;
+    BERTH_RETURN_IF_ERROR(CheckRevision(*state, waiter.minimum));
     if (state->position().revision < waiter.minimum) return std::nullopt;
     if (staleness() > staleness_max_) return std::nullopt;
     return state;

@@ -112,8 +112,7 @@ class Checker {
   absl::Status Check() {
     for (const Question& question : kQuestions) {
       QueryRows rows;
-      const absl::Status status = database_.Run(question.sql, &rows);
-      if (!status.ok()) return status;
+      BERTH_RETURN_IF_ERROR(database_.Run(question.sql, &rows));
       for (int row = 0; row < rows.size(); ++row) Find(question.finding, rows.Text(row, 0));
     }
     absl::Status status;
@@ -159,8 +158,7 @@ class Checker {
   absl::StatusOr<int64_t> Compare(absl::string_view kind, const std::string& sql,
                                   absl::flat_hash_set<std::string> memory) {
     QueryRows rows;
-    const absl::Status status = database_.Run(sql, &rows);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(database_.Run(sql, &rows));
     for (int row = 0; row < rows.size(); ++row) {
       const std::string text(rows.Text(row, 0));
       if (memory.erase(text) == 0) Find(absl::StrCat(kind, " only in the tables"), text);
@@ -232,15 +230,15 @@ class Checker {
         }
       }
     }
-    const absl::StatusOr<int64_t> count = Compare(
-        "a provider",
-        absl::StrCat("SELECT concat_ws('|', id, name, coalesce(parent::text, '-'), generation, "
-                     "allocation_generation, ",
-                     Micros("created_at"), ", ", Micros("updated_at"),
-                     ", trait, aggregate) FROM provider"),
-        std::move(providers));
-    if (!count.ok()) return count.status();
-    report_->providers = *count;
+    BERTH_ASSIGN_OR_RETURN(
+        report_->providers,
+        Compare(
+            "a provider",
+            absl::StrCat("SELECT concat_ws('|', id, name, coalesce(parent::text, '-'), generation, "
+                         "allocation_generation, ",
+                         Micros("created_at"), ", ", Micros("updated_at"),
+                         ", trait, aggregate) FROM provider"),
+            std::move(providers)));
     return Compare(
                "an inventory",
                "SELECT concat_ws('|', p.id, i.place, i.class, i.total, i.reserved, i.min_unit, "
@@ -275,19 +273,20 @@ class Checker {
     for (uint64_t portion = 0; portion < kPortions; ++portion) {
       const std::string from = Uuid{portion << 60, 0}.ToString();
       const std::string to = Uuid{(portion << 60) | (~uint64_t{0} >> 4), ~uint64_t{0}}.ToString();
-      const absl::StatusOr<int64_t> count = Compare(
-          "a consumer",
-          absl::StrCat("SELECT concat_ws('|', id, generation, project, \"user\", type, ",
-                       Micros("created_at"), ", ", Micros("updated_at"), ", coalesce(",
-                       Micros("lease_expires_at"),
-                       "::text, '-'), (SELECT string_agg(concat(a.provider, ' ', a.class, ' ', "
-                       "a.amount, ','), '' "
-                       "ORDER BY a.place) FROM unnest(provider, class, amount) WITH ORDINALITY AS "
-                       "a(provider, class, amount, place))) FROM consumer WHERE id BETWEEN '",
-                       from, "' AND '", to, "'"),
-          std::move(portions[portion]));
-      if (!count.ok()) return count.status();
-      report_->consumers += *count;
+      BERTH_ASSIGN_OR_RETURN(
+          const int64_t count,
+          Compare("a consumer",
+                  absl::StrCat(
+                      "SELECT concat_ws('|', id, generation, project, \"user\", type, ",
+                      Micros("created_at"), ", ", Micros("updated_at"), ", coalesce(",
+                      Micros("lease_expires_at"),
+                      "::text, '-'), (SELECT string_agg(concat(a.provider, ' ', a.class, ' ', "
+                      "a.amount, ','), '' "
+                      "ORDER BY a.place) FROM unnest(provider, class, amount) WITH ORDINALITY AS "
+                      "a(provider, class, amount, place))) FROM consumer WHERE id BETWEEN '",
+                      from, "' AND '", to, "'"),
+                  std::move(portions[portion])));
+      report_->consumers += count;
     }
     return absl::OkStatus();
   }
@@ -353,11 +352,10 @@ class Checker {
 absl::StatusOr<StatePtr> BeginSnapshot(Database& database, const Ledger& ledger) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     QueryRows rows;
-    const absl::Status status = database.Run(
-        "ROLLBACK; BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; "
-        "SELECT epoch, revision FROM log ORDER BY revision DESC LIMIT 1",
-        &rows);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(
+        database.Run("ROLLBACK; BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; "
+                     "SELECT epoch, revision FROM log ORDER BY revision DESC LIMIT 1",
+                     &rows));
     const Revision revision =
         rows.size() == 0 ? Revision() : Revision{rows.Int(0, 0), rows.Int(0, 1)};
     for (int wait = 0; wait < 20; ++wait) {
@@ -374,9 +372,8 @@ absl::StatusOr<StatePtr> BeginSnapshot(Database& database, const Ledger& ledger)
 
 absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url,
                                           DatabaseWatch* watch) {
-  auto connected = Database::Connect(database_url, "berth-placement self-check");
-  if (!connected.ok()) return connected.status();
-  const std::shared_ptr<Database> database = *std::move(connected);
+  BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<Database> database,
+                         Database::Connect(database_url, "berth-placement self-check"));
   if (watch != nullptr) watch->Add(database);
   const absl::StatusOr<StatePtr> state = BeginSnapshot(*database, ledger);
   if (!state.ok()) return absl::UnavailableError(state.status().message());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "placement/ground/check.h"
+#include "placement/ground/status_macros.h"
 #include "placement/log/answer.pb.h"
 #include "placement/log/messages.h"
 
@@ -148,15 +149,14 @@ absl::StatusOr<std::vector<LogCommand>> DecodeBatch(absl::string_view payload) {
   }
   std::vector<LogCommand> commands;
   for (const pb::Command& message : batch->commands()) {
-    auto changes = DecodeChanges(message.changes());
-    if (!changes.ok()) return changes.status();
+    BERTH_ASSIGN_OR_RETURN(auto changes, DecodeChanges(message.changes()));
     std::shared_ptr<Scope> scope;
     if (message.has_scope()) {
       scope = std::make_shared<Scope>();
       if (!DecodeScope(message.scope(), scope.get())) return UnknownKind();
     }
-    commands.push_back({message.actor(), message.request_id(), *std::move(changes),
-                        message.reason(), std::move(scope)});
+    commands.push_back({message.actor(), message.request_id(), std::move(changes), message.reason(),
+                        std::move(scope)});
   }
   return commands;
 }
@@ -186,12 +186,11 @@ absl::StatusOr<Decision> DecodeAnswer(absl::string_view answer) {
   if (!message->ParseFromArray(answer.data(), static_cast<int>(answer.size()))) {
     return absl::DataLossError("a kept answer cannot be read");
   }
-  auto changes = DecodeChanges(message->changes());
-  if (!changes.ok()) return changes.status();
+  BERTH_ASSIGN_OR_RETURN(auto changes, DecodeChanges(message->changes()));
   Decision decision;
   decision.revision = {message->epoch(), message->revision()};
   decision.fresh = Generation{message->fresh()};
-  decision.changes = *std::move(changes);
+  decision.changes = std::move(changes);
   decision.result = DecodeResult(*message);
   decision.asked = {message->method(), message->subject()};
   decision.decided_at = absl::FromUnixMicros(message->decided_at_us());

@@ -12,15 +12,14 @@ namespace berth::placement {
 namespace {
 
 absl::Status Compacted(Database& database, Revision revision) {
-  const absl::StatusOr<Revision> from = ReadHorizon(database);
-  if (!from.ok()) return from.status();
+  BERTH_ASSIGN_OR_RETURN(const Revision from, ReadHorizon(database));
   return Refuse(
       absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
       absl::StrCat("the changes after revision ", revision.number,
                    " are no longer kept; the oldest kept changes are those after revision ",
-                   from->number),
-      {{{"oldest_epoch", absl::StrCat(from->epoch)},
-        {"oldest_revision", absl::StrCat(from->number)}}});
+                   from.number),
+      {{{"oldest_epoch", absl::StrCat(from.epoch)},
+        {"oldest_revision", absl::StrCat(from.number)}}});
 }
 
 // The failure for a log row of a newer format. This release might misread such a row, so it is not
@@ -40,10 +39,9 @@ absl::StatusOr<std::shared_ptr<Database>> LogReader::Open() {
     if (database_ && !database_->broken()) return database_;
     database_.reset();
   }
-  auto opened = ConnectToPrimary(database_url_, "berth-placement watch");
-  if (!opened.ok()) return opened.status();
+  BERTH_ASSIGN_OR_RETURN(auto opened, ConnectToPrimary(database_url_, "berth-placement watch"));
   const MutexLock lock(&mutex_);
-  database_ = *std::move(opened);
+  database_ = std::move(opened);
   return database_;
 }
 
@@ -54,41 +52,37 @@ void LogReader::Watch(absl::Duration limit) {
 
 absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, int batches_max) {
   const MutexLock reading(&reading_);
-  const absl::StatusOr<std::shared_ptr<Database>> database = Open();
-  if (!database.ok()) return database.status();
+  BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<Database> database, Open());
   // The row of `revision` itself is read, too: it shows whether `revision` is still in the log.
   const int own = revision.number > 0 ? 1 : 0;
-  const absl::StatusOr<std::vector<LogRow>> rows =
-      ReadLog(**database, revision.number, batches_max + own);
-  if (!rows.ok()) return rows.status();
-  auto row = rows->begin();
+  BERTH_ASSIGN_OR_RETURN(const std::vector<LogRow> rows,
+                         ReadLog(*database, revision.number, batches_max + own));
+  auto row = rows.begin();
   if (revision.number > 0) {
     // The row of `revision` was deleted because of its age. Rows after it, which the caller needs,
     // may have been deleted, too.
-    if (row == rows->end() || row->position.revision.number != revision.number) {
-      return Compacted(**database, revision);
+    if (row == rows.end() || row->position.revision.number != revision.number) {
+      return Compacted(*database, revision);
     }
     const Revision own_now = row->position.resume_point();
     if (own_now != revision || !MayBeOneHistory(own_now, revision)) {
       return RevisionLost(revision, own_now);
     }
     ++row;
-  } else if (row != rows->end() && row->position.revision.number != 1) {
-    return Compacted(**database, revision);
+  } else if (row != rows.end() && row->position.revision.number != 1) {
+    return Compacted(*database, revision);
   }
   std::vector<FeedBatchPtr> batches;
-  for (; row != rows->end(); ++row) {
-    if (row != rows->begin()) {
-      const absl::Status follows = CheckFollows(*std::prev(row), *row);
-      if (!follows.ok()) return follows;
+  for (; row != rows.end(); ++row) {
+    if (row != rows.begin()) {
+      BERTH_RETURN_IF_ERROR(CheckFollows(*std::prev(row), *row));
     }
     if (row->position.format > kLogFormat) {
       if (!batches.empty()) break;
       return TooNew(row->position);
     }
-    absl::StatusOr<std::vector<LogCommand>> commands = DecodeBatch(row->payload);
-    if (!commands.ok()) return commands.status();
-    batches.push_back(FeedBatchOf(row->position, *commands));
+    BERTH_ASSIGN_OR_RETURN(std::vector<LogCommand> commands, DecodeBatch(row->payload));
+    batches.push_back(FeedBatchOf(row->position, commands));
   }
   return batches;
 }

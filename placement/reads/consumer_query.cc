@@ -47,7 +47,7 @@ absl::StatusOr<ConsumerPage> ListConsumers(const State& state, const ConsumerFil
   not_empty("project_id", filter.project);
   not_empty("user_id", filter.user);
   not_empty("consumer_type", filter.type);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
 
   ConsumerPage page;
   // Adds the consumer to the page if it passes the filter. Returns false when the page is full.

@@ -38,7 +38,7 @@ absl::Status CheckSize(const ProviderFilter& filter) {
 }
 
 absl::Status CheckForm(const ProviderFilter& filter) {
-  if (absl::Status size = CheckSize(filter); !size.ok()) return size;
+  BERTH_RETURN_IF_ERROR(CheckSize(filter));
   Faults faults;
   if (filter.name && filter.name->empty()) {
     faults.Add(kInvalidField, "name", "must not be empty");
@@ -76,7 +76,7 @@ absl::Status ResolveTraits(const State& state, const ProviderFilter& filter, Wan
   std::vector<std::string> names;
   for (const auto& term : filter.required) names.insert(names.end(), term.begin(), term.end());
   names.insert(names.end(), filter.forbidden.begin(), filter.forbidden.end());
-  if (const absl::Status known = RequireTraits(state, names).status(); !known.ok()) return known;
+  BERTH_RETURN_IF_ERROR(RequireTraits(state, names).status());
   for (const std::vector<std::string>& term : filter.required) {
     wanted.required.push_back(*RequireTraits(state, term));
   }
@@ -223,10 +223,10 @@ std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const Provi
 absl::StatusOr<ProviderPage> ListProviders(const State& state, const ProviderFilter& filter,
                                            std::optional<ProviderId> after, int limit) {
   BERTH_CHECK(limit > 0);
-  if (absl::Status faults = CheckForm(filter); !faults.ok()) return faults;
+  BERTH_RETURN_IF_ERROR(CheckForm(filter));
   Wanted wanted;
-  if (absl::Status traits = ResolveTraits(state, filter, wanted); !traits.ok()) return traits;
-  if (absl::Status classes = ResolveClasses(state, filter, wanted); !classes.ok()) return classes;
+  BERTH_RETURN_IF_ERROR(ResolveTraits(state, filter, wanted));
+  BERTH_RETURN_IF_ERROR(ResolveClasses(state, filter, wanted));
   for (const auto& term : filter.member_of) wanted.member_of.emplace_back(term.begin(), term.end());
   wanted.forbidden_aggregates = {filter.forbidden_aggregates.begin(),
                                  filter.forbidden_aggregates.end()};
@@ -258,7 +258,7 @@ absl::StatusOr<std::map<std::string, UsageGroup>> GetUsages(
         kInvalidField, "consumer_type",
         "must be `all`, `unknown`, or a name of 1 to 255 capital letters, digits and underscores");
   }
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
 
   std::map<std::string, UsageGroup> groups;
   // `before` is less than the keys of all owners of the project, because no user is empty.

@@ -31,7 +31,7 @@ absl::Status StandardImmutable(absl::string_view key, absl::string_view name) {
 // Refuses, in this order: INVALID_NAME; RESOURCE_CLASS_EXISTS. If `if_absent` is set, a class that
 // exists is no error (P-34, P-35).
 absl::StatusOr<Outcome> Decide(const State& state, const CreateClass& command, const RuleContext&) {
-  if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckCustomName(command.name));
   Outcome outcome;
   if (state.catalog().classes.Find(command.name)) {
     if (command.if_absent) return outcome;
@@ -49,24 +49,23 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateClass& command, c
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteClass& command, const RuleContext&) {
   Faults faults;
   faults.UpperName("name", command.name);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  const absl::StatusOr<ClassId> id = RequireClass(state, command.name);
-  if (!id.ok()) return id.status();
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(const ClassId id, RequireClass(state, command.name));
   if (IsStandardName(command.name)) return StandardImmutable("resource_class", command.name);
-  if (const int64_t uses = state.inventories_of(*id); uses > 0) {
+  if (const int64_t uses = state.inventories_of(id); uses > 0) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "RESOURCE_CLASS_IN_USE",
                   absl::StrCat("resource class ", command.name, " cannot be deleted: ", uses,
                                " providers have an inventory of it"),
                   {{{"resource_class", command.name}}});
   }
   Outcome outcome;
-  outcome.changes.push_back(ClassRemoved{*id});
+  outcome.changes.push_back(ClassRemoved{id});
   return outcome;
 }
 
 // The only refusal is INVALID_NAME. A trait that exists already is no error (P-42).
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, const RuleContext&) {
-  if (absl::Status status = CheckCustomName(command.name); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckCustomName(command.name));
   Outcome outcome;
   if (state.catalog().traits.Find(command.name)) return outcome;
   outcome.result.created = true;
@@ -79,7 +78,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureTrait& command, c
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, const RuleContext&) {
   Faults faults;
   faults.UpperName("name", command.name);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   const std::optional<TraitId> id = state.catalog().traits.Find(command.name);
   if (!id) return RequireTraits(state, {command.name}).status();
   if (IsStandardName(command.name)) return StandardImmutable("trait", command.name);
@@ -108,7 +107,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& co
   };
   check("classes", command.classes);
   check("traits", command.traits);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   Outcome outcome;
   // The names are added to a copy of the catalog, so that the ids of new names differ, and a name
   // that occurs twice gets one id.

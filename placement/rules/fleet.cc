@@ -91,7 +91,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   }
   faults.Length("machine_id", command.machine_id, 0, kTextMax);
   faults.Length("version", command.version, 0, kTextMax);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   const ServicePtr before = FindService(state, command.host, command.binary);
   if (before && before->incarnation != command.incarnation &&
       before->machine_id != command.machine_id && HoldsLease(*before)) {
@@ -134,7 +134,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
 // clears the reason. The roots of the service's nodes get or lose the trait kDisabledTrait (T-295).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
   const ServicePtr before = FindService(state, command.host, command.binary);
   if (!before) {
     return Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",

@@ -179,7 +179,7 @@ absl::Status CheckImportForm(const ImportLedger& command) {
                      command.size(), ": import providers first, then their consumers"));
     return faults.status();
   }
-  if (absl::Status status = ImportForm(command).Check(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(ImportForm(command).Check());
   for (const ImportedProvider& record : command.providers) {
     const absl::Status status =
         CheckInventories(record.inventories, {{"provider", record.id.ToString()}});

@@ -42,11 +42,8 @@ Outcome WithInventories(const State& state, const ProviderPlace& place,
 // expected one.
 absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
                                              std::optional<Generation> expected) {
-  absl::StatusOr<ProviderPlace> place = RequireProvider(state, id);
-  if (!place.ok()) return place;
-  if (absl::Status status = CheckGeneration(place->config(), expected); !status.ok()) {
-    return status;
-  }
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, id));
+  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), expected));
   return place;
 }
 
@@ -60,17 +57,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command
   Faults faults;
   RequireGenerationField(faults, command.expected_generation.has_value());
   InventoryListFields(faults, "inventories", command.inventories);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  absl::StatusOr<ProviderPlace> place =
-      RequireCurrent(state, command.provider, command.expected_generation);
-  if (!place.ok()) return place.status();
-  if (absl::Status status = CheckInventories(command.inventories); !status.ok()) return status;
-  absl::StatusOr<std::vector<InventoryRow>> rows = ResolveInventories(state, command.inventories);
-  if (!rows.ok()) return rows.status();
-  if (absl::Status status = CheckNoneInUseGoes(state, *place, *rows); !status.ok()) {
-    return status;
-  }
-  return WithInventories(state, *place, *std::move(rows), context);
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireCurrent(state, command.provider, command.expected_generation));
+  BERTH_RETURN_IF_ERROR(CheckInventories(command.inventories));
+  BERTH_ASSIGN_OR_RETURN(std::vector<InventoryRow> rows,
+                         ResolveInventories(state, command.inventories));
+  BERTH_RETURN_IF_ERROR(CheckNoneInUseGoes(state, place, rows));
+  return WithInventories(state, place, std::move(rows), context);
 }
 
 // Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if
@@ -79,15 +73,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& comman
                                const RuleContext& context) {
   Faults faults;
   InventoryFields(faults, "inventory", command.inventory);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  absl::StatusOr<ProviderPlace> place =
-      RequireCurrent(state, command.provider, command.expected_generation);
-  if (!place.ok()) return place.status();
-  if (absl::Status status = CheckInventories({command.inventory}); !status.ok()) return status;
-  absl::StatusOr<std::vector<InventoryRow>> added = ResolveInventories(state, {command.inventory});
-  if (!added.ok()) return added.status();
-  const ProviderConfig& before = place->config();
-  if (before.FindInventory(added->front().resource_class) >= 0) {
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireCurrent(state, command.provider, command.expected_generation));
+  BERTH_RETURN_IF_ERROR(CheckInventories({command.inventory}));
+  BERTH_ASSIGN_OR_RETURN(std::vector<InventoryRow> added,
+                         ResolveInventories(state, {command.inventory}));
+  const ProviderConfig& before = place.config();
+  if (before.FindInventory(added.front().resource_class) >= 0) {
     return Refuse(absl::StatusCode::kAlreadyExists, "INVENTORY_EXISTS",
                   absl::StrCat(Describe(before), " already has an inventory of ",
                                command.inventory.resource_class),
@@ -95,9 +88,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& comman
                     {"resource_class", command.inventory.resource_class}}});
   }
   std::vector<InventoryRow> rows = before.inventories;
-  rows.push_back(added->front());
+  rows.push_back(added.front());
   std::sort(rows.begin(), rows.end(), ByClass);
-  return WithInventories(state, *place, std::move(rows), context);
+  return WithInventories(state, place, std::move(rows), context);
 }
 
 // Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT;
@@ -108,16 +101,15 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& comman
   Faults faults;
   RequireGenerationField(faults, command.expected_generation.has_value());
   InventoryFields(faults, "inventory", command.inventory);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  absl::StatusOr<ProviderPlace> place =
-      RequireCurrent(state, command.provider, command.expected_generation);
-  if (!place.ok()) return place.status();
-  if (absl::Status status = CheckInventories({command.inventory}); !status.ok()) return status;
-  const int at = FindInventoryByName(state, place->config(), command.inventory.resource_class);
-  if (at < 0) return InventoryNotFound(place->config(), command.inventory.resource_class);
-  std::vector<InventoryRow> rows = place->config().inventories;
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireCurrent(state, command.provider, command.expected_generation));
+  BERTH_RETURN_IF_ERROR(CheckInventories({command.inventory}));
+  const int at = FindInventoryByName(state, place.config(), command.inventory.resource_class);
+  if (at < 0) return InventoryNotFound(place.config(), command.inventory.resource_class);
+  std::vector<InventoryRow> rows = place.config().inventories;
   rows[at] = MakeRow(rows[at].resource_class, command.inventory.inventory);
-  return WithInventories(state, *place, std::move(rows), context);
+  return WithInventories(state, place, std::move(rows), context);
 }
 
 // Refuses, in this order: a malformed command; PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if
@@ -126,21 +118,18 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteInventory& comman
                                const RuleContext& context) {
   Faults faults;
   if (command.resource_class) faults.UpperName("resource_class", *command.resource_class);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  absl::StatusOr<ProviderPlace> place =
-      RequireCurrent(state, command.provider, command.expected_generation);
-  if (!place.ok()) return place.status();
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireCurrent(state, command.provider, command.expected_generation));
   std::vector<InventoryRow> rows;
   if (command.resource_class) {
-    const int at = FindInventoryByName(state, place->config(), *command.resource_class);
-    if (at < 0) return InventoryNotFound(place->config(), *command.resource_class);
-    rows = place->config().inventories;
+    const int at = FindInventoryByName(state, place.config(), *command.resource_class);
+    if (at < 0) return InventoryNotFound(place.config(), *command.resource_class);
+    rows = place.config().inventories;
     rows.erase(rows.begin() + at);
   }
-  if (absl::Status status = CheckNoneInUseGoes(state, *place, rows); !status.ok()) {
-    return status;
-  }
-  return WithInventories(state, *place, std::move(rows), context);
+  BERTH_RETURN_IF_ERROR(CheckNoneInUseGoes(state, place, rows));
+  return WithInventories(state, place, std::move(rows), context);
 }
 
 }  // namespace berth::placement

@@ -34,10 +34,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetFormat& command,
 // entities get new generations (P-5).
 absl::StatusOr<Outcome> Decide(const State& state, const ImportLedger& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckImportForm(command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckImportForm(command));
   ImportPlan plan(state, command, context);
-  if (absl::Status status = plan.CheckEmpty(); !status.ok()) return status;
-  if (absl::Status status = plan.Settle(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(plan.CheckEmpty());
+  BERTH_RETURN_IF_ERROR(plan.Settle());
   return plan.MakeOutcome();
 }
 

@@ -65,7 +65,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command
   BERTH_CHECK(command.id.has_value());  // drawn before the command was queued (P-12)
   Faults faults;
   faults.Length("name", command.name, 1, kProviderNameMax);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   if (command.parent == command.id) {
     return Refuse(absl::StatusCode::kInvalidArgument, "SELF_PARENT",
                   absl::StrCat("provider ", command.name, " cannot be its own parent"),
@@ -78,9 +78,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateProvider& command
     root = parent->tree->root_id();
   }
   const bool taken = state.FindProvider(*command.id).has_value();
-  if (absl::Status status = CheckUnique(state, *command.id, command.name, taken); !status.ok()) {
-    return status;
-  }
+  BERTH_RETURN_IF_ERROR(CheckUnique(state, *command.id, command.name, taken));
   ProviderConfig config;
   config.id = *command.id;
   config.name = command.name;
@@ -100,27 +98,20 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command
                                const RuleContext& context) {
   Faults faults;
   if (command.name) faults.Length("name", *command.name, 1, kProviderNameMax);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
-  if (!place.ok()) return place.status();
-  const ProviderConfig& before = place->config();
-  if (absl::Status status = CheckGeneration(before, command.expected_generation); !status.ok()) {
-    return status;
-  }
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.id));
+  const ProviderConfig& before = place.config();
+  BERTH_RETURN_IF_ERROR(CheckGeneration(before, command.expected_generation));
   const bool moves = command.parent && *command.parent != before.parent;
   if (command.parent && *command.parent) {
-    if (absl::Status status = CheckNewParent(state, *place, **command.parent); !status.ok()) {
-      return status;
-    }
+    BERTH_RETURN_IF_ERROR(CheckNewParent(state, place, **command.parent));
   }
   const bool renames = command.name && *command.name != before.name;
   if (renames) {
-    if (absl::Status status = CheckUnique(state, command.id, *command.name, false); !status.ok()) {
-      return status;
-    }
+    BERTH_RETURN_IF_ERROR(CheckUnique(state, command.id, *command.name, false));
   }
-  if (!moves && !renames) return KeepProvider(*place);
-  ProviderId root = place->tree->root_id();
+  if (!moves && !renames) return KeepProvider(place);
+  ProviderId root = place.tree->root_id();
   ProviderConfig config = before;
   if (renames) config.name = *command.name;
   if (moves) {
@@ -137,18 +128,17 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command
 // provider.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteProvider& command,
                                const RuleContext&) {
-  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.id);
-  if (!place.ok()) return place.status();
-  const ProviderConfig& config = place->config();
-  if (place->tree->shape->end_of[place->position] > place->position + 1) {
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.id));
+  const ProviderConfig& config = place.config();
+  if (place.tree->shape->end_of[place.position] > place.position + 1) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
                   absl::StrCat(Describe(config), " cannot be deleted: it has children"),
                   {{{"provider", config.id.ToString()}}});
   }
-  if (!place->consumers().empty()) {
+  if (!place.consumers().empty()) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
                   absl::StrCat(Describe(config), " cannot be deleted: it has allocations of ",
-                               place->consumers().size(), " consumers"),
+                               place.consumers().size(), " consumers"),
                   {{{"provider", config.id.ToString()}}});
   }
   if (FindNode(state, command.id)) {
@@ -189,29 +179,20 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& comm
   for (size_t i = 0; few && i < command.traits.size(); ++i) {
     faults.UpperName(absl::StrCat("traits[", i, "]"), command.traits[i]);
   }
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
-  if (!place.ok()) return place.status();
-  if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);
-      !status.ok()) {
-    return status;
-  }
-  absl::StatusOr<std::vector<TraitId>> traits = RequireTraits(state, command.traits);
-  if (!traits.ok()) return traits.status();
-  return WithTraits(*place, *std::move(traits), context);
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.provider));
+  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), command.expected_generation));
+  BERTH_ASSIGN_OR_RETURN(std::vector<TraitId> traits, RequireTraits(state, command.traits));
+  return WithTraits(place, std::move(traits), context);
 }
 
 // Refuses, in this order: PROVIDER_NOT_FOUND; PROVIDER_GENERATION_CONFLICT, if a generation is
 // given (P-101).
 absl::StatusOr<Outcome> Decide(const State& state, const ClearProviderTraits& command,
                                const RuleContext& context) {
-  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
-  if (!place.ok()) return place.status();
-  if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);
-      !status.ok()) {
-    return status;
-  }
-  return WithTraits(*place, {}, context);
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.provider));
+  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), command.expected_generation));
+  return WithTraits(place, {}, context);
 }
 
 // Raises the generation even if the set of aggregates is the same (P-104). Refuses, in this order:
@@ -230,18 +211,14 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderAggregates& 
                  absl::StrCat("names ", aggregates[i].ToString(), " twice"));
     }
   }
-  if (absl::Status status = faults.status(); !status.ok()) return status;
-  absl::StatusOr<ProviderPlace> place = RequireProvider(state, command.provider);
-  if (!place.ok()) return place.status();
-  if (absl::Status status = CheckGeneration(place->config(), command.expected_generation);
-      !status.ok()) {
-    return status;
-  }
-  ProviderConfig config = place->config();
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.provider));
+  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), command.expected_generation));
+  ProviderConfig config = place.config();
   config.aggregates = std::move(aggregates);
   config.generation = config.generation.Next();
   config.updated_at = context.now;
-  return PutProvider(std::move(config), place->tree->root_id());
+  return PutProvider(std::move(config), place.tree->root_id());
 }
 
 }  // namespace berth::placement

@@ -94,7 +94,7 @@ absl::Status CheckForm(const ApplyReport& report) {
   Faults faults;
   AtMostField(faults, "providers", report.providers.size(), kProvidersMax);
   AtMostField(faults, "removed", report.removed.size(), kProvidersMax);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   faults.Length("host", report.host, 1, kTextMax);
   faults.Length("node_name", report.node_name, 1, kProviderNameMax);
   faults.Line("host", report.host);
@@ -195,7 +195,7 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 // earlier number, is not refused with REPORT_GAP: it succeeds without effect (T-398).
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
   return ReportPlan(state, command).Decide(context);
 }
 
@@ -222,9 +222,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
   if (!FindNode(state, command.node)) return NodeNotFound(command.node);
   Outcome outcome;
   if (const std::optional<ProviderPlace> root = state.FindProvider(command.node)) {
-    if (absl::Status status = CheckRemovable(state, *root, command.cascade); !status.ok()) {
-      return status;
-    }
+    BERTH_RETURN_IF_ERROR(CheckRemovable(state, *root, command.cascade));
     ReleaseSubtree(state, *root, context, outcome);
     const Tree& tree = *root->tree;
     for (int p = tree.shape->end_of[root->position] - 1; p >= root->position; --p) {

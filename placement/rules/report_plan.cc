@@ -51,18 +51,17 @@ ReportPlan::ReportPlan(const State& state, const ApplyReport& report)
 }
 
 absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
-  if (absl::Status status = CheckService(); !status.ok()) return status;
-  if (absl::Status status = CheckOwner(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckService());
+  BERTH_RETURN_IF_ERROR(CheckOwner());
   if (IsStale()) return KeepAll();
-  if (absl::Status status = CheckSequence(); !status.ok()) return status;
-  if (absl::Status status = CheckSubtree(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckSequence());
+  BERTH_RETURN_IF_ERROR(CheckSubtree());
   const Removals removals = DecideRemovals();
-  if (absl::Status status = CheckNames(removals); !status.ok()) return status;
-  if (absl::Status status = CheckGenerations(); !status.ok()) return status;
-  if (absl::Status status = CheckLoops(); !status.ok()) return status;
-  const absl::StatusOr<Content> content = ResolveContent();
-  if (!content.ok()) return content.status();
-  return MakeOutcome(removals, *content, context);
+  BERTH_RETURN_IF_ERROR(CheckNames(removals));
+  BERTH_RETURN_IF_ERROR(CheckGenerations());
+  BERTH_RETURN_IF_ERROR(CheckLoops());
+  BERTH_ASSIGN_OR_RETURN(const Content content, ResolveContent());
+  return MakeOutcome(removals, content, context);
 }
 
 absl::Status ReportPlan::CheckService() const {
@@ -211,9 +210,7 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at,
                                                                   Content& content) const {
   const ReportedProvider& provider = report_.providers[at];
   const FaultItem metadata = {{"provider", provider.id.ToString()}};
-  if (absl::Status status = CheckInventories(provider.inventories, metadata); !status.ok()) {
-    return status;
-  }
+  BERTH_RETURN_IF_ERROR(CheckInventories(provider.inventories, metadata));
   std::vector<InventoryRow> rows;
   for (const NamedInventory& named : provider.inventories) {
     std::optional<ClassId> id = state_.catalog().classes.Find(named.resource_class);
@@ -226,9 +223,7 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at,
   }
   std::sort(rows.begin(), rows.end(), ByClass);
   if (places_[at]) {
-    if (absl::Status status = CheckNoneInUseGoes(state_, *places_[at], rows); !status.ok()) {
-      return status;
-    }
+    BERTH_RETURN_IF_ERROR(CheckNoneInUseGoes(state_, *places_[at], rows));
   }
   return rows;
 }
@@ -266,9 +261,8 @@ std::vector<TraitId> ReportPlan::ResolveTraits(size_t at, Content& content) cons
 absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent() const {
   Content content;
   for (size_t i = 0; i < report_.providers.size(); ++i) {
-    absl::StatusOr<std::vector<InventoryRow>> rows = ResolveRows(i, content);
-    if (!rows.ok()) return rows.status();
-    content.rows.push_back(*std::move(rows));
+    BERTH_ASSIGN_OR_RETURN(std::vector<InventoryRow> rows, ResolveRows(i, content));
+    content.rows.push_back(std::move(rows));
     content.traits.push_back(ResolveTraits(i, content));
     if (content.new_classes.size() + content.new_traits.size() <= kNewNamesMax) continue;
     return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",

@@ -37,11 +37,10 @@ absl::Status CheckForm(const Reshape& command) {
   EachOnce<ProviderId>(faults, "provider", "providers", command.providers,
                        [](const ReshapedProvider& provider) { return provider.provider; });
   ConsumerListFields(faults, command.consumers);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   for (const ReshapedProvider& provider : command.providers) {
-    absl::Status status =
-        CheckInventories(provider.inventories, {{"provider", provider.provider.ToString()}});
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(
+        CheckInventories(provider.inventories, {{"provider", provider.provider.ToString()}}));
   }
   return absl::OkStatus();
 }
@@ -62,16 +61,14 @@ absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const 
     }
     places.push_back(*std::move(place));
   }
-  absl::Status status = RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
-                                  std::exchange(message, ""), items);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(RefuseAll(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
+                                  std::exchange(message, ""), items));
   for (size_t i = 0; i < places.size(); ++i) {
     CompareGenerations(places[i], FieldOf(i), command.providers[i].expected_generation,
                        command.providers[i].expected_allocation_generation, items, message);
   }
-  status = RefuseAll(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT", std::move(message),
-                     items);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(RefuseAll(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT",
+                                  std::move(message), items));
   return places;
 }
 
@@ -88,13 +85,12 @@ absl::StatusOr<std::vector<ProviderPlace>> FindListed(const State& state, const 
 // same (P-231, P-233).
 absl::StatusOr<Outcome> Decide(const State& state, const Reshape& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
-  absl::StatusOr<std::vector<ProviderPlace>> places = FindListed(state, command);
-  if (!places.ok()) return places.status();
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
+  BERTH_ASSIGN_OR_RETURN(std::vector<ProviderPlace> places, FindListed(state, command));
   std::vector<ReshapedConfig> configs;
   std::vector<FaultItem> unknown_classes;
-  for (size_t i = 0; i < places->size(); ++i) {
-    const ProviderPlace& place = (*places)[i];
+  for (size_t i = 0; i < places.size(); ++i) {
+    const ProviderPlace& place = places[i];
     auto config = std::make_shared<ProviderConfig>(place.config());
     config->inventories = KnownRows(state, FieldOf(i) + ".inventories",
                                     command.providers[i].inventories, &unknown_classes);
@@ -104,9 +100,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const Reshape& command,
     configs.push_back({id, place, std::move(config), place.tree->root_id(), place.position});
   }
   ReshapePlan plan(state, std::move(configs), command.consumers);
-  absl::Status status =
-      plan.CheckConsumers(std::move(unknown_classes), command.keep_unchanged_rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(
+      plan.CheckConsumers(std::move(unknown_classes), command.keep_unchanged_rows));
   Outcome outcome = plan.MakeOutcome(context);
   if (command.validate_only) outcome.changes.clear();
   return outcome;

@@ -117,14 +117,12 @@ absl::Status ReshapePlan::CheckNoneInUseGoes() const {
 
 absl::Status ReshapePlan::CheckConsumers(std::vector<FaultItem> unknown_classes,
                                          bool keep_unchanged) {
-  if (absl::Status status = claims_->CheckConsumers(); !status.ok()) return status;
-  if (absl::Status status = claims_->FindProviders(); !status.ok()) return status;
-  if (absl::Status status = claims_->FindClasses(std::move(unknown_classes)); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = CheckNoneInUseGoes(); !status.ok()) return status;
-  if (absl::Status status = claims_->FindInventories(); !status.ok()) return status;
-  if (absl::Status status = claims_->CheckUnits(keep_unchanged); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(claims_->CheckConsumers());
+  BERTH_RETURN_IF_ERROR(claims_->FindProviders());
+  BERTH_RETURN_IF_ERROR(claims_->FindClasses(std::move(unknown_classes)));
+  BERTH_RETURN_IF_ERROR(CheckNoneInUseGoes());
+  BERTH_RETURN_IF_ERROR(claims_->FindInventories());
+  BERTH_RETURN_IF_ERROR(claims_->CheckUnits(keep_unchanged));
   return claims_->CheckRoom();
 }
 

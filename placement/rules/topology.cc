@@ -80,12 +80,11 @@ absl::Status CheckForm(const ApplyTopology& command) {
   EachOnce<ProviderId>(faults, "provider", "providers and removed_providers", named,
                        [](ProviderId id) { return id; });
   ConsumerListFields(faults, command.consumers);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   for (const ProviderTopology& wanted : command.providers) {
     if (!wanted.inventories) continue;
-    absl::Status status =
-        CheckInventories(*wanted.inventories, {{"provider", wanted.provider.ToString()}});
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(
+        CheckInventories(*wanted.inventories, {{"provider", wanted.provider.ToString()}}));
   }
   return absl::OkStatus();
 }
@@ -166,10 +165,9 @@ absl::Status TopologyPlan::CheckNew() const {
     faults.Add(wanted.provider, FieldOf(i, "parent_uuid"),
                absl::StrCat("provider ", *wanted.name, " cannot be its own parent"));
   }
-  absl::Status status = faults.Refuse(Code::kInvalidArgument, "SELF_PARENT");
-  if (status.ok()) status = CheckParents(true);
-  if (status.ok()) status = CheckNames(true);
-  return status;
+  BERTH_RETURN_IF_ERROR(faults.Refuse(Code::kInvalidArgument, "SELF_PARENT"));
+  BERTH_RETURN_IF_ERROR(CheckParents(true));
+  return CheckNames(true);
 }
 
 absl::Status TopologyPlan::CheckPresent() const {
@@ -186,19 +184,17 @@ absl::Status TopologyPlan::CheckPresent() const {
                  absl::StrCat("there is no provider ", wanted.provider.ToString()));
     }
   }
-  absl::Status status = absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND");
-  if (status.ok()) status = stale.Refuse(Code::kAborted, "PROVIDER_GENERATION_CONFLICT");
-  if (status.ok()) status = CheckParents(false);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND"));
+  BERTH_RETURN_IF_ERROR(stale.Refuse(Code::kAborted, "PROVIDER_GENERATION_CONFLICT"));
+  BERTH_RETURN_IF_ERROR(CheckParents(false));
   for (size_t i = 0; i < command_.providers.size(); ++i) {
     const ProviderId id = command_.providers[i].provider;
     if (!forest_.IsInLoop(id)) continue;
     loops.Add(id, FieldOf(i, "parent_uuid"),
               absl::StrCat("provider ", id.ToString(), " would stand below itself"));
   }
-  status = loops.Refuse(Code::kInvalidArgument, "PROVIDER_LOOP");
-  if (status.ok()) status = CheckNames(false);
-  return status;
+  BERTH_RETURN_IF_ERROR(loops.Refuse(Code::kInvalidArgument, "PROVIDER_LOOP"));
+  return CheckNames(false);
 }
 
 absl::Status TopologyPlan::CheckTraits() const {
@@ -233,11 +229,10 @@ absl::Status TopologyPlan::CheckRemoved() const {
                        " is the root of a node: `berth node delete` deletes the node with it"));
     }
   }
-  absl::Status status = absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND");
-  if (status.ok()) status = stale.Refuse(Code::kAborted, "PROVIDER_GENERATION_CONFLICT");
-  if (status.ok()) status = parents.Refuse(Code::kFailedPrecondition, "PROVIDER_HAS_CHILDREN");
-  if (status.ok()) status = nodes.Refuse(Code::kFailedPrecondition, "PROVIDER_IN_USE");
-  return status;
+  BERTH_RETURN_IF_ERROR(absent.Refuse(Code::kNotFound, "PROVIDER_NOT_FOUND"));
+  BERTH_RETURN_IF_ERROR(stale.Refuse(Code::kAborted, "PROVIDER_GENERATION_CONFLICT"));
+  BERTH_RETURN_IF_ERROR(parents.Refuse(Code::kFailedPrecondition, "PROVIDER_HAS_CHILDREN"));
+  return nodes.Refuse(Code::kFailedPrecondition, "PROVIDER_IN_USE");
 }
 
 // The configuration of a provider after the command. The generation rises by 1, as it would with
@@ -311,18 +306,17 @@ std::vector<ReshapedConfig> TopologyPlan::Configs(const RuleContext& context,
 // may be listed before their parents.
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyTopology& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
   const TopologyPlan topology(state, command);
-  if (absl::Status status = topology.CheckNew(); !status.ok()) return status;
-  if (absl::Status status = topology.CheckPresent(); !status.ok()) return status;
-  if (absl::Status status = topology.CheckTraits(); !status.ok()) return status;
-  if (absl::Status status = topology.CheckRemoved(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(topology.CheckNew());
+  BERTH_RETURN_IF_ERROR(topology.CheckPresent());
+  BERTH_RETURN_IF_ERROR(topology.CheckTraits());
+  BERTH_RETURN_IF_ERROR(topology.CheckRemoved());
   std::vector<FaultItem> unknown_classes;
   ReshapePlan plan(state, topology.Configs(context, &unknown_classes), command.consumers);
-  if (absl::Status status = plan.CheckRemovals(); !status.ok()) return status;
-  absl::Status status =
-      plan.CheckConsumers(std::move(unknown_classes), command.keep_unchanged_rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(plan.CheckRemovals());
+  BERTH_RETURN_IF_ERROR(
+      plan.CheckConsumers(std::move(unknown_classes), command.keep_unchanged_rows));
   Outcome outcome = plan.MakeOutcome(context);
   if (command.validate_only) outcome.changes.clear();
   return outcome;

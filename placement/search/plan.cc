@@ -268,7 +268,7 @@ bool PlannedGroup::AsksLike(const PlannedGroup& other) const {
 }
 
 absl::StatusOr<SearchPlan> PlanSearch(const State& state, const CandidateRequest& request) {
-  if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckRequest(request));
   SearchPlan plan;
   Names names(state.catalog());
   std::vector<std::vector<ClassAmount>> amounts;
@@ -286,7 +286,7 @@ absl::StatusOr<SearchPlan> PlanSearch(const State& state, const CandidateRequest
   plan.collapse_equivalent = request.collapse_equivalent;
   ListClasses(amounts, plan);
   plan.order = PlanOrder(state, request.order, plan, names);
-  if (absl::Status status = names.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(names.status());
   LayOutSlots(state, request, amounts, plan);
   LayOutSets(request, plan);
   if (plan.collapse_equivalent) FindTwins(plan);

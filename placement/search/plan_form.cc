@@ -305,7 +305,7 @@ absl::Status CheckRequest(const CandidateRequest& request) {
       CheckResourceless, CheckSuffixesExist, CheckGroupTraits,
       CheckPolicy};
   for (const auto& stage : kStages) {
-    if (absl::Status status = stage(request); !status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(stage(request));
   }
   return absl::OkStatus();
 }

@@ -349,11 +349,11 @@ absl::StatusOr<SearchEnd> RunPlan(const State& state, const SearchPlan& plan,
 absl::StatusOr<SearchResult> CollectPlan(const State& state, const SearchPlan& plan,
                                          std::optional<int64_t> limit, const SearchBudget& budget) {
   SearchResult result;
-  absl::StatusOr<SearchEnd> end =
-      RunPlan(state, plan, limit, budget,
-              [&](const Candidate& candidate) { result.candidates.push_back(candidate); });
-  if (!end.ok()) return end.status();
-  static_cast<SearchEnd&>(result) = *std::move(end);
+  BERTH_ASSIGN_OR_RETURN(SearchEnd end,
+                         RunPlan(state, plan, limit, budget, [&](const Candidate& candidate) {
+                           result.candidates.push_back(candidate);
+                         }));
+  static_cast<SearchEnd&>(result) = std::move(end);
   return result;
 }
 
@@ -361,25 +361,22 @@ absl::StatusOr<SearchResult> CollectPlan(const State& state, const SearchPlan& p
 
 absl::StatusOr<SearchResult> FindCandidates(const State& state, const CandidateRequest& request,
                                             const SearchBudget& budget, const SearchScope& scope) {
-  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
-  if (!plan.ok()) return plan.status();
-  plan->scope = scope;
-  return CollectPlan(state, *plan, request.limit, budget);
+  BERTH_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(state, request));
+  plan.scope = scope;
+  return CollectPlan(state, plan, request.limit, budget);
 }
 
 absl::StatusOr<SearchEnd> ForEachCandidate(const State& state, const CandidateRequest& request,
                                            const SearchBudget& budget, Taker take) {
-  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
-  if (!plan.ok()) return plan.status();
-  return RunPlan(state, *plan, request.limit, budget, take);
+  BERTH_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(state, request));
+  return RunPlan(state, plan, request.limit, budget, take);
 }
 
 absl::StatusOr<SearchResult> FindRoots(const State& state, const CandidateRequest& request,
                                        const SearchBudget& budget) {
-  absl::StatusOr<SearchPlan> plan = PlanSearch(state, request);
-  if (!plan.ok()) return plan.status();
-  plan->each_root_once = true;
-  return CollectPlan(state, *plan, request.limit, budget);
+  BERTH_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(state, request));
+  plan.each_root_once = true;
+  return CollectPlan(state, plan, request.limit, budget);
 }
 
 }  // namespace berth::placement

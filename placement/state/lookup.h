@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "placement/ground/status_macros.h"
 #include "placement/state/state.h"
 #include "placement/values/refusal.h"
 

@@ -157,15 +157,10 @@ class Cluster::Impl {
   }
 
   absl::Status Prepare() {
-    absl::StatusOr<Account> account = ChooseAccount(options_.run_as);
-    if (!account.ok()) return account.status();
-    account_ = *account;
-    absl::Status status = TakeDirectory();
-    if (status.ok()) status = ChooseSocketDirectory();
-    if (!status.ok()) return status;
-    absl::StatusOr<std::string> programs = FindPrograms(data_);
-    if (!programs.ok()) return programs.status();
-    programs_ = *std::move(programs);
+    BERTH_ASSIGN_OR_RETURN(account_, ChooseAccount(options_.run_as));
+    BERTH_RETURN_IF_ERROR(TakeDirectory());
+    BERTH_RETURN_IF_ERROR(ChooseSocketDirectory());
+    BERTH_ASSIGN_OR_RETURN(programs_, FindPrograms(data_));
     std::error_code error;
     return fs::exists(data_ + "/PG_VERSION", error) ? absl::OkStatus() : MakeData();
   }
@@ -184,9 +179,7 @@ class Cluster::Impl {
     child.account = account_;
     child.output_path = log_;
     child.death_signal = SIGINT;
-    absl::StatusOr<pid_t> pid = Spawn(child);
-    if (!pid.ok()) return pid.status();
-    postmaster_ = *pid;
+    BERTH_ASSIGN_OR_RETURN(postmaster_, Spawn(child));
     return absl::OkStatus();
   }
 
@@ -219,14 +212,12 @@ class Cluster::Impl {
       const absl::StatusOr<int> code = WaitForChild(postmaster_, absl::ZeroDuration());
       if (!code.ok()) return absl::InfiniteDuration();
       postmaster_ = -1;
-      const absl::Status noted = NoteEnd(now, absl::StrCat("with exit code ", *code));
-      if (!noted.ok()) return noted;
+      BERTH_RETURN_IF_ERROR(NoteEnd(now, absl::StrCat("with exit code ", *code)));
     }
     if (now < start_at_) return start_at_ - now;
-    absl::Status status = SpawnServer();
-    if (status.ok()) return absl::InfiniteDuration();
-    status = NoteEnd(now, absl::StrCat("and does not start: ", status.message()));
-    if (!status.ok()) return status;
+    const absl::Status spawned = SpawnServer();
+    if (spawned.ok()) return absl::InfiniteDuration();
+    BERTH_RETURN_IF_ERROR(NoteEnd(now, absl::StrCat("and does not start: ", spawned.message())));
     return start_at_ - now;
   }
 
@@ -282,8 +273,7 @@ class Cluster::Impl {
     std::error_code error;
     if (!fs::is_directory(options_.directory, error)) {
       // The server's user must be allowed to enter this directory, and owns the directories in it.
-      absl::Status status = MakeDirectory(options_.directory, 0755, {geteuid(), getegid()});
-      if (!status.ok()) return status;
+      BERTH_RETURN_IF_ERROR(MakeDirectory(options_.directory, 0755, {geteuid(), getegid()}));
     }
     const std::string path = options_.directory + "/lock";
     lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -313,8 +303,7 @@ class Cluster::Impl {
     const std::string unfinished = data_ + ".new";
     std::error_code error;
     fs::remove_all(unfinished, error);
-    absl::Status status = MakeDirectory(unfinished, 0700, account_);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(MakeDirectory(unfinished, 0700, account_));
     ChildOptions child;
     child.arguments = {programs_ + "/initdb", "--pgdata=" + unfinished, "--no-locale",
                        "--encoding=UTF8", "--data-checksums",
@@ -325,11 +314,10 @@ class Cluster::Impl {
     }
     child.account = account_;
     child.output_path = log_;
-    const absl::StatusOr<pid_t> pid = Spawn(child);
-    if (!pid.ok()) return pid.status();
-    const absl::StatusOr<int> code = WaitForChild(*pid, kInitLimit);
+    BERTH_ASSIGN_OR_RETURN(const pid_t pid, Spawn(child));
+    const absl::StatusOr<int> code = WaitForChild(pid, kInitLimit);
     if (!code.ok() || *code != 0) {
-      kill(*pid, SIGKILL);
+      kill(pid, SIGKILL);
       const std::string said = EndOf(log_);
       return absl::StrContains(said, "Permission denied")
                  ? absl::PermissionDeniedError(absl::StrCat("initdb failed: ", said))
@@ -378,19 +366,17 @@ absl::StatusOr<absl::Duration> Cluster::Tend(absl::Time now) { return impl_->Ten
 
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(ClusterOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
-  absl::Status status = impl->Prepare();
-  if (status.ok()) status = impl->SpawnServer();
-  if (status.ok()) status = impl->AwaitReady();
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(impl->Prepare());
+  BERTH_RETURN_IF_ERROR(impl->SpawnServer());
+  BERTH_RETURN_IF_ERROR(impl->AwaitReady());
   return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
 }
 
 absl::Status Cluster::CreateDatabase(absl::string_view name, absl::string_view model) {
   BERTH_CHECK(IsPlainIdentifier(name) && IsPlainIdentifier(model));
-  auto database = Database::Connect(Url("postgres"), "berth setup");
-  if (!database.ok()) return database.status();
+  BERTH_ASSIGN_OR_RETURN(auto database, Database::Connect(Url("postgres"), "berth setup"));
   const absl::Status status =
-      (*database)->Run(absl::StrCat("CREATE DATABASE ", name, " TEMPLATE ", model), nullptr);
+      database->Run(absl::StrCat("CREATE DATABASE ", name, " TEMPLATE ", model), nullptr);
   return SqlStateOf(status) == "42P04" ? absl::OkStatus() : status;
 }
 

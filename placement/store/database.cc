@@ -250,22 +250,20 @@ absl::Status Database::RunPrepared(absl::string_view before, const Statement& st
   const int number = ++last_prepared_;
   absl::StrAppend(&sql, "PREPARE s", number, " AS ", text, "; EXECUTE s", number,
                   statement.ValueList(), after);
-  absl::Status status = Run(sql, rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(Run(sql, rows));
   if (forget) last_forgotten_ = last_before;
   prepared_.emplace(std::move(text), number);
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status Database::RunAndCommit(const Statement& statement) {
   if (statement.size() < kLongStatement) {
     return SureOfCommit(RunPrepared("", statement, "; COMMIT", nullptr));
   }
-  const absl::Status status = Try([&](pqxx::nontransaction& work) {
+  BERTH_RETURN_IF_ERROR(Try([&](pqxx::nontransaction& work) {
     work.exec_params(statement.WithParameters(),
                      pqxx::prepare::make_dynamic_params(statement.values()));
-  });
-  if (!status.ok()) return status;
+  }));
   return SureOfCommit(Run("COMMIT", nullptr));
 }
 
@@ -295,10 +293,9 @@ std::string SqlStateOf(const absl::Status& status) {
 
 absl::StatusOr<std::unique_ptr<Database>> ConnectToPrimary(const std::string& url,
                                                            absl::string_view purpose) {
-  absl::StatusOr<std::unique_ptr<Database>> database = Database::Connect(url, purpose);
-  if (!database.ok()) return database;
+  BERTH_ASSIGN_OR_RETURN(auto database, Database::Connect(url, purpose));
   QueryRows rows;
-  const absl::Status status = (*database)->Run("SELECT pg_is_in_recovery()", &rows);
+  const absl::Status status = database->Run("SELECT pg_is_in_recovery()", &rows);
   if (!status.ok()) return absl::UnavailableError(status.message());
   if (rows.Bool(0, 0)) {
     return absl::UnavailableError("the database is a standby, which accepts no writes");

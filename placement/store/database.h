@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "placement/ground/status_macros.h"
 #include "placement/store/statement.h"
 
 namespace berth::placement {

@@ -13,10 +13,10 @@ absl::StatusOr<std::shared_ptr<Database>> Heartbeats::Open() {
     if (database_ && !database_->broken()) return database_;
     database_.reset();
   }
-  auto opened = ConnectToPrimary(database_url_, "berth-placement heartbeats");
-  if (!opened.ok()) return opened.status();
+  BERTH_ASSIGN_OR_RETURN(auto opened,
+                         ConnectToPrimary(database_url_, "berth-placement heartbeats"));
   const MutexLock lock(&mutex_);
-  database_ = *std::move(opened);
+  database_ = std::move(opened);
   return database_;
 }
 
@@ -43,9 +43,8 @@ absl::Status Heartbeats::Write(const std::vector<std::pair<std::string, absl::Ti
       ") ON CONFLICT (process) DO UPDATE SET written_at = excluded.written_at, "
       "service = excluded.service, heard_at = excluded.heard_at");
   const MutexLock calling(&calling_);
-  const auto database = Open();
-  if (!database.ok()) return database.status();
-  return (*database)->RunPrepared("", sql, nullptr);
+  BERTH_ASSIGN_OR_RETURN(const auto database, Open());
+  return database->RunPrepared("", sql, nullptr);
 }
 
 absl::StatusOr<std::map<std::string, absl::Time>> Heartbeats::HeardElsewhere(absl::Time since) {
@@ -57,10 +56,9 @@ absl::StatusOr<std::map<std::string, absl::Time>> Heartbeats::HeardElsewhere(abs
   absl::StrAppend(&sql, " AND beat.heard_at > at_micros(", absl::ToUnixMicros(since),
                   ") GROUP BY beat.service");
   const MutexLock calling(&calling_);
-  const auto database = Open();
-  if (!database.ok()) return database.status();
+  BERTH_ASSIGN_OR_RETURN(const auto database, Open());
   QueryRows rows;
-  if (absl::Status status = (*database)->Run(sql, &rows); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database->Run(sql, &rows));
   std::map<std::string, absl::Time> heard;
   for (int i = 0; i < rows.size(); ++i) {
     heard[std::string(rows.Text(i, 0))] = absl::FromUnixMicros(rows.Int(i, 1));
@@ -73,9 +71,8 @@ absl::Status Heartbeats::RemoveOwn() {
       "DELETE FROM heartbeat WHERE written_at < now() - interval '1 day' OR process = ";
   AppendQuoted(process_, &sql);
   const MutexLock calling(&calling_);
-  const auto database = Open();
-  if (!database.ok()) return database.status();
-  return (*database)->Run(sql, nullptr);
+  BERTH_ASSIGN_OR_RETURN(const auto database, Open());
+  return database->Run(sql, nullptr);
 }
 
 }  // namespace berth::placement

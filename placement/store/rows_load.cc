@@ -31,9 +31,8 @@ class Loader {
 
   absl::StatusOr<State> Load() {
     State state;
-    absl::StatusOr<std::optional<LogRow>> head = ReadHead(database_);
-    if (!head.ok()) return head.status();
-    if (*head && (*head)->position.format > kLogFormat) {
+    BERTH_ASSIGN_OR_RETURN(std::optional<LogRow> head, ReadHead(database_));
+    if (head && head->position.format > kLogFormat) {
       return absl::FailedPreconditionError("the log has a format that this release does not know");
     }
     absl::Status status;
@@ -44,7 +43,7 @@ class Loader {
     if (!status.ok()) return status;
     state.Apply(changes_);
     state.set_epochs(std::move(epochs_));
-    if (*head) state.set_position((*head)->position);
+    if (head) state.set_position(head->position);
     return state;
   }
 
@@ -60,8 +59,8 @@ class Loader {
       case EntityKind::kProviderUsage:
         return absl::OkStatus();  // loaded with the consumers, whose amounts it is checked against
       case EntityKind::kConsumer: {
-        const absl::Status status = Consumers();
-        return status.ok() ? Uses() : status;
+        BERTH_RETURN_IF_ERROR(Consumers());
+        return Uses();
       }
       case EntityKind::kService:
         return Services();
@@ -84,14 +83,12 @@ class Loader {
 
   absl::Status Names() {
     QueryRows rows;
-    absl::Status status = database_.Run("SELECT id, name FROM resource_class ORDER BY id", &rows);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(database_.Run("SELECT id, name FROM resource_class ORDER BY id", &rows));
     for (int row = 0; row < rows.size(); ++row) {
       changes_.push_back(
           ClassPut{static_cast<ClassId>(rows.Int(row, 0)), std::string(rows.Text(row, 1))});
     }
-    status = database_.Run("SELECT id, name FROM trait ORDER BY id", &rows);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(database_.Run("SELECT id, name FROM trait ORDER BY id", &rows));
     for (int row = 0; row < rows.size(); ++row) {
       changes_.push_back(
           TraitPut{static_cast<TraitId>(rows.Int(row, 0)), std::string(rows.Text(row, 1))});
@@ -108,14 +105,11 @@ class Loader {
     absl::string_view comparison = ">=";
     while (true) {
       QueryRows rows;
-      const absl::Status status =
-          database_.Run(absl::StrCat(select, " WHERE id ", comparison, " '", after,
-                                     "' ORDER BY id LIMIT ", kRowsAtOnce),
-                        &rows);
-      if (!status.ok()) return status;
+      BERTH_RETURN_IF_ERROR(database_.Run(absl::StrCat(select, " WHERE id ", comparison, " '",
+                                                       after, "' ORDER BY id LIMIT ", kRowsAtOnce),
+                                          &rows));
       for (int row = 0; row < rows.size(); ++row) {
-        const absl::Status done = read(rows, row);
-        if (!done.ok()) return done;
+        BERTH_RETURN_IF_ERROR(read(rows, row));
       }
       if (rows.size() < kRowsAtOnce) return absl::OkStatus();
       after = std::string(rows.Text(rows.size() - 1, 0));
@@ -124,15 +118,13 @@ class Loader {
   }
 
   absl::Status Providers() {
-    const absl::Status status = ForEachById(
+    BERTH_RETURN_IF_ERROR(ForEachById(
         "SELECT id, name, parent, generation, allocation_generation, class, total, reserved, "
         "min_unit, max_unit, step_size, ratio, capacity, used, trait, aggregate, "
         "micros_of(created_at), micros_of(updated_at) FROM provider",
-        [this](const QueryRows& rows, int row) { return ReadProvider(rows, row); });
-    if (!status.ok()) return status;
+        [this](const QueryRows& rows, int row) { return ReadProvider(rows, row); }));
     for (auto& [id, loaded] : providers_) {
-      const absl::Status placed = Place(loaded);
-      if (!placed.ok()) return placed;
+      BERTH_RETURN_IF_ERROR(Place(loaded));
     }
     return absl::OkStatus();
   }
@@ -272,12 +264,11 @@ class Loader {
 
   absl::Status Services() {
     QueryRows rows;
-    const absl::Status status = database_.Run(
+    BERTH_RETURN_IF_ERROR(database_.Run(
         "SELECT host, binary_name, id, incarnation, machine_id, version, up, disabled, "
         "disabled_reason, forced_down, micros_of(created_at), micros_of(updated_at) FROM service "
         "ORDER BY host, binary_name",
-        &rows);
-    if (!status.ok()) return status;
+        &rows));
     for (int row = 0; row < rows.size(); ++row) {
       auto service = std::make_shared<ServiceRecord>();
       service->host = std::string(rows.Text(row, 0));
@@ -299,12 +290,11 @@ class Loader {
 
   absl::Status Nodes() {
     QueryRows rows;
-    const absl::Status status = database_.Run(
+    BERTH_RETURN_IF_ERROR(database_.Run(
         "SELECT id, name, host, retired, incarnation, report_sequence, digest, reported_provider, "
         "reported_generation, coalesce(facts, ''), account, micros_of(created_at), "
         "micros_of(updated_at) FROM node ORDER BY id",
-        &rows);
-    if (!status.ok()) return status;
+        &rows));
     for (int row = 0; row < rows.size(); ++row) {
       auto node = std::make_shared<NodeRecord>();
       node->id = ProviderId{UuidAt(rows, row, 0)};
@@ -354,9 +344,8 @@ class Loader {
 
   absl::Status Epochs() {
     QueryRows rows;
-    const absl::Status status =
-        database_.Run("SELECT number, began_at FROM epoch ORDER BY number", &rows);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(
+        database_.Run("SELECT number, began_at FROM epoch ORDER BY number", &rows));
     for (int row = 0; row < rows.size(); ++row) {
       epochs_.push_back({rows.Int(row, 0), rows.Int(row, 1)});
     }
@@ -376,9 +365,8 @@ class Loader {
 absl::StatusOr<State> LoadTables(Database& database) { return Loader(database).Load(); }
 
 absl::StatusOr<State> LoadState(Database& database) {
-  absl::Status status =
-      database.Run("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", nullptr);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(
+      database.Run("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", nullptr));
   absl::StatusOr<State> state = LoadTables(database);
   if (!database.broken()) (void)database.Run("ROLLBACK", nullptr);
   return state;

@@ -64,8 +64,7 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
                "NULL, NULL, NULL, NULL, NULL, actor, request_id, body_hash, answer FROM ");
     find.AppendTo(&sql);
   }
-  const absl::Status status = database.RunPrepared(LockSql(), sql, &rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database.RunPrepared(LockSql(), sql, &rows));
   for (int row = 0; row < rows.size(); ++row) {
     if (!rows.IsNull(row, 0)) {
       locked.head = LogRowAt(rows, row);
@@ -81,8 +80,7 @@ absl::StatusOr<LockedHead> LockAndReadHead(Database& database,
 
 absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database) {
   QueryRows rows;
-  const absl::Status status = database.Run(HeadSql(), &rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database.Run(HeadSql(), &rows));
   if (rows.size() == 0) return std::optional<LogRow>();
   return std::optional<LogRow>(LogRowAt(rows, 0));
 }
@@ -100,14 +98,12 @@ absl::Status CheckFollows(const LogRow& before, const LogRow& row) {
 
 absl::StatusOr<Revision> ReadHorizon(Database& database) {
   QueryRows rows;
-  const absl::Status status = database.Run(
-      absl::StrCat("SELECT ", kPositionColumns, " FROM log ORDER BY revision LIMIT 2"), &rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database.Run(
+      absl::StrCat("SELECT ", kPositionColumns, " FROM log ORDER BY revision LIMIT 2"), &rows));
   if (rows.size() == 0) return Revision();
   const LogRow oldest = LogRowAt(rows, 0);
   if (rows.size() == 2) {
-    const absl::Status follows = CheckFollows(oldest, LogRowAt(rows, 1));
-    if (!follows.ok()) return follows;
+    BERTH_RETURN_IF_ERROR(CheckFollows(oldest, LogRowAt(rows, 1)));
   }
   return oldest.position.revision.number == 1 ? Revision() : oldest.position.revision;
 }
@@ -121,8 +117,7 @@ absl::StatusOr<std::vector<LogRow>> ReadLog(Database& database, int64_t number, 
   sql.AppendValue(absl::StrCat(number));
   sql.Append(" ORDER BY revision LIMIT ");
   sql.AppendValue(absl::StrCat(rows_max));
-  const absl::Status status = database.RunPrepared("", sql, &rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database.RunPrepared("", sql, &rows));
   std::vector<LogRow> log;
   log.reserve(rows.size());
   for (int row = 0; row < rows.size(); ++row) {
@@ -149,7 +144,7 @@ std::string LargeBatchSql() {
 
 absl::StatusOr<bool> EndIdleLockHolder(Database& database) {
   QueryRows rows;
-  const absl::Status status = database.Run(
+  BERTH_RETURN_IF_ERROR(database.Run(
       absl::StrCat(
           "SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
           "WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT "
@@ -159,8 +154,7 @@ absl::StatusOr<bool> EndIdleLockHolder(Database& database) {
           kLargeBatchName,
           "' AND a.wait_event = 'ClientRead' "
           "AND a.state LIKE 'idle in transaction%'"),
-      &rows);
-  if (!status.ok()) return status;
+      &rows));
   return rows.size() > 0;
 }
 

@@ -11,44 +11,38 @@ absl::StatusOr<int64_t> ReadVersion(Database& database) {
   QueryRows rows;
   // The statement reads pg_class as a table. to_regclass is not used, because it answers from a
   // cache that may be older than the lock.
-  absl::Status status = database.Run(
-      "SELECT count(oid) FROM pg_class WHERE relname = 'ledger_schema' AND "
-      "pg_table_is_visible(oid)",
-      &rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(
+      database.Run("SELECT count(oid) FROM pg_class WHERE relname = 'ledger_schema' AND "
+                   "pg_table_is_visible(oid)",
+                   &rows));
   if (rows.Int(0, 0) == 0) return 0;
-  status = database.Run("SELECT coalesce(max(version), 0) FROM ledger_schema", &rows);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(database.Run("SELECT coalesce(max(version), 0) FROM ledger_schema", &rows));
   return rows.Int(0, 0);
 }
 
 absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
-  absl::Status status = database.Run(
+  BERTH_RETURN_IF_ERROR(database.Run(
       absl::StrCat("BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(",
                    kLedgerLock, ")"),
-      nullptr);
-  if (!status.ok()) return status;
-  const absl::StatusOr<int64_t> version = ReadVersion(database);
-  if (!version.ok()) return version.status();
-  if (*version > steps.back().version) {
+      nullptr));
+  BERTH_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(database));
+  if (version > steps.back().version) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the database has schema ", *version, ", but this release knows schemas only up to ",
+        "the database has schema ", version, ", but this release knows schemas only up to ",
         steps.back().version, ": run the newer release"));
   }
-  if (*version == 0) {
-    status = database.Run(
-        "CREATE TABLE ledger_schema (version int PRIMARY KEY, name text NOT NULL, "
-        "done_at timestamptz NOT NULL DEFAULT now())",
-        nullptr);
-    if (!status.ok()) return status;
+  if (version == 0) {
+    BERTH_RETURN_IF_ERROR(
+        database.Run("CREATE TABLE ledger_schema (version int PRIMARY KEY, name text NOT NULL, "
+                     "done_at timestamptz NOT NULL DEFAULT now())",
+                     nullptr));
   }
   for (const SchemaStep& step : steps) {
-    if (step.version <= *version) continue;
+    if (step.version <= version) continue;
     std::string sql = absl::StrCat(step.sql, "; INSERT INTO ledger_schema (version, name) VALUES (",
                                    step.version, ", ");
     AppendQuoted(step.name, &sql);
-    status = database.Run(absl::StrCat(sql, ")"), nullptr);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(database.Run(absl::StrCat(sql, ")"), nullptr));
   }
   return database.Run("COMMIT", nullptr);
 }
@@ -58,9 +52,8 @@ absl::Status DoSteps(Database& database, const std::vector<SchemaStep>& steps) {
 absl::Status BringUpToDate(Database& database, const std::vector<SchemaStep>& steps) {
   // The version is read without the lock first: most starts have nothing to do, and must not wait
   // for a writer.
-  const absl::StatusOr<int64_t> version = ReadVersion(database);
-  if (!version.ok()) return version.status();
-  if (*version == steps.back().version) return absl::OkStatus();
+  BERTH_ASSIGN_OR_RETURN(const int64_t version, ReadVersion(database));
+  if (version == steps.back().version) return absl::OkStatus();
   const absl::Status status = DoSteps(database, steps);
   if (!status.ok() && !database.broken()) (void)database.Run("ROLLBACK", nullptr);
   return status;

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "placement/ground/status_macros.h"
 
 namespace berth::placement {
 

@@ -15,9 +15,9 @@ using placement::State;
 
 absl::Status GetAllocations(const State& state, const pb::GetAllocationsRequest& request,
                             pb::GetAllocationsResponse* response) {
-  const auto id = ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  const placement::ConsumerPtr consumer = state.FindConsumer(*id);
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  const placement::ConsumerPtr consumer = state.FindConsumer(id);
   if (consumer == nullptr) return absl::OkStatus();  // P-126
   FillConsumer(
       state, *consumer, [](ProviderId) { return true; }, response->mutable_consumer());
@@ -49,24 +49,23 @@ absl::Status ListProviderAllocations(const State& state,
                                      const pb::ListProviderAllocationsRequest& request,
                                      pb::ListProviderAllocationsResponse* response) {
   BERTH_RETURN_IF_ERROR(ParseId<ProviderId>("provider_uuid", request.provider_uuid()).status());
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
-  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(place.status());
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
+  BERTH_ASSIGN_OR_RETURN(const auto place,
+                         FindProvider(state, "provider_uuid", request.provider_uuid()));
   const placement::Revision read_at = state.position().revision;
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
-  response->set_generation(place->config().generation.value);
-  response->set_allocation_generation(place->allocation_generation().value);
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
+  response->set_generation(place.config().generation.value);
+  response->set_allocation_generation(place.allocation_generation().value);
   const auto is_wanted = [&](ProviderId id) {
-    return request.whole_tree() ? place->tree->Find(id) >= 0 : id == place->config().id;
+    return request.whole_tree() ? place.tree->Find(id) >= 0 : id == place.config().id;
   };
   std::optional<ConsumerId> after;
-  if (page->after()) after = ConsumerId::Parse(*page->after());
+  if (page.after()) after = ConsumerId::Parse(*page.after());
   std::vector<ConsumerId> ids =
-      ConsumersAfter(*place, request.whole_tree(), after, static_cast<size_t>(page->limit()) + 1);
-  if (ids.size() > static_cast<size_t>(page->limit())) {
+      ConsumersAfter(place, request.whole_tree(), after, static_cast<size_t>(page.limit()) + 1);
+  if (ids.size() > static_cast<size_t>(page.limit())) {
     ids.pop_back();
-    response->set_next_page_token(page->NextToken(ids.back().ToString(), read_at));
+    response->set_next_page_token(page.NextToken(ids.back().ToString(), read_at));
   }
   for (const ConsumerId id : ids) {
     FillConsumer(state, *state.FindConsumer(id), is_wanted, response->add_consumers());

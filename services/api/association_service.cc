@@ -10,10 +10,10 @@ using placement::State;
 
 absl::Status GetTraits(const State& state, const pb::GetProviderTraitsRequest& request,
                        pb::GetProviderTraitsResponse* response) {
-  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(place.status());
-  response->set_generation(place->config().generation.value);
-  for (std::string& name : TraitNames(state.catalog(), place->config().traits)) {
+  BERTH_ASSIGN_OR_RETURN(const auto place,
+                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  response->set_generation(place.config().generation.value);
+  for (std::string& name : TraitNames(state.catalog(), place.config().traits)) {
     response->add_traits(std::move(name));
   }
   return absl::OkStatus();
@@ -21,10 +21,10 @@ absl::Status GetTraits(const State& state, const pb::GetProviderTraitsRequest& r
 
 absl::Status GetAggregates(const State& state, const pb::GetProviderAggregatesRequest& request,
                            pb::GetProviderAggregatesResponse* response) {
-  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(place.status());
-  response->set_generation(place->config().generation.value);
-  for (const placement::AggregateId aggregate : place->config().aggregates) {
+  BERTH_ASSIGN_OR_RETURN(const auto place,
+                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  response->set_generation(place.config().generation.value);
+  for (const placement::AggregateId aggregate : place.config().aggregates) {
     response->add_aggregate_uuids(aggregate.ToString());
   }
   return absl::OkStatus();

@@ -104,27 +104,23 @@ class CandidateService final : public Service {
   absl::Status FillExplanation(const State& state, const pb::ExplainRequest& request,
                                pb::ExplainResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
-    const auto limit =
-        LimitOf("near_miss_limit", request.near_miss_limit(), kNearMisses, kNearMissesMax);
-    BERTH_RETURN_IF_ERROR(limit.status());
-    const auto wanted = CandidateQueryOf("query", request.query());
-    BERTH_RETURN_IF_ERROR(wanted.status());
-    const auto said = placement::Explain(state, *wanted, *limit, budget_);
-    BERTH_RETURN_IF_ERROR(said.status());
-    SetExplanation(*said, response->mutable_explanation());
+    BERTH_ASSIGN_OR_RETURN(const auto limit, LimitOf("near_miss_limit", request.near_miss_limit(),
+                                                     kNearMisses, kNearMissesMax));
+    BERTH_ASSIGN_OR_RETURN(const auto wanted, CandidateQueryOf("query", request.query()));
+    BERTH_ASSIGN_OR_RETURN(const auto said, placement::Explain(state, wanted, limit, budget_));
+    SetExplanation(said, response->mutable_explanation());
     return absl::OkStatus();
   }
 
   absl::Status FillCapacity(const State& state, const pb::GetCapacityRequest& request,
                             pb::GetCapacityResponse* response) const {
     if (!request.has_query()) return InvalidField("query", "is required");
-    const auto limit = LimitOf("root_limit", request.root_limit(), kRoots, kRootsMax);
-    BERTH_RETURN_IF_ERROR(limit.status());
-    const auto wanted = CandidateQueryOf("query", request.query());
-    BERTH_RETURN_IF_ERROR(wanted.status());
-    const auto headroom = placement::CountHeadroom(state, *wanted, *limit, budget_);
-    BERTH_RETURN_IF_ERROR(headroom.status());
-    SetHeadroom(state, *headroom, response);
+    BERTH_ASSIGN_OR_RETURN(const auto limit,
+                           LimitOf("root_limit", request.root_limit(), kRoots, kRootsMax));
+    BERTH_ASSIGN_OR_RETURN(const auto wanted, CandidateQueryOf("query", request.query()));
+    BERTH_ASSIGN_OR_RETURN(const auto headroom,
+                           placement::CountHeadroom(state, wanted, limit, budget_));
+    SetHeadroom(state, headroom, response);
     return absl::OkStatus();
   }
 
@@ -209,13 +205,12 @@ class CandidateService final : public Service {
   // Fills `reply`. Returns whether the search was stopped before it had found all candidates.
   absl::StatusOr<bool> Find(const State& state, const pb::FindCandidatesRequest& request,
                             const placement::SearchBudget& budget, grpc::ByteBuffer* reply) const {
-    const auto wanted = CandidateRequestOf(request);
-    BERTH_RETURN_IF_ERROR(wanted.status());
+    BERTH_ASSIGN_OR_RETURN(const auto wanted, CandidateRequestOf(request));
     switch (request.form()) {
       case pb::CANDIDATE_FORM_UNSPECIFIED:
-        return Write<CandidateWriter>(state, request, *wanted, budget, reply);
+        return Write<CandidateWriter>(state, request, wanted, budget, reply);
       case pb::CANDIDATE_FORM_TABLE:
-        return Write<CandidateTableWriter>(state, request, *wanted, budget, reply);
+        return Write<CandidateTableWriter>(state, request, wanted, budget, reply);
       default:
         return InvalidField("form", "is not a value that this release knows");
     }
@@ -228,17 +223,18 @@ class CandidateService final : public Service {
                                     grpc::ByteBuffer* reply) {
     Writer writer(
         state, std::clamp<int64_t>(wanted.limit.value_or(kExpectedWithoutLimit), 1, kExpectedMax));
-    const auto end = placement::ForEachCandidate(
-        state, wanted, budget,
-        [&writer](const placement::Candidate& candidate) { writer.Add(candidate); });
-    BERTH_RETURN_IF_ERROR(end.status());
-    WireBytes written = writer.End(*end, !request.omit_summaries(), wanted.order.seed);
+    BERTH_ASSIGN_OR_RETURN(const auto end, placement::ForEachCandidate(
+                                               state, wanted, budget,
+                                               [&writer](const placement::Candidate& candidate) {
+                                                 writer.Add(candidate);
+                                               }));
+    WireBytes written = writer.End(end, !request.omit_summaries(), wanted.order.seed);
     const size_t size = written.size;
     // gRPC sends these bytes without a copy, and frees them.
     const grpc::Slice slice(written.data.release(), size,
                             [](void* data) { delete[] static_cast<char*>(data); });
     *reply = grpc::ByteBuffer(&slice, 1);
-    return end->truncated;
+    return end.truncated;
   }
 
   Edge* const edge_;

@@ -19,18 +19,17 @@ absl::Status ListNames(const State& state, const placement::NameTable<IdType>& t
                        const Request& request, Response* response,
                        const std::function<bool(const std::string&, IdType)>& is_wanted,
                        const std::function<void(const std::string&)>& add) {
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   const placement::Revision read_at = state.position().revision;
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
   int count = 0;
   std::string last;
   const auto& names = table.by_name();
-  for (auto at = page->after() ? names.upper_bound(*page->after()) : names.begin();
-       at != names.end(); ++at) {
+  for (auto at = page.after() ? names.upper_bound(*page.after()) : names.begin(); at != names.end();
+       ++at) {
     if (!is_wanted(at->first, at->second)) continue;
-    if (count == page->limit()) {
-      response->set_next_page_token(page->NextToken(last, read_at));
+    if (count == page.limit()) {
+      response->set_next_page_token(page.NextToken(last, read_at));
       break;
     }
     add(last = at->first);

@@ -31,14 +31,11 @@ absl::StatusOr<placement::ConsumerFilter> FilterOf(const pb::ListConsumersReques
   if (request.has_user_id()) filter.user = request.user_id();
   if (request.has_consumer_type()) filter.type = request.consumer_type();
   if (request.has_updated_before()) {
-    const auto time = TimeOf("updated_before", request.updated_before());
-    BERTH_RETURN_IF_ERROR(time.status());
-    filter.updated_before = *time;
+    BERTH_ASSIGN_OR_RETURN(filter.updated_before,
+                           TimeOf("updated_before", request.updated_before()));
   }
   if (request.has_in_tree()) {
-    const auto member = ParseId<ProviderId>("in_tree", request.in_tree());
-    BERTH_RETURN_IF_ERROR(member.status());
-    filter.in_tree = *member;
+    BERTH_ASSIGN_OR_RETURN(filter.in_tree, ParseId<ProviderId>("in_tree", request.in_tree()));
   }
   if (request.has_leased()) filter.leased = request.leased();
   return filter;
@@ -46,39 +43,36 @@ absl::StatusOr<placement::ConsumerFilter> FilterOf(const pb::ListConsumersReques
 
 absl::Status ListConsumers(const State& state, const pb::ListConsumersRequest& request,
                            pb::ListConsumersResponse* response) {
-  const auto filter = FilterOf(request);
-  BERTH_RETURN_IF_ERROR(filter.status());
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
+  BERTH_ASSIGN_OR_RETURN(const auto filter, FilterOf(request));
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   std::optional<ConsumerId> after;
-  if (page->after()) after = ConsumerId::Parse(*page->after());
-  const auto found = placement::ListConsumers(state, *filter, after, page->limit());
-  BERTH_RETURN_IF_ERROR(found.status());
+  if (page.after()) after = ConsumerId::Parse(*page.after());
+  BERTH_ASSIGN_OR_RETURN(const auto found,
+                         placement::ListConsumers(state, filter, after, page.limit()));
   const placement::Revision read_at = state.position().revision;
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
-  for (const placement::ConsumerPtr& consumer : found->consumers) {
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
+  for (const placement::ConsumerPtr& consumer : found.consumers) {
     FillConsumer(
         state, *consumer, [](ProviderId) { return true; }, response->add_consumers());
   }
-  if (found->more) {
-    const std::string last = found->consumers.back()->id.ToString();
-    response->set_next_page_token(page->NextToken(last, read_at));
+  if (found.more) {
+    const std::string last = found.consumers.back()->id.ToString();
+    response->set_next_page_token(page.NextToken(last, read_at));
   }
   return absl::OkStatus();
 }
 
 absl::Status ListConsumerTypes(const State& state, const pb::ListConsumerTypesRequest& request,
                                pb::ListConsumerTypesResponse* response) {
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   const placement::Revision read_at = state.position().revision;
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
   const std::map<std::string, int64_t> counts = placement::CountConsumerTypes(state);
-  for (auto at = page->after() ? counts.upper_bound(*page->after()) : counts.begin();
+  for (auto at = page.after() ? counts.upper_bound(*page.after()) : counts.begin();
        at != counts.end(); ++at) {
-    if (response->consumer_types_size() == page->limit()) {
+    if (response->consumer_types_size() == page.limit()) {
       const std::string& last = response->consumer_types().rbegin()->consumer_type();
-      response->set_next_page_token(page->NextToken(last, read_at));
+      response->set_next_page_token(page.NextToken(last, read_at));
       break;
     }
     pb::ConsumerTypeCount* count = response->add_consumer_types();

@@ -104,9 +104,7 @@ absl::StatusOr<placement::Command> Edge::CommandFor(
   command.request_id = RequestIdOf(request);
   BERTH_RETURN_IF_ERROR(CheckText(request));
   BERTH_RETURN_IF_ERROR(CheckRequestId(command.request_id));
-  absl::StatusOr<placement::CommandBody> body = convert();
-  BERTH_RETURN_IF_ERROR(body.status());
-  command.body = *std::move(body);
+  BERTH_ASSIGN_OR_RETURN(command.body, convert());
   if (!command.request_id.empty()) {
     command.body_hash = MessageDigest(request, {"request_id"});
     command.asked = AskedBy(request, recorder_.MethodOf(request));

@@ -28,9 +28,9 @@ class FleetService final : public pb::FleetService::CallbackService {
                       pb::GetServiceResponse* response) override {
     return edge_->Read(context, request, response, Cost::kHeavy,
                        [this](const State& state, const auto& asked, auto* to) {
-                         const auto service = FindServiceByUuid(state, asked.service_uuid());
-                         BERTH_RETURN_IF_ERROR(service.status());
-                         Fill(**service, to->mutable_service());
+                         BERTH_ASSIGN_OR_RETURN(const auto service,
+                                                FindServiceByUuid(state, asked.service_uuid()));
+                         Fill(*service, to->mutable_service());
                          return absl::OkStatus();
                        });
   }
@@ -55,9 +55,9 @@ class FleetService final : public pb::FleetService::CallbackService {
                    pb::GetNodeResponse* response) override {
     return edge_->Read(context, request, response, Cost::kHeavy,
                        [](const State& state, const auto& asked, auto* to) {
-                         const auto node = FindNodeByUuid(state, asked.node_uuid());
-                         BERTH_RETURN_IF_ERROR(node.status());
-                         FillNode(state, **node, asked.view(), to->mutable_node());
+                         BERTH_ASSIGN_OR_RETURN(const auto node,
+                                                FindNodeByUuid(state, asked.node_uuid()));
+                         FillNode(state, *node, asked.view(), to->mutable_node());
                          return absl::OkStatus();
                        });
   }
@@ -125,49 +125,47 @@ class FleetService final : public pb::FleetService::CallbackService {
 
   absl::Status Services(const State& state, const pb::ListServicesRequest& request,
                         pb::ListServicesResponse* response) const {
-    const auto page = Page::Of(request);
-    BERTH_RETURN_IF_ERROR(page.status());
+    BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
     const placement::Revision read_at = state.position().revision;
-    SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+    SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
     std::string last;
     const auto visit = [&](const Liveness::Key& key, const ServicePtr& service) {
       if (request.has_host() && key.first != request.host()) return true;
       if (request.has_binary() && key.second != request.binary()) return true;
-      if (response->services_size() == page->limit()) {
-        response->set_next_page_token(page->NextToken(last, read_at));
+      if (response->services_size() == page.limit()) {
+        response->set_next_page_token(page.NextToken(last, read_at));
         return false;
       }
       Fill(*service, response->add_services());
       last = absl::StrCat(key.first, std::string(1, kKeySeparator), key.second);
       return true;
     };
-    const std::string after = page->after().value_or("");
+    const std::string after = page.after().value_or("");
     const size_t cut = std::min(after.find(kKeySeparator), after.size());
     const Liveness::Key key(after.substr(0, cut), after.substr(std::min(cut + 1, after.size())));
-    page->after() ? state.services().ForEachFrom(key, visit) : state.services().ForEach(visit);
+    page.after() ? state.services().ForEachFrom(key, visit) : state.services().ForEach(visit);
     return absl::OkStatus();
   }
 
   static absl::Status Nodes(const State& state, const pb::ListNodesRequest& request,
                             pb::ListNodesResponse* response) {
-    const auto page = Page::Of(request);
-    BERTH_RETURN_IF_ERROR(page.status());
+    BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
     const placement::Revision read_at = state.position().revision;
-    SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+    SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
     ProviderId last;
     const auto visit = [&](const ProviderId& id, const NodePtr& node) {
       if (request.has_host() && node->host != request.host()) return true;
       if (!absl::StrContains(node->name, request.name_contains())) return true;
       if (request.has_retired() && node->retired != request.retired()) return true;
-      if (response->nodes_size() == page->limit()) {
-        response->set_next_page_token(page->NextToken(last.ToString(), read_at));
+      if (response->nodes_size() == page.limit()) {
+        response->set_next_page_token(page.NextToken(last.ToString(), read_at));
         return false;
       }
       FillNode(state, *node, request.view(), response->add_nodes());
       last = id;
       return true;
     };
-    const auto after = ProviderId::Parse(page->after().value_or(""));
+    const auto after = ProviderId::Parse(page.after().value_or(""));
     after ? state.nodes().ForEachFrom(*after, visit) : state.nodes().ForEach(visit);
     return absl::OkStatus();
   }

@@ -17,31 +17,31 @@ void FillGenerations(const placement::ProviderPlace& place, Response* response) 
 
 absl::Status GetInventories(const State& state, const pb::GetInventoriesRequest& request,
                             pb::GetInventoriesResponse* response) {
-  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(place.status());
-  FillGenerations(*place, response);
-  FillInventories(state.catalog(), place->config(), response->mutable_inventories());
-  FillUse(state.catalog(), *place, response->mutable_inventories());
+  BERTH_ASSIGN_OR_RETURN(const auto place,
+                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  FillGenerations(place, response);
+  FillInventories(state.catalog(), place.config(), response->mutable_inventories());
+  FillUse(state.catalog(), place, response->mutable_inventories());
   return absl::OkStatus();
 }
 
 absl::Status GetInventory(const State& state, const pb::GetInventoryRequest& request,
                           pb::GetInventoryResponse* response) {
   if (request.resource_class().empty()) return InvalidField("resource_class", "is required");
-  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(place.status());
+  BERTH_ASSIGN_OR_RETURN(const auto place,
+                         FindProvider(state, "provider_uuid", request.provider_uuid()));
   const auto id = state.catalog().classes.Find(request.resource_class());
-  const int row = id ? place->config().FindInventory(*id) : -1;
+  const int row = id ? place.config().FindInventory(*id) : -1;
   if (row < 0) {
     return placement::Refuse(absl::StatusCode::kNotFound, "INVENTORY_NOT_FOUND",
-                             absl::StrCat("provider ", place->config().id.ToString(),
+                             absl::StrCat("provider ", place.config().id.ToString(),
                                           " has no inventory of ", request.resource_class()),
-                             {{{"provider", place->config().id.ToString()},
+                             {{{"provider", place.config().id.ToString()},
                                {"resource_class", request.resource_class()}}});
   }
-  FillGenerations(*place, response);
-  FillInventory(place->config().inventories[row], response->mutable_inventory());
-  response->mutable_inventory()->set_used(place->used(row));
+  FillGenerations(place, response);
+  FillInventory(place.config().inventories[row], response->mutable_inventory());
+  response->mutable_inventory()->set_used(place.used(row));
   return absl::OkStatus();
 }
 

@@ -217,20 +217,19 @@ void FillSelfCheck(const placement::SelfCheckReport& report, int limit,
 
 absl::Status FillLostChanges(const placement::Loss& loss, const pb::ListLostChangesRequest& request,
                              pb::ListLostChangesResponse* response) {
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   const placement::Revision read_at = loss.last_good->position().revision;
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
   SetRevision(loss.database->position().revision, response->mutable_database_revision());
   auto at = loss.differences.begin();
-  if (page->after()) {
+  if (page.after()) {
     at = std::upper_bound(loss.differences.begin(), loss.differences.end(),
-                          OfPageKey(*page->after()));
+                          OfPageKey(*page.after()));
   }
   size_t bytes = 0;
   for (; at != loss.differences.end(); ++at) {
-    if (response->changes_size() == page->limit() || bytes > kPageBytesMax) {
-      response->set_next_page_token(page->NextToken(PageKey(*std::prev(at)), read_at));
+    if (response->changes_size() == page.limit() || bytes > kPageBytesMax) {
+      response->set_next_page_token(page.NextToken(PageKey(*std::prev(at)), read_at));
       break;
     }
     pb::LostChange* change = response->add_changes();

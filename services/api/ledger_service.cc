@@ -120,9 +120,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                               pb::ListLostChangesResponse* response) {
     BERTH_RETURN_IF_ERROR(CheckText(request));
     BERTH_RETURN_IF_ERROR(Page::Of(request).status());
-    const absl::StatusOr<placement::LossPtr> loss = edge_->ledger()->FindLoss();
-    BERTH_RETURN_IF_ERROR(loss.status());
-    return FillLostChanges(**loss, request, response);
+    BERTH_ASSIGN_OR_RETURN(const placement::LossPtr loss, edge_->ledger()->FindLoss());
+    return FillLostChanges(*loss, request, response);
   }
 
   absl::Status StartEpochNow(const pb::StartEpochRequest& request,

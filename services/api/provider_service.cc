@@ -12,30 +12,28 @@ using placement::State;
 
 absl::Status GetProvider(const State& state, const pb::GetProviderRequest& request,
                          pb::GetProviderResponse* response) {
-  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(place.status());
-  FillProvider(state, *place, request.view(), response->mutable_provider());
+  BERTH_ASSIGN_OR_RETURN(const auto place,
+                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  FillProvider(state, place, request.view(), response->mutable_provider());
   return absl::OkStatus();
 }
 
 absl::Status ListProviders(const State& state, const pb::ListProvidersRequest& request,
                            pb::ListProvidersResponse* response) {
-  const auto filter = FilterOf(request);
-  BERTH_RETURN_IF_ERROR(filter.status());
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
+  BERTH_ASSIGN_OR_RETURN(const auto filter, FilterOf(request));
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   const placement::Revision read_at = state.position().revision;
   std::optional<ProviderId> after;
-  if (page->after()) after = ProviderId::Parse(*page->after());
-  const auto found = placement::ListProviders(state, *filter, after, page->limit());
-  BERTH_RETURN_IF_ERROR(found.status());
-  for (const placement::ProviderPlace& place : found->providers) {
+  if (page.after()) after = ProviderId::Parse(*page.after());
+  BERTH_ASSIGN_OR_RETURN(const auto found,
+                         placement::ListProviders(state, filter, after, page.limit()));
+  for (const placement::ProviderPlace& place : found.providers) {
     FillProvider(state, place, request.view(), response->add_providers());
   }
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
-  if (found->more) {
-    const ProviderId last = found->providers.back().config().id;
-    response->set_next_page_token(page->NextToken(last.ToString(), read_at));
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
+  if (found.more) {
+    const ProviderId last = found.providers.back().config().id;
+    response->set_next_page_token(page.NextToken(last.ToString(), read_at));
   }
   return absl::OkStatus();
 }

@@ -15,11 +15,11 @@ using placement::State;
 
 absl::Status GetProviderUsages(const State& state, const pb::GetProviderUsagesRequest& request,
                                pb::GetProviderUsagesResponse* response) {
-  const auto place = FindProvider(state, "provider_uuid", request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(place.status());
-  response->set_generation(place->config().generation.value);
-  response->set_allocation_generation(place->allocation_generation().value);
-  FillUsed(state.catalog(), *place, response->mutable_used());
+  BERTH_ASSIGN_OR_RETURN(const auto place,
+                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  response->set_generation(place.config().generation.value);
+  response->set_allocation_generation(place.allocation_generation().value);
+  FillUsed(state.catalog(), place, response->mutable_used());
   return absl::OkStatus();
 }
 
@@ -28,25 +28,23 @@ absl::Status GetUsages(const State& state, const pb::GetUsagesRequest& request,
   std::optional<std::string> user, type;
   if (request.has_user_id()) user = request.user_id();
   if (request.has_consumer_type()) type = request.consumer_type();
-  const auto groups = placement::GetUsages(state, request.project_id(), user, type);
-  BERTH_RETURN_IF_ERROR(groups.status());
-  for (const auto& [name, group] : *groups) FillUsageGroup(name, group, response->add_groups());
+  BERTH_ASSIGN_OR_RETURN(const auto groups,
+                         placement::GetUsages(state, request.project_id(), user, type));
+  for (const auto& [name, group] : groups) FillUsageGroup(name, group, response->add_groups());
   return absl::OkStatus();
 }
 
 absl::Status ReportUsages(const State& state, const pb::ReportUsagesRequest& request,
                           pb::ReportUsagesResponse* response) {
-  const auto filter = UsageReportFilterOf(request);
-  BERTH_RETURN_IF_ERROR(filter.status());
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
+  BERTH_ASSIGN_OR_RETURN(const auto filter, UsageReportFilterOf(request));
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   const placement::Revision read_at = state.position().revision;
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
   const placement::UsageReportPage report =
-      placement::ReportUsages(state, *filter, page->after(), page->limit());
+      placement::ReportUsages(state, filter, page.after(), page.limit());
   for (const auto& [key, row] : report.rows) FillUsageRow(key, row, response->add_rows());
   if (report.more) {
-    response->set_next_page_token(page->NextToken(report.rows.rbegin()->first, read_at));
+    response->set_next_page_token(page.NextToken(report.rows.rbegin()->first, read_at));
   }
   return absl::OkStatus();
 }

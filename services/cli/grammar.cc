@@ -130,12 +130,10 @@ absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
 }
 
 absl::Status Prepare(const Said& flags, Session& session) {
-  const auto file = SaidByFile(SettingsFile());
-  if (!file.ok()) return file.status();
-  const auto settings = Settle(flags, SaidByEnvironment(), *file);
-  if (!settings.ok()) return settings.status();
-  session.settings = *settings;
-  session.screen = ScreenFor(*settings);
+  BERTH_ASSIGN_OR_RETURN(const auto file, SaidByFile(SettingsFile()));
+  BERTH_ASSIGN_OR_RETURN(const auto settings, Settle(flags, SaidByEnvironment(), file));
+  session.settings = settings;
+  session.screen = ScreenFor(settings);
   return absl::OkStatus();
 }
 

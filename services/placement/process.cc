@@ -71,9 +71,9 @@ absl::Status EnsureDatabase(const Cluster& cluster) {
   if (Database::Connect(cluster.Url(kDatabaseName), "berth-placement start").ok()) {
     return absl::OkStatus();
   }
-  const auto connected = Database::Connect(cluster.Url("postgres"), "berth-placement start");
-  BERTH_RETURN_IF_ERROR(connected.status());
-  return (*connected)->Run(absl::StrCat("CREATE DATABASE ", kDatabaseName), nullptr);
+  BERTH_ASSIGN_OR_RETURN(const auto connected,
+                         Database::Connect(cluster.Url("postgres"), "berth-placement start"));
+  return connected->Run(absl::StrCat("CREATE DATABASE ", kDatabaseName), nullptr);
 }
 
 // Adds the standard names that the ledger lacks (P-31, P-32), and waits until they are committed.
@@ -117,17 +117,13 @@ class PlacementProcess::Impl {
     private_cluster.run_as = options.cluster_user;
     private_cluster.settings = options.cluster_settings;
     private_cluster.tell_operator = [](const std::string& words) { Log(LogLevel::kError, words); };
-    absl::StatusOr<std::unique_ptr<Cluster>> started = Cluster::Start(private_cluster);
-    BERTH_RETURN_IF_ERROR(started.status());
-    cluster = *std::move(started);
+    BERTH_ASSIGN_OR_RETURN(cluster, Cluster::Start(private_cluster));
     url = cluster->Url(kDatabaseName);
     return EnsureDatabase(*cluster);
   }
 
   absl::Status OpenLedger() {
-    absl::StatusOr<std::unique_ptr<Ledger>> opened = Ledger::Open(LedgerOptionsOf(options, url));
-    BERTH_RETURN_IF_ERROR(opened.status());
-    ledger = *std::move(opened);
+    BERTH_ASSIGN_OR_RETURN(ledger, Ledger::Open(LedgerOptionsOf(options, url)));
     follower = std::make_unique<Loop>([this] { return pace.After(ledger->Follow()); });
     timer = std::make_unique<Loop>([this] { return Tick(); });
     return absl::OkStatus();
@@ -164,15 +160,12 @@ class PlacementProcess::Impl {
   absl::Status StartServer() {
     std::vector<grpc::Service*> registered;
     for (const auto& service : services) registered.push_back(service.get());
-    auto started = Server::Start(ServerOptionsOf(options), registered);
-    BERTH_RETURN_IF_ERROR(started.status());
-    server = *std::move(started);
+    BERTH_ASSIGN_OR_RETURN(server, Server::Start(ServerOptionsOf(options), registered));
     MeasurePlacement(ledger.get(), workers.get(), sessions.get(), &metrics);
     metrics.AddSource([this](Samples* samples) { watches->Measure(samples); });
     if (!options.metrics_listen.empty()) {
-      const auto address = metrics.Listen(options.metrics_listen);
-      BERTH_RETURN_IF_ERROR(address.status());
-      Log(LogLevel::kInfo, "metrics", {{"address", *address}});
+      BERTH_ASSIGN_OR_RETURN(const auto address, metrics.Listen(options.metrics_listen));
+      Log(LogLevel::kInfo, "metrics", {{"address", address}});
     }
     ShowHealth();
     return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "placement/ground/status_macros.h"
 #include "services/process/log.h"
 
 namespace berth::services {
@@ -93,8 +94,7 @@ bool IsLoopback(const std::string& address) {
 absl::Status CheckListeners(const ServerOptions& options) {
   if (options.listen.empty()) return absl::InvalidArgumentError("--listen names no address");
   for (const std::string& address : options.listen) {
-    absl::Status status = CheckAddress(address, options.insecure_listen);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(CheckAddress(address, options.insecure_listen));
   }
   return absl::OkStatus();
 }
@@ -117,7 +117,7 @@ Server::~Server() {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                       const std::vector<grpc::Service*>& services) {
-  if (absl::Status status = CheckListeners(options); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckListeners(options));
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::channelz::experimental::InitChannelzService();
   auto impl = std::make_unique<Impl>(options);
@@ -143,8 +143,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
                                   : absl::StrCat(HostOf(address), ":", ports[i]));
   }
   if (!options.address_file.empty()) {
-    absl::Status written = WriteAddressFile(options.address_file, impl->addresses);
-    if (!written.ok()) return written;
+    BERTH_RETURN_IF_ERROR(WriteAddressFile(options.address_file, impl->addresses));
   }
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

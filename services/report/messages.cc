@@ -32,14 +32,11 @@ absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_
 absl::StatusOr<ReportedProvider> ReportedProviderOf(const std::string& field,
                                                     const pb::WantedProvider& from) {
   ReportedProvider provider;
-  const auto id = ParseId<ProviderId>(field + ".uuid", from.uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  provider.id = *id;
+  BERTH_ASSIGN_OR_RETURN(provider.id, ParseId<ProviderId>(field + ".uuid", from.uuid()));
   provider.name = from.name();
   if (!from.parent_uuid().empty()) {
-    const auto parent = ParseId<ProviderId>(field + ".parent_uuid", from.parent_uuid());
-    BERTH_RETURN_IF_ERROR(parent.status());
-    provider.parent = *parent;
+    BERTH_ASSIGN_OR_RETURN(provider.parent,
+                           ParseId<ProviderId>(field + ".parent_uuid", from.parent_uuid()));
   }
   if (from.has_base_generation()) {
     provider.base_generation = placement::Generation{from.base_generation()};
@@ -134,9 +131,8 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   facts.service.version = hello.version();
   if (hello.host().empty()) return InvalidField("hello.host", "is required");
   if (hello.binary().empty()) return InvalidField("hello.binary", "is required");
-  const auto incarnation = ParseUuid("hello.incarnation", hello.incarnation());
-  BERTH_RETURN_IF_ERROR(incarnation.status());
-  facts.service.incarnation = *incarnation;
+  BERTH_ASSIGN_OR_RETURN(facts.service.incarnation,
+                         ParseUuid("hello.incarnation", hello.incarnation()));
   facts.service.id = placement::Uuid::Random();
   if (hello.nodes_size() + hello.retired_node_uuids_size() > kHelloNodesMax) {
     return InvalidField("hello.nodes",
@@ -145,14 +141,12 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   }
   for (const pb::NodeDigest& from : hello.nodes()) {
     const std::string field = absl::StrCat("hello.nodes[", facts.nodes.size(), "].node_uuid");
-    const auto id = ParseId<ProviderId>(field, from.node_uuid());
-    BERTH_RETURN_IF_ERROR(id.status());
-    HelloNode& node = facts.nodes.emplace_back(HelloNode{*id, from.node_name(), from.digest(), {}});
+    BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ProviderId>(field, from.node_uuid()));
+    HelloNode& node = facts.nodes.emplace_back(HelloNode{id, from.node_name(), from.digest(), {}});
     if (from.has_pushed_revision()) node.pushed = RevisionOf(from.pushed_revision());
   }
-  auto retired = ParseIds<ProviderId>("hello.retired_node_uuids", hello.retired_node_uuids());
-  BERTH_RETURN_IF_ERROR(retired.status());
-  facts.retired = *std::move(retired);
+  BERTH_ASSIGN_OR_RETURN(
+      facts.retired, ParseIds<ProviderId>("hello.retired_node_uuids", hello.retired_node_uuids()));
   BERTH_RETURN_IF_ERROR(CheckNamedOnce(facts));
   return facts;
 }
@@ -160,16 +154,16 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
 absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& hello,
                                           const pb::Report& report) {
   ApplyReport command;
-  const auto node = ParseId<ProviderId>("report.node_uuid", report.node_uuid());
-  BERTH_RETURN_IF_ERROR(node.status());
+  BERTH_ASSIGN_OR_RETURN(const auto node,
+                         ParseId<ProviderId>("report.node_uuid", report.node_uuid()));
   if (report.kind() != pb::REPORT_KIND_SNAPSHOT && report.kind() != pb::REPORT_KIND_DELTA) {
     return InvalidField("report.kind", "must be a snapshot or a delta");
   }
   command.host = hello.service.host;
   command.incarnation = hello.service.incarnation;
-  command.node = *node;
+  command.node = node;
   command.node_name = report.node_name();
-  const auto* recorded = state.nodes().Find(*node);
+  const auto* recorded = state.nodes().Find(node);
   if (command.node_name.empty() && recorded != nullptr) command.node_name = (*recorded)->name;
   command.sequence = report.sequence();
   command.digest = report.digest();
@@ -177,15 +171,13 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   if (command.complete || report.has_facts()) command.facts = FactsBytes(report.facts());
   command.account = AccountAfter(state, *node, report);
   for (const pb::WantedProvider& from : report.providers()) {
-    auto provider =
-        ReportedProviderOf(absl::StrCat("report.providers[", command.providers.size(), "]"), from);
-    BERTH_RETURN_IF_ERROR(provider.status());
-    command.providers.push_back(*std::move(provider));
+    BERTH_ASSIGN_OR_RETURN(
+        auto provider,
+        ReportedProviderOf(absl::StrCat("report.providers[", command.providers.size(), "]"), from));
+    command.providers.push_back(std::move(provider));
   }
-  auto removed =
-      ParseIds<ProviderId>("report.removed_provider_uuids", report.removed_provider_uuids());
-  BERTH_RETURN_IF_ERROR(removed.status());
-  command.removed = *std::move(removed);
+  BERTH_ASSIGN_OR_RETURN(command.removed, ParseIds<ProviderId>("report.removed_provider_uuids",
+                                                               report.removed_provider_uuids()));
   return command;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/process/log.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::services {
 namespace {
@@ -176,8 +177,7 @@ absl::StatusOr<std::vector<std::string>> TrackerHost::Reconfigure(
     for (std::string& name : TakeReloadable(*found, &node)) waiting.insert(std::move(name));
   }
   if (!same_nodes) waiting.insert("hypervisor");
-  const absl::Status valid = Validate(merged, nullptr);
-  if (!valid.ok()) return valid;
+  BERTH_RETURN_IF_ERROR(Validate(merged, nullptr));
   running_ = merged.nodes;
   for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->Configure(running_[i]);
   return std::vector<std::string>(waiting.begin(), waiting.end());

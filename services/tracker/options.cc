@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
 #include "tracker/settings/host_address.h"
 
@@ -37,9 +38,7 @@ absl::Status Bad(absl::string_view text, absl::string_view want) {
 std::function<absl::Status(const Texts&, NodeConfiguration*)> Set(
     std::optional<tracker::CpuSet> NodeConfiguration::*field) {
   return [field](const Texts& texts, NodeConfiguration* node) {
-    absl::StatusOr<tracker::CpuSet> set = tracker::CpuSet::Parse(absl::StrJoin(texts, ","));
-    if (!set.ok()) return set.status();
-    node->*field = *std::move(set);
+    BERTH_ASSIGN_OR_RETURN(node->*field, tracker::CpuSet::Parse(absl::StrJoin(texts, ",")));
     return absl::OkStatus();
   };
 }
@@ -107,9 +106,8 @@ std::function<absl::Status(const Texts&, NodeConfiguration*)> OneOf(
 
 absl::Status ReservePages(const Texts& texts, NodeConfiguration* node) {
   for (const std::string& text : texts) {
-    const absl::StatusOr<tracker::ReservedPages> pages = tracker::ParseReservedPages(text);
-    if (!pages.ok()) return pages.status();
-    node->reserved_huge_pages.push_back(*pages);
+    BERTH_ASSIGN_OR_RETURN(const tracker::ReservedPages pages, tracker::ParseReservedPages(text));
+    node->reserved_huge_pages.push_back(pages);
   }
   return absl::OkStatus();
 }
@@ -207,8 +205,7 @@ std::string TextOf(const ConfigTable& table, const std::string& key) {
 
 absl::Status ApplyTable(const ConfigTable& table, NodeConfiguration* node) {
   for (const auto& [name, texts] : table) {
-    const absl::Status status = Apply(name, texts, node);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(Apply(name, texts, node));
   }
   if (node->name.empty()) node->name = TextOf(table, "name");
   return absl::OkStatus();
@@ -233,8 +230,7 @@ absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* con
   NodeConfiguration defaults;
   for (const auto& [name, text] : options.node_defaults) {
     if (text.empty()) continue;
-    const absl::Status status = Apply(name, {text}, &defaults);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(Apply(name, {text}, &defaults));
   }
   std::vector<NodeConfiguration> named;
   for (const std::string& text : options.hypervisor) named.push_back(ReadHypervisor(text));
@@ -252,8 +248,7 @@ absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* con
     for (const ConfigTable& table : options.hypervisor_tables) {
       const bool same_name = !node.name.empty() && TextOf(table, "name") == node.name;
       if (!same_name && TextOf(table, "uri") != node.uri) continue;
-      const absl::Status status = ApplyTable(table, &node);
-      if (!status.ok()) return status;
+      BERTH_RETURN_IF_ERROR(ApplyTable(table, &node));
     }
     configuration->nodes.push_back(std::move(node));
   }
@@ -315,16 +310,14 @@ absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& o
   configuration.driver_timeout = options.driver_timeout;
   configuration.startup_driver_timeout = options.startup_driver_timeout;
   configuration.orphan_confirmation = options.orphan_confirmation;
-  const absl::Status nodes = AddNodes(options, &configuration);
-  if (!nodes.ok()) return nodes;
+  BERTH_RETURN_IF_ERROR(AddNodes(options, &configuration));
   if (options.placement.empty())
     return absl::InvalidArgumentError("placement: the address is missing");
   if (options.driver_timeout <= absl::ZeroDuration()) {
     return absl::InvalidArgumentError("driver-timeout: must be above zero");
   }
   tracker::ConfigurationWarnings told;
-  const absl::Status valid = Validate(configuration, &told);
-  if (!valid.ok()) return valid;
+  BERTH_RETURN_IF_ERROR(Validate(configuration, &told));
   if (warnings != nullptr) *warnings = std::move(told.texts);
   return configuration;
 }
@@ -334,16 +327,13 @@ absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const*
   Config config("berth-tracker", "Audits this host's hypervisors and reports to placement.",
                 "/etc/berth/tracker.toml");
   AddTrackerOptions(&settings.options, &config);
-  const absl::StatusOr<Config::Next> next = config.Parse(argc, argv);
-  if (!next.ok()) return next.status();
-  settings.next = *next;
+  BERTH_ASSIGN_OR_RETURN(settings.next, config.Parse(argc, argv));
   if (settings.next == Config::Next::kEnd) return settings;
-  absl::StatusOr<tracker::Configuration> configuration =
-      MakeConfiguration(settings.options, &settings.warnings);
-  if (!configuration.ok()) return configuration.status();
+  BERTH_ASSIGN_OR_RETURN(tracker::Configuration configuration,
+                         MakeConfiguration(settings.options, &settings.warnings));
   const absl::Status listeners = CheckListeners(ServerOptionsOf(settings.options));
   if (!listeners.ok()) return absl::InvalidArgumentError(listeners.message());
-  settings.configuration = *std::move(configuration);
+  settings.configuration = std::move(configuration);
   if (!config.file().empty()) {
     settings.configuration.configuration_directories = {
         std::filesystem::absolute(config.file()).parent_path().string()};

@@ -2,20 +2,20 @@
 
 #include "absl/strings/str_join.h"
 #include "services/process/log.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::services {
 namespace {
 
 absl::Status TakeOver(int argc, const char* const* argv, const TrackerOptions& running,
                       TrackerHost* host) {
-  const absl::StatusOr<TrackerSettings> read = ReadTrackerSettings(argc, argv);
-  if (!read.ok()) return read.status();
-  const absl::StatusOr<std::vector<std::string>> of_nodes = host->Reconfigure(read->configuration);
-  if (!of_nodes.ok()) return of_nodes.status();
-  StartLog(LogFormatOf(read->options.log_format), LogLevelOf(read->options.log_level));
-  for (const std::string& warning : read->warnings) Log(LogLevel::kWarning, warning);
-  std::vector<std::string> waiting = WaitingForRestart(running, read->options);
-  waiting.insert(waiting.end(), of_nodes->begin(), of_nodes->end());
+  BERTH_ASSIGN_OR_RETURN(const TrackerSettings read, ReadTrackerSettings(argc, argv));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> of_nodes,
+                         host->Reconfigure(read.configuration));
+  StartLog(LogFormatOf(read.options.log_format), LogLevelOf(read.options.log_level));
+  for (const std::string& warning : read.warnings) Log(LogLevel::kWarning, warning);
+  std::vector<std::string> waiting = WaitingForRestart(running, read.options);
+  waiting.insert(waiting.end(), of_nodes.begin(), of_nodes.end());
   if (!waiting.empty()) {
     Log(LogLevel::kWarning, "changed settings need a restart: their old values stay",
         {{"settings", absl::StrJoin(waiting, ",")}});

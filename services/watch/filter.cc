@@ -37,16 +37,14 @@ absl::StatusOr<WatchFilter> WatchFilter::Of(const pb::WatchRequest& request,
     filter.kinds_ |= 1U << kind;
   }
   BERTH_RETURN_IF_ERROR(CheckCount("in_trees", request.in_trees_size()));
-  const auto members = ParseIds<ProviderId>("in_trees", request.in_trees());
-  BERTH_RETURN_IF_ERROR(members.status());
+  BERTH_ASSIGN_OR_RETURN(const auto members, ParseIds<ProviderId>("in_trees", request.in_trees()));
   BERTH_RETURN_IF_ERROR(CheckCount("aggregate_uuids", request.aggregate_uuids_size()));
-  auto aggregates = ParseIds<AggregateId>("aggregate_uuids", request.aggregate_uuids());
-  BERTH_RETURN_IF_ERROR(aggregates.status());
-  filter.aggregates_ = *std::move(aggregates);
-  for (size_t i = 0; i < members->size(); ++i) {
-    const auto place = state.FindProvider((*members)[i]);
-    filter.roots_.push_back(place ? place->tree->root_id() : (*members)[i]);
-    if (request.has_after_revision() && filter.roots_.back() != (*members)[i]) {
+  BERTH_ASSIGN_OR_RETURN(filter.aggregates_,
+                         ParseIds<AggregateId>("aggregate_uuids", request.aggregate_uuids()));
+  for (size_t i = 0; i < members.size(); ++i) {
+    const auto place = state.FindProvider(members[i]);
+    filter.roots_.push_back(place ? place->tree->root_id() : members[i]);
+    if (request.has_after_revision() && filter.roots_.back() != members[i]) {
       return InvalidField(absl::StrCat("in_trees[", i, "]"),
                           "is not a root: to continue after a revision, name the root of the tree, "
                           "or begin with a snapshot");

@@ -176,9 +176,8 @@ void WatchHub::Alarm(Revision seen) {
 absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
   for (const FeedBatchPtr& batch : batches) {
     if (!watcher->HasRoom()) break;
-    const absl::StatusOr<ToldRevisionPtr> told = Told(*batch);
-    BERTH_RETURN_IF_ERROR(told.status());
-    watcher->Tell(**told);
+    BERTH_ASSIGN_OR_RETURN(const ToldRevisionPtr told, Told(*batch));
+    watcher->Tell(*told);
   }
   return absl::OkStatus();
 }

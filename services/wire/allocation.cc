@@ -36,14 +36,14 @@ absl::Status CheckMappings(absl::string_view field, const pb::ConsumerAllocation
 absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view field,
                                                           const pb::ConsumerAllocations& from) {
   placement::ConsumerAllocations consumer;
-  const auto id = ParseId<ConsumerId>(absl::StrCat(field, ".consumer_uuid"), from.consumer_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  consumer.consumer = *id;
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ConsumerId>(absl::StrCat(field, ".consumer_uuid"),
+                                                            from.consumer_uuid()));
+  consumer.consumer = id;
   if (from.expected_case() == pb::ConsumerAllocations::EXPECTED_NOT_SET) {
     return placement::Refuse(
         absl::StatusCode::kInvalidArgument, "GENERATION_REQUIRED",
         absl::StrCat(field, " must say new_consumer, or give the generation that was last read"),
-        {{{"field", absl::StrCat(field, ".generation")}, {"consumer", id->ToString()}}});
+        {{{"field", absl::StrCat(field, ".generation")}, {"consumer", id.ToString()}}});
   }
   if (from.has_generation())
     consumer.expected_generation = placement::Generation{from.generation()};
@@ -53,12 +53,13 @@ absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view fiel
   consumer.type = from.consumer_type();
   BERTH_RETURN_IF_ERROR(CheckMappings(field, from));
   for (const pb::ProviderAllocation& allocation : from.allocations()) {
-    const auto provider = ParseId<ProviderId>(
-        absl::StrCat(field, ".allocations[", consumer.allocations.size(), "].provider_uuid"),
-        allocation.provider_uuid());
-    BERTH_RETURN_IF_ERROR(provider.status());
+    BERTH_ASSIGN_OR_RETURN(
+        const auto provider,
+        ParseId<ProviderId>(
+            absl::StrCat(field, ".allocations[", consumer.allocations.size(), "].provider_uuid"),
+            allocation.provider_uuid()));
     placement::ProviderAmounts& amounts = consumer.allocations.emplace_back();
-    amounts.provider = *provider;
+    amounts.provider = provider;
     for (const auto* entry : SortedEntries(allocation.resources())) {
       amounts.amounts.push_back({entry->first, entry->second});
     }
@@ -70,9 +71,9 @@ absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
     const google::protobuf::RepeatedPtrField<pb::ConsumerAllocations>& consumers) {
   std::vector<placement::ConsumerAllocations> all;
   for (const pb::ConsumerAllocations& from : consumers) {
-    auto consumer = ConsumerOf(absl::StrCat("consumers[", all.size(), "]"), from);
-    BERTH_RETURN_IF_ERROR(consumer.status());
-    all.push_back(*std::move(consumer));
+    BERTH_ASSIGN_OR_RETURN(auto consumer,
+                           ConsumerOf(absl::StrCat("consumers[", all.size(), "]"), from));
+    all.push_back(std::move(consumer));
   }
   return all;
 }
@@ -80,23 +81,22 @@ absl::StatusOr<std::vector<placement::ConsumerAllocations>> ConsumersOf(
 absl::StatusOr<CommandBody> SetAllocationsCommand(const pb::SetAllocationsRequest& request) {
   placement::SetAllocations command;
   command.keep_unchanged_rows = request.exempt_unchanged_amounts();
-  auto consumers = ConsumersOf(request.consumers());
-  BERTH_RETURN_IF_ERROR(consumers.status());
-  command.consumers = *std::move(consumers);
+  BERTH_ASSIGN_OR_RETURN(command.consumers, ConsumersOf(request.consumers()));
   return command;
 }
 
 absl::StatusOr<CommandBody> AdjustAllocationsCommand(const pb::AdjustAllocationsRequest& request) {
-  const auto id = ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  placement::AdjustAllocations command{*id, ExpectedGeneration(request), {}};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  placement::AdjustAllocations command{id, ExpectedGeneration(request), {}};
   for (const pb::AllocationAdjustment& from : request.adjustments()) {
-    const auto provider = ParseId<ProviderId>(
-        absl::StrCat("adjustments[", command.adjustments.size(), "].provider_uuid"),
-        from.provider_uuid());
-    BERTH_RETURN_IF_ERROR(provider.status());
+    BERTH_ASSIGN_OR_RETURN(
+        const auto provider,
+        ParseId<ProviderId>(
+            absl::StrCat("adjustments[", command.adjustments.size(), "].provider_uuid"),
+            from.provider_uuid()));
     placement::ProviderAmounts& amounts = command.adjustments.emplace_back();
-    amounts.provider = *provider;
+    amounts.provider = provider;
     for (const auto* entry : SortedEntries(from.amounts())) {
       amounts.amounts.push_back({entry->first, entry->second});
     }
@@ -105,9 +105,9 @@ absl::StatusOr<CommandBody> AdjustAllocationsCommand(const pb::AdjustAllocations
 }
 
 absl::StatusOr<CommandBody> DeleteAllocationsCommand(const pb::DeleteAllocationsRequest& request) {
-  const auto id = ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::DeleteAllocations{*id, ExpectedGeneration(request)};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  return placement::DeleteAllocations{id, ExpectedGeneration(request)};
 }
 
 void FillAdjustAllocations(const WriteAnswer& answer, pb::AdjustAllocationsResponse* response) {

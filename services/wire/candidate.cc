@@ -23,17 +23,12 @@ absl::StatusOr<placement::RequestGroup> GroupOf(const std::string& field,
   }
   group.required = TraitSets(from.required_traits());
   group.forbidden = TextsOf(from.forbidden_traits());
-  auto member_of = AggregateSets(field + ".member_of", from.member_of());
-  BERTH_RETURN_IF_ERROR(member_of.status());
-  group.member_of = *std::move(member_of);
-  auto forbidden =
-      ParseIds<AggregateId>(field + ".forbidden_aggregate_uuids", from.forbidden_aggregate_uuids());
-  BERTH_RETURN_IF_ERROR(forbidden.status());
-  group.forbidden_aggregates = *std::move(forbidden);
+  BERTH_ASSIGN_OR_RETURN(group.member_of, AggregateSets(field + ".member_of", from.member_of()));
+  BERTH_ASSIGN_OR_RETURN(group.forbidden_aggregates,
+                         ParseIds<AggregateId>(field + ".forbidden_aggregate_uuids",
+                                               from.forbidden_aggregate_uuids()));
   if (from.has_in_tree()) {
-    const auto in_tree = ParseId<ProviderId>(field + ".in_tree", from.in_tree());
-    BERTH_RETURN_IF_ERROR(in_tree.status());
-    group.in_tree = *in_tree;
+    BERTH_ASSIGN_OR_RETURN(group.in_tree, ParseId<ProviderId>(field + ".in_tree", from.in_tree()));
   }
   for (const auto* entry : SortedEntries(from.max_providers())) {
     group.max_providers.push_back({entry->first, entry->second});
@@ -54,13 +49,11 @@ absl::Status SetRoot(const std::string& field, const pb::CandidateQuery& query,
                      CandidateRequest* to) {
   to->root_required = TraitSets(query.root_required_traits());
   to->root_forbidden = TextsOf(query.root_forbidden_traits());
-  auto member_of = AggregateSets(field + ".root_member_of", query.root_member_of());
-  BERTH_RETURN_IF_ERROR(member_of.status());
-  to->root_member_of = *std::move(member_of);
-  auto forbidden = ParseIds<AggregateId>(field + ".root_forbidden_aggregate_uuids",
-                                         query.root_forbidden_aggregate_uuids());
-  BERTH_RETURN_IF_ERROR(forbidden.status());
-  to->root_forbidden_aggregates = *std::move(forbidden);
+  BERTH_ASSIGN_OR_RETURN(to->root_member_of,
+                         AggregateSets(field + ".root_member_of", query.root_member_of()));
+  BERTH_ASSIGN_OR_RETURN(to->root_forbidden_aggregates,
+                         ParseIds<AggregateId>(field + ".root_forbidden_aggregate_uuids",
+                                               query.root_forbidden_aggregate_uuids()));
   return absl::OkStatus();
 }
 
@@ -87,9 +80,9 @@ absl::StatusOr<CandidateRequest> CandidateQueryOf(const std::string& field,
                                                   const pb::CandidateQuery& query) {
   CandidateRequest to;
   for (const pb::RequestGroup& from : query.groups()) {
-    auto group = GroupOf(absl::StrCat(field, ".groups[", to.groups.size(), "]"), from);
-    BERTH_RETURN_IF_ERROR(group.status());
-    to.groups.push_back(*std::move(group));
+    BERTH_ASSIGN_OR_RETURN(auto group,
+                           GroupOf(absl::StrCat(field, ".groups[", to.groups.size(), "]"), from));
+    to.groups.push_back(std::move(group));
   }
   to.group_policy = PolicyOf(query.group_policy());
   to.same_subtree = SuffixSets(query.same_subtree());
@@ -131,13 +124,10 @@ absl::StatusOr<CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& from) 
 
 absl::StatusOr<CandidateRequest> CandidateRequestOf(const pb::FindCandidatesRequest& request) {
   if (!request.has_query()) return InvalidField("query", "is required");
-  absl::StatusOr<CandidateRequest> to = CandidateQueryOf("query", request.query());
-  BERTH_RETURN_IF_ERROR(to.status());
-  absl::StatusOr<CandidateOrder> order = CandidateOrderOf(request.order());
-  BERTH_RETURN_IF_ERROR(order.status());
-  to->order = *std::move(order);
-  if (request.has_limit()) to->limit = request.limit();
-  to->collapse_equivalent = request.collapse_equivalent();
+  BERTH_ASSIGN_OR_RETURN(CandidateRequest to, CandidateQueryOf("query", request.query()));
+  BERTH_ASSIGN_OR_RETURN(to.order, CandidateOrderOf(request.order()));
+  if (request.has_limit()) to.limit = request.limit();
+  to.collapse_equivalent = request.collapse_equivalent();
   return to;
 }
 

@@ -23,15 +23,15 @@ absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_
                                                 const pb::CandidateQuery& query) {
   placement::ClaimMember member;
   if (!has_consumer) return InvalidField(at + "consumer", "is required");
-  const auto id = ParseId<ConsumerId>(at + "consumer.consumer_uuid", consumer.consumer_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  member.consumer = *id;
+  BERTH_ASSIGN_OR_RETURN(
+      const auto id, ParseId<ConsumerId>(at + "consumer.consumer_uuid", consumer.consumer_uuid()));
+  member.consumer = id;
   if (consumer.expected_case() == pb::ClaimConsumer::EXPECTED_NOT_SET) {
     return placement::Refuse(
         absl::StatusCode::kInvalidArgument, "GENERATION_REQUIRED",
         absl::StrCat(at,
                      "consumer must say new_consumer, or give the generation that was last read"),
-        {{{"field", at + "consumer.generation"}, {"consumer", id->ToString()}}});
+        {{{"field", at + "consumer.generation"}, {"consumer", id.ToString()}}});
   }
   if (consumer.has_generation()) {
     member.expected_generation = placement::Generation{consumer.generation()};
@@ -41,9 +41,7 @@ absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_
   member.user = consumer.user_id();
   member.type = consumer.consumer_type();
   if (!has_query) return InvalidField(at + "query", "is required");
-  auto wanted = CandidateQueryOf(at + "query", query);
-  BERTH_RETURN_IF_ERROR(wanted.status());
-  member.query = *std::move(wanted);
+  BERTH_ASSIGN_OR_RETURN(member.query, CandidateQueryOf(at + "query", query));
   return member;
 }
 
@@ -78,30 +76,24 @@ void FillCandidate(const placement::Catalog& catalog, const placement::Candidate
 absl::StatusOr<CommandBody> ClaimCommand(const pb::ClaimRequest& request) {
   placement::PlaceClaims command;
   command.one = true;
-  auto member = MemberOf("", request.has_consumer(), request.consumer(), request.has_query(),
-                         request.query());
-  BERTH_RETURN_IF_ERROR(member.status());
-  command.members.push_back(*std::move(member));
-  auto order = CandidateOrderOf(request.order());
-  BERTH_RETURN_IF_ERROR(order.status());
-  command.order = *std::move(order);
+  BERTH_ASSIGN_OR_RETURN(auto member, MemberOf("", request.has_consumer(), request.consumer(),
+                                               request.has_query(), request.query()));
+  command.members.push_back(std::move(member));
+  BERTH_ASSIGN_OR_RETURN(command.order, CandidateOrderOf(request.order()));
   return command;
 }
 
 absl::StatusOr<CommandBody> ClaimManyCommand(const pb::ClaimManyRequest& request) {
   placement::PlaceClaims command;
   for (const pb::ClaimMember& from : request.members()) {
-    auto member = MemberOf(absl::StrCat("members[", command.members.size(), "]."),
-                           from.has_consumer(), from.consumer(), from.has_query(), from.query());
-    BERTH_RETURN_IF_ERROR(member.status());
-    command.members.push_back(*std::move(member));
+    BERTH_ASSIGN_OR_RETURN(
+        auto member,
+        MemberOf(absl::StrCat("members[", command.members.size(), "]."), from.has_consumer(),
+                 from.consumer(), from.has_query(), from.query()));
+    command.members.push_back(std::move(member));
   }
-  const auto affinity = AffinityOf(request.affinity());
-  BERTH_RETURN_IF_ERROR(affinity.status());
-  command.affinity = *affinity;
-  auto order = CandidateOrderOf(request.order());
-  BERTH_RETURN_IF_ERROR(order.status());
-  command.order = *std::move(order);
+  BERTH_ASSIGN_OR_RETURN(command.affinity, AffinityOf(request.affinity()));
+  BERTH_ASSIGN_OR_RETURN(command.order, CandidateOrderOf(request.order()));
   return command;
 }
 

@@ -11,19 +11,19 @@ using placement::ConsumerId;
 absl::StatusOr<CommandBody> ReleaseConsumersCommand(const pb::ReleaseConsumersRequest& request) {
   placement::ReleaseConsumers command;
   for (const pb::ConsumerRelease& from : request.consumers()) {
-    const auto id =
+    BERTH_ASSIGN_OR_RETURN(
+        const auto id,
         ParseId<ConsumerId>(absl::StrCat("consumers[", command.consumers.size(), "].consumer_uuid"),
-                            from.consumer_uuid());
-    BERTH_RETURN_IF_ERROR(id.status());
-    command.consumers.push_back({*id, ExpectedGeneration(from)});
+                            from.consumer_uuid()));
+    command.consumers.push_back({id, ExpectedGeneration(from)});
   }
   return command;
 }
 
 absl::StatusOr<CommandBody> SetLeaseCommand(const pb::SetLeaseRequest& request) {
-  const auto id = ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  placement::SetLease command{*id, ExpectedGeneration(request), std::nullopt};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  placement::SetLease command{id, ExpectedGeneration(request), std::nullopt};
   if (request.hold_case() == pb::SetLeaseRequest::HOLD_NOT_SET) {
     return InvalidField("lease", "or confirmed is required");
   }

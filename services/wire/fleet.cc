@@ -25,11 +25,10 @@ absl::Status CheckHost(const NodeRecord& node, const std::string& expected) {
 }
 
 absl::StatusOr<placement::UpdateService> UpdateOf(const State& state, const std::string& uuid) {
-  const auto service = FindServiceByUuid(state, uuid);
-  BERTH_RETURN_IF_ERROR(service.status());
+  BERTH_ASSIGN_OR_RETURN(const auto service, FindServiceByUuid(state, uuid));
   placement::UpdateService command;
-  command.host = (*service)->host;
-  command.binary = (*service)->binary;
+  command.host = service->host;
+  command.binary = service->binary;
   return command;
 }
 
@@ -62,13 +61,12 @@ absl::StatusOr<ServicePtr> FindServiceByUuid(const State& state, absl::string_vi
 }
 
 absl::StatusOr<NodePtr> FindNodeByUuid(const State& state, absl::string_view text) {
-  const auto id = ParseId<ProviderId>("node_uuid", text);
-  BERTH_RETURN_IF_ERROR(id.status());
-  const NodePtr* node = state.nodes().Find(*id);
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ProviderId>("node_uuid", text));
+  const NodePtr* node = state.nodes().Find(id);
   if (node != nullptr) return *node;
   return placement::Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
-                           absl::StrCat("there is no node with uuid ", id->ToString()),
-                           {{{"node", id->ToString()}}});
+                           absl::StrCat("there is no node with uuid ", id.ToString()),
+                           {{{"node", id.ToString()}}});
 }
 
 ServicePtr FindTracker(const State& state, const std::string& host) {
@@ -154,10 +152,9 @@ void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response)
 
 absl::StatusOr<CommandBody> EnableServiceCommand(const State& state,
                                                  const pb::EnableServiceRequest& request) {
-  auto command = UpdateOf(state, request.service_uuid());
-  BERTH_RETURN_IF_ERROR(command.status());
-  command->disabled = false;
-  return *std::move(command);
+  BERTH_ASSIGN_OR_RETURN(auto command, UpdateOf(state, request.service_uuid()));
+  command.disabled = false;
+  return command;
 }
 
 absl::StatusOr<CommandBody> DisableServiceCommand(const State& state,
@@ -168,40 +165,36 @@ absl::StatusOr<CommandBody> DisableServiceCommand(const State& state,
   if (request.has_reason() && request.reason().empty()) {
     return InvalidField("reason", "must have 1 to 255 characters");
   }
-  auto command = UpdateOf(state, request.service_uuid());
-  BERTH_RETURN_IF_ERROR(command.status());
-  command->disabled = true;
-  command->disabled_reason = request.reason();
-  return *std::move(command);
+  BERTH_ASSIGN_OR_RETURN(auto command, UpdateOf(state, request.service_uuid()));
+  command.disabled = true;
+  command.disabled_reason = request.reason();
+  return command;
 }
 
 absl::StatusOr<CommandBody> ForceServiceDownCommand(const State& state,
                                                     const pb::ForceServiceDownRequest& request) {
-  auto command = UpdateOf(state, request.service_uuid());
-  BERTH_RETURN_IF_ERROR(command.status());
-  command->forced_down = request.forced_down();
-  return *std::move(command);
+  BERTH_ASSIGN_OR_RETURN(auto command, UpdateOf(state, request.service_uuid()));
+  command.forced_down = request.forced_down();
+  return command;
 }
 
 absl::StatusOr<CommandBody> UpdateNodeCommand(const State& state,
                                               const pb::UpdateNodeRequest& request) {
   if (request.expected_host().empty()) return InvalidField("expected_host", "is required");
   if (request.has_host()) return NotOffered("host");
-  const auto node = FindNodeByUuid(state, request.node_uuid());
-  BERTH_RETURN_IF_ERROR(node.status());
-  BERTH_RETURN_IF_ERROR(CheckHost(**node, request.expected_host()));
-  const bool retired = request.has_retired() ? request.retired() : (*node)->retired;
-  return placement::RetireNode{(*node)->id, retired};
+  BERTH_ASSIGN_OR_RETURN(const auto node, FindNodeByUuid(state, request.node_uuid()));
+  BERTH_RETURN_IF_ERROR(CheckHost(*node, request.expected_host()));
+  const bool retired = request.has_retired() ? request.retired() : node->retired;
+  return placement::RetireNode{node->id, retired};
 }
 
 absl::StatusOr<CommandBody> DeleteNodeCommand(const State& state,
                                               const pb::DeleteNodeRequest& request) {
-  const auto node = FindNodeByUuid(state, request.node_uuid());
-  BERTH_RETURN_IF_ERROR(node.status());
+  BERTH_ASSIGN_OR_RETURN(const auto node, FindNodeByUuid(state, request.node_uuid()));
   if (request.has_expected_host()) {
-    BERTH_RETURN_IF_ERROR(CheckHost(**node, request.expected_host()));
+    BERTH_RETURN_IF_ERROR(CheckHost(*node, request.expected_host()));
   }
-  return placement::DeleteNode{(*node)->id, request.cascade()};
+  return placement::DeleteNode{node->id, request.cascade()};
 }
 
 }  // namespace berth::services

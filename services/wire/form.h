@@ -21,6 +21,7 @@
 #include "google/protobuf/duration.pb.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/timestamp.pb.h"
+#include "placement/ground/status_macros.h"
 #include "placement/values/catalog.h"
 #include "placement/values/refusal.h"
 #include "placement/values/types.h"
@@ -28,12 +29,6 @@
 namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
-
-// If the status of `expression` is not OK, the calling function returns it.
-#define BERTH_RETURN_IF_ERROR(expression)                                   \
-  do {                                                                      \
-    if (absl::Status status_ = (expression); !status_.ok()) return status_; \
-  } while (false)
 
 // INVALID_ARGUMENT / INVALID_FIELD. The message is `field`, a space and `why`.
 absl::Status InvalidField(absl::string_view field, absl::string_view why);
@@ -63,9 +58,9 @@ template <typename IdType, typename Texts>
 absl::StatusOr<std::vector<IdType>> ParseIds(absl::string_view field, const Texts& texts) {
   std::vector<IdType> ids;
   for (const auto& text : texts) {
-    absl::StatusOr<IdType> id = ParseId<IdType>(absl::StrCat(field, "[", ids.size(), "]"), text);
-    if (!id.ok()) return id.status();
-    ids.push_back(*id);
+    BERTH_ASSIGN_OR_RETURN(IdType id,
+                           ParseId<IdType>(absl::StrCat(field, "[", ids.size(), "]"), text));
+    ids.push_back(id);
   }
   return ids;
 }

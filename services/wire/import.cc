@@ -37,9 +37,7 @@ absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
   const auto read = [](absl::string_view field, bool given, const Timestamp& time,
                        std::optional<absl::Time>* into) {
     if (!given) return absl::OkStatus();
-    const absl::StatusOr<absl::Time> value = TimeOf(field, time);
-    BERTH_RETURN_IF_ERROR(value.status());
-    *into = *value;
+    BERTH_ASSIGN_OR_RETURN(*into, TimeOf(field, time));
     return absl::OkStatus();
   };
   BERTH_RETURN_IF_ERROR(
@@ -133,21 +131,17 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
 absl::Status ImportRecords::AddProvider(const pb::Provider& from) {
   placement::ImportedProvider provider;
   provider.record = count_;
-  const auto id = ParseId<ProviderId>("provider.uuid", from.uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  provider.id = *id;
+  BERTH_ASSIGN_OR_RETURN(provider.id, ParseId<ProviderId>("provider.uuid", from.uuid()));
   provider.name = from.name();
   if (!from.parent_uuid().empty()) {
-    const auto parent = ParseId<ProviderId>("provider.parent_uuid", from.parent_uuid());
-    BERTH_RETURN_IF_ERROR(parent.status());
-    provider.parent = *parent;
+    BERTH_ASSIGN_OR_RETURN(provider.parent,
+                           ParseId<ProviderId>("provider.parent_uuid", from.parent_uuid()));
   }
   provider.inventories = NamedInventoriesOf(from.inventories());
   provider.traits = TextsOf(from.traits());
-  auto aggregates =
-      ParseIds<placement::AggregateId>("provider.aggregate_uuids", from.aggregate_uuids());
-  BERTH_RETURN_IF_ERROR(aggregates.status());
-  provider.aggregates = *std::move(aggregates);
+  BERTH_ASSIGN_OR_RETURN(
+      provider.aggregates,
+      ParseIds<placement::AggregateId>("provider.aggregate_uuids", from.aggregate_uuids()));
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &provider.times));
   command_.providers.push_back(std::move(provider));
   return absl::OkStatus();
@@ -156,26 +150,23 @@ absl::Status ImportRecords::AddProvider(const pb::Provider& from) {
 absl::Status ImportRecords::AddConsumer(const pb::Consumer& from) {
   placement::ImportedConsumer consumer;
   consumer.record = count_;
-  const auto id = ParseId<placement::ConsumerId>("consumer.uuid", from.uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  consumer.id = *id;
+  BERTH_ASSIGN_OR_RETURN(consumer.id, ParseId<placement::ConsumerId>("consumer.uuid", from.uuid()));
   consumer.project = from.project_id();
   consumer.user = from.user_id();
   if (from.consumer_type() != kNoType) consumer.type = from.consumer_type();
   for (const pb::ProviderAllocation& allocation : from.allocations()) {
-    const auto provider =
-        ParseId<ProviderId>("consumer.allocations.provider_uuid", allocation.provider_uuid());
-    BERTH_RETURN_IF_ERROR(provider.status());
+    BERTH_ASSIGN_OR_RETURN(
+        const auto provider,
+        ParseId<ProviderId>("consumer.allocations.provider_uuid", allocation.provider_uuid()));
     placement::ProviderAmounts& amounts = consumer.allocations.emplace_back();
-    amounts.provider = *provider;
+    amounts.provider = provider;
     for (const auto* entry : SortedEntries(allocation.resources())) {
       amounts.amounts.push_back({entry->first, entry->second});
     }
   }
   if (from.has_lease_expires_at()) {
-    const auto end = TimeOf("consumer.lease_expires_at", from.lease_expires_at());
-    BERTH_RETURN_IF_ERROR(end.status());
-    consumer.lease_expires_at = *end;
+    BERTH_ASSIGN_OR_RETURN(consumer.lease_expires_at,
+                           TimeOf("consumer.lease_expires_at", from.lease_expires_at()));
   }
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &consumer.times));
   command_.consumers.push_back(std::move(consumer));
@@ -211,9 +202,7 @@ absl::Status ImportRecords::AddService(const pb::Service& from) {
 absl::Status ImportRecords::AddNode(const pb::Node& from) {
   placement::ImportedNode node;
   node.record = count_;
-  const auto id = ParseId<ProviderId>("node.uuid", from.uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  node.node.id = *id;
+  BERTH_ASSIGN_OR_RETURN(node.node.id, ParseId<ProviderId>("node.uuid", from.uuid()));
   node.node.name = from.name();
   node.node.host = from.host();
   node.node.retired = from.retired();

@@ -45,19 +45,19 @@ void FillOneInventory(const WriteAnswer& answer, const std::string& resource_cla
 
 template <typename Command, typename Request>
 absl::StatusOr<CommandBody> OneInventory(const Request& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
   if (!request.has_inventory()) return InvalidField("inventory", "is required");
-  return Command{*id, ExpectedGeneration(request),
+  return Command{id, ExpectedGeneration(request),
                  NamedInventory{request.resource_class(), InventoryOf(request.inventory())}};
 }
 
 }  // namespace
 
 absl::StatusOr<CommandBody> SetInventoriesCommand(const pb::SetInventoriesRequest& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::SetInventories{*id, ExpectedGeneration(request),
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  return placement::SetInventories{id, ExpectedGeneration(request),
                                    NamedInventoriesOf(request.inventories())};
 }
 
@@ -70,16 +70,16 @@ absl::StatusOr<CommandBody> UpdateInventoryCommand(const pb::UpdateInventoryRequ
 }
 
 absl::StatusOr<CommandBody> DeleteInventoryCommand(const pb::DeleteInventoryRequest& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::DeleteInventory{*id, ExpectedGeneration(request), request.resource_class()};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  return placement::DeleteInventory{id, ExpectedGeneration(request), request.resource_class()};
 }
 
 absl::StatusOr<CommandBody> DeleteAllInventoriesCommand(
     const pb::DeleteAllInventoriesRequest& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::DeleteInventory{*id, ExpectedGeneration(request), std::nullopt};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  return placement::DeleteInventory{id, ExpectedGeneration(request), std::nullopt};
 }
 
 void FillSetInventories(const WriteAnswer& answer, pb::SetInventoriesResponse* response) {

@@ -36,58 +36,53 @@ absl::StatusOr<CommandBody> CreateProviderCommand(const pb::CreateProviderReques
   placement::CreateProvider command{std::nullopt, request.name(), std::nullopt};
   command.id = ProviderId{placement::Uuid::Random()};
   if (!request.uuid().empty()) {
-    const auto id = ParseId<ProviderId>("uuid", request.uuid());
-    BERTH_RETURN_IF_ERROR(id.status());
-    command.id = *id;
+    BERTH_ASSIGN_OR_RETURN(command.id, ParseId<ProviderId>("uuid", request.uuid()));
   }
   if (!request.parent_uuid().empty()) {
-    const auto parent = ParseId<ProviderId>("parent_uuid", request.parent_uuid());
-    BERTH_RETURN_IF_ERROR(parent.status());
-    command.parent = *parent;
+    BERTH_ASSIGN_OR_RETURN(command.parent,
+                           ParseId<ProviderId>("parent_uuid", request.parent_uuid()));
   }
   return command;
 }
 
 absl::StatusOr<CommandBody> UpdateProviderCommand(const pb::UpdateProviderRequest& request) {
   placement::UpdateProvider command;
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  command.id = *id;
+  BERTH_ASSIGN_OR_RETURN(command.id, ParseId<ProviderId>(kProviderField, request.provider_uuid()));
   if (request.has_name()) command.name = request.name();
   if (request.has_no_parent()) command.parent.emplace(std::nullopt);
   if (request.has_parent_uuid()) {
-    const auto parent = ParseId<ProviderId>("parent_uuid", request.parent_uuid());
-    BERTH_RETURN_IF_ERROR(parent.status());
-    command.parent.emplace(*parent);
+    BERTH_ASSIGN_OR_RETURN(const auto parent,
+                           ParseId<ProviderId>("parent_uuid", request.parent_uuid()));
+    command.parent.emplace(parent);
   }
   command.expected_generation = ExpectedGeneration(request);
   return command;
 }
 
 absl::StatusOr<CommandBody> DeleteProviderCommand(const pb::DeleteProviderRequest& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::DeleteProvider{*id};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  return placement::DeleteProvider{id};
 }
 
 absl::StatusOr<CommandBody> SetTraitsCommand(const pb::SetProviderTraitsRequest& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::SetProviderTraits{*id, ExpectedGeneration(request), TextsOf(request.traits())};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  return placement::SetProviderTraits{id, ExpectedGeneration(request), TextsOf(request.traits())};
 }
 
 absl::StatusOr<CommandBody> ClearTraitsCommand(const pb::ClearProviderTraitsRequest& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::ClearProviderTraits{*id, ExpectedGeneration(request)};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  return placement::ClearProviderTraits{id, ExpectedGeneration(request)};
 }
 
 absl::StatusOr<CommandBody> SetAggregatesCommand(const pb::SetProviderAggregatesRequest& request) {
-  const auto id = ParseId<ProviderId>(kProviderField, request.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  auto aggregates = ParseIds<AggregateId>("aggregate_uuids", request.aggregate_uuids());
-  BERTH_RETURN_IF_ERROR(aggregates.status());
-  return placement::SetProviderAggregates{*id, ExpectedGeneration(request), *std::move(aggregates)};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(auto aggregates,
+                         ParseIds<AggregateId>("aggregate_uuids", request.aggregate_uuids()));
+  return placement::SetProviderAggregates{id, ExpectedGeneration(request), std::move(aggregates)};
 }
 
 void FillCreateProvider(const WriteAnswer& answer, pb::CreateProviderResponse* response) {
@@ -149,23 +144,22 @@ void FillProvider(const State& state, const ProviderPlace& place, pb::ProviderVi
 
 absl::StatusOr<ProviderPlace> FindProvider(const State& state, absl::string_view field,
                                            absl::string_view text) {
-  const auto id = ParseId<ProviderId>(field, text);
-  BERTH_RETURN_IF_ERROR(id.status());
-  std::optional<ProviderPlace> place = state.FindProvider(*id);
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ProviderId>(field, text));
+  std::optional<ProviderPlace> place = state.FindProvider(id);
   if (place) return *std::move(place);
   return placement::Refuse(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
-                           absl::StrCat("there is no provider ", id->ToString()),
-                           {{{"provider", id->ToString()}, {"field", std::string(field)}}});
+                           absl::StrCat("there is no provider ", id.ToString()),
+                           {{{"provider", id.ToString()}, {"field", std::string(field)}}});
 }
 
 absl::StatusOr<std::vector<std::vector<AggregateId>>> AggregateSets(
     absl::string_view field, const google::protobuf::RepeatedPtrField<pb::AggregateTerm>& terms) {
   std::vector<std::vector<AggregateId>> sets;
   for (const pb::AggregateTerm& term : terms) {
-    auto set =
-        ParseIds<AggregateId>(absl::StrCat(field, "[", sets.size(), "].any_of"), term.any_of());
-    BERTH_RETURN_IF_ERROR(set.status());
-    sets.push_back(*std::move(set));
+    BERTH_ASSIGN_OR_RETURN(
+        auto set,
+        ParseIds<AggregateId>(absl::StrCat(field, "[", sets.size(), "].any_of"), term.any_of()));
+    sets.push_back(std::move(set));
   }
   return sets;
 }
@@ -181,22 +175,15 @@ absl::StatusOr<placement::ProviderFilter> FilterOf(const pb::ListProvidersReques
   placement::ProviderFilter filter;
   if (request.has_name()) filter.name = request.name();
   if (request.has_uuid()) {
-    const auto id = ParseId<ProviderId>("uuid", request.uuid());
-    BERTH_RETURN_IF_ERROR(id.status());
-    filter.id = *id;
+    BERTH_ASSIGN_OR_RETURN(filter.id, ParseId<ProviderId>("uuid", request.uuid()));
   }
   if (request.has_in_tree()) {
-    const auto in_tree = ParseId<ProviderId>("in_tree", request.in_tree());
-    BERTH_RETURN_IF_ERROR(in_tree.status());
-    filter.in_tree = *in_tree;
+    BERTH_ASSIGN_OR_RETURN(filter.in_tree, ParseId<ProviderId>("in_tree", request.in_tree()));
   }
-  auto member_of = AggregateSets("member_of", request.member_of());
-  BERTH_RETURN_IF_ERROR(member_of.status());
-  filter.member_of = *std::move(member_of);
-  auto forbidden =
-      ParseIds<AggregateId>("forbidden_aggregate_uuids", request.forbidden_aggregate_uuids());
-  BERTH_RETURN_IF_ERROR(forbidden.status());
-  filter.forbidden_aggregates = *std::move(forbidden);
+  BERTH_ASSIGN_OR_RETURN(filter.member_of, AggregateSets("member_of", request.member_of()));
+  BERTH_ASSIGN_OR_RETURN(
+      filter.forbidden_aggregates,
+      ParseIds<AggregateId>("forbidden_aggregate_uuids", request.forbidden_aggregate_uuids()));
   filter.required = TraitSets(request.required_traits());
   filter.forbidden = TextsOf(request.forbidden_traits());
   for (const auto* entry : SortedEntries(request.resources())) {

@@ -41,17 +41,15 @@ void FillReshaped(const WriteAnswer& answer, Response* response) {
 absl::StatusOr<placement::ProviderTopology> TopologyOf(const std::string& field,
                                                        const pb::ProviderTopology& from) {
   placement::ProviderTopology provider;
-  const auto id = ParseId<ProviderId>(field + ".provider_uuid", from.provider_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  provider.provider = *id;
+  BERTH_ASSIGN_OR_RETURN(provider.provider,
+                         ParseId<ProviderId>(field + ".provider_uuid", from.provider_uuid()));
   SetExpected(from, &provider);
   if (from.has_name()) provider.name = from.name();
   if (from.has_parent_uuid()) {
     provider.parent.emplace();
     if (!from.parent_uuid().empty()) {
-      const auto parent = ParseId<ProviderId>(field + ".parent_uuid", from.parent_uuid());
-      BERTH_RETURN_IF_ERROR(parent.status());
-      *provider.parent = *parent;
+      BERTH_ASSIGN_OR_RETURN(*provider.parent,
+                             ParseId<ProviderId>(field + ".parent_uuid", from.parent_uuid()));
     }
   }
   if (from.has_inventories()) {
@@ -59,10 +57,9 @@ absl::StatusOr<placement::ProviderTopology> TopologyOf(const std::string& field,
   }
   if (from.has_traits()) provider.traits = TextsOf(from.traits().names());
   if (from.has_aggregate_uuids()) {
-    auto aggregates = ParseIds<placement::AggregateId>(field + ".aggregate_uuids.names",
-                                                       from.aggregate_uuids().names());
-    BERTH_RETURN_IF_ERROR(aggregates.status());
-    provider.aggregates = *std::move(aggregates);
+    BERTH_ASSIGN_OR_RETURN(provider.aggregates,
+                           ParseIds<placement::AggregateId>(field + ".aggregate_uuids.names",
+                                                            from.aggregate_uuids().names()));
   }
   return provider;
 }
@@ -72,18 +69,16 @@ absl::StatusOr<placement::ProviderTopology> TopologyOf(const std::string& field,
 absl::StatusOr<CommandBody> ReshapeCommand(const pb::ReshapeRequest& request) {
   placement::Reshape command;
   for (const pb::ProviderInventories& from : request.providers()) {
-    const auto id =
+    BERTH_ASSIGN_OR_RETURN(
+        const auto id,
         ParseId<ProviderId>(absl::StrCat("providers[", command.providers.size(), "].provider_uuid"),
-                            from.provider_uuid());
-    BERTH_RETURN_IF_ERROR(id.status());
+                            from.provider_uuid()));
     placement::ReshapedProvider& provider = command.providers.emplace_back();
-    provider.provider = *id;
+    provider.provider = id;
     SetExpected(from, &provider);
     provider.inventories = NamedInventoriesOf(from.inventories());
   }
-  auto consumers = ConsumersOf(request.consumers());
-  BERTH_RETURN_IF_ERROR(consumers.status());
-  command.consumers = *std::move(consumers);
+  BERTH_ASSIGN_OR_RETURN(command.consumers, ConsumersOf(request.consumers()));
   command.keep_unchanged_rows = request.exempt_unchanged_amounts();
   command.validate_only = request.validate_only();
   return command;
@@ -92,20 +87,18 @@ absl::StatusOr<CommandBody> ReshapeCommand(const pb::ReshapeRequest& request) {
 absl::StatusOr<CommandBody> ApplyTopologyCommand(const pb::ApplyTopologyRequest& request) {
   placement::ApplyTopology command;
   for (const pb::ProviderTopology& from : request.providers()) {
-    auto provider = TopologyOf(absl::StrCat("providers[", command.providers.size(), "]"), from);
-    BERTH_RETURN_IF_ERROR(provider.status());
-    command.providers.push_back(*std::move(provider));
+    BERTH_ASSIGN_OR_RETURN(
+        auto provider, TopologyOf(absl::StrCat("providers[", command.providers.size(), "]"), from));
+    command.providers.push_back(std::move(provider));
   }
   for (const pb::ProviderRemoval& from : request.removed_providers()) {
-    const auto id = ParseId<ProviderId>(
-        absl::StrCat("removed_providers[", command.removed.size(), "].provider_uuid"),
-        from.provider_uuid());
-    BERTH_RETURN_IF_ERROR(id.status());
-    command.removed.push_back({*id, ExpectedGeneration(from)});
+    BERTH_ASSIGN_OR_RETURN(
+        const auto id, ParseId<ProviderId>(absl::StrCat("removed_providers[",
+                                                        command.removed.size(), "].provider_uuid"),
+                                           from.provider_uuid()));
+    command.removed.push_back({id, ExpectedGeneration(from)});
   }
-  auto consumers = ConsumersOf(request.consumers());
-  BERTH_RETURN_IF_ERROR(consumers.status());
-  command.consumers = *std::move(consumers);
+  BERTH_ASSIGN_OR_RETURN(command.consumers, ConsumersOf(request.consumers()));
   command.keep_unchanged_rows = request.exempt_unchanged_amounts();
   command.validate_only = request.validate_only();
   return command;

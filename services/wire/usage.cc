@@ -42,18 +42,17 @@ absl::Status CheckNames(absl::string_view field, const Names& names) {
 absl::StatusOr<placement::UsageReportFilter> UsageReportFilterOf(
     const pb::ReportUsagesRequest& request) {
   placement::UsageReportFilter filter;
-  const auto grouping = GroupingOf(request.grouping());
-  BERTH_RETURN_IF_ERROR(grouping.status());
+  BERTH_ASSIGN_OR_RETURN(const auto grouping, GroupingOf(request.grouping()));
   BERTH_RETURN_IF_ERROR(CheckNames("resource_classes", request.resource_classes()));
-  auto aggregates = ParseIds<placement::AggregateId>("aggregate_uuids", request.aggregate_uuids());
-  BERTH_RETURN_IF_ERROR(aggregates.status());
+  BERTH_ASSIGN_OR_RETURN(auto aggregates, ParseIds<placement::AggregateId>(
+                                              "aggregate_uuids", request.aggregate_uuids()));
   BERTH_RETURN_IF_ERROR(CheckNames("traits", request.traits()));
   if (request.has_project_id() && request.project_id().empty()) {
     return InvalidField("project_id", "must not be empty");
   }
-  filter.grouping = *grouping;
+  filter.grouping = grouping;
   filter.classes = TextsOf(request.resource_classes());
-  filter.aggregates = *std::move(aggregates);
+  filter.aggregates = std::move(aggregates);
   filter.traits = TextsOf(request.traits());
   if (request.has_project_id()) filter.project = request.project_id();
   return filter;

@@ -50,7 +50,7 @@ MUTANTS = [
          "if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;",
          "if (!MUTANT && !Stands(now(), choice, claims_.members[member].query, scope)) continue;"),
         ("placement/claims/claim.cc",
-         "plan.CheckRoom(); !status.ok())", "plan.CheckRoom(); !MUTANT && !status.ok())")]),
+         "BERTH_RETURN_IF_ERROR(plan.CheckRoom());", "if (!MUTANT) BERTH_RETURN_IF_ERROR(plan.CheckRoom());")]),
     ("answer-before-commit", "through", [(
         "placement/ledger/writer.cc",
         "  Step(LedgerStep::kBeforeWrite);\n",

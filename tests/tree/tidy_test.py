@@ -25,7 +25,6 @@ FUNCTION_RATCHET = {
     "placement/store/rows.cc:AddProvider": 44,
     "services/cli/commands/ledger.cc:AddLedgerCommands": 48,
     "services/cli/commands/query_options.cc:AddQueryOptions": 41,
-    "tracker/hypervisor/hypervisor.cc:Hypervisor::Connect": 41,
 }
 
 PRODUCT = ("placement/*", "tracker/*", "services/*")
@@ -71,7 +70,7 @@ ROOMS = {
                                     "services/report", "services/watch", "services/api"],
     "services/tracker": ["tracker/ground", "tracker/settings", "tracker/facts", "tracker/hypervisor", "tracker/node",
                          "tracker/uplink", "services/process"],
-    "services/cli/text": [],
+    "services/cli/text": ["placement/ground"],
     "services/cli/session": CLI + ["services/cli/text"],
     "services/cli/commands": ["services/cli/text", "services/cli/session"],
     "services/cli": CLI + ["services/cli/session", "services/cli/commands"],

@@ -8,6 +8,7 @@
 #include "tracker/audit/inventory.h"
 #include "tracker/audit/traits.h"
 #include "tracker/audit/views.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -106,8 +107,7 @@ void RememberFindings(const FindingMemory& before, Audit* audit) {
 }  // namespace
 
 absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
-  const absl::Status verified = VerifyFacts(input.facts);
-  if (!verified.ok()) return verified;
+  BERTH_RETURN_IF_ERROR(VerifyFacts(input.facts));
   Audit audit;
   OrphanJudgement judgement = Judge(input);
   const RootInventory root = DescribeRoot(input, judgement.orphans);

@@ -12,6 +12,7 @@
 #include "tracker/cells/cpu_wishes.h"
 #include "tracker/cells/guest_fault.h"
 #include "tracker/cells/memory_wishes.h"
+#include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
 
 namespace berth::tracker {
@@ -39,9 +40,8 @@ absl::StatusOr<std::vector<Value>> ReadList(const SettingsByName& settings, absl
   for (int i = 0; i < kListedCellsMax; ++i) {
     const auto found = settings.find(absl::StrCat(name, ".", i));
     if (found == settings.end()) break;
-    absl::StatusOr<Value> value = read(found->first, found->second);
-    if (!value.ok()) return value.status();
-    values.push_back(*std::move(value));
+    BERTH_ASSIGN_OR_RETURN(Value value, read(found->first, found->second));
+    values.push_back(std::move(value));
   }
   return values;
 }
@@ -68,12 +68,11 @@ absl::StatusOr<std::vector<Value>> ReadEither(const GuestWishes& wishes, std::st
 
 absl::StatusOr<ListedCells> ReadListedCells(const GuestWishes& wishes) {
   ListedCells listed;
-  absl::StatusOr<std::vector<CpuSet>> cpus = ReadEither(wishes, &listed.cpus_name, ReadCpus);
-  if (!cpus.ok()) return cpus.status();
-  absl::StatusOr<std::vector<int64_t>> memory = ReadEither(wishes, &listed.memory_name, ReadNumber);
-  if (!memory.ok()) return memory.status();
-  listed.cpus = *std::move(cpus);
-  listed.memory_mib = *std::move(memory);
+  BERTH_ASSIGN_OR_RETURN(std::vector<CpuSet> cpus, ReadEither(wishes, &listed.cpus_name, ReadCpus));
+  BERTH_ASSIGN_OR_RETURN(std::vector<int64_t> memory,
+                         ReadEither(wishes, &listed.memory_name, ReadNumber));
+  listed.cpus = std::move(cpus);
+  listed.memory_mib = std::move(memory);
   return listed;
 }
 
@@ -203,28 +202,24 @@ absl::StatusOr<std::optional<GuestTopology>> ReadGuestTopology(const GuestWishes
   for (const absl::Status& status : {CheckFlavor(wishes), CheckImage(wishes.image)}) {
     if (!status.ok()) return status;
   }
-  const absl::StatusOr<CpuWishes> cpus = ReadCpuWishes(wishes);
-  if (!cpus.ok()) return cpus.status();
-  const absl::StatusOr<int64_t> nodes = ReadNodes(wishes);
-  if (!nodes.ok()) return nodes.status();
-  const absl::StatusOr<int64_t> page_size = ReadPageSize(wishes);
-  if (!page_size.ok()) return page_size.status();
-  if (absl::Status status = CheckLockedMemory(wishes); !status.ok()) return status;
-  if (*nodes == 0 && *page_size == kNoPageSize && !WantsPersistentMemory(wishes) &&
-      !cpus->wants_pins()) {
+  BERTH_ASSIGN_OR_RETURN(const CpuWishes cpus, ReadCpuWishes(wishes));
+  BERTH_ASSIGN_OR_RETURN(const int64_t nodes, ReadNodes(wishes));
+  BERTH_ASSIGN_OR_RETURN(const int64_t page_size, ReadPageSize(wishes));
+  BERTH_RETURN_IF_ERROR(CheckLockedMemory(wishes));
+  if (nodes == 0 && page_size == kNoPageSize && !WantsPersistentMemory(wishes) &&
+      !cpus.wants_pins()) {
     return std::optional<GuestTopology>();
   }
-  if (wishes.flavor.contains("hw:cpu_thread_policy") && !cpus->thread_policy) {
+  if (wishes.flavor.contains("hw:cpu_thread_policy") && !cpus.thread_policy) {
     return RefuseGuest(Kind::kThreadPolicyUnknown, "hw:cpu_thread_policy", "the policy is empty");
   }
-  const absl::StatusOr<ListedCells> listed = ReadListedCells(wishes);
-  if (!listed.ok()) return listed.status();
-  const int64_t count = std::max<int64_t>(*nodes, 1);
-  absl::StatusOr<std::vector<GuestCell>> cells = listed->cpus.empty() && listed->memory_mib.empty()
-                                                     ? DivideEvenly(wishes, count)
-                                                     : TakeListed(wishes, *listed, count);
-  if (!cells.ok()) return cells.status();
-  return std::optional(TopologyOf(*std::move(cells), *cpus, *page_size));
+  BERTH_ASSIGN_OR_RETURN(const ListedCells listed, ReadListedCells(wishes));
+  const int64_t count = std::max<int64_t>(nodes, 1);
+  BERTH_ASSIGN_OR_RETURN(std::vector<GuestCell> cells,
+                         listed.cpus.empty() && listed.memory_mib.empty()
+                             ? DivideEvenly(wishes, count)
+                             : TakeListed(wishes, listed, count));
+  return std::optional(TopologyOf(std::move(cells), cpus, page_size));
 }
 
 }  // namespace berth::tracker

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "tracker/cells/guest_fault.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -220,19 +221,14 @@ absl::Status ChoosePinned(const GuestWishes& wishes, const CpuSet& dedicated,
 absl::StatusOr<CpuWishes> ReadCpuWishes(const GuestWishes& wishes) {
   CpuWishes cpus;
   for (const auto read : {ReadPolicy, ReadThreadPolicy, ReadEmulatorThreadsPolicy}) {
-    const absl::Status status = read(wishes, &cpus);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(read(wishes, &cpus));
   }
-  const absl::StatusOr<CpuSet> realtime = ReadRealtimeMask(wishes, cpus);
-  if (!realtime.ok()) return realtime.status();
-  const absl::StatusOr<CpuSet> dedicated = ReadDedicatedMask(wishes);
-  if (!dedicated.ok()) return dedicated.status();
+  BERTH_ASSIGN_OR_RETURN(const CpuSet realtime, ReadRealtimeMask(wishes, cpus));
+  BERTH_ASSIGN_OR_RETURN(const CpuSet dedicated, ReadDedicatedMask(wishes));
   for (const auto read : {ReadResources, ReadHyperthreading}) {
-    const absl::Status status = read(wishes, &cpus);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(read(wishes, &cpus));
   }
-  const absl::Status status = ChoosePinned(wishes, *dedicated, *realtime, &cpus);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(ChoosePinned(wishes, dedicated, realtime, &cpus));
   return cpus;
 }
 

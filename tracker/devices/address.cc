@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -93,10 +94,9 @@ absl::StatusOr<AddressPattern> AddressPattern::FromGlob(absl::string_view text) 
       single = false;
       continue;
     }
-    absl::StatusOr<std::string> part = NormalPart(i, (*parts)[i]);
-    if (!part.ok()) return part.status();
-    normal[i] = *part;
-    pattern.parts_[i] = *std::move(part);
+    BERTH_ASSIGN_OR_RETURN(std::string part, NormalPart(i, (*parts)[i]));
+    normal[i] = part;
+    pattern.parts_[i] = std::move(part);
   }
   if (single) pattern.single_ = std::move(normal);
   return pattern;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tracker/devices/device_table.h"
 #include "tracker/ground/check.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -37,8 +38,7 @@ absl::StatusOr<std::vector<ClaimedDevice>> DeviceTable::Claim(
   absl::StatusOr<std::vector<ClaimedDevice>> chosen = Choose(requests, affinity);
   if (!chosen.ok()) return chosen;
   for (const ClaimedDevice& claimed : *chosen) {
-    absl::Status lawful = CheckClaim(devices_.at(claimed.address));
-    if (!lawful.ok()) return lawful;
+    BERTH_RETURN_IF_ERROR(CheckClaim(devices_.at(claimed.address)));
   }
   for (const ClaimedDevice& claimed : *chosen) {
     Take(instance_uuid, requests[claimed.request].request_id, &devices_.at(claimed.address));

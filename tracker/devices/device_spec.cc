@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "tracker/devices/option_json.h"
 #include "tracker/facts/version.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -54,19 +55,17 @@ absl::Status NormalizeBoolean(const char* tag, DeviceSpec* spec) {
 }
 
 absl::Status ReadTag(const std::string& key, const SpecJson& value, DeviceSpec* spec) {
-  absl::StatusOr<PropertyValue> property =
-      PropertyOfJson(absl::StrCat(spec->where, ".", key), value);
-  if (!property.ok()) return property.status();
-  spec->tags.insert_or_assign(key, *std::move(property));
+  BERTH_ASSIGN_OR_RETURN(PropertyValue property,
+                         PropertyOfJson(absl::StrCat(spec->where, ".", key), value));
+  spec->tags.insert_or_assign(key, std::move(property));
   return absl::OkStatus();
 }
 
 absl::Status ReadSpecKey(const std::string& key, const SpecJson& value, DeviceSpec* spec) {
   const std::string where = absl::StrCat(spec->where, ".", key);
   if (key == "vendor_id" || key == "product_id") {
-    absl::StatusOr<std::string> id = ParseSpecId(where, value);
-    if (!id.ok()) return id.status();
-    (key == "vendor_id" ? spec->vendor_id : spec->product_id) = *std::move(id);
+    BERTH_ASSIGN_OR_RETURN(std::string id, ParseSpecId(where, value));
+    (key == "vendor_id" ? spec->vendor_id : spec->product_id) = std::move(id);
     return absl::OkStatus();
   }
   if (key == "devname") {
@@ -101,15 +100,15 @@ absl::StatusOr<DeviceSpec> ReadSpec(const std::string& where, const SpecJson& en
   DeviceSpec spec;
   spec.where = where;
   for (const auto& [key, value] : entry.items()) {
-    if (absl::Status read = ReadSpecKey(key, value, &spec); !read.ok()) return read;
+    BERTH_RETURN_IF_ERROR(ReadSpecKey(key, value, &spec));
   }
   if (spec.interface_name && entry.contains("address") && !entry["address"].empty()) {
     return WrongOption(where, "address and devname exclude each other");
   }
   for (const char* const tag : {"managed", "live_migratable", "one_time_use"}) {
-    if (absl::Status known = NormalizeBoolean(tag, &spec); !known.ok()) return known;
+    BERTH_RETURN_IF_ERROR(NormalizeBoolean(tag, &spec));
   }
-  if (absl::Status allowed = CheckLimits(spec, limits); !allowed.ok()) return allowed;
+  BERTH_RETURN_IF_ERROR(CheckLimits(spec, limits));
   return spec;
 }
 
@@ -159,15 +158,14 @@ absl::StatusOr<DeviceSpecs> DeviceSpecs::Parse(const std::vector<std::string>& o
   DeviceSpecs specs;
   for (size_t i = 0; i < options.size(); ++i) {
     const std::string where = absl::StrCat("device_spec[", i, "]");
-    absl::StatusOr<SpecJson> option = ParseOptionJson(where, options[i]);
-    if (!option.ok()) return option.status();
-    if (!option->is_structured()) return WrongOption(where, "an object or a list is needed");
-    const SpecJson list = option->is_array() ? *option : SpecJson::array({*option});
+    BERTH_ASSIGN_OR_RETURN(SpecJson option, ParseOptionJson(where, options[i]));
+    if (!option.is_structured()) return WrongOption(where, "an object or a list is needed");
+    const SpecJson list = option.is_array() ? option : SpecJson::array({option});
     for (size_t j = 0; j < list.size(); ++j) {
-      absl::StatusOr<DeviceSpec> spec =
-          ReadSpec(option->is_array() ? absl::StrCat(where, "[", j, "]") : where, list[j], limits);
-      if (!spec.ok()) return spec.status();
-      specs.specs_.push_back(*std::move(spec));
+      BERTH_ASSIGN_OR_RETURN(
+          DeviceSpec spec,
+          ReadSpec(option.is_array() ? absl::StrCat(where, "[", j, "]") : where, list[j], limits));
+      specs.specs_.push_back(std::move(spec));
     }
   }
   return specs;

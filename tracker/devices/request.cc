@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tracker/devices/option_json.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -67,11 +68,10 @@ absl::Status ReadAliasText(const std::string& key, const std::string& text,
 }
 
 absl::StatusOr<AliasDefinition> ReadAlias(const std::string& where, const std::string& option) {
-  absl::StatusOr<AliasJson> parsed = ParseOptionJson(where, option);
-  if (!parsed.ok()) return parsed.status();
-  if (!parsed->is_object()) return WrongOption(where, "an object is needed");
+  BERTH_ASSIGN_OR_RETURN(AliasJson parsed, ParseOptionJson(where, option));
+  if (!parsed.is_object()) return WrongOption(where, "an object is needed");
   AliasDefinition definition;
-  for (const auto& [key, value] : parsed->items()) {
+  for (const auto& [key, value] : parsed.items()) {
     const std::string place = absl::StrCat(where, ".", key);
     if (!value.is_string()) return WrongOption(place, "a text is needed");
     const absl::Status read = ReadAliasText(key, value.get<std::string>(), &definition);
@@ -110,21 +110,20 @@ absl::StatusOr<DeviceAliases> ParseDeviceAliases(const std::vector<std::string>&
   DeviceAliases aliases;
   for (size_t i = 0; i < options.size(); ++i) {
     const std::string where = absl::StrCat("alias[", i, "]");
-    absl::StatusOr<AliasDefinition> definition = ReadAlias(where, options[i]);
-    if (!definition.ok()) return definition.status();
+    BERTH_ASSIGN_OR_RETURN(AliasDefinition definition, ReadAlias(where, options[i]));
     const auto [found, first] =
-        aliases.emplace(definition->name, DeviceAlias{definition->numa_policy, {}});
+        aliases.emplace(definition.name, DeviceAlias{definition.numa_policy, {}});
     DeviceAlias& alias = found->second;
-    if (alias.numa_policy != definition->numa_policy) {
+    if (alias.numa_policy != definition.numa_policy) {
       return WrongOption(absl::StrCat(where, ".numa_policy"),
-                         absl::StrCat("differs from an earlier alias ", definition->name));
+                         absl::StrCat("differs from an earlier alias ", definition.name));
     }
     if (!first &&
-        TextOf(alias.alternatives[0], "dev_type") != TextOf(definition->properties, "dev_type")) {
+        TextOf(alias.alternatives[0], "dev_type") != TextOf(definition.properties, "dev_type")) {
       return WrongOption(absl::StrCat(where, ".device_type"),
-                         absl::StrCat("differs from an earlier alias ", definition->name));
+                         absl::StrCat("differs from an earlier alias ", definition.name));
     }
-    alias.alternatives.push_back(std::move(definition->properties));
+    alias.alternatives.push_back(std::move(definition.properties));
   }
   return aliases;
 }
@@ -160,9 +159,8 @@ absl::StatusOr<std::optional<DeviceNumaPolicy>> CombineDevicePolicies(absl::stri
   }
   const absl::string_view asked = flavor.empty() ? image : flavor;
   if (asked.empty()) return std::optional<DeviceNumaPolicy>();
-  absl::StatusOr<DeviceNumaPolicy> policy = ParseDeviceNumaPolicy(asked);
-  if (!policy.ok()) return policy.status();
-  return std::optional<DeviceNumaPolicy>(*policy);
+  BERTH_ASSIGN_OR_RETURN(DeviceNumaPolicy policy, ParseDeviceNumaPolicy(asked));
+  return std::optional<DeviceNumaPolicy>(policy);
 }
 
 }  // namespace berth::tracker

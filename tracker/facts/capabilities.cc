@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -123,8 +124,7 @@ absl::Status Load(absl::string_view xml, pugi::xml_document* document) {
 
 absl::StatusOr<Capabilities> ParseCapabilities(absl::string_view xml) {
   pugi::xml_document document;
-  const absl::Status loaded = Load(xml, &document);
-  if (!loaded.ok()) return loaded;
+  BERTH_RETURN_IF_ERROR(Load(xml, &document));
   const pugi::xml_node root = document.child("capabilities");
   if (!root) return absl::InvalidArgumentError("no <capabilities> element");
   Capabilities result;
@@ -134,9 +134,8 @@ absl::StatusOr<Capabilities> ParseCapabilities(absl::string_view xml) {
   host.child("cpu").print(cpu_xml, "", pugi::format_raw);
   result.cpu_xml = cpu_xml.str();
   for (const pugi::xml_node node : host.child("topology").child("cells").children("cell")) {
-    absl::StatusOr<CapabilitiesCell> cell = ReadCell(node);
-    if (!cell.ok()) return cell.status();
-    result.cells.push_back(*std::move(cell));
+    BERTH_ASSIGN_OR_RETURN(CapabilitiesCell cell, ReadCell(node));
+    result.cells.push_back(std::move(cell));
   }
   for (const pugi::xml_node guest : root.children("guest")) ReadGuest(guest, &result);
   return result;
@@ -144,8 +143,7 @@ absl::StatusOr<Capabilities> ParseCapabilities(absl::string_view xml) {
 
 absl::StatusOr<std::set<std::string>> ParseCpuFeatures(absl::string_view cpu_xml) {
   pugi::xml_document document;
-  const absl::Status loaded = Load(cpu_xml, &document);
-  if (!loaded.ok()) return loaded;
+  BERTH_RETURN_IF_ERROR(Load(cpu_xml, &document));
   if (!document.child("cpu")) return absl::InvalidArgumentError("no <cpu> element");
   return FeatureNames(document.child("cpu"));
 }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -84,8 +85,7 @@ absl::StatusOr<std::optional<NumaTopology>> DescribeNuma(const Capabilities& cap
     }
     topology.cells.push_back(std::move(cell));
   }
-  const absl::Status reserved = ReservePages(configuration.reserved_huge_pages, &topology);
-  if (!reserved.ok()) return reserved;
+  BERTH_RETURN_IF_ERROR(ReservePages(configuration.reserved_huge_pages, &topology));
   return std::optional<NumaTopology>(std::move(topology));
 }
 

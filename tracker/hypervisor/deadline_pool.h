@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 
@@ -63,9 +64,8 @@ absl::StatusOr<T> DeadlinePool::Call(absl::string_view name,
                                      std::function<absl::StatusOr<T>()> work,
                                      absl::Duration timeout) {
   auto answer = std::make_shared<absl::StatusOr<T>>(absl::UnknownError("no answer"));
-  const absl::Status ran = Run(
-      name, [answer, work = std::move(work)] { *answer = work(); }, timeout);
-  if (!ran.ok()) return ran;
+  BERTH_RETURN_IF_ERROR(Run(
+      name, [answer, work = std::move(work)] { *answer = work(); }, timeout));
   return *std::move(answer);
 }
 

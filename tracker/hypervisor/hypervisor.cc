@@ -41,18 +41,17 @@ absl::StatusOr<T> Hypervisor::Call(
   return answer;
 }
 
+bool Hypervisor::IsAlive() {
+  const auto look = [](const HypervisorConnection& connection) -> absl::StatusOr<bool> {
+    connection.Count("virConnectIsAlive");
+    if (virConnectIsAlive(connection.get()) == 1) return true;
+    return absl::UnavailableError("the connection was lost");
+  };
+  return connected() && Call<bool>("virConnectIsAlive", look).ok();
+}
+
 absl::Status Hypervisor::Connect() {
-  if (connected()) {
-    // The connection may have been lost although no call has failed yet. virConnectIsAlive finds
-    // that out and sends nothing.
-    const absl::StatusOr<bool> alive = Call<bool>(
-        "virConnectIsAlive", [](const HypervisorConnection& connection) -> absl::StatusOr<bool> {
-          connection.Count("virConnectIsAlive");
-          if (virConnectIsAlive(connection.get()) == 1) return true;
-          return absl::UnavailableError("the connection was lost");
-        });
-    if (alive.ok()) return absl::OkStatus();
-  }
+  if (IsAlive()) return absl::OkStatus();
   struct Opened {
     std::shared_ptr<HypervisorConnection> connection;
     std::vector<std::string> warnings;
@@ -62,22 +61,21 @@ absl::Status Hypervisor::Connect() {
     MutexLock lock(&mutex_);
     listener = listener_;
   }
-  absl::StatusOr<Opened> opened = pool_->Call<Opened>(
-      "virConnectOpen",
-      [uri = options_.uri, calls = calls_, listener]() -> absl::StatusOr<Opened> {
-        Opened result;
-        absl::StatusOr<std::shared_ptr<HypervisorConnection>> connection =
-            HypervisorConnection::Open(uri, calls, listener, &result.warnings);
-        if (!connection.ok()) return connection.status();
-        result.connection = *std::move(connection);
-        return result;
-      },
-      options_.timeout);
-  if (!opened.ok()) return opened.status();
+  BERTH_ASSIGN_OR_RETURN(
+      Opened opened,
+      pool_->Call<Opened>(
+          "virConnectOpen",
+          [uri = options_.uri, calls = calls_, listener]() -> absl::StatusOr<Opened> {
+            Opened result;
+            BERTH_ASSIGN_OR_RETURN(result.connection, HypervisorConnection::Open(
+                                                          uri, calls, listener, &result.warnings));
+            return result;
+          },
+          options_.timeout));
   MutexLock lock(&mutex_);
   if (connection_ == nullptr) {
-    connection_ = std::move(opened->connection);
-    warnings_ = std::move(opened->warnings);
+    connection_ = std::move(opened.connection);
+    warnings_ = std::move(opened.warnings);
     ++connection_number_;
   }
   return absl::OkStatus();

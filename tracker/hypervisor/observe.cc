@@ -53,62 +53,51 @@ Observer::Observer(const NodeConfiguration& configuration, Surroundings surround
 
 absl::StatusOr<std::string> Observer::NodeName() {
   if (name_) return *name_;
-  const absl::Status connected = hypervisor_->Connect();
-  if (!connected.ok()) return connected;
+  BERTH_RETURN_IF_ERROR(hypervisor_->Connect());
   absl::StatusOr<std::string> name = hypervisor_->HostName();
   if (name.ok()) name_ = *name;
   return name;
 }
 
 absl::StatusOr<Facts> Observer::Observe(absl::Time now) {
-  const absl::StatusOr<std::string> name = NodeName();
-  if (!name.ok()) return name.status();
-  const absl::Status connected = hypervisor_->Connect();
-  if (!connected.ok()) return connected;
+  BERTH_ASSIGN_OR_RETURN(const std::string name, NodeName());
+  BERTH_RETURN_IF_ERROR(hypervisor_->Connect());
   if (!lasting_ || lasting_->connection_number != hypervisor_->connection_number()) {
     lasting_.reset();
-    absl::StatusOr<Lasting> lasting = ReadLasting();
-    if (!lasting.ok()) return lasting.status();
-    lasting_ = *std::move(lasting);
+    BERTH_ASSIGN_OR_RETURN(lasting_, ReadLasting());
   }
   Facts facts = lasting_->facts;
-  facts.hypervisor_hostname = *name;
+  facts.hypervisor_hostname = name;
   facts.host_address = surroundings_.host_address;
-  absl::Status status = ReadHost(*lasting_, &facts);
-  if (status.ok()) status = ReadGuests(&facts);
-  if (status.ok()) status = ReadDisk(&facts);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(ReadHost(*lasting_, &facts));
+  BERTH_RETURN_IF_ERROR(ReadGuests(&facts));
+  BERTH_RETURN_IF_ERROR(ReadDisk(&facts));
   ReadDevices(&facts);
   ReadKernel(*lasting_, now, &facts);
   return facts;
 }
 
 absl::Status Observer::ReadHost(const Lasting& lasting, Facts* facts) {
-  const absl::StatusOr<HostReading> host = hypervisor_->Host();
-  if (!host.ok()) return host.status();
-  const absl::StatusOr<GuestCpus> cpus =
-      SelectGuestCpus(configuration_, host->online, host->present);
-  if (!cpus.ok()) return cpus.status();
-  facts->vcpus = cpus->shared.Count();
-  facts->pcpus = cpus->dedicated.Count();
+  BERTH_ASSIGN_OR_RETURN(const HostReading host, hypervisor_->Host());
+  BERTH_ASSIGN_OR_RETURN(const GuestCpus cpus,
+                         SelectGuestCpus(configuration_, host.online, host.present));
+  facts->vcpus = cpus.shared.Count();
+  facts->pcpus = cpus.dedicated.Count();
   facts->memory_mib = configuration_.file_backed_memory_mib > 0
                           ? configuration_.file_backed_memory_mib
-                          : host->memory_kib / 1024;
-  absl::StatusOr<std::optional<NumaTopology>> numa =
-      DescribeNuma(lasting.capabilities, *cpus, configuration_, facts->virt_type);
-  if (!numa.ok()) return numa.status();
-  facts->numa_topology = *std::move(numa);
+                          : host.memory_kib / 1024;
+  BERTH_ASSIGN_OR_RETURN(facts->numa_topology, DescribeNuma(lasting.capabilities, cpus,
+                                                            configuration_, facts->virt_type));
   return absl::OkStatus();
 }
 
 absl::Status Observer::ReadGuests(Facts* facts) {
-  absl::StatusOr<GuestList> list = hypervisor_->Guests();
-  if (!list.ok()) return list.status();
-  for (std::string& warning : list->warnings) {
+  BERTH_ASSIGN_OR_RETURN(GuestList list, hypervisor_->Guests());
+  for (std::string& warning : list.warnings) {
     facts->warnings.push_back(std::move(warning));
     facts->degraded = true;
   }
-  ReadImages(list->guests, AddGuests(list->guests, facts), facts);
+  ReadImages(list.guests, AddGuests(list.guests, facts), facts);
   int64_t vcpus_used = 0;
   for (const Guest& guest : facts->guests) {
     if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // 1 if it is not told (T-78)

@@ -51,15 +51,10 @@ absl::StatusOr<Observer::Lasting> Observer::ReadLasting() {
   lasting.connection_number = hypervisor_->connection_number();
   // Capabilities must be read first, because otherwise some versions of libvirt answer later calls
   // wrongly (T-71).
-  const absl::StatusOr<std::string> xml = hypervisor_->CapabilitiesXml();
-  if (!xml.ok()) return xml.status();
-  absl::StatusOr<Capabilities> capabilities = ParseCapabilities(*xml);
-  if (!capabilities.ok()) return capabilities.status();
-  lasting.capabilities = *std::move(capabilities);
-  const absl::Status versions = ReadVersions(&lasting);
-  if (!versions.ok()) return versions;
-  const absl::Status cpu = ReadCpu(&lasting);
-  if (!cpu.ok()) return cpu;
+  BERTH_ASSIGN_OR_RETURN(const std::string xml, hypervisor_->CapabilitiesXml());
+  BERTH_ASSIGN_OR_RETURN(lasting.capabilities, ParseCapabilities(xml));
+  BERTH_RETURN_IF_ERROR(ReadVersions(&lasting));
+  BERTH_RETURN_IF_ERROR(ReadCpu(&lasting));
   ReadEmulators(&lasting);
   for (const std::string& warning : hypervisor_->connect_warnings()) {
     lasting.facts.warnings.push_back(warning);
@@ -69,17 +64,14 @@ absl::StatusOr<Observer::Lasting> Observer::ReadLasting() {
 
 absl::Status Observer::ReadVersions(Lasting* lasting) {
   Facts& facts = lasting->facts;
-  const absl::StatusOr<std::string> type = hypervisor_->Type();
-  if (!type.ok()) return type.status();
-  const absl::StatusOr<int64_t> version = hypervisor_->Version();
-  if (!version.ok()) return version.status();
-  const absl::StatusOr<int64_t> library = hypervisor_->LibraryVersion();
-  if (!library.ok()) return library.status();
-  facts.hypervisor_type = *type;
-  facts.hypervisor_version = *version;
-  facts.library_version = *library;
-  lasting->shows_this_machine = *type != "TEST";
-  return *type == "QEMU" ? CheckVersions(*library, *version) : absl::OkStatus();
+  BERTH_ASSIGN_OR_RETURN(const std::string type, hypervisor_->Type());
+  BERTH_ASSIGN_OR_RETURN(const int64_t version, hypervisor_->Version());
+  BERTH_ASSIGN_OR_RETURN(const int64_t library, hypervisor_->LibraryVersion());
+  facts.hypervisor_type = type;
+  facts.hypervisor_version = version;
+  facts.library_version = library;
+  lasting->shows_this_machine = type != "TEST";
+  return type == "QEMU" ? CheckVersions(library, version) : absl::OkStatus();
 }
 
 absl::Status Observer::ReadCpu(Lasting* lasting) {
@@ -92,9 +84,7 @@ absl::Status Observer::ReadCpu(Lasting* lasting) {
   if (facts.host_arch != "aarch64") {
     const absl::StatusOr<std::string> expanded = hypervisor_->ExpandCpuXml(capabilities.cpu_xml);
     if (expanded.ok()) {
-      absl::StatusOr<std::set<std::string>> features = ParseCpuFeatures(*expanded);
-      if (!features.ok()) return features.status();
-      capabilities.cpu.features = *std::move(features);
+      BERTH_ASSIGN_OR_RETURN(capabilities.cpu.features, ParseCpuFeatures(*expanded));
     } else if (absl::IsUnimplemented(expanded.status())) {
       facts.warnings.push_back("the hypervisor does not tell the features of its CPU");  // T-91
     } else if (lasting->shows_this_machine) {
@@ -113,10 +103,10 @@ absl::Status Observer::ReadCpu(Lasting* lasting) {
 
 absl::StatusOr<std::set<std::string>> Observer::ModelFeatures(const std::string& arch,
                                                               const std::string& model) {
-  const absl::StatusOr<std::string> expanded = hypervisor_->ExpandCpuXml(
-      absl::StrCat("<cpu><arch>", arch, "</arch><model>", model, "</model></cpu>"));
-  if (!expanded.ok()) return expanded.status();
-  return ParseCpuFeatures(*expanded);
+  BERTH_ASSIGN_OR_RETURN(const std::string expanded,
+                         hypervisor_->ExpandCpuXml(absl::StrCat(
+                             "<cpu><arch>", arch, "</arch><model>", model, "</model></cpu>")));
+  return ParseCpuFeatures(expanded);
 }
 
 // Returns the CPU features that give traits, for the CPU mode. Returns nothing if the CPU mode is
@@ -139,9 +129,8 @@ absl::StatusOr<std::optional<std::set<std::string>>> Observer::TraitFeatures(
     if (mode == CpuMode::kNone) models = {DefaultModel(facts.host_arch)};
     if (models.empty() && facts.host_arch == "aarch64") models = {"max"};
     for (const std::string& model : models) {
-      absl::StatusOr<std::set<std::string>> one = ModelFeatures(facts.host_arch, model);
-      if (!one.ok()) return one.status();
-      features.merge(*one);
+      BERTH_ASSIGN_OR_RETURN(std::set<std::string> one, ModelFeatures(facts.host_arch, model));
+      features.merge(one);
     }
   }
   if (mode != CpuMode::kNone) {

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/status_macros.h"
 #include "tracker/hypervisor/command.h"
 
 namespace berth::tracker {
@@ -48,9 +49,9 @@ absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuratio
                                            absl::Duration timeout) {
   if (configuration.disk_backend == DiskBackend::kFile) return ReadFileSystem(instances_path);
   if (configuration.disk_backend == DiskBackend::kRbd) {
-    const absl::StatusOr<std::string> output = RunCommand({"ceph", "df", "--format=json"}, timeout);
-    if (!output.ok()) return output.status();
-    return ParseCephUsage(*output, configuration.rbd_pool);
+    BERTH_ASSIGN_OR_RETURN(const std::string output,
+                           RunCommand({"ceph", "df", "--format=json"}, timeout));
+    return ParseCephUsage(output, configuration.rbd_pool);
   }
   absl::Status failure;
   for (int attempt = 0; attempt < kVolumeGroupAttempts; ++attempt) {

@@ -46,19 +46,17 @@ void Node::Configure(const NodeConfiguration& configuration) {
 
 absl::Status Node::FindIdentity() {
   if (identity()) return absl::OkStatus();
-  const absl::StatusOr<std::string> told = observer_.NodeName();
-  if (!told.ok()) return told.status();
+  BERTH_ASSIGN_OR_RETURN(const std::string told, observer_.NodeName());
   const std::string& configured = options_.configuration.name;
-  const std::string name = configured.empty() ? *told : configured;
-  const absl::StatusOr<std::vector<std::string>> directories =
+  const std::string name = configured.empty() ? told : configured;
+  BERTH_ASSIGN_OR_RETURN(
+      const std::vector<std::string> directories,
       IdentityDirectories(options_.configuration_directories, options_.surroundings.state_path,
-                          name, options_.several_nodes);
-  if (!directories.ok()) return directories.status();
-  absl::StatusOr<NodeIdentity> identity = EnsureIdentity(*directories);
-  if (!identity.ok()) return identity.status();
+                          name, options_.several_nodes));
+  BERTH_ASSIGN_OR_RETURN(NodeIdentity identity, EnsureIdentity(directories));
   MutexLock lock(&mutex_);
   name_ = name;
-  identity_ = *std::move(identity);
+  identity_ = std::move(identity);
   return absl::OkStatus();
 }
 
@@ -104,15 +102,15 @@ PassOutcome Node::Pass(MonotonicTime now) {
 }
 
 absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
-  absl::StatusOr<Audit> audit = RunAudit(
-      {*facts_, records_ ? &*records_ : nullptr, *configuration_, identity_->uuid, name_, memory_,
-       findings_, now, absl::Now(), absl::ToChronoNanoseconds(options_.orphan_confirmation)});
-  if (!audit.ok()) return audit.status();
+  BERTH_ASSIGN_OR_RETURN(Audit audit,
+                         RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_,
+                                   identity_->uuid, name_, memory_, findings_, now, absl::Now(),
+                                   absl::ToChronoNanoseconds(options_.orphan_confirmation)}));
   const std::shared_ptr<const Audit> before = audit_;
-  const bool drifted = DriftedLocked(*audit);
-  memory_ = audit->memory;
-  findings_ = audit->finding_memory;
-  audit_ = std::make_shared<const Audit>(*std::move(audit));
+  const bool drifted = DriftedLocked(audit);
+  memory_ = audit.memory;
+  findings_ = audit.finding_memory;
+  audit_ = std::make_shared<const Audit>(std::move(audit));
   // A claim changes only the node's accounting. Placement made the claim itself, so the report of
   // the new accounting can wait: a report for each claim would double the number of placement's
   // writes.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -103,8 +104,7 @@ absl::Status Validate(const Configuration& configuration, ConfigurationWarnings*
     if (!uris.insert(node.uri).second) return Invalid(node, "two hypervisors have this URI");
   }
   for (const NodeConfiguration& node : configuration.nodes) {
-    const absl::Status status = ValidateNode(node, warnings);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(ValidateNode(node, warnings));
   }
   return absl::OkStatus();
 }

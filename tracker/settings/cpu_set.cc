@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tracker/ground/check.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -34,13 +35,11 @@ absl::StatusOr<int> ParseNumber(absl::string_view item, absl::string_view text) 
 absl::StatusOr<CpuSet> ParseItem(absl::string_view item, absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> ends =
       absl::StrSplit(text, absl::MaxSplits('-', 1));
-  const absl::StatusOr<int> first = ParseNumber(item, ends.first);
-  if (!first.ok()) return first.status();
-  if (!absl::StrContains(text, "-")) return CpuSet::Range(*first, *first);
-  const absl::StatusOr<int> last = ParseNumber(item, ends.second);
-  if (!last.ok()) return last.status();
-  if (*first > *last) return BadItem(item, "the range is reversed");
-  return CpuSet::Range(*first, *last);
+  BERTH_ASSIGN_OR_RETURN(const int first, ParseNumber(item, ends.first));
+  if (!absl::StrContains(text, "-")) return CpuSet::Range(first, first);
+  BERTH_ASSIGN_OR_RETURN(const int last, ParseNumber(item, ends.second));
+  if (first > last) return BadItem(item, "the range is reversed");
+  return CpuSet::Range(first, last);
 }
 
 }  // namespace
@@ -64,10 +63,9 @@ absl::StatusOr<CpuSet> CpuSet::ParseMaybeEmpty(absl::string_view text) {
     item = absl::StripAsciiWhitespace(item);
     if (item.empty()) continue;
     const bool exclusion = item[0] == '^';
-    const absl::StatusOr<CpuSet> cpus = ParseItem(item, exclusion ? item.substr(1) : item);
-    if (!cpus.ok()) return cpus.status();
+    BERTH_ASSIGN_OR_RETURN(const CpuSet cpus, ParseItem(item, exclusion ? item.substr(1) : item));
     CpuSet& target = exclusion ? excluded : included;
-    target = target.Or(*cpus);
+    target = target.Or(cpus);
   }
   return included.Without(excluded);
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"
 
 namespace berth::tracker {
@@ -72,12 +73,11 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
   std::optional<NodeIdentity> found;
   for (const std::string& directory : directories) {
     const std::string path = absl::StrCat(directory, "/", kIdentityFileName);
-    const absl::StatusOr<std::optional<std::string>> uuid = ReadIdentityFile(path);
-    if (!uuid.ok()) return uuid.status();
-    if (!*uuid) continue;
+    BERTH_ASSIGN_OR_RETURN(const std::optional<std::string> uuid, ReadIdentityFile(path));
+    if (!uuid) continue;
     if (!found) {
-      found = NodeIdentity{**uuid, path, false};
-    } else if (found->uuid != **uuid) {
+      found = NodeIdentity{*uuid, path, false};
+    } else if (found->uuid != *uuid) {
       return absl::FailedPreconditionError(
           absl::StrCat("node identity: ", found->path, " and ", path, " hold different uuids"));
     }
@@ -107,16 +107,14 @@ absl::Status WriteIdentity(const std::string& directory, absl::string_view uuid)
 }
 
 absl::StatusOr<NodeIdentity> EnsureIdentity(const std::vector<std::string>& directories) {
-  absl::StatusOr<std::optional<NodeIdentity>> found = FindIdentity(directories);
-  if (!found.ok()) return found.status();
-  if (*found) return **found;
+  BERTH_ASSIGN_OR_RETURN(std::optional<NodeIdentity> found, FindIdentity(directories));
+  if (found) return *found;
   const std::string& directory = directories.back();
   std::error_code failure;
   std::filesystem::create_directories(directory, failure);
   if (failure) return Failed("create directory", directory, failure.value());
   NodeIdentity identity{RandomUuid(), absl::StrCat(directory, "/", kIdentityFileName), true};
-  const absl::Status written = WriteIdentity(directory, identity.uuid);
-  if (!written.ok()) return written;
+  BERTH_RETURN_IF_ERROR(WriteIdentity(directory, identity.uuid));
   return identity;
 }
 

@@ -36,11 +36,9 @@ absl::Status GetAggregates(Session& session, const std::string& uuid,
 }
 
 absl::Status ShowAggregates(Session& session, const ProviderAggregatesArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::GetProviderAggregatesResponse answer;
-  const absl::Status got = GetAggregates(session, *uuid, &answer);
-  if (!got.ok()) return got;
+  BERTH_RETURN_IF_ERROR(GetAggregates(session, uuid, &answer));
   return session.Print(answer, AggregateLines(answer.aggregate_uuids()),
                        {answer.aggregate_uuids().begin(), answer.aggregate_uuids().end()});
 }
@@ -49,8 +47,7 @@ absl::Status ChangeAggregatesOnce(Session& session, const std::string& uuid, Agg
                                   const std::vector<std::string>& aggregates,
                                   pb::SetProviderAggregatesResponse* answer) {
   pb::GetProviderAggregatesResponse stored;
-  const absl::Status got = GetAggregates(session, uuid, &stored);
-  if (!got.ok()) return got;
+  BERTH_RETURN_IF_ERROR(GetAggregates(session, uuid, &stored));
   std::set<std::string> wanted(stored.aggregate_uuids().begin(), stored.aggregate_uuids().end());
   for (const std::string& aggregate : aggregates) {
     if (change == AggregateChange::kAdd) {
@@ -68,13 +65,11 @@ absl::Status ChangeAggregatesOnce(Session& session, const std::string& uuid, Agg
 
 absl::Status ChangeAggregates(Session& session, AggregateChange change,
                               const ChangeAggregatesArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   const std::vector<std::string> aggregates = Listed(arguments.aggregates);
   pb::SetProviderAggregatesResponse answer;
-  const absl::Status changed = OnFreshGeneration(
-      [&] { return ChangeAggregatesOnce(session, *uuid, change, aggregates, &answer); });
-  if (!changed.ok()) return changed;
+  BERTH_RETURN_IF_ERROR(OnFreshGeneration(
+      [&] { return ChangeAggregatesOnce(session, uuid, change, aggregates, &answer); }));
   return session.Print(answer, AggregateLines(answer.aggregate_uuids()),
                        {answer.aggregate_uuids().begin(), answer.aggregate_uuids().end()});
 }

@@ -37,8 +37,7 @@ absl::Status OfConsumer(Session& session, const AllocationArguments& arguments) 
   pb::GetAllocationsRequest request;
   request.set_consumer_uuid(arguments.consumer);
   pb::GetAllocationsResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   if (!answer.has_consumer()) {
     return Refused(absl::StatusCode::kNotFound, "CONSUMER_NOT_FOUND",
                    absl::StrCat("consumer ", arguments.consumer, " holds nothing"),
@@ -46,25 +45,22 @@ absl::Status OfConsumer(Session& session, const AllocationArguments& arguments) 
   }
   std::set<std::string> uuids;
   AddProviders(answer.consumer(), &uuids);
-  const auto names = NamesFor(session, uuids);
-  if (!names.ok()) return names.status();
+  BERTH_ASSIGN_OR_RETURN(const auto names, NamesFor(session, uuids));
   session.Say(absl::StrCat(answer.consumer().consumer_type(), " of ",
                            answer.consumer().project_id(), ", generation ",
                            answer.consumer().generation()));
-  return session.Print(answer, AllocationTable(answer.consumer(), *names),
+  return session.Print(answer, AllocationTable(answer.consumer(), names),
                        {uuids.begin(), uuids.end()});
 }
 
 absl::Status OfProvider(Session& session, const AllocationArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::ListProviderAllocationsRequest request;
-  request.set_provider_uuid(*uuid);
+  request.set_provider_uuid(uuid);
   request.set_whole_tree(arguments.tree);
   pb::ListProviderAllocationsResponse answer;
   const auto count = [](const auto& page) { return page.consumers_size(); };
-  const absl::Status listed = CallPaged(session, request, arguments.limit, count, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, count, &answer));
   if (!answer.next_page_token().empty()) {
     session.Say(absl::StrCat("only the first ", arguments.limit,
                              " are shown; a larger --limit shows more"));
@@ -75,9 +71,8 @@ absl::Status OfProvider(Session& session, const AllocationArguments& arguments) 
     AddProviders(consumer, &uuids);
     consumers.push_back(consumer.uuid());
   }
-  const auto names = NamesFor(session, uuids);
-  if (!names.ok()) return names.status();
-  return session.Print(answer, ConsumerTable(answer.consumers(), *names), consumers);
+  BERTH_ASSIGN_OR_RETURN(const auto names, NamesFor(session, uuids));
+  return session.Print(answer, ConsumerTable(answer.consumers(), names), consumers);
 }
 
 absl::Status Allocations(Session& session, const AllocationArguments& arguments) {

@@ -37,17 +37,14 @@ void SayWhy(Session& session, const pb::CandidateQuery& query) {
 }
 
 absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
-  const auto query = QueryOf(session, arguments.query);
-  if (!query.ok()) return query.status();
+  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
   pb::FindCandidatesRequest request;
-  *request.mutable_query() = *query;
-  const auto order = OrderOf(arguments.order);
-  if (!order.ok()) return order.status();
-  *request.mutable_order() = *order;
+  *request.mutable_query() = query;
+  BERTH_ASSIGN_OR_RETURN(const auto order, OrderOf(arguments.order));
+  *request.mutable_order() = order;
   request.set_limit(arguments.limit);
   pb::FindCandidatesResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   if (answer.seed() != 0) {
     session.Say(
         absl::StrCat("chosen at random; to get the same answer again, use --seed ", answer.seed()));
@@ -59,7 +56,7 @@ absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
   }
   const bool none = answer.candidates().empty();
   const bool reads = session.settings.format == Format::kTable;
-  if (reads && (none || arguments.explain)) SayWhy(session, *query);
+  if (reads && (none || arguments.explain)) SayWhy(session, query);
   const absl::Status printed =
       none && reads ? absl::OkStatus() : session.Print(answer, CandidateTable(answer), roots);
   if (!printed.ok() || !none) return printed;

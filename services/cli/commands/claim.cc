@@ -57,8 +57,7 @@ absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
   pb::SetAllocationsRequest request;
   *request.add_consumers() = claimant;
   pb::SetAllocationsResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   *taken->mutable_revision() = answer.revision();
   pb::Consumer* consumer = taken->mutable_consumer();
   consumer->set_uuid(claimant.consumer_uuid());
@@ -88,15 +87,12 @@ absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
   consumer->set_user_id(claimant.user_id());
   consumer->set_consumer_type(claimant.consumer_type());
   if (claimant.has_lease()) *consumer->mutable_lease() = claimant.lease();
-  const auto query = QueryOf(session, arguments.query);
-  if (!query.ok()) return query.status();
-  *request.mutable_query() = *query;
-  const auto order = OrderOf(arguments.order);
-  if (!order.ok()) return order.status();
-  *request.mutable_order() = *order;
+  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
+  *request.mutable_query() = query;
+  BERTH_ASSIGN_OR_RETURN(const auto order, OrderOf(arguments.order));
+  *request.mutable_order() = order;
   pb::ClaimResponse answer;
-  const absl::Status called = WhileOpen([&] { return session.Call(request, &answer); });
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(WhileOpen([&] { return session.Call(request, &answer); }));
   if (answer.seed() != 0) {
     session.Say(
         absl::StrCat("chosen at random; to get the same choice again, use --seed ", answer.seed()));
@@ -130,32 +126,27 @@ NamesByUuid NamesIn(Session& session, const pb::Consumer& consumer) {
 absl::Status TakeFrom(Session& session, const ClaimArguments& arguments,
                       pb::ConsumerAllocations claimant, pb::GetAllocationsResponse* taken,
                       NamesByUuid* names) {
-  const auto amounts = ParseAmounts(arguments.query.resources);
-  if (!amounts.ok()) return amounts.status();
-  if (amounts->empty()) {
+  BERTH_ASSIGN_OR_RETURN(const auto amounts, ParseAmounts(arguments.query.resources));
+  if (amounts.empty()) {
     return absl::InvalidArgumentError(
         "the amounts to claim are missing: --resources VCPU=4,MEMORY_MB=8Gi");
   }
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
-  (*names)[*uuid] = arguments.provider;
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
+  (*names)[uuid] = arguments.provider;
   pb::ProviderAllocation* allocation = claimant.add_allocations();
-  allocation->set_provider_uuid(*uuid);
-  allocation->mutable_resources()->insert(amounts->begin(), amounts->end());
+  allocation->set_provider_uuid(uuid);
+  allocation->mutable_resources()->insert(amounts.begin(), amounts.end());
   return Take(session, claimant, taken);
 }
 
 absl::Status Claim(Session& session, const ClaimArguments& arguments) {
-  const auto claimant = ClaimantOf(arguments);
-  if (!claimant.ok()) return claimant.status();
+  BERTH_ASSIGN_OR_RETURN(const auto claimant, ClaimantOf(arguments));
   pb::GetAllocationsResponse taken;
   NamesByUuid names;
   if (!arguments.provider.empty()) {
-    const absl::Status took = TakeFrom(session, arguments, *claimant, &taken, &names);
-    if (!took.ok()) return took;
+    BERTH_RETURN_IF_ERROR(TakeFrom(session, arguments, claimant, &taken, &names));
   } else {
-    const absl::Status took = TakeBest(session, arguments, *claimant, &taken);
-    if (!took.ok()) return took;
+    BERTH_RETURN_IF_ERROR(TakeBest(session, arguments, claimant, &taken));
     names = NamesIn(session, taken.consumer());
   }
   return session.Print(taken, ClaimPage(taken.consumer(), names, session.screen),

@@ -25,9 +25,7 @@ absl::Status ListClasses(Session& session, const NoArguments&) {
   const auto count = [](const pb::ListClassesResponse& page) {
     return page.resource_classes_size();
   };
-  const absl::Status listed =
-      CallPaged(session, pb::ListClassesRequest(), kListedNames, count, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, pb::ListClassesRequest(), kListedNames, count, &answer));
   Table table({{"NAME", Column::Kind::kExact}, {"KIND", Column::Kind::kText}});
   std::vector<std::string> names;
   for (const pb::ResourceClass& one : answer.resource_classes()) {
@@ -42,16 +40,14 @@ absl::Status CreateClass(Session& session, const CreateClassArguments& arguments
     pb::EnsureClassRequest request;
     request.set_name(arguments.name);
     pb::EnsureClassResponse answer;
-    const absl::Status called = session.Call(request, &answer);
-    if (!called.ok()) return called;
+    BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
     const std::string words = answer.created() ? "created " : "exists already: ";
     return session.Print(answer, absl::StrCat(words, arguments.name, "\n"), {arguments.name});
   }
   pb::CreateClassRequest request;
   request.set_name(arguments.name);
   pb::CreateClassResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, absl::StrCat("created ", arguments.name, "\n"), {arguments.name});
 }
 
@@ -59,8 +55,7 @@ absl::Status DeleteClass(Session& session, const DeleteClassArguments& arguments
   pb::DeleteClassRequest request;
   request.set_name(arguments.name);
   pb::DeleteClassResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, absl::StrCat("deleted ", arguments.name, "\n"), {arguments.name});
 }
 

@@ -23,12 +23,10 @@ struct ListConsumersArguments {
 struct TypesArguments {};
 
 absl::Status ListConsumers(Session& session, const ListConsumersArguments& arguments) {
-  const auto request = ListOf(session, arguments.filter);
-  if (!request.ok()) return request.status();
+  BERTH_ASSIGN_OR_RETURN(const auto request, ListOf(session, arguments.filter));
   pb::ListConsumersResponse answer;
   const auto count = [](const auto& page) { return page.consumers_size(); };
-  const absl::Status listed = CallPaged(session, *request, arguments.limit, count, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, count, &answer));
   if (!answer.next_page_token().empty()) {
     session.Say(absl::StrCat("only the first ", arguments.limit,
                              " are shown; a larger --limit shows more"));
@@ -44,9 +42,7 @@ absl::Status ListConsumers(Session& session, const ListConsumersArguments& argum
   // Names are looked up for people only. If the output is for programs, no names are looked up.
   NamesByUuid names;
   if (session.settings.format == Format::kTable) {
-    auto found = ProviderNames(session, providers);
-    if (!found.ok()) return found.status();
-    names = *std::move(found);
+    BERTH_ASSIGN_OR_RETURN(names, ProviderNames(session, providers));
   }
   return session.Print(answer, ConsumerTable(answer.consumers(), names), consumers);
 }
@@ -54,9 +50,8 @@ absl::Status ListConsumers(Session& session, const ListConsumersArguments& argum
 absl::Status Types(Session& session, const TypesArguments&) {
   pb::ListConsumerTypesResponse answer;
   const auto count = [](const auto& page) { return page.consumer_types_size(); };
-  const absl::Status listed =
-      CallPaged(session, pb::ListConsumerTypesRequest(), kListed, count, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(
+      CallPaged(session, pb::ListConsumerTypesRequest(), kListed, count, &answer));
   Table table({{"TYPE", Column::Kind::kText}, {"CONSUMERS", Column::Kind::kNumber}});
   std::vector<std::string> types;
   for (const pb::ConsumerTypeCount& type : answer.consumer_types()) {

@@ -48,9 +48,8 @@ absl::StatusOr<pb::ListConsumersRequest> ListOf(Session& session, const Consumer
         TimeUtil::SecondsToTimestamp(absl::ToUnixSeconds(absl::Now() - idle));
   }
   if (!filter.tree.empty()) {
-    const auto uuid = ProviderUuid(session, filter.tree);
-    if (!uuid.ok()) return uuid.status();
-    request.set_in_tree(*uuid);
+    BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, filter.tree));
+    request.set_in_tree(uuid);
   }
   return request;
 }

@@ -20,14 +20,12 @@ struct ExplainArguments {
 };
 
 absl::Status Explain(Session& session, const ExplainArguments& arguments) {
-  const auto query = QueryOf(session, arguments.query);
-  if (!query.ok()) return query.status();
+  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
   pb::ExplainRequest request;
-  *request.mutable_query() = *query;
+  *request.mutable_query() = query;
   request.set_near_miss_limit(arguments.near);
   pb::ExplainResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   std::vector<std::string> roots;
   for (const pb::NearMiss& miss : answer.explanation().near_misses()) {
     roots.push_back(miss.root_uuid());
@@ -41,14 +39,12 @@ struct CapacityArguments {
 };
 
 absl::Status Capacity(Session& session, const CapacityArguments& arguments) {
-  const auto query = QueryOf(session, arguments.query);
-  if (!query.ok()) return query.status();
+  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
   pb::GetCapacityRequest request;
-  *request.mutable_query() = *query;
+  *request.mutable_query() = query;
   request.set_root_limit(arguments.limit);
   pb::GetCapacityResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   std::vector<std::string> roots;
   for (const pb::RootCapacity& root : answer.roots()) roots.push_back(root.root_uuid());
   return session.Print(answer, CapacityPage(answer, session.screen), roots);

@@ -44,12 +44,10 @@ std::vector<std::string> ClassNames(const Inventories& inventories) {
 }
 
 absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
-  const auto answer = InventoriesOf(session, *uuid);
-  if (!answer.ok()) return answer.status();
-  return session.Print(*answer, InventoryTable(answer->inventories()),
-                       ClassNames(answer->inventories()));
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, InventoriesOf(session, uuid));
+  return session.Print(answer, InventoryTable(answer.inventories()),
+                       ClassNames(answer.inventories()));
 }
 
 // Replaces those stored values for which the user gave new ones.
@@ -69,15 +67,13 @@ absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
 absl::Status SetOnce(Session& session, const std::string& uuid,
                      const std::vector<InventoryWords>& said,
                      const SetInventoryArguments& arguments, pb::SetInventoriesResponse* answer) {
-  const auto stored = InventoriesOf(session, uuid);
-  if (!stored.ok()) return stored.status();
+  BERTH_ASSIGN_OR_RETURN(const auto stored, InventoriesOf(session, uuid));
   pb::SetInventoriesRequest write;
   write.set_provider_uuid(uuid);
-  write.set_expected_generation(arguments.generation.value_or(stored->generation()));
-  if (!arguments.replace) *write.mutable_inventories() = stored->inventories();
+  write.set_expected_generation(arguments.generation.value_or(stored.generation()));
+  if (!arguments.replace) *write.mutable_inventories() = stored.inventories();
   for (const InventoryWords& words : said) {
-    const absl::Status merged = Merge(words, &(*write.mutable_inventories())[words.resource_class]);
-    if (!merged.ok()) return merged;
+    BERTH_RETURN_IF_ERROR(Merge(words, &(*write.mutable_inventories())[words.resource_class]));
   }
   return session.Call(write, answer);
 }
@@ -85,16 +81,13 @@ absl::Status SetOnce(Session& session, const std::string& uuid,
 absl::Status SetInventory(Session& session, const SetInventoryArguments& arguments) {
   std::vector<InventoryWords> said;
   for (const std::string& text : Listed(arguments.inventories)) {
-    auto words = ParseInventory(text);
-    if (!words.ok()) return words.status();
-    said.push_back(*std::move(words));
+    BERTH_ASSIGN_OR_RETURN(auto words, ParseInventory(text));
+    said.push_back(std::move(words));
   }
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::SetInventoriesResponse answer;
-  const auto once = [&] { return SetOnce(session, *uuid, said, arguments, &answer); };
-  const absl::Status set = arguments.generation ? once() : OnFreshGeneration(once);
-  if (!set.ok()) return set;
+  const auto once = [&] { return SetOnce(session, uuid, said, arguments, &answer); };
+  BERTH_RETURN_IF_ERROR(arguments.generation ? once() : OnFreshGeneration(once));
   for (const pb::OvercommittedClass& over : answer.overcommitted()) {
     session.Say(absl::StrCat("note: ", over.used(), " ", over.resource_class(),
                              " are allocated, but the capacity is only ", over.capacity(),
@@ -112,8 +105,7 @@ absl::Status DeleteAll(Session& session, const std::string& uuid) {
   pb::DeleteAllInventoriesRequest request;
   request.set_provider_uuid(uuid);
   pb::DeleteAllInventoriesResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, "deleted all inventories\n", {uuid});
 }
 
@@ -121,12 +113,11 @@ absl::Status DeleteAll(Session& session, const std::string& uuid) {
 absl::Status DeleteOnce(Session& session, const std::string& uuid,
                         const std::vector<std::string>& classes,
                         pb::SetInventoriesResponse* answer) {
-  const auto stored = InventoriesOf(session, uuid);
-  if (!stored.ok()) return stored.status();
+  BERTH_ASSIGN_OR_RETURN(const auto stored, InventoriesOf(session, uuid));
   pb::SetInventoriesRequest write;
   write.set_provider_uuid(uuid);
-  write.set_expected_generation(stored->generation());
-  *write.mutable_inventories() = stored->inventories();
+  write.set_expected_generation(stored.generation());
+  *write.mutable_inventories() = stored.inventories();
   for (const std::string& name : classes) {
     if (write.mutable_inventories()->erase(name) > 0) continue;
     return Refused(absl::StatusCode::kNotFound, "INVENTORY_NOT_FOUND",
@@ -141,13 +132,11 @@ absl::Status DeleteInventory(Session& session, const DeleteInventoryArguments& a
   if (arguments.all != classes.empty()) {
     return absl::InvalidArgumentError("name either the classes to delete or --all");
   }
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
-  if (arguments.all) return DeleteAll(session, *uuid);
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
+  if (arguments.all) return DeleteAll(session, uuid);
   pb::SetInventoriesResponse answer;
-  const absl::Status deleted =
-      OnFreshGeneration([&] { return DeleteOnce(session, *uuid, classes, &answer); });
-  if (!deleted.ok()) return deleted;
+  BERTH_RETURN_IF_ERROR(
+      OnFreshGeneration([&] { return DeleteOnce(session, uuid, classes, &answer); }));
   return session.Print(answer, InventoryTable(answer.inventories()),
                        ClassNames(answer.inventories()));
 }
@@ -159,8 +148,7 @@ absl::StatusOr<pb::GetInventoriesResponse> InventoriesOf(Session& session,
   pb::GetInventoriesRequest request;
   request.set_provider_uuid(uuid);
   pb::GetInventoriesResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return answer;
 }
 

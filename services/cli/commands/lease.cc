@@ -49,8 +49,7 @@ absl::Status Lease(Session& session, const LeaseArguments& arguments) {
     request.mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
   }
   pb::SetLeaseResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   const std::string text =
       answer.has_lease_expires_at()
           ? absl::StrCat(arguments.consumer, " will be released at ",
@@ -65,9 +64,9 @@ absl::StatusOr<Amounts> ParseChanges(const std::vector<std::string>& texts) {
   Amounts changes;
   for (const std::string& text : Listed(texts)) {
     const bool takes = absl::StrContains(text, "=-");
-    const auto one = ParseAmounts({absl::StrReplaceAll(text, {{"=-", "="}, {"=+", "="}})});
-    if (!one.ok()) return one.status();
-    for (const auto& [name, amount] : *one) {
+    BERTH_ASSIGN_OR_RETURN(const auto one,
+                           ParseAmounts({absl::StrReplaceAll(text, {{"=-", "="}, {"=+", "="}})}));
+    for (const auto& [name, amount] : one) {
       if (!changes.emplace(name, takes ? -amount : amount).second) {
         return absl::InvalidArgumentError(absl::StrCat(name, " is given twice"));
       }
@@ -77,24 +76,21 @@ absl::StatusOr<Amounts> ParseChanges(const std::vector<std::string>& texts) {
 }
 
 absl::Status Adjust(Session& session, const AdjustArguments& arguments) {
-  const auto changes = ParseChanges(arguments.amounts);
-  if (!changes.ok()) return changes.status();
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto changes, ParseChanges(arguments.amounts));
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::AdjustAllocationsRequest request;
   request.set_consumer_uuid(arguments.consumer);
   if (arguments.generation) request.set_expected_generation(*arguments.generation);
   pb::AllocationAdjustment* adjustment = request.add_adjustments();
-  adjustment->set_provider_uuid(*uuid);
-  adjustment->mutable_amounts()->insert(changes->begin(), changes->end());
+  adjustment->set_provider_uuid(uuid);
+  adjustment->mutable_amounts()->insert(changes.begin(), changes.end());
   pb::AdjustAllocationsResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   if (!answer.has_consumer()) {
     return session.Print(answer, absl::StrCat("released ", arguments.consumer, "\n"),
                          {arguments.consumer});
   }
-  return session.Print(answer, AllocationTable(answer.consumer(), {{*uuid, arguments.provider}}),
+  return session.Print(answer, AllocationTable(answer.consumer(), {{uuid, arguments.provider}}),
                        {arguments.consumer});
 }
 

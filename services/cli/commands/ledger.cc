@@ -45,8 +45,7 @@ struct StartEpochArguments {
 absl::Status Revision(Session& session, const NoArguments&) {
   pb::GetRevisionRequest request;
   pb::GetRevisionResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   std::string text =
       absl::StrCat("revision    ", RevisionText(answer.revision()), "\nstate       ",
                    ShortName(pb::LedgerState_Name(answer.state()), "LEDGER_STATE_"), "\n");
@@ -65,8 +64,7 @@ absl::Status Check(Session& session, const CheckArguments& arguments) {
   pb::SelfCheckRequest request;
   request.set_difference_limit(arguments.limit);
   pb::SelfCheckResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   std::string text;
   std::vector<std::string> keys;
   for (const pb::Difference& difference : answer.differences()) {
@@ -88,9 +86,8 @@ absl::Status Check(Session& session, const CheckArguments& arguments) {
 absl::Status Lost(Session& session, const LostArguments& arguments) {
   pb::ListLostChangesResponse answer;
   const auto count = [](const auto& page) { return page.changes_size(); };
-  const absl::Status listed =
-      CallPaged(session, pb::ListLostChangesRequest(), arguments.limit, count, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(
+      CallPaged(session, pb::ListLostChangesRequest(), arguments.limit, count, &answer));
   session.Say(absl::StrCat("the last good revision is ", RevisionText(answer.revision()),
                            "; the newest revision in the database is ",
                            RevisionText(answer.database_revision())));
@@ -116,8 +113,7 @@ absl::Status SetFormat(Session& session, const FormatArguments& arguments) {
   pb::SetFormatRequest request;
   request.set_format(arguments.format);
   pb::SetFormatResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer,
                        absl::StrCat("the log is in format ", arguments.format, " from revision ",
                                     RevisionText(answer.revision()), " on\n"),
@@ -125,14 +121,12 @@ absl::Status SetFormat(Session& session, const FormatArguments& arguments) {
 }
 
 absl::Status StartEpoch(Session& session, const StartEpochArguments& arguments) {
-  const auto expected = ParseRevision(arguments.expected);
-  if (!expected.ok()) return expected.status();
+  BERTH_ASSIGN_OR_RETURN(const auto expected, ParseRevision(arguments.expected));
   pb::StartEpochRequest request;
-  *request.mutable_expected_database_revision() = *expected;
+  *request.mutable_expected_database_revision() = expected;
   request.set_reason(arguments.reason);
   pb::StartEpochResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, absl::StrCat("revision ", RevisionText(answer.revision()), "\n"),
                        {absl::StrCat(answer.revision().epoch())});
 }
@@ -142,8 +136,7 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
   request.set_request_id(arguments.id);
   request.set_cancel_if_absent(arguments.cancel);
   pb::GetRequestResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   const std::string outcome =
       ShortName(pb::RequestOutcome_Name(answer.outcome()), "REQUEST_OUTCOME_");
   std::string text = outcome + "\n";

@@ -43,8 +43,7 @@ absl::Status ListNodes(Session& session, const ListNodesArguments& arguments) {
   request.set_name_contains(arguments.name);
   if (arguments.retired) request.set_retired(true);
   pb::ListNodesResponse answer;
-  const absl::Status listed = CallPaged(session, request, arguments.limit, CountNodes, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, CountNodes, &answer));
   std::vector<std::string> uuids;
   for (const pb::Node& node : answer.nodes()) uuids.push_back(node.uuid());
   if (!answer.next_page_token().empty()) {
@@ -60,8 +59,7 @@ absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) 
   pb::ListNodesRequest request;
   request.set_name_contains(text);
   pb::ListNodesResponse answer;
-  const absl::Status listed = CallPaged(session, request, kListed, CountNodes, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, kListed, CountNodes, &answer));
   std::vector<std::string> found;
   for (const pb::Node& node : answer.nodes()) {
     if (node.name() == text) found.push_back(node.uuid());
@@ -76,15 +74,13 @@ absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) 
 }
 
 absl::Status ShowNode(Session& session, const NodeArguments& arguments) {
-  const auto uuid = NodeUuid(session, arguments.node);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, NodeUuid(session, arguments.node));
   pb::GetNodeRequest request;
-  request.set_node_uuid(*uuid);
+  request.set_node_uuid(uuid);
   request.set_view(pb::NODE_VIEW_FULL);
   pb::GetNodeResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return session.Print(answer, NodePage(answer.node(), session.screen), {*uuid});
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  return session.Print(answer, NodePage(answer.node(), session.screen), {uuid});
 }
 
 absl::Status AuditFailed(const pb::AuditSummary& audit) {
@@ -104,8 +100,7 @@ absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
   }
   request.set_node_uuid(arguments.node);
   tracker::AuditNowResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   Table table({{"NODE", Column::Kind::kExact},
                {"REPORT", Column::Kind::kNumber},
                {"ACKNOWLEDGED", Column::Kind::kText},
@@ -128,31 +123,27 @@ absl::Status Audit(Session& session, const AuditArguments& arguments) {
     return absl::InvalidArgumentError(
         "name a node, or give --tracker HOST:PORT for all nodes of a host");
   }
-  const auto uuid = NodeUuid(session, arguments.node);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, NodeUuid(session, arguments.node));
   pb::AuditNodeRequest request;
-  request.set_node_uuid(*uuid);
+  request.set_node_uuid(uuid);
   pb::AuditNodeResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  const absl::Status printed = session.Print(answer, AuditWords(answer.audit()) + "\n", {*uuid});
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  const absl::Status printed = session.Print(answer, AuditWords(answer.audit()) + "\n", {uuid});
   return printed.ok() ? AuditFailed(answer.audit()) : printed;
 }
 
 absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) {
-  const auto uuid = NodeUuid(session, arguments.node);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, NodeUuid(session, arguments.node));
   pb::DeleteNodeRequest request;
-  request.set_node_uuid(*uuid);
+  request.set_node_uuid(uuid);
   request.set_cascade(arguments.cascade);
   pb::DeleteNodeResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  std::string text = absl::StrCat("deleted ", *uuid, "\n");
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  std::string text = absl::StrCat("deleted ", uuid, "\n");
   for (const std::string& consumer : answer.affected_consumer_uuids()) {
     absl::StrAppend(&text, "released what this consumer held there: ", consumer, "\n");
   }
-  return session.Print(answer, text, {*uuid});
+  return session.Print(answer, text, {uuid});
 }
 
 }  // namespace

@@ -60,13 +60,11 @@ absl::Status ListProviders(Session& session, const ListProvidersArguments& argum
   pb::ListProvidersRequest request;
   if (!arguments.name.empty()) request.set_name(arguments.name);
   if (!arguments.in_tree.empty()) {
-    const auto uuid = ProviderUuid(session, arguments.in_tree);
-    if (!uuid.ok()) return uuid.status();
-    request.set_in_tree(*uuid);
+    BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.in_tree));
+    request.set_in_tree(uuid);
   }
-  const auto amounts = ParseAmounts(arguments.resources);
-  if (!amounts.ok()) return amounts.status();
-  request.mutable_resources()->insert(amounts->begin(), amounts->end());
+  BERTH_ASSIGN_OR_RETURN(const auto amounts, ParseAmounts(arguments.resources));
+  request.mutable_resources()->insert(amounts.begin(), amounts.end());
   AddTerms(arguments.required, request.mutable_required_traits());
   AddTerms(arguments.member_of, request.mutable_member_of());
   for (const std::string& trait : Listed(arguments.forbidden)) request.add_forbidden_traits(trait);
@@ -75,8 +73,7 @@ absl::Status ListProviders(Session& session, const ListProvidersArguments& argum
   }
   request.set_roots_only(arguments.roots);
   pb::ListProvidersResponse answer;
-  const absl::Status listed = CallPaged(session, request, arguments.limit, CountProviders, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, CountProviders, &answer));
   if (!answer.next_page_token().empty()) {
     session.Say(absl::StrCat("only the first ", arguments.limit,
                              " are shown; a larger --limit shows more"));
@@ -89,8 +86,7 @@ absl::Status AddTree(Session& session, const std::string& uuid, pb::ListProvider
   request.set_in_tree(uuid);
   request.set_view(pb::PROVIDER_VIEW_FULL);
   pb::ListProvidersResponse tree;
-  const absl::Status listed = CallPaged(session, request, 100 * kListed, CountProviders, &tree);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, 100 * kListed, CountProviders, &tree));
   if (all->has_revision()) tree.clear_revision();
   all->MergeFrom(tree);
   return absl::OkStatus();
@@ -101,8 +97,7 @@ absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* al
   pb::ListProvidersRequest everything;
   everything.set_view(pb::PROVIDER_VIEW_FULL);
   pb::ListProvidersResponse first;
-  const absl::Status listed = CallPaged(session, everything, kListed, CountProviders, &first);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, everything, kListed, CountProviders, &first));
   if (first.next_page_token().empty()) {
     *all = first;
     return absl::OkStatus();
@@ -110,11 +105,9 @@ absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* al
   pb::ListProvidersRequest request;
   request.set_roots_only(true);
   pb::ListProvidersResponse roots;
-  const absl::Status found = CallPaged(session, request, limit, CountProviders, &roots);
-  if (!found.ok()) return found;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, limit, CountProviders, &roots));
   for (const pb::Provider& root : roots.providers()) {
-    const absl::Status added = AddTree(session, root.uuid(), all);
-    if (!added.ok()) return added;
+    BERTH_RETURN_IF_ERROR(AddTree(session, root.uuid(), all));
   }
   if (!roots.next_page_token().empty()) {
     session.Say(absl::StrCat("only the first ", limit,
@@ -142,21 +135,17 @@ absl::Status FindSharing(Session& session, const Providers& members,
 absl::Status Tree(Session& session, const TreeArguments& arguments) {
   pb::ListProvidersResponse all;
   if (arguments.provider.empty()) {
-    const absl::Status added = AddTrees(session, arguments.limit, &all);
-    if (!added.ok()) return added;
+    BERTH_RETURN_IF_ERROR(AddTrees(session, arguments.limit, &all));
   } else {
-    const auto uuid = ProviderUuid(session, arguments.provider);
-    if (!uuid.ok()) return uuid.status();
-    const absl::Status added = AddTree(session, *uuid, &all);
-    if (!added.ok()) return added;
+    BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
+    BERTH_RETURN_IF_ERROR(AddTree(session, uuid, &all));
     if (all.providers().empty()) {
       return Refused(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
-                     absl::StrCat("there is no provider ", *uuid), {{{"provider", *uuid}}});
+                     absl::StrCat("there is no provider ", uuid), {{{"provider", uuid}}});
     }
   }
   pb::ListProvidersResponse sharing;
-  const absl::Status found = FindSharing(session, all.providers(), &sharing);
-  if (!found.ok()) return found;
+  BERTH_RETURN_IF_ERROR(FindSharing(session, all.providers(), &sharing));
   if (all.providers().empty()) session.Say("there are no providers");
   const TreeOptions options{.all_traits = arguments.all_traits, .now = absl::Now()};
   return session.Print(all,
@@ -165,15 +154,13 @@ absl::Status Tree(Session& session, const TreeArguments& arguments) {
 }
 
 absl::Status ShowProvider(Session& session, const OneProviderArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::GetProviderRequest request;
-  request.set_provider_uuid(*uuid);
+  request.set_provider_uuid(uuid);
   request.set_view(pb::PROVIDER_VIEW_FULL);
   pb::GetProviderResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return session.Print(answer, ProviderPage(answer.provider(), session.screen), {*uuid});
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  return session.Print(answer, ProviderPage(answer.provider(), session.screen), {uuid});
 }
 
 absl::Status CreateProvider(Session& session, const CreateProviderArguments& arguments) {
@@ -181,45 +168,38 @@ absl::Status CreateProvider(Session& session, const CreateProviderArguments& arg
   request.set_name(arguments.name);
   request.set_uuid(arguments.uuid);
   if (!arguments.parent.empty()) {
-    const auto parent = ProviderUuid(session, arguments.parent);
-    if (!parent.ok()) return parent.status();
-    request.set_parent_uuid(*parent);
+    BERTH_ASSIGN_OR_RETURN(const auto parent, ProviderUuid(session, arguments.parent));
+    request.set_parent_uuid(parent);
   }
   pb::CreateProviderResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, ProviderPage(answer.provider(), session.screen),
                        {answer.provider().uuid()});
 }
 
 absl::Status SetProvider(Session& session, const SetProviderArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::UpdateProviderRequest request;
-  request.set_provider_uuid(*uuid);
+  request.set_provider_uuid(uuid);
   if (arguments.generation) request.set_expected_generation(*arguments.generation);
   if (!arguments.name.empty()) request.set_name(arguments.name);
   if (arguments.no_parent) request.mutable_no_parent();
   if (!arguments.parent.empty()) {
-    const auto parent = ProviderUuid(session, arguments.parent);
-    if (!parent.ok()) return parent.status();
-    request.set_parent_uuid(*parent);
+    BERTH_ASSIGN_OR_RETURN(const auto parent, ProviderUuid(session, arguments.parent));
+    request.set_parent_uuid(parent);
   }
   pb::UpdateProviderResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return session.Print(answer, ProviderPage(answer.provider(), session.screen), {*uuid});
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  return session.Print(answer, ProviderPage(answer.provider(), session.screen), {uuid});
 }
 
 absl::Status DeleteProvider(Session& session, const OneProviderArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::DeleteProviderRequest request;
-  request.set_provider_uuid(*uuid);
+  request.set_provider_uuid(uuid);
   pb::DeleteProviderResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return session.Print(answer, absl::StrCat("deleted ", *uuid, "\n"), {*uuid});
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  return session.Print(answer, absl::StrCat("deleted ", uuid, "\n"), {uuid});
 }
 
 void AddReading(CLI::App* noun, Session& session) {

@@ -56,24 +56,21 @@ absl::Status ReadFilter(const std::string& text, pb::RequestGroup* group) {
 
 absl::Status ReadUnsuffixed(Session& session, const QueryOptions& options,
                             pb::RequestGroup* group) {
-  const auto amounts = ParseAmounts(options.resources);
-  if (!amounts.ok()) return amounts.status();
-  group->mutable_resources()->insert(amounts->begin(), amounts->end());
+  BERTH_ASSIGN_OR_RETURN(const auto amounts, ParseAmounts(options.resources));
+  group->mutable_resources()->insert(amounts.begin(), amounts.end());
   AddTerms(options.required, group->mutable_required_traits());
   AddTerms(options.member_of, group->mutable_member_of());
   for (const std::string& trait : Listed(options.forbidden)) group->add_forbidden_traits(trait);
   for (const std::string& uuid : Listed(options.forbidden_aggregates)) {
     group->add_forbidden_aggregate_uuids(uuid);
   }
-  const auto most = ParseAmounts(options.max_providers);
-  if (!most.ok()) return most.status();
-  for (const auto& [name, count] : *most) {
+  BERTH_ASSIGN_OR_RETURN(const auto most, ParseAmounts(options.max_providers));
+  for (const auto& [name, count] : most) {
     (*group->mutable_max_providers())[name] = static_cast<int32_t>(count);
   }
   if (options.in_tree.empty()) return absl::OkStatus();
-  const auto uuid = ProviderUuid(session, options.in_tree);
-  if (!uuid.ok()) return uuid.status();
-  group->set_in_tree(*uuid);
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, options.in_tree));
+  group->set_in_tree(uuid);
   return absl::OkStatus();
 }
 
@@ -148,9 +145,8 @@ absl::StatusOr<pb::CandidateOrder> OrderOf(const OrderOptions& options) {
   if (options.strategy == "spread") order.set_strategy(pb::STRATEGY_SPREAD);
   if (options.strategy == "pack") order.set_strategy(pb::STRATEGY_PACK);
   if (options.strategy == "random") order.set_strategy(pb::STRATEGY_RANDOM);
-  absl::Status read = ReadWeights(options.class_weights, order.mutable_class_weights());
-  if (read.ok()) read = ReadWeights(options.trait_weights, order.mutable_trait_weights());
-  if (!read.ok()) return read;
+  BERTH_RETURN_IF_ERROR(ReadWeights(options.class_weights, order.mutable_class_weights()));
+  BERTH_RETURN_IF_ERROR(ReadWeights(options.trait_weights, order.mutable_trait_weights()));
   if (options.seed) order.set_seed(*options.seed);
   return order;
 }
@@ -165,13 +161,11 @@ absl::StatusOr<pb::RequestGroup> ParseGroup(const std::string& text) {
     const bool filter = pair[0] == "required" || pair[0] == "forbidden" || pair[0] == "member-of" ||
                         pair[0] == "in-tree";
     if (filter) {
-      const absl::Status read = ReadFilter(parts[i], &group);
-      if (!read.ok()) return read;
+      BERTH_RETURN_IF_ERROR(ReadFilter(parts[i], &group));
       continue;
     }
-    const auto amounts = ParseAmounts({parts[i]});
-    if (!amounts.ok()) return amounts.status();
-    group.mutable_resources()->insert(amounts->begin(), amounts->end());
+    BERTH_ASSIGN_OR_RETURN(const auto amounts, ParseAmounts({parts[i]}));
+    group.mutable_resources()->insert(amounts.begin(), amounts.end());
   }
   return group;
 }
@@ -179,13 +173,11 @@ absl::StatusOr<pb::RequestGroup> ParseGroup(const std::string& text) {
 absl::StatusOr<pb::CandidateQuery> QueryOf(Session& session, const QueryOptions& options) {
   pb::CandidateQuery query;
   pb::RequestGroup unsuffixed;
-  const absl::Status read = ReadUnsuffixed(session, options, &unsuffixed);
-  if (!read.ok()) return read;
+  BERTH_RETURN_IF_ERROR(ReadUnsuffixed(session, options, &unsuffixed));
   if (unsuffixed.ByteSizeLong() > 0) *query.add_groups() = unsuffixed;
   for (const std::string& text : options.groups) {
-    const auto group = ParseGroup(text);
-    if (!group.ok()) return group.status();
-    *query.add_groups() = *group;
+    BERTH_ASSIGN_OR_RETURN(const auto group, ParseGroup(text));
+    *query.add_groups() = group;
   }
   if (query.groups().empty()) {
     return absl::InvalidArgumentError(

@@ -43,10 +43,9 @@ std::string NameLines(const std::vector<std::string>& names) {
 
 // Returns the full name of the service `name`. The user may leave out the package of the name.
 absl::StatusOr<std::string> ServiceName(Reflection& reflection, const std::string& name) {
-  const auto services = reflection.Services();
-  if (!services.ok()) return services.status();
+  BERTH_ASSIGN_OR_RETURN(const auto services, reflection.Services());
   std::vector<std::string> found;
-  for (const std::string& service : *services) {
+  for (const std::string& service : services) {
     if (service == name) return service;
     if (absl::EndsWith(service, "." + name)) found.push_back(service);
   }
@@ -63,23 +62,20 @@ absl::StatusOr<std::string> ServiceName(Reflection& reflection, const std::strin
 
 absl::StatusOr<const google::protobuf::ServiceDescriptor*> LoadService(Reflection& reflection,
                                                                        const std::string& name) {
-  const auto full = ServiceName(reflection, name);
-  if (!full.ok()) return full.status();
-  const absl::Status loaded = reflection.Load(*full);
-  if (!loaded.ok()) return loaded;
-  const google::protobuf::ServiceDescriptor* service = reflection.Service(*full);
-  if (service == nullptr) return absl::InternalError(absl::StrCat(*full, " is not a service"));
+  BERTH_ASSIGN_OR_RETURN(const auto full, ServiceName(reflection, name));
+  BERTH_RETURN_IF_ERROR(reflection.Load(full));
+  const google::protobuf::ServiceDescriptor* service = reflection.Service(full);
+  if (service == nullptr) return absl::InternalError(absl::StrCat(full, " is not a service"));
   return service;
 }
 
 absl::Status ListMethods(Session& session, Reflection& reflection, const std::string& name) {
-  const auto service = LoadService(reflection, name);
-  if (!service.ok()) return service.status();
+  BERTH_ASSIGN_OR_RETURN(const auto service, LoadService(reflection, name));
   std::vector<std::string> names;
-  names.reserve((*service)->method_count());
-  for (int i = 0; i < (*service)->method_count(); ++i) {
-    names.push_back(absl::StrCat(std::string((*service)->full_name()), "/",
-                                 std::string((*service)->method(i)->name())));
+  names.reserve(service->method_count());
+  for (int i = 0; i < service->method_count(); ++i) {
+    names.push_back(absl::StrCat(std::string(service->full_name()), "/",
+                                 std::string(service->method(i)->name())));
   }
   return session.PrintJson(JsonList(names), NameLines(names), names);
 }
@@ -87,9 +83,8 @@ absl::Status ListMethods(Session& session, Reflection& reflection, const std::st
 absl::Status ListServicesOrMethods(Session& session, const ListArguments& arguments) {
   Reflection reflection(session);
   if (!arguments.service.empty()) return ListMethods(session, reflection, arguments.service);
-  const auto services = reflection.Services();
-  if (!services.ok()) return services.status();
-  return session.PrintJson(JsonList(*services), NameLines(*services), *services);
+  BERTH_ASSIGN_OR_RETURN(const auto services, reflection.Services());
+  return session.PrintJson(JsonList(services), NameLines(services), services);
 }
 
 // Returns `symbol` as the server names it: completes the name of a service without its package, and
@@ -104,8 +99,7 @@ std::string FullSymbol(Reflection& reflection, const std::string& symbol) {
 absl::Status Describe(Session& session, const DescribeArguments& arguments) {
   Reflection reflection(session);
   const std::string symbol = FullSymbol(reflection, arguments.symbol);
-  const absl::Status loaded = reflection.Load(symbol);
-  if (!loaded.ok()) return loaded;
+  BERTH_RETURN_IF_ERROR(reflection.Load(symbol));
   std::string text;
   if (const auto* service = reflection.Service(symbol)) {
     text = service->DebugString();
@@ -148,22 +142,20 @@ absl::StatusOr<std::vector<std::string>> JsonValues(const std::string& text) {
 
 absl::StatusOr<std::vector<std::string>> Requests(const google::protobuf::MethodDescriptor& method,
                                                   const std::string& body, Session& session) {
-  auto values = JsonValues(body);
-  if (!values.ok()) return values.status();
+  BERTH_ASSIGN_OR_RETURN(auto values, JsonValues(body));
   if (!method.client_streaming()) {
-    if (values->empty()) values->push_back("{}");
-    if (values->size() > 1) {
+    if (values.empty()) values.push_back("{}");
+    if (values.size() > 1) {
       return absl::InvalidArgumentError(absl::StrCat(
-          std::string(method.name()), " takes one message, but -d holds ", values->size()));
+          std::string(method.name()), " takes one message, but -d holds ", values.size()));
     }
   }
   google::protobuf::DynamicMessageFactory factory;
   std::vector<std::string> requests;
-  for (const std::string& value : *values) {
+  for (const std::string& value : values) {
     const std::unique_ptr<google::protobuf::Message> request(
         factory.GetPrototype(method.input_type())->New());
-    const absl::Status read = FromJson(value, request.get());
-    if (!read.ok()) return read;
+    BERTH_RETURN_IF_ERROR(FromJson(value, request.get()));
     const auto* id = method.input_type()->FindFieldByName("request_id");
     const bool wanted = id != nullptr && !session.settings.request_id.empty();
     if (wanted && request->GetReflection()->GetString(*request, id).empty()) {
@@ -176,18 +168,16 @@ absl::StatusOr<std::vector<std::string>> Requests(const google::protobuf::Method
 
 absl::Status CallMethod(Session& session, Reflection& reflection, const std::string& service_name,
                         const std::string& method_name, const std::string& body) {
-  const auto service = LoadService(reflection, service_name);
-  if (!service.ok()) return service.status();
-  const google::protobuf::MethodDescriptor* method = (*service)->FindMethodByName(method_name);
-  const std::string full = absl::StrCat(std::string((*service)->full_name()), "/", method_name);
+  BERTH_ASSIGN_OR_RETURN(const auto service, LoadService(reflection, service_name));
+  const google::protobuf::MethodDescriptor* method = service->FindMethodByName(method_name);
+  const std::string full = absl::StrCat(std::string(service->full_name()), "/", method_name);
   if (method == nullptr) {
     return Refused(absl::StatusCode::kNotFound, "METHOD_UNKNOWN",
                    absl::StrCat("there is no method ", full, "; `berth call ", service_name,
                                 "` lists its methods"),
                    {{{"method", full}}});
   }
-  const auto requests = Requests(*method, body, session);
-  if (!requests.ok()) return requests.status();
+  BERTH_ASSIGN_OR_RETURN(const auto requests, Requests(*method, body, session));
   google::protobuf::DynamicMessageFactory factory;
   const bool streams = method->server_streaming();
   const auto show = [&](const std::string& bytes) {
@@ -203,17 +193,16 @@ absl::Status CallMethod(Session& session, Reflection& reflection, const std::str
   const auto timeout = streams || method->client_streaming()
                            ? session.settings.timeout
                            : std::optional<absl::Duration>(session.Timeout());
-  return session.Server().Stream("/" + full, *requests, timeout, show);
+  return session.Server().Stream("/" + full, requests, timeout, show);
 }
 
 absl::Status Call(Session& session, const CallArguments& arguments) {
   Reflection reflection(session);
   const size_t slash = arguments.method.rfind('/');
   if (slash == std::string::npos) return ListMethods(session, reflection, arguments.method);
-  const auto body = ReadBody(arguments.body);
-  if (!body.ok()) return body.status();
+  BERTH_ASSIGN_OR_RETURN(const auto body, ReadBody(arguments.body));
   return CallMethod(session, reflection, arguments.method.substr(0, slash),
-                    arguments.method.substr(slash + 1), *body);
+                    arguments.method.substr(slash + 1), body);
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ absl::Status ReleaseOne(Session& session, const ReleaseArguments& arguments) {
   request.set_consumer_uuid(arguments.consumers.front());
   if (arguments.generation) request.set_expected_generation(*arguments.generation);
   pb::DeleteAllocationsResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, absl::StrCat("released ", arguments.consumers.front(), "\n"),
                        {arguments.consumers.front()});
 }
@@ -84,13 +83,11 @@ absl::Status ReleaseNamed(Session& session, const ReleaseArguments& arguments) {
 // Releases the consumers that pass the filter, each with the generation that it had in the list. If
 // a consumer has changed meanwhile, the command stops at that call.
 absl::Status ReleaseFiltered(Session& session, const ReleaseArguments& arguments) {
-  const auto request = ListOf(session, arguments.filter);
-  if (!request.ok()) return request.status();
+  BERTH_ASSIGN_OR_RETURN(const auto request, ListOf(session, arguments.filter));
   pb::ListConsumersResponse found;
   const auto count = [](const auto& page) { return page.consumers_size(); };
-  const absl::Status listed =
-      CallPaged(session, *request, std::numeric_limits<int>::max(), count, &found);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(
+      CallPaged(session, request, std::numeric_limits<int>::max(), count, &found));
   std::vector<pb::ConsumerRelease> consumers;
   std::vector<std::string> uuids;
   for (const pb::Consumer& consumer : found.consumers()) {

@@ -22,9 +22,8 @@ struct FileArguments {
 // Reads the request from a file. The dry run may be asked for by the flag or by the request itself.
 template <typename Request>
 absl::Status ReadRequest(const FileArguments& arguments, Request* request) {
-  const auto text = ReadText(arguments.file);
-  if (!text.ok()) return text.status();
-  const absl::Status parsed = FromJson(*text, request);
+  BERTH_ASSIGN_OR_RETURN(const auto text, ReadText(arguments.file));
+  const absl::Status parsed = FromJson(text, request);
   if (!parsed.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(arguments.file, ": ", parsed.message()));
   }
@@ -61,21 +60,17 @@ absl::Status ShowOutcome(Session& session, const Response& answer, bool dry_run,
 
 absl::Status Reshape(Session& session, const FileArguments& arguments) {
   pb::ReshapeRequest request;
-  const absl::Status read = ReadRequest(arguments, &request);
-  if (!read.ok()) return read;
+  BERTH_RETURN_IF_ERROR(ReadRequest(arguments, &request));
   pb::ReshapeResponse answer;
-  const absl::Status called = CallPatiently(session, request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(CallPatiently(session, request, &answer));
   return ShowOutcome(session, answer, request.validate_only(), 0);
 }
 
 absl::Status ApplyTopology(Session& session, const FileArguments& arguments) {
   pb::ApplyTopologyRequest request;
-  const absl::Status read = ReadRequest(arguments, &request);
-  if (!read.ok()) return read;
+  BERTH_RETURN_IF_ERROR(ReadRequest(arguments, &request));
   pb::ApplyTopologyResponse answer;
-  const absl::Status called = CallPatiently(session, request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(CallPatiently(session, request, &answer));
   return ShowOutcome(session, answer, request.validate_only(), request.removed_providers_size());
 }
 

@@ -35,8 +35,7 @@ absl::Status ListServices(Session& session, const ListServicesArguments& argumen
   pb::ListServicesRequest request;
   if (!arguments.host.empty()) request.set_host(arguments.host);
   pb::ListServicesResponse answer;
-  const absl::Status listed = CallPaged(session, request, arguments.limit, CountServices, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, CountServices, &answer));
   std::vector<std::string> uuids;
   for (const pb::Service& service : answer.services()) uuids.push_back(service.uuid());
   if (!answer.next_page_token().empty()) {
@@ -53,8 +52,7 @@ absl::StatusOr<std::string> ServiceUuid(Session& session, const std::string& tex
   request.set_host(text);
   request.set_binary(kTracker);
   pb::ListServicesResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   if (!answer.services().empty()) return answer.services(0).uuid();
   return Refused(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
                  absl::StrCat("there is no service ", kTracker, " on a host named '", text, "'"),
@@ -69,20 +67,18 @@ absl::Status PrintChanged(Session& session, const Answer& answer) {
 }
 
 absl::Status Enable(Session& session, const ServiceArguments& arguments) {
-  const auto uuid = ServiceUuid(session, arguments.service);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, arguments.service));
   pb::EnableServiceRequest request;
-  request.set_service_uuid(*uuid);
+  request.set_service_uuid(uuid);
   pb::EnableServiceResponse answer;
   const absl::Status called = session.Call(request, &answer);
   return called.ok() ? PrintChanged(session, answer) : called;
 }
 
 absl::Status Disable(Session& session, const DisableArguments& arguments) {
-  const auto uuid = ServiceUuid(session, arguments.service);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, arguments.service));
   pb::DisableServiceRequest request;
-  request.set_service_uuid(*uuid);
+  request.set_service_uuid(uuid);
   if (!arguments.reason.empty()) request.set_reason(arguments.reason);
   pb::DisableServiceResponse answer;
   const absl::Status called = session.Call(request, &answer);

@@ -47,8 +47,7 @@ absl::Status ListTraits(Session& session, const ListTraitsArguments& arguments) 
   if (arguments.used || arguments.unused) request.set_associated(arguments.used);
   pb::ListTraitsResponse answer;
   const auto count = [](const pb::ListTraitsResponse& page) { return page.traits_size(); };
-  const absl::Status listed = CallPaged(session, request, kListedNames, count, &answer);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, kListedNames, count, &answer));
   Table table({{"NAME", Column::Kind::kExact}, {"KIND", Column::Kind::kText}});
   std::vector<std::string> names;
   for (const pb::Trait& trait : answer.traits()) {
@@ -66,8 +65,7 @@ absl::Status Ensure(Session& session, const std::string& name, pb::EnsureTraitRe
 
 absl::Status CreateTrait(Session& session, const NameArguments& arguments) {
   pb::EnsureTraitResponse answer;
-  const absl::Status called = Ensure(session, arguments.name, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(Ensure(session, arguments.name, &answer));
   const std::string words = answer.created() ? "created " : "exists already: ";
   return session.Print(answer, absl::StrCat(words, arguments.name, "\n"), {arguments.name});
 }
@@ -76,8 +74,7 @@ absl::Status DeleteTrait(Session& session, const NameArguments& arguments) {
   pb::DeleteTraitRequest request;
   request.set_name(arguments.name);
   pb::DeleteTraitResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, absl::StrCat("deleted ", arguments.name, "\n"), {arguments.name});
 }
 
@@ -89,11 +86,9 @@ absl::Status GetTraits(Session& session, const std::string& uuid,
 }
 
 absl::Status ShowTraits(Session& session, const ProviderTraitsArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::GetProviderTraitsResponse answer;
-  const absl::Status got = GetTraits(session, *uuid, &answer);
-  if (!got.ok()) return got;
+  BERTH_RETURN_IF_ERROR(GetTraits(session, uuid, &answer));
   return session.Print(answer, TraitLines(answer.traits()),
                        {answer.traits().begin(), answer.traits().end()});
 }
@@ -104,8 +99,7 @@ absl::Status ChangeTraitsOnce(Session& session, const std::string& uuid, TraitCh
                               const std::vector<std::string>& traits,
                               pb::SetProviderTraitsResponse* answer) {
   pb::GetProviderTraitsResponse stored;
-  const absl::Status got = GetTraits(session, uuid, &stored);
-  if (!got.ok()) return got;
+  BERTH_RETURN_IF_ERROR(GetTraits(session, uuid, &stored));
   std::set<std::string> wanted(stored.traits().begin(), stored.traits().end());
   for (const std::string& trait : traits) {
     if (change == TraitChange::kAdd) {
@@ -123,13 +117,11 @@ absl::Status ChangeTraitsOnce(Session& session, const std::string& uuid, TraitCh
 
 absl::Status ChangeTraits(Session& session, TraitChange change,
                           const ChangeTraitsArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   const std::vector<std::string> traits = Listed(arguments.traits);
   pb::SetProviderTraitsResponse answer;
-  const absl::Status changed =
-      OnFreshGeneration([&] { return ChangeTraitsOnce(session, *uuid, change, traits, &answer); });
-  if (!changed.ok()) return changed;
+  BERTH_RETURN_IF_ERROR(
+      OnFreshGeneration([&] { return ChangeTraitsOnce(session, uuid, change, traits, &answer); }));
   return session.Print(answer, TraitLines(answer.traits()),
                        {answer.traits().begin(), answer.traits().end()});
 }
@@ -143,8 +135,7 @@ absl::Status AddTraits(Session& session, const ChangeTraitsArguments& arguments)
     request.set_request_id(RandomUuid());
     request.set_name(trait);
     pb::EnsureTraitResponse answer;
-    const absl::Status created = session.Call(request, &answer);
-    if (!created.ok()) return created;
+    BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   }
   return ChangeTraits(session, TraitChange::kAdd, arguments);
 }

@@ -67,10 +67,9 @@ class ExportLines {
 absl::Status ExportTo(Session& session, std::ostream* to, pb::ExportLedgerResponse* whole) {
   Progress progress(&session.talk(), session.screen);
   ExportLines lines(to, &progress);
-  const absl::Status streamed = session.Server().Stream(
+  BERTH_RETURN_IF_ERROR(session.Server().Stream(
       kExport, {pb::ExportLedgerRequest().SerializeAsString()}, session.settings.timeout,
-      [&lines](const std::string& bytes) { return lines.Take(bytes); });
-  if (!streamed.ok()) return streamed;
+      [&lines](const std::string& bytes) { return lines.Take(bytes); }));
   if (!lines.complete()) {
     return absl::DataLossError("the server sent fewer entities than it announced");
   }
@@ -122,29 +121,27 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
 }
 
 absl::StatusOr<Transfer> ReadFile(Session& session, const std::string& path) {
-  const auto text = ReadText(path);
-  if (!text.ok()) return text.status();
+  BERTH_ASSIGN_OR_RETURN(const auto text, ReadText(path));
   Progress progress(&session.talk(), session.screen);
-  const auto size = static_cast<int64_t>(text->size());
-  return ReadTransfer(path == "-" ? "standard input" : path, *text,
+  const auto size = static_cast<int64_t>(text.size());
+  return ReadTransfer(path == "-" ? "standard input" : path, text,
                       [&](int64_t read) { progress.Tell("reading", read, size); });
 }
 
 absl::Status Import(Session& session, const ImportArguments& arguments) {
-  auto transfer = ReadFile(session, arguments.file);
-  if (!transfer.ok()) return transfer.status();
-  pb::ImportLedgerRequest& first = transfer->messages.front();
+  BERTH_ASSIGN_OR_RETURN(auto transfer, ReadFile(session, arguments.file));
+  pb::ImportLedgerRequest& first = transfer.messages.front();
   first.set_validate_only(arguments.dry_run);
   first.set_require_empty(arguments.require_empty);
   pb::ImportLedgerResponse answer;
   absl::Status called;
   {
     Progress progress(&session.talk(), session.screen);
-    called = session.Send(transfer->messages, &progress, &answer);
+    called = session.Send(transfer.messages, &progress, &answer);
   }
   if (!called.ok()) {
     const std::string name = arguments.file == "-" ? "standard input" : arguments.file;
-    return AtLines(called, name, transfer->lines);
+    return AtLines(called, name, transfer.lines);
   }
   for (const std::string& note : OvercommitNotes(answer.overcommitted())) session.Say(note);
   const std::string count = absl::StrCat(answer.entity_count(), " entities");

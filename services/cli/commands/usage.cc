@@ -28,11 +28,9 @@ struct UsageArguments {
 };
 
 absl::Status OfProvider(Session& session, const UsageArguments& arguments) {
-  const auto uuid = ProviderUuid(session, arguments.provider);
-  if (!uuid.ok()) return uuid.status();
-  const auto answer = InventoriesOf(session, *uuid);
-  if (!answer.ok()) return answer.status();
-  return session.Print(*answer, UsageTable(answer->inventories(), session.screen), {*uuid});
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, InventoriesOf(session, uuid));
+  return session.Print(answer, UsageTable(answer.inventories(), session.screen), {uuid});
 }
 
 absl::Status OfProject(Session& session, const UsageArguments& arguments) {
@@ -41,8 +39,7 @@ absl::Status OfProject(Session& session, const UsageArguments& arguments) {
   if (!arguments.user.empty()) request.set_user_id(arguments.user);
   if (!arguments.type.empty()) request.set_consumer_type(arguments.type);
   pb::GetUsagesResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   return session.Print(answer, ProjectUsageTable(answer), {arguments.project});
 }
 
@@ -61,8 +58,7 @@ absl::Status SumByRoot(Session& session, const std::vector<std::string>& classes
   request.set_view(pb::PROVIDER_VIEW_FULL);
   pb::ListProvidersResponse all;
   const auto count = [](const auto& page) { return page.providers_size(); };
-  const absl::Status listed = CallPaged(session, request, kProvidersMax, count, &all);
-  if (!listed.ok()) return listed;
+  BERTH_RETURN_IF_ERROR(CallPaged(session, request, kProvidersMax, count, &all));
   std::map<std::string, pb::UsageRow> rows;
   for (const pb::Provider& provider : all.providers()) {
     pb::UsageRow& row = rows[provider.root_uuid()];

@@ -46,33 +46,28 @@ absl::StatusOr<pb::EntityKind> ParseKind(const std::string& text) {
 // Returns the uuid of the root of the tree that contains the provider `name`, because a watch that
 // begins after a revision accepts only roots. If no provider has the uuid `name`, returns `name`.
 absl::StatusOr<std::string> RootUuid(Session& session, const std::string& name) {
-  const auto uuid = ProviderUuid(session, name);
-  if (!uuid.ok()) return uuid.status();
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, name));
   pb::ListProvidersRequest request;
-  request.set_uuid(*uuid);
+  request.set_uuid(uuid);
   pb::ListProvidersResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
-  return answer.providers().empty() ? *uuid : answer.providers(0).root_uuid();
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  return answer.providers().empty() ? uuid : answer.providers(0).root_uuid();
 }
 
 absl::StatusOr<pb::WatchRequest> RequestOf(Session& session, const WatchArguments& arguments) {
   pb::WatchRequest request;
   if (arguments.snapshot) request.mutable_snapshot();
   if (!arguments.after.empty()) {
-    const auto revision = ParseRevision(arguments.after);
-    if (!revision.ok()) return revision.status();
-    *request.mutable_after_revision() = *revision;
+    BERTH_ASSIGN_OR_RETURN(const auto revision, ParseRevision(arguments.after));
+    *request.mutable_after_revision() = revision;
   }
   for (const std::string& text : Listed(arguments.kinds)) {
-    const auto kind = ParseKind(text);
-    if (!kind.ok()) return kind.status();
-    request.add_kinds(*kind);
+    BERTH_ASSIGN_OR_RETURN(const auto kind, ParseKind(text));
+    request.add_kinds(kind);
   }
   for (const std::string& name : Listed(arguments.trees)) {
-    const auto root = RootUuid(session, name);
-    if (!root.ok()) return root.status();
-    request.add_in_trees(*root);
+    BERTH_ASSIGN_OR_RETURN(const auto root, RootUuid(session, name));
+    request.add_in_trees(root);
   }
   for (const std::string& uuid : Listed(arguments.aggregates)) request.add_aggregate_uuids(uuid);
   return request;
@@ -127,20 +122,19 @@ absl::Status Watch(Session& session, const WatchArguments& arguments) {
   if (arguments.snapshot && !arguments.after.empty()) {
     return absl::InvalidArgumentError("give either --snapshot or --after REVISION");
   }
-  auto request = RequestOf(session, arguments);
-  if (!request.ok()) return request.status();
+  BERTH_ASSIGN_OR_RETURN(auto request, RequestOf(session, arguments));
   ShowWatched show(session, arguments.revisions_max);
   int attempts = 0;
   while (true) {  // ends with an error, an interrupt, or enough revisions
     absl::Status status =
-        session.Server().Stream(kMethod, {request->SerializeAsString()}, session.settings.timeout,
+        session.Server().Stream(kMethod, {request.SerializeAsString()}, session.settings.timeout,
                                 [&show](const std::string& bytes) { return show.Take(bytes); });
     if (show.enough() || ReasonOf(status) == kInterrupted) return absl::OkStatus();
     attempts = show.TakeTold() ? 0 : attempts + 1;
     // If no revision was received completely, the command cannot continue: another stream would
     // begin the snapshot anew.
     if (!MayResume(status) || !show.complete() || attempts == kAttemptsMax) return status;
-    *request->mutable_after_revision() = *show.complete();
+    *request.mutable_after_revision() = *show.complete();
     session.Say(absl::StrCat("continuing after revision ", show.complete()->number()));
     absl::SleepFor(kResumeAfter);
   }

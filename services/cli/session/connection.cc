@@ -11,6 +11,7 @@
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "placement/ground/status_macros.h"
 #include "services/cli/session/failure.h"
 #include "services/process/version.h"
 
@@ -125,8 +126,7 @@ absl::Status Connection::Connect(absl::Duration timeout) {
 
 absl::StatusOr<std::string> Connection::Call(const std::string& method, const std::string& request,
                                              absl::Duration timeout) {
-  const absl::Status connected = Connect(timeout);
-  if (!connected.ok()) return connected;
+  BERTH_RETURN_IF_ERROR(Connect(timeout));
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   const auto call = impl_->stub->PrepareUnaryCall(&context, method, Bytes(request), &impl_->queue);
@@ -144,8 +144,7 @@ absl::Status Connection::Stream(const std::string& method, const std::vector<std
                                 std::optional<absl::Duration> timeout,
                                 const std::function<absl::Status(const std::string&)>& receive,
                                 const std::function<void(size_t)>& sent) {
-  const absl::Status connected = Connect(timeout.value_or(absl::Seconds(10)));
-  if (!connected.ok()) return connected;
+  BERTH_RETURN_IF_ERROR(Connect(timeout.value_or(absl::Seconds(10))));
   grpc::ClientContext context;
   if (timeout) context.set_deadline(absl::ToChronoTime(absl::Now() + *timeout));
   const auto call = impl_->stub->PrepareCall(&context, method, &impl_->queue);

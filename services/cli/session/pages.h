@@ -23,8 +23,7 @@ absl::Status CallPaged(Session& session, Request request, int limit, Count count
   while (true) {  // ends: each page has at least one entry or is the last
     request.set_page_size(std::min(kPageSizeMax, limit - static_cast<int>(count(*answer))));
     Answer page;
-    const absl::Status called = session.Call(request, &page);
-    if (!called.ok()) return called;
+    BERTH_RETURN_IF_ERROR(session.Call(request, &page));
     if (answer->has_revision()) page.clear_revision();
     const bool last = page.next_page_token().empty() || count(page) == 0;
     request.set_page_token(page.next_page_token());

@@ -31,8 +31,7 @@ absl::StatusOr<std::string> ProviderUuid(Session& session, const std::string& te
   pb::ListProvidersRequest request;
   request.set_name(text);
   pb::ListProvidersResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  if (!called.ok()) return called;
+  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
   if (answer.providers().empty()) {
     return Refused(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
                    absl::StrCat("there is no provider named '", text, "'"), {{{"name", text}}});
@@ -50,8 +49,7 @@ absl::StatusOr<std::map<std::string, std::string>> ProviderNames(
     pb::ListProvidersRequest request;
     request.set_uuid(uuid);
     pb::ListProvidersResponse answer;
-    const absl::Status called = session.Call(request, &answer);
-    if (!called.ok()) return called;
+    BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
     if (!answer.providers().empty()) names[uuid] = answer.providers(0).name();
   }
   return names;

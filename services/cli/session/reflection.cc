@@ -64,9 +64,8 @@ class Reflection::Impl {
   absl::Status FetchFile(const std::string& name) {
     wire::ServerReflectionRequest request;
     request.set_file_by_filename(name);
-    const auto answer = Ask(request);
-    if (!answer.ok()) return answer.status();
-    const absl::Status taken = Take(answer->file_descriptor_response());
+    BERTH_ASSIGN_OR_RETURN(const auto answer, Ask(request));
+    const absl::Status taken = Take(answer.file_descriptor_response());
     if (taken.ok() && !files.contains(name)) {
       return absl::NotFoundError(absl::StrCat("the server does not have the proto file ", name));
     }
@@ -80,13 +79,11 @@ class Reflection::Impl {
       return absl::InternalError("the server's proto files import each other in a circle");
     }
     if (!files.contains(name)) {
-      const absl::Status fetched = FetchFile(name);
-      if (!fetched.ok()) return fetched;
+      BERTH_RETURN_IF_ERROR(FetchFile(name));
     }
     const google::protobuf::FileDescriptorProto file = files.at(name);
     for (const std::string& import : file.dependency()) {
-      const absl::Status built = Build(import, under_way);
-      if (!built.ok()) return built;
+      BERTH_RETURN_IF_ERROR(Build(import, under_way));
     }
     if (pool.BuildFile(file) == nullptr) {
       return absl::InternalError(absl::StrCat("the server's proto file ", name, " is not valid"));
@@ -105,10 +102,9 @@ Reflection::~Reflection() = default;
 absl::StatusOr<std::vector<std::string>> Reflection::Services() {
   wire::ServerReflectionRequest request;
   request.set_list_services("*");
-  const auto answer = impl_->Ask(request);
-  if (!answer.ok()) return answer.status();
+  BERTH_ASSIGN_OR_RETURN(const auto answer, impl_->Ask(request));
   std::vector<std::string> names;
-  for (const auto& service : answer->list_services_response().service()) {
+  for (const auto& service : answer.list_services_response().service()) {
     names.push_back(service.name());
   }
   std::sort(names.begin(), names.end());
@@ -126,14 +122,12 @@ absl::Status Reflection::Load(const std::string& symbol) {
         {{{"symbol", symbol}}});
   }
   if (!answer.ok()) return answer.status();
-  const absl::Status taken = impl_->Take(answer->file_descriptor_response());
-  if (!taken.ok()) return taken;
+  BERTH_RETURN_IF_ERROR(impl_->Take(answer->file_descriptor_response()));
   for (const std::string& bytes : answer->file_descriptor_response().file_descriptor_proto()) {
     google::protobuf::FileDescriptorProto file;
     if (!file.ParseFromString(bytes)) continue;
     std::set<std::string> under_way;
-    const absl::Status built = impl_->Build(file.name(), &under_way);
-    if (!built.ok()) return built;
+    BERTH_RETURN_IF_ERROR(impl_->Build(file.name(), &under_way));
   }
   return absl::OkStatus();
 }

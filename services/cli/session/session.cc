@@ -74,8 +74,7 @@ absl::Status Session::Call(google::protobuf::Message& request, google::protobuf:
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
   // If the connection cannot be opened, nothing was sent, so the outcome of the write is known: it
   // was not done.
-  const absl::Status connected = Server().Connect(Timeout());
-  if (!connected.ok()) return connected;
+  BERTH_RETURN_IF_ERROR(Server().Connect(Timeout()));
   const std::string id = Stamp(&request);
   const auto bytes = Server().Call(absl::StrCat("/", std::string(method->service()->full_name()),
                                                 "/", std::string(method->name())),
@@ -94,8 +93,7 @@ absl::Status Session::SendBytes(const google::protobuf::Message& type,
                                 Progress* progress, google::protobuf::Message* answer) {
   const google::protobuf::MethodDescriptor* method = MethodOf(type);
   BERTH_CHECK(method != nullptr && method->output_type() == answer->GetDescriptor());
-  const absl::Status connected = Server().Connect(Timeout());
-  if (!connected.ok()) return connected;
+  BERTH_RETURN_IF_ERROR(Server().Connect(Timeout()));
   const auto sent = [&](size_t count) {
     progress->Tell("sending", static_cast<int64_t>(count), static_cast<int64_t>(requests.size()));
     if (count == requests.size()) {
@@ -119,10 +117,8 @@ absl::Status Session::SendBytes(const google::protobuf::Message& type,
 absl::Status Session::Print(const google::protobuf::Message& answer, Table table,
                             const std::vector<std::string>& names) {
   if (settings.format == Format::kTable) {
-    const absl::Status selected = table.Select(settings.columns);
-    if (!selected.ok()) return selected;
-    const absl::Status sorted = table.SortBy(settings.sort);
-    if (!sorted.ok()) return sorted;
+    BERTH_RETURN_IF_ERROR(table.Select(settings.columns));
+    BERTH_RETURN_IF_ERROR(table.SortBy(settings.sort));
   }
   return Print(answer, table.Render(screen), names);
 }

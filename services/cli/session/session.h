@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
+#include "placement/ground/status_macros.h"
 #include "services/cli/session/connection.h"
 #include "services/cli/session/settings.h"
 #include "services/cli/text/progress.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "placement/ground/status_macros.h"
 #include "toml.hpp"
 
 namespace berth::cli {
@@ -132,8 +133,7 @@ absl::StatusOr<Settings> Settle(const Said& flags, const Said& environment, cons
   Settings settings;
   for (const Said* said : {&file, &environment, &flags}) {
     for (const auto& [name, value] : *said) {
-      const absl::Status read = Read(name, value, &settings);
-      if (!read.ok()) return read;
+      BERTH_RETURN_IF_ERROR(Read(name, value, &settings));
     }
   }
   return settings;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "placement/ground/status_macros.h"
 
 namespace berth::cli {
 namespace {
@@ -58,8 +59,7 @@ absl::Status ReadProperty(absl::string_view text, InventoryWords* words) {
     words->allocation_ratio = ratio;
     return absl::OkStatus();
   }
-  const auto amount = ParseAmount(words->resource_class, value);
-  if (!amount.ok()) return amount.status();
+  BERTH_ASSIGN_OR_RETURN(const auto amount, ParseAmount(words->resource_class, value));
   const std::pair<const char*, std::optional<int64_t>*> properties[] = {
       {"total", &words->total},
       {"reserved", &words->reserved},
@@ -68,7 +68,7 @@ absl::Status ReadProperty(absl::string_view text, InventoryWords* words) {
       {"step", &words->step_size}};
   for (const auto& [name, target] : properties) {
     if (key == name) {
-      *target = *amount;
+      *target = amount;
       return absl::OkStatus();
     }
   }
@@ -105,12 +105,11 @@ absl::StatusOr<Amounts> ParseAmounts(const std::vector<std::string>& texts) {
   Amounts amounts;
   for (const std::string& text : texts) {
     for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-      const auto pair = SplitPair(part, "write resources as VCPU=4,MEMORY_MB=8Gi");
-      if (!pair.ok()) return pair.status();
-      const auto amount = ParseAmount(pair->first, pair->second);
-      if (!amount.ok()) return amount.status();
-      if (!amounts.emplace(pair->first, *amount).second) {
-        return Wrong(part, absl::StrCat(pair->first, " is given twice"));
+      BERTH_ASSIGN_OR_RETURN(const auto pair,
+                             SplitPair(part, "write resources as VCPU=4,MEMORY_MB=8Gi"));
+      BERTH_ASSIGN_OR_RETURN(const auto amount, ParseAmount(pair.first, pair.second));
+      if (!amounts.emplace(pair.first, amount).second) {
+        return Wrong(part, absl::StrCat(pair.first, " is given twice"));
       }
     }
   }
@@ -124,13 +123,10 @@ absl::StatusOr<InventoryWords> ParseInventory(absl::string_view text) {
   words.resource_class = head[0];
   if (head[0].empty()) return Wrong(text, "write an inventory as VCPU=32:ratio=4:reserved=2");
   if (head.size() == 2) {
-    const auto total = ParseAmount(head[0], head[1]);
-    if (!total.ok()) return total.status();
-    words.total = *total;
+    BERTH_ASSIGN_OR_RETURN(words.total, ParseAmount(head[0], head[1]));
   }
   for (size_t i = 1; i < parts.size(); ++i) {
-    const absl::Status read = ReadProperty(parts[i], &words);
-    if (!read.ok()) return read;
+    BERTH_RETURN_IF_ERROR(ReadProperty(parts[i], &words));
   }
   return words;
 }
