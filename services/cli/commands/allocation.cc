@@ -1,4 +1,3 @@
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,31 +20,17 @@ struct AllocationArguments {
   int limit = kListed;
 };
 
-void AddProviders(const pb::Consumer& consumer, std::set<std::string>* uuids) {
-  for (const pb::ProviderAllocation& allocation : consumer.allocations()) {
-    uuids->insert(allocation.provider_uuid());
-  }
-}
-
-// Looks up names for people only. If the output is for programs, no names are looked up.
-absl::StatusOr<NamesByUuid> NamesFor(Session& session, const std::set<std::string>& uuids) {
-  if (session.settings.format != Format::kTable) return NamesByUuid();
-  return ProviderNames(session, uuids);
-}
-
 absl::Status OfConsumer(Session& session, const AllocationArguments& arguments) {
   pb::GetAllocationsRequest request;
   request.set_consumer_uuid(arguments.consumer);
-  pb::GetAllocationsResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetAllocationsResponse>(request));
   if (!answer.has_consumer()) {
     return Refused(absl::StatusCode::kNotFound, "CONSUMER_NOT_FOUND",
                    absl::StrCat("consumer ", arguments.consumer, " holds nothing"),
                    {{{"consumer", arguments.consumer}}});
   }
-  std::set<std::string> uuids;
-  AddProviders(answer.consumer(), &uuids);
-  BERTH_ASSIGN_OR_RETURN(const auto names, NamesFor(session, uuids));
+  const auto uuids = HeldProviders(std::vector{answer.consumer()});
+  BERTH_ASSIGN_OR_RETURN(const auto names, ProviderNames(session, uuids));
   session.Say(absl::StrCat(answer.consumer().consumer_type(), " of ",
                            answer.consumer().project_id(), ", generation ",
                            answer.consumer().generation()));
@@ -58,21 +43,13 @@ absl::Status OfProvider(Session& session, const AllocationArguments& arguments) 
   pb::ListProviderAllocationsRequest request;
   request.set_provider_uuid(uuid);
   request.set_whole_tree(arguments.tree);
-  pb::ListProviderAllocationsResponse answer;
-  const auto count = [](const auto& page) { return page.consumers_size(); };
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, count, &answer));
-  if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("only the first ", arguments.limit,
-                             " are shown; a larger --limit shows more"));
-  }
-  std::set<std::string> uuids;
-  std::vector<std::string> consumers;
-  for (const pb::Consumer& consumer : answer.consumers()) {
-    AddProviders(consumer, &uuids);
-    consumers.push_back(consumer.uuid());
-  }
-  BERTH_ASSIGN_OR_RETURN(const auto names, NamesFor(session, uuids));
-  return session.Print(answer, ConsumerTable(answer.consumers(), names), consumers);
+  BERTH_ASSIGN_OR_RETURN(const auto answer, CallPaged<pb::ListProviderAllocationsResponse>(
+                                                session, request, arguments.limit));
+  SayIfCut(session, answer, arguments.limit);
+  BERTH_ASSIGN_OR_RETURN(const auto names,
+                         ProviderNames(session, HeldProviders(answer.consumers())));
+  return session.Print(answer, ConsumerTable(answer.consumers(), names),
+                       UuidsOf(answer.consumers()));
 }
 
 absl::Status Allocations(Session& session, const AllocationArguments& arguments) {
@@ -90,15 +67,14 @@ void AddAllocationCommands(CLI::App& app, Session& session) {
       AddVerb(app, "allocations",
               "Show what a consumer holds, or which consumers hold something on a provider",
               "berth allocations 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
-              "berth allocations --provider dc1-h07 --tree");
-  command->group("Find and claim");
+              "berth allocations --provider dc1-h07 --tree",
+              "Find and claim");
   AllocationArguments& arguments = Does(command, session, Allocations);
   command->add_option("consumer", arguments.consumer, "The uuid of the consumer");
   command->add_option("--provider", arguments.provider,
                       "Show the consumers of this provider (name or uuid)");
   command->add_flag("--tree", arguments.tree, "With --provider: of all providers in its tree");
-  command->add_option("--limit", arguments.limit, "List at most this many consumers")
-      ->check(CLI::PositiveNumber);
+  AddLimit(command, &arguments.limit, "List at most this many consumers");
 }
 
 }  // namespace berth::cli

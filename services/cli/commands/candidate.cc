@@ -37,14 +37,11 @@ void SayWhy(Session& session, const pb::CandidateQuery& query) {
 }
 
 absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
-  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
   pb::FindCandidatesRequest request;
-  *request.mutable_query() = query;
-  BERTH_ASSIGN_OR_RETURN(const auto order, OrderOf(arguments.order));
-  *request.mutable_order() = order;
+  BERTH_ASSIGN_OR_RETURN(*request.mutable_query(), QueryOf(session, arguments.query));
+  BERTH_ASSIGN_OR_RETURN(*request.mutable_order(), OrderOf(arguments.order));
   request.set_limit(arguments.limit);
-  pb::FindCandidatesResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::FindCandidatesResponse>(request));
   if (answer.seed() != 0) {
     session.Say(
         absl::StrCat("chosen at random; to get the same answer again, use --seed ", answer.seed()));
@@ -56,7 +53,7 @@ absl::Status Candidates(Session& session, const CandidateArguments& arguments) {
   }
   const bool none = answer.candidates().empty();
   const bool reads = session.settings.format == Format::kTable;
-  if (reads && (none || arguments.explain)) SayWhy(session, query);
+  if (reads && (none || arguments.explain)) SayWhy(session, request.query());
   const absl::Status printed =
       none && reads ? absl::OkStatus() : session.Print(answer, CandidateTable(answer), roots);
   if (!printed.ok() || !none) return printed;
@@ -70,13 +67,12 @@ void AddCandidateCommand(CLI::App& app, Session& session) {
   CLI::App* command =
       AddVerb(app, "candidates", "Find the providers that a request fits on, and allocate nothing",
               "berth candidates --resources VCPU=4,MEMORY_MB=8Gi --required HW_CPU_X86_AVX2\n"
-              "berth candidates -r VCPU=4 --group _GPU:PGPU=1:required=CUSTOM_A100");
-  command->group("Find and claim");
+              "berth candidates -r VCPU=4 --group _GPU:PGPU=1:required=CUSTOM_A100",
+              "Find and claim");
   CandidateArguments& arguments = Does(command, session, Candidates);
   AddQueryOptions(command, &arguments.query);
   AddOrderOptions(command, &arguments.order);
-  command->add_option("--limit", arguments.limit, "List at most this many candidates")
-      ->check(CLI::PositiveNumber);
+  AddLimit(command, &arguments.limit, "List at most this many candidates");
   command->add_flag("--explain", arguments.explain,
                     "Explain also how many hosts each constraint leaves");
 }

@@ -6,7 +6,6 @@
 #include "absl/time/time.h"
 #include "berth/placement/v1/allocation.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
-#include "berth/placement/v1/provider.pb.h"
 #include "services/cli/commands/command.h"
 #include "services/cli/commands/query_options.h"
 #include "services/cli/session/failure.h"
@@ -30,102 +29,67 @@ struct ClaimArguments {
   std::optional<int64_t> generation;
 };
 
-absl::StatusOr<pb::ConsumerAllocations> ClaimantOf(const ClaimArguments& arguments) {
-  pb::ConsumerAllocations claimant;
-  claimant.set_consumer_uuid(arguments.consumer.empty() ? RandomUuid() : arguments.consumer);
+// Says in `claimant`, a ConsumerAllocations or a ClaimConsumer, for whom the claim is.
+template <typename Claimant>
+absl::Status SetClaimant(const ClaimArguments& arguments, Claimant* claimant) {
+  claimant->set_consumer_uuid(arguments.consumer.empty() ? RandomUuid() : arguments.consumer);
   if (arguments.generation) {
-    claimant.set_generation(*arguments.generation);
+    claimant->set_generation(*arguments.generation);
   } else {
-    claimant.mutable_new_consumer();
+    claimant->mutable_new_consumer();
   }
-  claimant.set_project_id(arguments.project);
-  claimant.set_user_id(arguments.user);
-  claimant.set_consumer_type(arguments.type);
-  if (arguments.lease.empty()) return claimant;
+  claimant->set_project_id(arguments.project);
+  claimant->set_user_id(arguments.user);
+  claimant->set_consumer_type(arguments.type);
+  if (arguments.lease.empty()) return absl::OkStatus();
   absl::Duration lease;
   if (!absl::ParseDuration(arguments.lease, &lease)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--lease '", arguments.lease, "' is wrong: it must be a duration such as 5m"));
   }
-  claimant.mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
-  return claimant;
+  claimant->mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
+  return absl::OkStatus();
 }
 
-// Claims on named providers in one write. `claimant` has the providers and the amounts.
-absl::Status Take(Session& session, const pb::ConsumerAllocations& claimant,
-                  pb::GetAllocationsResponse* taken) {
-  pb::SetAllocationsRequest request;
-  *request.add_consumers() = claimant;
-  pb::SetAllocationsResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
-  *taken->mutable_revision() = answer.revision();
-  pb::Consumer* consumer = taken->mutable_consumer();
+// Describes what a claim allocated in the form in which GetAllocations describes it.
+template <typename Claimant, typename Answer, typename Allocations>
+pb::GetAllocationsResponse TakenBy(const Claimant& claimant, int64_t generation,
+                                   const Answer& answer, const Allocations& allocations) {
+  pb::GetAllocationsResponse taken;
+  *taken.mutable_revision() = answer.revision();
+  pb::Consumer* consumer = taken.mutable_consumer();
   consumer->set_uuid(claimant.consumer_uuid());
-  for (const auto& [uuid, generation] : answer.consumer_generations()) {
-    consumer->set_generation(generation);
-  }
+  consumer->set_generation(generation);
   consumer->set_project_id(claimant.project_id());
   consumer->set_user_id(claimant.user_id());
   consumer->set_consumer_type(claimant.consumer_type());
-  *consumer->mutable_allocations() = claimant.allocations();
-  return absl::OkStatus();
+  *consumer->mutable_allocations() = allocations;
+  return taken;
 }
 
 // Makes one call in which the server finds providers and allocates on them. If the answer is lost,
 // or if the server has not begun the write, makes the call again with the same request id.
-absl::Status TakeBest(Session& session, const ClaimArguments& arguments,
-                      const pb::ConsumerAllocations& claimant, pb::GetAllocationsResponse* taken) {
+absl::StatusOr<pb::GetAllocationsResponse> TakeBest(Session& session,
+                                                    const ClaimArguments& arguments) {
   pb::ClaimRequest request;
-  pb::ClaimConsumer* consumer = request.mutable_consumer();
-  consumer->set_consumer_uuid(claimant.consumer_uuid());
-  if (claimant.has_generation()) {
-    consumer->set_generation(claimant.generation());
-  } else {
-    consumer->mutable_new_consumer();
-  }
-  consumer->set_project_id(claimant.project_id());
-  consumer->set_user_id(claimant.user_id());
-  consumer->set_consumer_type(claimant.consumer_type());
-  if (claimant.has_lease()) *consumer->mutable_lease() = claimant.lease();
-  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
-  *request.mutable_query() = query;
-  BERTH_ASSIGN_OR_RETURN(const auto order, OrderOf(arguments.order));
-  *request.mutable_order() = order;
+  BERTH_RETURN_IF_ERROR(SetClaimant(arguments, request.mutable_consumer()));
+  BERTH_ASSIGN_OR_RETURN(*request.mutable_query(), QueryOf(session, arguments.query));
+  BERTH_ASSIGN_OR_RETURN(*request.mutable_order(), OrderOf(arguments.order));
   pb::ClaimResponse answer;
   BERTH_RETURN_IF_ERROR(WhileOpen([&] { return session.Call(request, &answer); }));
   if (answer.seed() != 0) {
     session.Say(
         absl::StrCat("chosen at random; to get the same choice again, use --seed ", answer.seed()));
   }
-  *taken->mutable_revision() = answer.revision();
-  pb::Consumer* holder = taken->mutable_consumer();
-  holder->set_uuid(claimant.consumer_uuid());
-  holder->set_generation(answer.generation());
-  holder->set_project_id(claimant.project_id());
-  holder->set_user_id(claimant.user_id());
-  holder->set_consumer_type(claimant.consumer_type());
-  *holder->mutable_allocations() = answer.candidate().allocations();
-  return absl::OkStatus();
+  return TakenBy(request.consumer(), answer.generation(), answer, answer.candidate().allocations());
 }
 
-// Returns the names of the providers in `consumer`'s allocations, if the output is for people.
-// Providers that no longer exist are left out.
-NamesByUuid NamesIn(Session& session, const pb::Consumer& consumer) {
-  NamesByUuid names;
-  if (session.settings.format != Format::kTable) return names;
-  for (const pb::ProviderAllocation& allocation : consumer.allocations()) {
-    pb::GetProviderRequest request;
-    request.set_provider_uuid(allocation.provider_uuid());
-    pb::GetProviderResponse answer;
-    if (!session.Call(request, &answer).ok()) continue;
-    names[allocation.provider_uuid()] = answer.provider().name();
-  }
-  return names;
-}
-
-absl::Status TakeFrom(Session& session, const ClaimArguments& arguments,
-                      pb::ConsumerAllocations claimant, pb::GetAllocationsResponse* taken,
-                      NamesByUuid* names) {
+absl::StatusOr<pb::GetAllocationsResponse> TakeFrom(Session& session,
+                                                    const ClaimArguments& arguments,
+                                                    NamesByUuid* names) {
+  pb::SetAllocationsRequest request;
+  pb::ConsumerAllocations* claimant = request.add_consumers();
+  BERTH_RETURN_IF_ERROR(SetClaimant(arguments, claimant));
   BERTH_ASSIGN_OR_RETURN(const auto amounts, ParseAmounts(arguments.query.resources));
   if (amounts.empty()) {
     return absl::InvalidArgumentError(
@@ -133,21 +97,24 @@ absl::Status TakeFrom(Session& session, const ClaimArguments& arguments,
   }
   BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   (*names)[uuid] = arguments.provider;
-  pb::ProviderAllocation* allocation = claimant.add_allocations();
+  pb::ProviderAllocation* allocation = claimant->add_allocations();
   allocation->set_provider_uuid(uuid);
   allocation->mutable_resources()->insert(amounts.begin(), amounts.end());
-  return Take(session, claimant, taken);
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::SetAllocationsResponse>(request));
+  const auto& generations = answer.consumer_generations();
+  const int64_t generation = generations.empty() ? 0 : generations.begin()->second;
+  return TakenBy(*claimant, generation, answer, claimant->allocations());
 }
 
 absl::Status Claim(Session& session, const ClaimArguments& arguments) {
-  BERTH_ASSIGN_OR_RETURN(const auto claimant, ClaimantOf(arguments));
-  pb::GetAllocationsResponse taken;
   NamesByUuid names;
-  if (!arguments.provider.empty()) {
-    BERTH_RETURN_IF_ERROR(TakeFrom(session, arguments, claimant, &taken, &names));
-  } else {
-    BERTH_RETURN_IF_ERROR(TakeBest(session, arguments, claimant, &taken));
-    names = NamesIn(session, taken.consumer());
+  BERTH_ASSIGN_OR_RETURN(const auto taken, arguments.provider.empty()
+                                               ? TakeBest(session, arguments)
+                                               : TakeFrom(session, arguments, &names));
+  // The claim is made, so an error of this look-up must not hide it.
+  if (names.empty()) {
+    const auto held = HeldProviders(std::vector{taken.consumer()});
+    names = ProviderNames(session, held).value_or(NamesByUuid());
   }
   return session.Print(taken, ClaimPage(taken.consumer(), names, session.screen),
                        {taken.consumer().uuid()});
@@ -159,8 +126,8 @@ void AddClaimCommands(CLI::App& app, Session& session) {
   CLI::App* claim = AddVerb(
       app, "claim", "Find providers that a request fits on and allocate it there, in one step",
       "berth claim --resources VCPU=4,MEMORY_MB=8Gi --order spread\n"
-      "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)");
-  claim->group("Find and claim");
+      "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)",
+      "Find and claim");
   ClaimArguments& claiming = Does(claim, session, Claim);
   AddQueryOptions(claim, &claiming.query);
   AddOrderOptions(claim, &claiming.order);

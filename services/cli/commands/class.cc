@@ -21,11 +21,8 @@ struct DeleteClassArguments {
 };
 
 absl::Status ListClasses(Session& session, const NoArguments&) {
-  pb::ListClassesResponse answer;
-  const auto count = [](const pb::ListClassesResponse& page) {
-    return page.resource_classes_size();
-  };
-  BERTH_RETURN_IF_ERROR(CallPaged(session, pb::ListClassesRequest(), kListedNames, count, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, CallPaged<pb::ListClassesResponse>(
+                                                session, pb::ListClassesRequest(), kListedNames));
   Table table({{"NAME", Column::Kind::kExact}, {"KIND", Column::Kind::kText}});
   std::vector<std::string> names;
   for (const pb::ResourceClass& one : answer.resource_classes()) {
@@ -39,31 +36,28 @@ absl::Status CreateClass(Session& session, const CreateClassArguments& arguments
   if (arguments.if_absent) {
     pb::EnsureClassRequest request;
     request.set_name(arguments.name);
-    pb::EnsureClassResponse answer;
-    BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+    BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::EnsureClassResponse>(request));
     const std::string words = answer.created() ? "created " : "exists already: ";
     return session.Print(answer, absl::StrCat(words, arguments.name, "\n"), {arguments.name});
   }
   pb::CreateClassRequest request;
   request.set_name(arguments.name);
-  pb::CreateClassResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::CreateClassResponse>(request));
   return session.Print(answer, absl::StrCat("created ", arguments.name, "\n"), {arguments.name});
 }
 
 absl::Status DeleteClass(Session& session, const DeleteClassArguments& arguments) {
   pb::DeleteClassRequest request;
   request.set_name(arguments.name);
-  pb::DeleteClassResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteClassResponse>(request));
   return session.Print(answer, absl::StrCat("deleted ", arguments.name, "\n"), {arguments.name});
 }
 
 }  // namespace
 
 void AddClassCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "class", "Resource classes: kinds of resources that are counted");
-  noun->group("Show and change");
+  CLI::App* noun = AddNoun(app, "class", "Resource classes: kinds of resources that are counted",
+                           "Show and change");
 
   CLI::App* list = AddVerb(*noun, "list", "List the resource classes", "berth class list -o name");
   Does(list, session, ListClasses);

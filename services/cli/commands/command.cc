@@ -6,17 +6,19 @@
 
 namespace berth::cli {
 
-CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description) {
+CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description,
+                  const std::string& group) {
   CLI::App* noun = app.add_subcommand(name, description);
-  noun->require_subcommand(1)->fallthrough();
+  noun->require_subcommand(1)->fallthrough()->group(group);
   noun->footer("`berth " + name + " COMMAND --help` shows an example of each command.");
   return noun;
 }
 
 CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& description,
-                  const std::string& example) {
+                  const std::string& example, const std::string& group) {
   CLI::App* verb = parent.add_subcommand(name, description);
   verb->fallthrough();
+  if (!group.empty()) verb->group(group);
   verb->footer(absl::StrCat(
       "Example:\n  ", absl::StrReplaceAll(example, {{"\n", "\n  "}}),
       "\n\nEvery command also takes the options that `berth --help` lists, such as -o json."));
@@ -26,6 +28,14 @@ CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& 
 CLI::Option* AddList(CLI::App* command, const std::string& flag, std::vector<std::string>* target,
                      const std::string& description) {
   return command->add_option(flag, *target, description)->allow_extra_args(false);
+}
+
+void AddProviderName(CLI::App* command, std::string* target) {
+  command->add_option("provider", *target, "Name or uuid of the provider")->required();
+}
+
+void AddLimit(CLI::App* command, int* target, const std::string& description) {
+  command->add_option("--limit", *target, description)->check(CLI::PositiveNumber);
 }
 
 std::vector<std::string> Listed(const std::vector<std::string>& values) {

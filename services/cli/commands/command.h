@@ -15,13 +15,14 @@
 
 namespace berth::cli {
 
-// Adds a noun. One of its verbs must follow it on the command line.
-CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description);
+// Adds a noun to a group of the program's help. One of its verbs must follow it on the command line.
+CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description,
+                  const std::string& group);
 
-// Adds a verb of a noun, or a command without verbs. `example` has one or more lines, as a user
-// would type them.
+// Adds a verb of a noun, or to a group of the program's help a command without verbs. `example` has
+// one or more lines, as a user would type them.
 CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& description,
-                  const std::string& example);
+                  const std::string& example, const std::string& group = "");
 
 // The arguments of a command that takes none.
 struct NoArguments {};
@@ -42,6 +43,12 @@ Arguments& Does(CLI::App* command, Session& session,
 // commas.
 CLI::Option* AddList(CLI::App* command, const std::string& flag, std::vector<std::string>* target,
                      const std::string& description);
+
+// Adds the argument that says which provider a command is about.
+void AddProviderName(CLI::App* command, std::string* target);
+
+// Adds the option that bounds a list. `*target` is the default.
+void AddLimit(CLI::App* command, int* target, const std::string& description);
 
 // The entries of `values`, split at commas.
 std::vector<std::string> Listed(const std::vector<std::string>& values);

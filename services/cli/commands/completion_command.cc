@@ -9,8 +9,8 @@ void AddCompletionCommand(CLI::App& app, Session& session) {
   CLI::App* command =
       AddVerb(app, "completion", "Print a script that lets a shell complete berth commands",
               "eval \"$(berth completion bash)\"\n"
-              "berth completion fish > ~/.config/fish/completions/berth.fish");
-  command->group("Operate");
+              "berth completion fish > ~/.config/fish/completions/berth.fish",
+              "Operate");
   auto shell = std::make_shared<std::string>();
   command->add_option("shell", *shell, "The shell: bash, zsh or fish")
       ->required()

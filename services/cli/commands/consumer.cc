@@ -20,38 +20,20 @@ struct ListConsumersArguments {
   int limit = kListed;
 };
 
-struct TypesArguments {};
-
 absl::Status ListConsumers(Session& session, const ListConsumersArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto request, ListOf(session, arguments.filter));
-  pb::ListConsumersResponse answer;
-  const auto count = [](const auto& page) { return page.consumers_size(); };
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, count, &answer));
-  if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("only the first ", arguments.limit,
-                             " are shown; a larger --limit shows more"));
-  }
-  std::set<std::string> providers;
-  std::vector<std::string> consumers;
-  for (const pb::Consumer& consumer : answer.consumers()) {
-    for (const pb::ProviderAllocation& allocation : consumer.allocations()) {
-      providers.insert(allocation.provider_uuid());
-    }
-    consumers.push_back(consumer.uuid());
-  }
-  // Names are looked up for people only. If the output is for programs, no names are looked up.
-  NamesByUuid names;
-  if (session.settings.format == Format::kTable) {
-    BERTH_ASSIGN_OR_RETURN(names, ProviderNames(session, providers));
-  }
-  return session.Print(answer, ConsumerTable(answer.consumers(), names), consumers);
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ListConsumersResponse>(session, request, arguments.limit));
+  SayIfCut(session, answer, arguments.limit);
+  BERTH_ASSIGN_OR_RETURN(const auto names,
+                         ProviderNames(session, HeldProviders(answer.consumers())));
+  return session.Print(answer, ConsumerTable(answer.consumers(), names),
+                       UuidsOf(answer.consumers()));
 }
 
-absl::Status Types(Session& session, const TypesArguments&) {
-  pb::ListConsumerTypesResponse answer;
-  const auto count = [](const auto& page) { return page.consumer_types_size(); };
-  BERTH_RETURN_IF_ERROR(
-      CallPaged(session, pb::ListConsumerTypesRequest(), kListed, count, &answer));
+absl::Status Types(Session& session, const NoArguments&) {
+  BERTH_ASSIGN_OR_RETURN(const auto answer, CallPaged<pb::ListConsumerTypesResponse>(
+                                                session, pb::ListConsumerTypesRequest(), kListed));
   Table table({{"TYPE", Column::Kind::kText}, {"CONSUMERS", Column::Kind::kNumber}});
   std::vector<std::string> types;
   for (const pb::ConsumerTypeCount& type : answer.consumer_types()) {
@@ -65,16 +47,14 @@ absl::Status Types(Session& session, const TypesArguments&) {
 
 void AddConsumerCommands(CLI::App& app, Session& session) {
   CLI::App* noun =
-      AddNoun(app, "consumer", "Consumers: instances and others that hold allocations");
-  noun->group("Operate");
+      AddNoun(app, "consumer", "Consumers: instances and others that hold allocations", "Operate");
 
   CLI::App* list = AddVerb(*noun, "list", "List the consumers that pass all given filters",
                            "berth consumer list --project team-a --idle 720h\n"
                            "berth consumer list --tree dc1-h07 -o name");
   ListConsumersArguments& arguments = Does(list, session, ListConsumers);
   AddConsumerFilter(list, &arguments.filter);
-  list->add_option("--limit", arguments.limit, "List at most this many consumers")
-      ->check(CLI::PositiveNumber);
+  AddLimit(list, &arguments.limit, "List at most this many consumers");
 
   CLI::App* types =
       AddVerb(*noun, "types", "List the types of the existing consumers", "berth consumer types");

@@ -20,12 +20,10 @@ struct ExplainArguments {
 };
 
 absl::Status Explain(Session& session, const ExplainArguments& arguments) {
-  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
   pb::ExplainRequest request;
-  *request.mutable_query() = query;
+  BERTH_ASSIGN_OR_RETURN(*request.mutable_query(), QueryOf(session, arguments.query));
   request.set_near_miss_limit(arguments.near);
-  pb::ExplainResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::ExplainResponse>(request));
   std::vector<std::string> roots;
   for (const pb::NearMiss& miss : answer.explanation().near_misses()) {
     roots.push_back(miss.root_uuid());
@@ -39,12 +37,10 @@ struct CapacityArguments {
 };
 
 absl::Status Capacity(Session& session, const CapacityArguments& arguments) {
-  BERTH_ASSIGN_OR_RETURN(const auto query, QueryOf(session, arguments.query));
   pb::GetCapacityRequest request;
-  *request.mutable_query() = query;
+  BERTH_ASSIGN_OR_RETURN(*request.mutable_query(), QueryOf(session, arguments.query));
   request.set_root_limit(arguments.limit);
-  pb::GetCapacityResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetCapacityResponse>(request));
   std::vector<std::string> roots;
   for (const pb::RootCapacity& root : answer.roots()) roots.push_back(root.root_uuid());
   return session.Print(answer, CapacityPage(answer, session.screen), roots);
@@ -53,10 +49,9 @@ absl::Status Capacity(Session& session, const CapacityArguments& arguments) {
 }  // namespace
 
 void AddExplainCommands(CLI::App& app, Session& session) {
-  CLI::App* explain =
-      AddVerb(app, "explain", "Explain why a request fits on some hosts only, or on none",
-              "berth explain --resources VCPU=16,MEMORY_MB=64Gi --required CUSTOM_A100");
-  explain->group("Find and claim");
+  CLI::App* explain = AddVerb(
+      app, "explain", "Explain why a request fits on some hosts only, or on none",
+      "berth explain --resources VCPU=16,MEMORY_MB=64Gi --required CUSTOM_A100", "Find and claim");
   ExplainArguments& why = Does(explain, session, Explain);
   AddQueryOptions(explain, &why.query);
   explain->add_option("--near", why.near, "List at most this many hosts on which it nearly fits")
@@ -64,8 +59,7 @@ void AddExplainCommands(CLI::App& app, Session& session) {
 
   CLI::App* capacity = AddVerb(
       app, "capacity", "Count how many more times a request fits, on each host and in total",
-      "berth capacity --resources VCPU=4,MEMORY_MB=8Gi");
-  capacity->group("Find and claim");
+      "berth capacity --resources VCPU=4,MEMORY_MB=8Gi", "Find and claim");
   CapacityArguments& room = Does(capacity, session, Capacity);
   AddQueryOptions(capacity, &room.query);
   capacity->add_option("--limit", room.limit, "List at most this many roots")

@@ -38,9 +38,9 @@ absl::Status Health(Session& session, const HealthArguments& arguments) {
 }  // namespace
 
 void AddHealthCommand(CLI::App& app, Session& session) {
-  CLI::App* command = AddVerb(app, "health", "Ask a server whether it accepts calls",
-                              "berth health --service berth.placement.v1.ProviderService");
-  command->group("Operate");
+  CLI::App* command =
+      AddVerb(app, "health", "Ask a server whether it accepts calls",
+              "berth health --service berth.placement.v1.ProviderService", "Operate");
   HealthArguments& arguments = Does(command, session, Health);
   command->add_option("--service", arguments.service,
                       "Ask about this gRPC service; left out: the whole server");

@@ -8,9 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "berth/placement/v1/inventory.pb.h"
 #include "services/cli/commands/command.h"
+#include "services/cli/commands/provider_set.h"
 #include "services/cli/session/failure.h"
-#include "services/cli/session/provider_names.h"
-#include "services/cli/session/retry.h"
 #include "services/cli/text/amounts.h"
 #include "services/cli/text/provider_view.h"
 
@@ -18,10 +17,6 @@ namespace berth::cli {
 namespace {
 
 namespace pb = ::berth::placement::v1;
-
-struct ShowArguments {
-  std::string provider;
-};
 
 struct SetInventoryArguments {
   std::string provider;
@@ -43,7 +38,7 @@ std::vector<std::string> ClassNames(const Inventories& inventories) {
   return names;
 }
 
-absl::Status ShowInventory(Session& session, const ShowArguments& arguments) {
+absl::Status ShowInventory(Session& session, const OneProviderArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   BERTH_ASSIGN_OR_RETURN(const auto answer, InventoriesOf(session, uuid));
   return session.Print(answer, InventoryTable(answer.inventories()),
@@ -104,8 +99,8 @@ absl::Status SetInventory(Session& session, const SetInventoryArguments& argumen
 absl::Status DeleteAll(Session& session, const std::string& uuid) {
   pb::DeleteAllInventoriesRequest request;
   request.set_provider_uuid(uuid);
-  pb::DeleteAllInventoriesResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         session.Call<pb::DeleteAllInventoriesResponse>(request));
   return session.Print(answer, "deleted all inventories\n", {uuid});
 }
 
@@ -147,28 +142,25 @@ absl::StatusOr<pb::GetInventoriesResponse> InventoriesOf(Session& session,
                                                          const std::string& uuid) {
   pb::GetInventoriesRequest request;
   request.set_provider_uuid(uuid);
-  pb::GetInventoriesResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetInventoriesResponse>(request));
   return answer;
 }
 
 void AddInventoryCommands(CLI::App& app, Session& session) {
   CLI::App* noun =
-      AddNoun(app, "inventory", "Inventories: how much a provider has of each resource class");
-  noun->group("Show and change");
+      AddNoun(app, "inventory", "Inventories: how much a provider has of each resource class",
+              "Show and change");
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show the inventories of a provider", "berth inventory show dc1-h07");
-  show->add_option("provider", Does(show, session, ShowInventory).provider,
-                   "Name or uuid of the provider")
-      ->required();
+  AddProviderName(show, &Does(show, session, ShowInventory).provider);
 
   CLI::App* set = AddVerb(*noun, "set",
                           "Set inventories; classes and values that are not named stay as they are",
                           "berth inventory set dc1-h07 VCPU=32:ratio=4:reserved=2 MEMORY_MB=256Gi\n"
                           "berth inventory set dc1-h07 VCPU:ratio=8");
   SetInventoryArguments& setting = Does(set, session, SetInventory);
-  set->add_option("provider", setting.provider, "Name or uuid of the provider")->required();
+  AddProviderName(set, &setting.provider);
   set->add_option("inventories", setting.inventories,
                   "CLASS[=TOTAL][:KEY=VALUE]...; KEY is reserved, ratio, min, max or step")
       ->required();
@@ -179,7 +171,7 @@ void AddInventoryCommands(CLI::App& app, Session& session) {
   CLI::App* remove = AddVerb(*noun, "delete", "Delete inventories of which nothing is allocated",
                              "berth inventory delete dc1-h07 DISK_GB");
   DeleteInventoryArguments& deleting = Does(remove, session, DeleteInventory);
-  remove->add_option("provider", deleting.provider, "Name or uuid of the provider")->required();
+  AddProviderName(remove, &deleting.provider);
   remove->add_option("classes", deleting.classes, "The resource classes");
   remove->add_flag("--all", deleting.all, "Delete the inventories of all classes");
 }

@@ -48,8 +48,7 @@ absl::Status Lease(Session& session, const LeaseArguments& arguments) {
     }
     request.mutable_lease()->set_seconds(absl::ToInt64Seconds(lease));
   }
-  pb::SetLeaseResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::SetLeaseResponse>(request));
   const std::string text =
       answer.has_lease_expires_at()
           ? absl::StrCat(arguments.consumer, " will be released at ",
@@ -84,8 +83,7 @@ absl::Status Adjust(Session& session, const AdjustArguments& arguments) {
   pb::AllocationAdjustment* adjustment = request.add_adjustments();
   adjustment->set_provider_uuid(uuid);
   adjustment->mutable_amounts()->insert(changes.begin(), changes.end());
-  pb::AdjustAllocationsResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::AdjustAllocationsResponse>(request));
   if (!answer.has_consumer()) {
     return session.Print(answer, absl::StrCat("released ", arguments.consumer, "\n"),
                          {arguments.consumer});
@@ -99,11 +97,11 @@ absl::Status Adjust(Session& session, const AdjustArguments& arguments) {
 void AddLeaseCommands(CLI::App& app, Session& session) {
   CLI::App* adjust = AddVerb(
       app, "adjust", "Add amounts to what a consumer holds on a provider, or take amounts away",
-      "berth adjust 5e08ea53-c4c6-448e-9334-ac4953de3cfa dc1-h07 VCPU=2 MEMORY_MB=-1Gi");
-  adjust->group("Find and claim");
+      "berth adjust 5e08ea53-c4c6-448e-9334-ac4953de3cfa dc1-h07 VCPU=2 MEMORY_MB=-1Gi",
+      "Find and claim");
   AdjustArguments& adjusting = Does(adjust, session, Adjust);
   adjust->add_option("consumer", adjusting.consumer, "The uuid of the consumer")->required();
-  adjust->add_option("provider", adjusting.provider, "Name or uuid of the provider")->required();
+  AddProviderName(adjust, &adjusting.provider);
   adjust->add_option("amounts", adjusting.amounts, "CLASS=AMOUNT adds, CLASS=-AMOUNT takes away")
       ->required();
   adjust->add_option("--generation", adjusting.generation,
@@ -112,8 +110,8 @@ void AddLeaseCommands(CLI::App& app, Session& session) {
   CLI::App* lease = AddVerb(
       app, "lease", "Set or end a lease: the time after which a consumer is released automatically",
       "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa 5m\n"
-      "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa --confirm");
-  lease->group("Find and claim");
+      "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa --confirm",
+      "Find and claim");
   LeaseArguments& leasing = Does(lease, session, Lease);
   lease->add_option("consumer", leasing.consumer, "The uuid of the consumer")->required();
   lease->add_option("duration", leasing.duration, "The time from now, such as 90s, 5m or 2h");

@@ -44,8 +44,7 @@ struct StartEpochArguments {
 
 absl::Status Revision(Session& session, const NoArguments&) {
   pb::GetRevisionRequest request;
-  pb::GetRevisionResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetRevisionResponse>(request));
   std::string text =
       absl::StrCat("revision    ", RevisionText(answer.revision()), "\nstate       ",
                    ShortName(pb::LedgerState_Name(answer.state()), "LEDGER_STATE_"), "\n");
@@ -63,8 +62,7 @@ absl::Status Revision(Session& session, const NoArguments&) {
 absl::Status Check(Session& session, const CheckArguments& arguments) {
   pb::SelfCheckRequest request;
   request.set_difference_limit(arguments.limit);
-  pb::SelfCheckResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::SelfCheckResponse>(request));
   std::string text;
   std::vector<std::string> keys;
   for (const pb::Difference& difference : answer.differences()) {
@@ -84,17 +82,13 @@ absl::Status Check(Session& session, const CheckArguments& arguments) {
 }
 
 absl::Status Lost(Session& session, const LostArguments& arguments) {
-  pb::ListLostChangesResponse answer;
-  const auto count = [](const auto& page) { return page.changes_size(); };
-  BERTH_RETURN_IF_ERROR(
-      CallPaged(session, pb::ListLostChangesRequest(), arguments.limit, count, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ListLostChangesResponse>(
+                             session, pb::ListLostChangesRequest(), arguments.limit));
   session.Say(absl::StrCat("the last good revision is ", RevisionText(answer.revision()),
                            "; the newest revision in the database is ",
                            RevisionText(answer.database_revision())));
-  if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("only the first ", arguments.limit,
-                             " are shown; a larger --limit shows more"));
-  }
+  SayIfCut(session, answer, arguments.limit);
   Table table({{"KIND", Column::Kind::kText},
                {"KEY", Column::Kind::kExact},
                {"LAST GOOD", Column::Kind::kText},
@@ -112,8 +106,7 @@ absl::Status Lost(Session& session, const LostArguments& arguments) {
 absl::Status SetFormat(Session& session, const FormatArguments& arguments) {
   pb::SetFormatRequest request;
   request.set_format(arguments.format);
-  pb::SetFormatResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::SetFormatResponse>(request));
   return session.Print(answer,
                        absl::StrCat("the log is in format ", arguments.format, " from revision ",
                                     RevisionText(answer.revision()), " on\n"),
@@ -125,8 +118,7 @@ absl::Status StartEpoch(Session& session, const StartEpochArguments& arguments) 
   pb::StartEpochRequest request;
   *request.mutable_expected_database_revision() = expected;
   request.set_reason(arguments.reason);
-  pb::StartEpochResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::StartEpochResponse>(request));
   return session.Print(answer, absl::StrCat("revision ", RevisionText(answer.revision()), "\n"),
                        {absl::StrCat(answer.revision().epoch())});
 }
@@ -135,8 +127,7 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
   pb::GetRequestRequest request;
   request.set_request_id(arguments.id);
   request.set_cancel_if_absent(arguments.cancel);
-  pb::GetRequestResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetRequestResponse>(request));
   const std::string outcome =
       ShortName(pb::RequestOutcome_Name(answer.outcome()), "REQUEST_OUTCOME_");
   std::string text = outcome + "\n";
@@ -154,17 +145,13 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
 }  // namespace
 
 void AddLedgerCommands(CLI::App& app, Session& session) {
-  CLI::App* noun =
-      AddNoun(app, "ledger", "The ledger as a whole: its state, its checks, its recovery");
-  noun->group("Operate");
+  CLI::App* noun = AddNoun(app, "ledger",
+                           "The ledger as a whole: its state, its checks, its recovery", "Operate");
 
   CLI::App* check =
       AddVerb(*noun, "check", "Check that log, tables and memory agree; exit code 9: they do not",
               "berth ledger check");
-  check
-      ->add_option("--limit", Does(check, session, Check).limit,
-                   "List at most this many differences")
-      ->check(CLI::PositiveNumber);
+  AddLimit(check, &Does(check, session, Check).limit, "List at most this many differences");
 
   CLI::App* revision =
       AddVerb(*noun, "revision", "Show the newest revision and the state of the ledger",
@@ -173,8 +160,7 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
 
   CLI::App* lost = AddVerb(*noun, "lost", "List what differs in a database that went back in time",
                            "berth ledger lost");
-  lost->add_option("--limit", Does(lost, session, Lost).limit, "List at most this many differences")
-      ->check(CLI::PositiveNumber);
+  AddLimit(lost, &Does(lost, session, Lost).limit, "List at most this many differences");
 
   CLI::App* epoch = AddVerb(
       *noun, "start-epoch", "Accept a database that went back in time, and allow writes again",
@@ -194,8 +180,7 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
 
   CLI::App* request =
       AddVerb(app, "request", "Show whether a write was done, if its answer was lost",
-              "berth request 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
-  request->group("Operate");
+              "berth request 5e08ea53-c4c6-448e-9334-ac4953de3cfa", "Operate");
   RequestArguments& asking = Does(request, session, Request);
   request->add_option("id", asking.id, "The request id of the write")->required();
   request->add_flag("--cancel", asking.cancel,

@@ -35,22 +35,15 @@ struct DeleteNodeArguments {
   bool cascade = false;
 };
 
-int CountNodes(const pb::ListNodesResponse& answer) { return answer.nodes_size(); }
-
 absl::Status ListNodes(Session& session, const ListNodesArguments& arguments) {
   pb::ListNodesRequest request;
   if (!arguments.host.empty()) request.set_host(arguments.host);
   request.set_name_contains(arguments.name);
   if (arguments.retired) request.set_retired(true);
-  pb::ListNodesResponse answer;
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, CountNodes, &answer));
-  std::vector<std::string> uuids;
-  for (const pb::Node& node : answer.nodes()) uuids.push_back(node.uuid());
-  if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("only the first ", arguments.limit,
-                             " are shown; a larger --limit shows more"));
-  }
-  return session.Print(answer, NodeTable(answer.nodes()), uuids);
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ListNodesResponse>(session, request, arguments.limit));
+  SayIfCut(session, answer, arguments.limit);
+  return session.Print(answer, NodeTable(answer.nodes()), UuidsOf(answer.nodes()));
 }
 
 // Returns the uuid of the only node with the name `text`, or `text` itself if it is a uuid.
@@ -58,8 +51,8 @@ absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) 
   if (IsUuid(text)) return text;
   pb::ListNodesRequest request;
   request.set_name_contains(text);
-  pb::ListNodesResponse answer;
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, kListed, CountNodes, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ListNodesResponse>(session, request, kListed));
   std::vector<std::string> found;
   for (const pb::Node& node : answer.nodes()) {
     if (node.name() == text) found.push_back(node.uuid());
@@ -78,8 +71,7 @@ absl::Status ShowNode(Session& session, const NodeArguments& arguments) {
   pb::GetNodeRequest request;
   request.set_node_uuid(uuid);
   request.set_view(pb::NODE_VIEW_FULL);
-  pb::GetNodeResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetNodeResponse>(request));
   return session.Print(answer, NodePage(answer.node(), session.screen), {uuid});
 }
 
@@ -99,8 +91,7 @@ absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
     return absl::InvalidArgumentError("with --tracker, give the uuid of the node");
   }
   request.set_node_uuid(arguments.node);
-  tracker::AuditNowResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<tracker::AuditNowResponse>(request));
   Table table({{"NODE", Column::Kind::kExact},
                {"REPORT", Column::Kind::kNumber},
                {"ACKNOWLEDGED", Column::Kind::kText},
@@ -126,8 +117,7 @@ absl::Status Audit(Session& session, const AuditArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto uuid, NodeUuid(session, arguments.node));
   pb::AuditNodeRequest request;
   request.set_node_uuid(uuid);
-  pb::AuditNodeResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::AuditNodeResponse>(request));
   const absl::Status printed = session.Print(answer, AuditWords(answer.audit()) + "\n", {uuid});
   return printed.ok() ? AuditFailed(answer.audit()) : printed;
 }
@@ -137,8 +127,7 @@ absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) 
   pb::DeleteNodeRequest request;
   request.set_node_uuid(uuid);
   request.set_cascade(arguments.cascade);
-  pb::DeleteNodeResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteNodeResponse>(request));
   std::string text = absl::StrCat("deleted ", uuid, "\n");
   for (const std::string& consumer : answer.affected_consumer_uuids()) {
     absl::StrAppend(&text, "released what this consumer held there: ", consumer, "\n");
@@ -149,8 +138,8 @@ absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) 
 }  // namespace
 
 void AddNodeCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "node", "Nodes: hypervisors with their facts, accounts and audits");
-  noun->group("Operate");
+  CLI::App* noun =
+      AddNoun(app, "node", "Nodes: hypervisors with their facts, accounts and audits", "Operate");
 
   CLI::App* list = AddVerb(*noun, "list", "List the nodes that pass all given filters",
                            "berth node list --host dc1-h07");
@@ -158,8 +147,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   list->add_option("--host", listing.host, "Only nodes of this host");
   list->add_option("--name", listing.name, "Only nodes whose name contains this text");
   list->add_flag("--retired", listing.retired, "Only retired nodes");
-  list->add_option("--limit", listing.limit, "List at most this many nodes")
-      ->check(CLI::PositiveNumber);
+  AddLimit(list, &listing.limit, "List at most this many nodes");
 
   CLI::App* show = AddVerb(*noun, "show", "Show a node: its facts, account, orphans and findings",
                            "berth node show dc1-h07");

@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/provider.pb.h"
 #include "services/cli/commands/command.h"
+#include "services/cli/commands/provider_set.h"
 #include "services/cli/session/failure.h"
 #include "services/cli/session/pages.h"
 #include "services/cli/session/provider_names.h"
@@ -34,10 +35,6 @@ struct TreeArguments {
   int limit = kTreesMax;
 };
 
-struct OneProviderArguments {
-  std::string provider;
-};
-
 struct CreateProviderArguments {
   std::string name, uuid, parent;
 };
@@ -47,14 +44,6 @@ struct SetProviderArguments {
   bool no_parent = false;
   std::optional<int64_t> generation;
 };
-
-int CountProviders(const pb::ListProvidersResponse& answer) { return answer.providers_size(); }
-
-std::vector<std::string> Names(const Providers& providers) {
-  std::vector<std::string> names;
-  for (const pb::Provider& provider : providers) names.push_back(provider.uuid());
-  return names;
-}
 
 absl::Status ListProviders(Session& session, const ListProvidersArguments& arguments) {
   pb::ListProvidersRequest request;
@@ -72,21 +61,18 @@ absl::Status ListProviders(Session& session, const ListProvidersArguments& argum
     request.add_forbidden_aggregate_uuids(uuid);
   }
   request.set_roots_only(arguments.roots);
-  pb::ListProvidersResponse answer;
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, CountProviders, &answer));
-  if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("only the first ", arguments.limit,
-                             " are shown; a larger --limit shows more"));
-  }
-  return session.Print(answer, ProviderTable(answer.providers()), Names(answer.providers()));
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ListProvidersResponse>(session, request, arguments.limit));
+  SayIfCut(session, answer, arguments.limit);
+  return session.Print(answer, ProviderTable(answer.providers()), UuidsOf(answer.providers()));
 }
 
 absl::Status AddTree(Session& session, const std::string& uuid, pb::ListProvidersResponse* all) {
   pb::ListProvidersRequest request;
   request.set_in_tree(uuid);
   request.set_view(pb::PROVIDER_VIEW_FULL);
-  pb::ListProvidersResponse tree;
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, 100 * kListed, CountProviders, &tree));
+  BERTH_ASSIGN_OR_RETURN(auto tree,
+                         CallPaged<pb::ListProvidersResponse>(session, request, 100 * kListed));
   if (all->has_revision()) tree.clear_revision();
   all->MergeFrom(tree);
   return absl::OkStatus();
@@ -96,16 +82,16 @@ absl::Status AddTree(Session& session, const std::string& uuid, pb::ListProvider
 absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* all) {
   pb::ListProvidersRequest everything;
   everything.set_view(pb::PROVIDER_VIEW_FULL);
-  pb::ListProvidersResponse first;
-  BERTH_RETURN_IF_ERROR(CallPaged(session, everything, kListed, CountProviders, &first));
+  BERTH_ASSIGN_OR_RETURN(auto first,
+                         CallPaged<pb::ListProvidersResponse>(session, everything, kListed));
   if (first.next_page_token().empty()) {
-    *all = first;
+    *all = std::move(first);
     return absl::OkStatus();
   }
   pb::ListProvidersRequest request;
   request.set_roots_only(true);
-  pb::ListProvidersResponse roots;
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, limit, CountProviders, &roots));
+  BERTH_ASSIGN_OR_RETURN(const auto roots,
+                         CallPaged<pb::ListProvidersResponse>(session, request, limit));
   for (const pb::Provider& root : roots.providers()) {
     BERTH_RETURN_IF_ERROR(AddTree(session, root.uuid(), all));
   }
@@ -117,19 +103,18 @@ absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* al
 }
 
 // Finds the providers that share their resources with members of these trees through an aggregate.
-absl::Status FindSharing(Session& session, const Providers& members,
-                         pb::ListProvidersResponse* sharing) {
+absl::StatusOr<pb::ListProvidersResponse> FindSharing(Session& session, const Providers& members) {
   std::set<std::string> aggregates;
   for (const pb::Provider& member : members) {
     aggregates.insert(member.aggregate_uuids().begin(), member.aggregate_uuids().end());
   }
-  if (aggregates.empty()) return absl::OkStatus();
+  if (aggregates.empty()) return pb::ListProvidersResponse();
   pb::ListProvidersRequest request;
   request.set_view(pb::PROVIDER_VIEW_FULL);
   request.add_required_traits()->add_any_of("MISC_SHARES_VIA_AGGREGATE");
   pb::AggregateTerm* term = request.add_member_of();
   for (const std::string& uuid : aggregates) term->add_any_of(uuid);
-  return CallPaged(session, request, kListed, CountProviders, sharing);
+  return CallPaged<pb::ListProvidersResponse>(session, request, kListed);
 }
 
 absl::Status Tree(Session& session, const TreeArguments& arguments) {
@@ -144,13 +129,12 @@ absl::Status Tree(Session& session, const TreeArguments& arguments) {
                      absl::StrCat("there is no provider ", uuid), {{{"provider", uuid}}});
     }
   }
-  pb::ListProvidersResponse sharing;
-  BERTH_RETURN_IF_ERROR(FindSharing(session, all.providers(), &sharing));
+  BERTH_ASSIGN_OR_RETURN(const auto sharing, FindSharing(session, all.providers()));
   if (all.providers().empty()) session.Say("there are no providers");
   const TreeOptions options{.all_traits = arguments.all_traits, .now = absl::Now()};
   return session.Print(all,
                        ProviderTree(all.providers(), sharing.providers(), options, session.screen),
-                       Names(all.providers()));
+                       UuidsOf(all.providers()));
 }
 
 absl::Status ShowProvider(Session& session, const OneProviderArguments& arguments) {
@@ -158,8 +142,7 @@ absl::Status ShowProvider(Session& session, const OneProviderArguments& argument
   pb::GetProviderRequest request;
   request.set_provider_uuid(uuid);
   request.set_view(pb::PROVIDER_VIEW_FULL);
-  pb::GetProviderResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetProviderResponse>(request));
   return session.Print(answer, ProviderPage(answer.provider(), session.screen), {uuid});
 }
 
@@ -171,8 +154,7 @@ absl::Status CreateProvider(Session& session, const CreateProviderArguments& arg
     BERTH_ASSIGN_OR_RETURN(const auto parent, ProviderUuid(session, arguments.parent));
     request.set_parent_uuid(parent);
   }
-  pb::CreateProviderResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::CreateProviderResponse>(request));
   return session.Print(answer, ProviderPage(answer.provider(), session.screen),
                        {answer.provider().uuid()});
 }
@@ -188,8 +170,7 @@ absl::Status SetProvider(Session& session, const SetProviderArguments& arguments
     BERTH_ASSIGN_OR_RETURN(const auto parent, ProviderUuid(session, arguments.parent));
     request.set_parent_uuid(parent);
   }
-  pb::UpdateProviderResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::UpdateProviderResponse>(request));
   return session.Print(answer, ProviderPage(answer.provider(), session.screen), {uuid});
 }
 
@@ -197,8 +178,7 @@ absl::Status DeleteProvider(Session& session, const OneProviderArguments& argume
   BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   pb::DeleteProviderRequest request;
   request.set_provider_uuid(uuid);
-  pb::DeleteProviderResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteProviderResponse>(request));
   return session.Print(answer, absl::StrCat("deleted ", uuid, "\n"), {uuid});
 }
 
@@ -219,8 +199,7 @@ void AddReading(CLI::App* noun, Session& session) {
           "Only providers in all these aggregates; in:A,B means A or B");
   AddList(list, "--forbidden-aggregate", &listing.forbidden_aggregates,
           "Only providers in none of these aggregates");
-  list->add_option("--limit", listing.limit, "List at most this many providers")
-      ->check(CLI::PositiveNumber);
+  AddLimit(list, &listing.limit, "List at most this many providers");
 
   CLI::App* tree = AddVerb(*noun, "tree", "Draw provider trees and how full they are",
                            "berth provider tree\nberth provider tree dc1-h07 --all-traits");
@@ -228,22 +207,19 @@ void AddReading(CLI::App* noun, Session& session) {
   tree->add_option("provider", drawing.provider,
                    "Name or uuid of any provider of the tree; left out: all trees");
   tree->add_flag("--all-traits", drawing.all_traits, "Show all traits of each provider");
-  tree->add_option("--limit", drawing.limit, "Draw at most this many trees")
-      ->check(CLI::PositiveNumber);
+  AddLimit(tree, &drawing.limit, "Draw at most this many trees");
 
   CLI::App* show =
       AddVerb(*noun, "show", "Show everything about one provider", "berth provider show dc1-h07");
-  show->add_option("provider", Does(show, session, ShowProvider).provider,
-                   "Name or uuid of the provider")
-      ->required();
+  AddProviderName(show, &Does(show, session, ShowProvider).provider);
 }
 
 }  // namespace
 
 void AddProviderCommands(CLI::App& app, Session& session) {
   CLI::App* noun =
-      AddNoun(app, "provider", "Providers: anything that has resources to give, in trees");
-  noun->group("Show and change");
+      AddNoun(app, "provider", "Providers: anything that has resources to give, in trees",
+              "Show and change");
   AddReading(noun, session);
 
   CLI::App* create = AddVerb(*noun, "create", "Create a provider, as a root or as a child",
@@ -257,7 +233,7 @@ void AddProviderCommands(CLI::App& app, Session& session) {
   CLI::App* set = AddVerb(*noun, "set", "Rename or move a provider with its subtree",
                           "berth provider set dc1-h07 --name dc1-h08");
   SetProviderArguments& setting = Does(set, session, SetProvider);
-  set->add_option("provider", setting.provider, "Name or uuid of the provider")->required();
+  AddProviderName(set, &setting.provider);
   set->add_option("--name", setting.name, "The new name");
   auto* parent = set->add_option("--parent", setting.parent, "Name or uuid of the new parent");
   set->add_flag("--no-parent", setting.no_parent, "Make the provider a root")->excludes(parent);
@@ -267,10 +243,7 @@ void AddProviderCommands(CLI::App& app, Session& session) {
   CLI::App* remove =
       AddVerb(*noun, "delete", "Delete a provider that has no children and no allocations",
               "berth provider delete dc1-h07_numa0");
-  remove
-      ->add_option("provider", Does(remove, session, DeleteProvider).provider,
-                   "Name or uuid of the provider")
-      ->required();
+  AddProviderName(remove, &Does(remove, session, DeleteProvider).provider);
 }
 
 }  // namespace berth::cli

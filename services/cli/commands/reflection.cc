@@ -212,8 +212,8 @@ void AddReflectionCommands(CLI::App& app, Session& session) {
       AddVerb(app, "call", "Call any method of a gRPC server that offers reflection",
               "berth call ProviderService/ListProviders -d '{\"rootsOnly\": true}'\n"
               "berth call LedgerService\n"
-              "echo '{\"name\": \"CUSTOM_A100\"}' | berth call CatalogService/EnsureTrait -d -");
-  call->group("Raw gRPC");
+              "echo '{\"name\": \"CUSTOM_A100\"}' | berth call CatalogService/EnsureTrait -d -",
+              "Raw gRPC");
   CallArguments& calling = Does(call, session, Call);
   call->add_option("method", calling.method, "SERVICE/METHOD; SERVICE alone lists its methods")
       ->required();
@@ -221,16 +221,15 @@ void AddReflectionCommands(CLI::App& app, Session& session) {
                    "The request as JSON, @FILE, or - for standard input; left out: {}");
 
   CLI::App* list = AddVerb(app, "list", "List the services of a server, or the methods of one",
-                           "berth list\nberth list ProviderService");
-  list->group("Raw gRPC");
+                           "berth list\nberth list ProviderService", "Raw gRPC");
   list->add_option("service", Does(list, session, ListServicesOrMethods).service,
                    "The service; left out: list all services");
 
   CLI::App* describe =
       AddVerb(app, "describe", "Describe a service, method, message or enum of a server",
               "berth describe ProviderService/CreateProvider\n"
-              "berth describe berth.placement.v1.Inventory");
-  describe->group("Raw gRPC");
+              "berth describe berth.placement.v1.Inventory",
+              "Raw gRPC");
   describe
       ->add_option("symbol", Does(describe, session, Describe).symbol,
                    "The name of the service, method, message or enum")

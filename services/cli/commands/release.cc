@@ -31,8 +31,7 @@ absl::Status ReleaseOne(Session& session, const ReleaseArguments& arguments) {
   pb::DeleteAllocationsRequest request;
   request.set_consumer_uuid(arguments.consumers.front());
   if (arguments.generation) request.set_expected_generation(*arguments.generation);
-  pb::DeleteAllocationsResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteAllocationsResponse>(request));
   return session.Print(answer, absl::StrCat("released ", arguments.consumers.front(), "\n"),
                        {arguments.consumers.front()});
 }
@@ -84,10 +83,8 @@ absl::Status ReleaseNamed(Session& session, const ReleaseArguments& arguments) {
 // a consumer has changed meanwhile, the command stops at that call.
 absl::Status ReleaseFiltered(Session& session, const ReleaseArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto request, ListOf(session, arguments.filter));
-  pb::ListConsumersResponse found;
-  const auto count = [](const auto& page) { return page.consumers_size(); };
-  BERTH_RETURN_IF_ERROR(
-      CallPaged(session, request, std::numeric_limits<int>::max(), count, &found));
+  BERTH_ASSIGN_OR_RETURN(const auto found, CallPaged<pb::ListConsumersResponse>(
+                                               session, request, std::numeric_limits<int>::max()));
   std::vector<pb::ConsumerRelease> consumers;
   std::vector<std::string> uuids;
   for (const pb::Consumer& consumer : found.consumers()) {
@@ -122,8 +119,8 @@ absl::Status Release(Session& session, const ReleaseArguments& arguments) {
 void AddReleaseCommand(CLI::App& app, Session& session) {
   CLI::App* release = AddVerb(app, "release", "Release everything that consumers hold",
                               "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
-                              "berth release --project team-a --idle 720h --dry-run");
-  release->group("Find and claim");
+                              "berth release --project team-a --idle 720h --dry-run",
+                              "Find and claim");
   ReleaseArguments& arguments = Does(release, session, Release);
   release->add_option("consumers", arguments.consumers, "The uuids of the consumers");
   AddConsumerFilter(release, &arguments.filter);

@@ -5,6 +5,7 @@
 #include "berth/placement/v1/reshape.pb.h"
 #include "services/cli/commands/command.h"
 #include "services/cli/session/json.h"
+#include "services/cli/session/pages.h"
 #include "services/cli/session/text_file.h"
 #include "services/cli/text/progress.h"
 #include "services/cli/text/provider_view.h"
@@ -53,9 +54,7 @@ absl::Status ShowOutcome(Session& session, const Response& answer, bool dry_run,
   for (const std::string& warning : answer.warnings()) {
     session.Say(absl::StrCat("note: ", warning));
   }
-  std::vector<std::string> uuids;
-  for (const pb::Provider& provider : answer.providers()) uuids.push_back(provider.uuid());
-  return session.Print(answer, ProviderTable(answer.providers()), uuids);
+  return session.Print(answer, ProviderTable(answer.providers()), UuidsOf(answer.providers()));
 }
 
 absl::Status Reshape(Session& session, const FileArguments& arguments) {
@@ -89,12 +88,12 @@ void AddReshapeCommands(CLI::App& app, Session& session) {
   CLI::App* reshape = AddVerb(
       app, "reshape", "Move inventories and their allocations to other providers in one step",
       "berth reshape split-numa.json --dry-run\n"
-      "berth reshape split-numa.json");
-  reshape->group("Show and change");
+      "berth reshape split-numa.json",
+      "Show and change");
   AddFile(reshape, Does(reshape, session, Reshape), "ReshapeRequest");
 
-  CLI::App* topology = AddNoun(app, "topology", "Whole trees of providers in one step");
-  topology->group("Show and change");
+  CLI::App* topology =
+      AddNoun(app, "topology", "Whole trees of providers in one step", "Show and change");
   CLI::App* apply =
       AddVerb(*topology, "apply",
               "Create, change and delete providers and allocations to reach a wanted state",

@@ -29,20 +29,13 @@ struct DisableArguments {
   std::string service, reason;
 };
 
-int CountServices(const pb::ListServicesResponse& answer) { return answer.services_size(); }
-
 absl::Status ListServices(Session& session, const ListServicesArguments& arguments) {
   pb::ListServicesRequest request;
   if (!arguments.host.empty()) request.set_host(arguments.host);
-  pb::ListServicesResponse answer;
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, arguments.limit, CountServices, &answer));
-  std::vector<std::string> uuids;
-  for (const pb::Service& service : answer.services()) uuids.push_back(service.uuid());
-  if (!answer.next_page_token().empty()) {
-    session.Say(absl::StrCat("only the first ", arguments.limit,
-                             " are shown; a larger --limit shows more"));
-  }
-  return session.Print(answer, ServiceTable(answer.services()), uuids);
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ListServicesResponse>(session, request, arguments.limit));
+  SayIfCut(session, answer, arguments.limit);
+  return session.Print(answer, ServiceTable(answer.services()), UuidsOf(answer.services()));
 }
 
 // Returns the uuid of the service of the tracker on host `text`, or `text` itself if it is a uuid.
@@ -51,53 +44,46 @@ absl::StatusOr<std::string> ServiceUuid(Session& session, const std::string& tex
   pb::ListServicesRequest request;
   request.set_host(text);
   request.set_binary(kTracker);
-  pb::ListServicesResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::ListServicesResponse>(request));
   if (!answer.services().empty()) return answer.services(0).uuid();
   return Refused(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
                  absl::StrCat("there is no service ", kTracker, " on a host named '", text, "'"),
                  {{{"host", text}}});
 }
 
-template <typename Answer>
-absl::Status PrintChanged(Session& session, const Answer& answer) {
+// Changes the service that `text` names by `request`, and prints the service.
+template <typename Answer, typename Request>
+absl::Status Change(Session& session, const std::string& text, Request request) {
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, text));
+  request.set_service_uuid(uuid);
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<Answer>(request));
   google::protobuf::RepeatedPtrField<pb::Service> services;
   *services.Add() = answer.service();
   return session.Print(answer, ServiceTable(services), {answer.service().uuid()});
 }
 
 absl::Status Enable(Session& session, const ServiceArguments& arguments) {
-  BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, arguments.service));
-  pb::EnableServiceRequest request;
-  request.set_service_uuid(uuid);
-  pb::EnableServiceResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  return called.ok() ? PrintChanged(session, answer) : called;
+  return Change<pb::EnableServiceResponse>(session, arguments.service, pb::EnableServiceRequest());
 }
 
 absl::Status Disable(Session& session, const DisableArguments& arguments) {
-  BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, arguments.service));
   pb::DisableServiceRequest request;
-  request.set_service_uuid(uuid);
   if (!arguments.reason.empty()) request.set_reason(arguments.reason);
-  pb::DisableServiceResponse answer;
-  const absl::Status called = session.Call(request, &answer);
-  return called.ok() ? PrintChanged(session, answer) : called;
+  return Change<pb::DisableServiceResponse>(session, arguments.service, request);
 }
 
 }  // namespace
 
 void AddServiceCommands(CLI::App& app, Session& session) {
   CLI::App* noun =
-      AddNoun(app, "service", "Services: the trackers of hosts, up or down, enabled or disabled");
-  noun->group("Operate");
+      AddNoun(app, "service", "Services: the trackers of hosts, up or down, enabled or disabled",
+              "Operate");
 
   CLI::App* list =
       AddVerb(*noun, "list", "List the services that pass all given filters", "berth service list");
   ListServicesArguments& listing = Does(list, session, ListServices);
   list->add_option("--host", listing.host, "Only services on this host");
-  list->add_option("--limit", listing.limit, "List at most this many services")
-      ->check(CLI::PositiveNumber);
+  AddLimit(list, &listing.limit, "List at most this many services");
 
   CLI::App* enable = AddVerb(*noun, "enable", "Enable a host: it gets new work again",
                              "berth service enable dc1-h07");

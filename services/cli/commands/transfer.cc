@@ -157,15 +157,15 @@ absl::Status Import(Session& session, const ImportArguments& arguments) {
 void AddTransferCommands(CLI::App& app, Session& session) {
   CLI::App* take = AddVerb(app, "export", "Write the whole ledger at one revision to a file",
                            "berth export ledger.jsonl\n"
-                           "berth export | gzip > ledger.jsonl.gz");
-  take->group("Operate");
+                           "berth export | gzip > ledger.jsonl.gz",
+                           "Operate");
   take->add_option("file", Does(take, session, Export).file,
                    "The file, one line of JSON for each entity; left out: standard output");
 
   CLI::App* bring = AddVerb(app, "import", "Import an exported ledger, all of it or nothing",
                             "berth import ledger.jsonl --dry-run\n"
-                            "berth import ledger.jsonl --require-empty");
-  bring->group("Operate");
+                            "berth import ledger.jsonl --require-empty",
+                            "Operate");
   ImportArguments& importing = Does(bring, session, Import);
   bring
       ->add_option("file", importing.file,

@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +17,6 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 constexpr int kRowsMax = 1000;
-constexpr int kProvidersMax = 10'000;
 
 struct UsageArguments {
   std::string provider, project, user, type, by;
@@ -38,8 +34,7 @@ absl::Status OfProject(Session& session, const UsageArguments& arguments) {
   request.set_project_id(arguments.project);
   if (!arguments.user.empty()) request.set_user_id(arguments.user);
   if (!arguments.type.empty()) request.set_consumer_type(arguments.type);
-  pb::GetUsagesResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetUsagesResponse>(request));
   return session.Print(answer, ProjectUsageTable(answer), {arguments.project});
 }
 
@@ -50,54 +45,12 @@ pb::UsageGrouping GroupingOf(const std::string& by) {
   return by == "type" ? pb::USAGE_GROUPING_CONSUMER_TYPE : pb::USAGE_GROUPING_ROOT;
 }
 
-// Computes the sums by root from all providers, page by page. Used for servers without
-// ReportUsages.
-absl::Status SumByRoot(Session& session, const std::vector<std::string>& classes,
-                       pb::ReportUsagesResponse* sums) {
-  pb::ListProvidersRequest request;
-  request.set_view(pb::PROVIDER_VIEW_FULL);
-  pb::ListProvidersResponse all;
-  const auto count = [](const auto& page) { return page.providers_size(); };
-  BERTH_RETURN_IF_ERROR(CallPaged(session, request, kProvidersMax, count, &all));
-  std::map<std::string, pb::UsageRow> rows;
-  for (const pb::Provider& provider : all.providers()) {
-    pb::UsageRow& row = rows[provider.root_uuid()];
-    row.set_key(provider.root_uuid());
-    row.set_provider_count(row.provider_count() + 1);
-    if (provider.uuid() == provider.root_uuid()) row.set_name(provider.name());
-    for (const auto& [name, inventory] : provider.inventories()) {
-      if (!classes.empty() && std::find(classes.begin(), classes.end(), name) == classes.end()) {
-        continue;
-      }
-      pb::ClassUsage& usage = (*row.mutable_resources())[name];
-      usage.set_total(usage.total() + inventory.total());
-      usage.set_reserved(usage.reserved() + inventory.reserved());
-      usage.set_capacity(usage.capacity() + inventory.capacity());
-      usage.set_used(usage.used() + inventory.used());
-      usage.set_free(usage.free() + std::max<int64_t>(0, inventory.capacity() - inventory.used()));
-    }
-  }
-  *sums->mutable_revision() = all.revision();
-  for (auto& [uuid, row] : rows) *sums->add_rows() = std::move(row);
-  if (!all.next_page_token().empty()) {
-    session.Say(absl::StrCat("the sums are over the first ", kProvidersMax, " providers only"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status OfAll(Session& session, const UsageArguments& arguments) {
   pb::ReportUsagesRequest request;
   request.set_grouping(GroupingOf(arguments.by));
   for (const std::string& name : Listed(arguments.classes)) request.add_resource_classes(name);
-  pb::ReportUsagesResponse answer;
-  const auto count = [](const auto& page) { return page.rows_size(); };
-  absl::Status listed = CallPaged(session, request, kRowsMax, count, &answer);
-  if (listed.code() == absl::StatusCode::kUnimplemented &&
-      request.grouping() == pb::USAGE_GROUPING_ROOT) {
-    answer.Clear();
-    listed = SumByRoot(session, Listed(arguments.classes), &answer);
-  }
-  if (!listed.ok()) return listed;
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ReportUsagesResponse>(session, request, kRowsMax));
   if (!answer.next_page_token().empty()) {
     session.Say(absl::StrCat("only the first ", kRowsMax,
                              " rows are shown; `berth call UsageService/ReportUsages` "
@@ -121,8 +74,8 @@ absl::Status Usage(Session& session, const UsageArguments& arguments) {
 void AddUsageCommand(CLI::App& app, Session& session) {
   CLI::App* command = AddVerb(app, "usage", "Show how full a provider is, or all hosts",
                               "berth usage dc1-h07\nberth usage --project team-a\n"
-                              "berth usage --by aggregate --class VCPU --sort -used");
-  command->group("Find and claim");
+                              "berth usage --by aggregate --class VCPU --sort -used",
+                              "Find and claim");
   UsageArguments& arguments = Does(command, session, Usage);
   command->add_option("provider", arguments.provider,
                       "Name or uuid of the provider; left out: all hosts");

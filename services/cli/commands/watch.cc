@@ -49,8 +49,7 @@ absl::StatusOr<std::string> RootUuid(Session& session, const std::string& name) 
   BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, name));
   pb::ListProvidersRequest request;
   request.set_uuid(uuid);
-  pb::ListProvidersResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::ListProvidersResponse>(request));
   return answer.providers().empty() ? uuid : answer.providers(0).root_uuid();
 }
 
@@ -146,8 +145,8 @@ void AddWatchCommand(CLI::App& app, Session& session) {
   CLI::App* command = AddVerb(app, "watch", "Print every change as it is committed",
                               "berth watch --kind consumer --tree dc1-h07\n"
                               "berth watch --snapshot --output json\n"
-                              "berth watch --after 48231");
-  command->group("Operate");
+                              "berth watch --after 48231",
+                              "Operate");
   WatchArguments& arguments = Does(command, session, Watch);
   command->add_flag("--snapshot", arguments.snapshot,
                     "Begin with everything that the ledger holds");

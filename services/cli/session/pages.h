@@ -3,8 +3,11 @@
 #define BERTH_SERVICES_CLI_SESSION_PAGES_H_
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "services/cli/session/session.h"
 
 namespace berth::cli {
@@ -15,22 +18,41 @@ inline constexpr int kListedNames = 10'000;
 
 inline constexpr int kPageSizeMax = 1000;
 
-// Reads pages of `request` into `answer` until `answer` holds `limit` entries, as counted by
-// `count`. `answer` keeps the revision of the first page and the token of the last page. If this
-// token is not empty, the server has more entries. Fails like Session::Call.
-template <typename Request, typename Answer, typename Count>
-absl::Status CallPaged(Session& session, Request request, int limit, Count count, Answer* answer) {
+// The uuids of entities, in their order.
+template <typename Entities>
+std::vector<std::string> UuidsOf(const Entities& entities) {
+  std::vector<std::string> uuids;
+  for (const auto& entity : entities) uuids.push_back(entity.uuid());
+  return uuids;
+}
+
+// The answer to `request`, which lists entities, with the entries of as many pages as are needed
+// for `limit` entries. It keeps the revision of the first page and the token of the last page. If
+// this token is not empty, the server has more entries. Fails like Session::Call.
+// REQUIRES: the list is the only repeated field of an Answer.
+template <typename Answer, typename Request>
+absl::StatusOr<Answer> CallPaged(Session& session, Request request, int limit) {
+  const auto* list = Answer::descriptor()->field(0);
+  for (int i = 1; !list->is_repeated(); ++i) list = Answer::descriptor()->field(i);
+  const auto count = [&](const Answer& of) { return of.GetReflection()->FieldSize(of, list); };
+  Answer answer;
   while (true) {  // ends: each page has at least one entry or is the last
-    request.set_page_size(std::min(kPageSizeMax, limit - static_cast<int>(count(*answer))));
-    Answer page;
-    BERTH_RETURN_IF_ERROR(session.Call(request, &page));
-    if (answer->has_revision()) page.clear_revision();
+    request.set_page_size(std::min(kPageSizeMax, limit - count(answer)));
+    BERTH_ASSIGN_OR_RETURN(Answer page, session.Call<Answer>(request));
+    if (answer.has_revision()) page.clear_revision();
     const bool last = page.next_page_token().empty() || count(page) == 0;
     request.set_page_token(page.next_page_token());
-    answer->clear_next_page_token();
-    answer->MergeFrom(page);
-    if (last || static_cast<int>(count(*answer)) >= limit) return absl::OkStatus();
+    answer.clear_next_page_token();
+    answer.MergeFrom(page);
+    if (last || count(answer) >= limit) return answer;
   }
+}
+
+// Says that the list in `answer` ends at `limit`, if the server has more entries.
+template <typename Answer>
+void SayIfCut(Session& session, const Answer& answer, int limit) {
+  if (answer.next_page_token().empty()) return;
+  session.Say(absl::StrCat("only the first ", limit, " are shown; a larger --limit shows more"));
 }
 
 }  // namespace berth::cli

@@ -30,8 +30,7 @@ absl::StatusOr<std::string> ProviderUuid(Session& session, const std::string& te
   if (IsUuid(text)) return text;
   pb::ListProvidersRequest request;
   request.set_name(text);
-  pb::ListProvidersResponse answer;
-  BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::ListProvidersResponse>(request));
   if (answer.providers().empty()) {
     return Refused(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
                    absl::StrCat("there is no provider named '", text, "'"), {{{"name", text}}});
@@ -42,14 +41,14 @@ absl::StatusOr<std::string> ProviderUuid(Session& session, const std::string& te
 absl::StatusOr<std::map<std::string, std::string>> ProviderNames(
     Session& session, const std::set<std::string>& uuids) {
   std::map<std::string, std::string> names;
+  if (session.settings.format != Format::kTable) return names;
   size_t looked_up = 0;
   for (const std::string& uuid : uuids) {
     names[uuid] = uuid;
     if (++looked_up > kLookUpsMax) continue;
     pb::ListProvidersRequest request;
     request.set_uuid(uuid);
-    pb::ListProvidersResponse answer;
-    BERTH_RETURN_IF_ERROR(session.Call(request, &answer));
+    BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::ListProvidersResponse>(request));
     if (!answer.providers().empty()) names[uuid] = answer.providers(0).name();
   }
   return names;

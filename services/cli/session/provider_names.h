@@ -19,8 +19,19 @@ bool IsUuid(absl::string_view text);
 // kNotFound / PROVIDER_NOT_FOUND, or like the call that looks up the name.
 absl::StatusOr<std::string> ProviderUuid(Session& session, const std::string& text);
 
-// Returns the names of these providers by uuid. Providers that do not exist have no entry, nor have
-// the providers after the first hundred. Fails like the call that looks up the names.
+// The uuids of the providers of which `consumers` hold something.
+template <typename Consumers>
+std::set<std::string> HeldProviders(const Consumers& consumers) {
+  std::set<std::string> uuids;
+  for (const auto& consumer : consumers) {
+    for (const auto& held : consumer.allocations()) uuids.insert(held.provider_uuid());
+  }
+  return uuids;
+}
+
+// Returns the names of these providers by uuid, if the output is for people; programs get no names.
+// Providers that do not exist, and the providers after the first hundred, have their uuid as the
+// name. Fails like the call that looks up the names.
 absl::StatusOr<std::map<std::string, std::string>> ProviderNames(
     Session& session, const std::set<std::string>& uuids);
 

@@ -43,6 +43,12 @@ class Session {
   // the session's request id, or a random one. The error of a write holds the request id, and says
   // if nobody knows whether the write was done. Fails like Connection::Call.
   absl::Status Call(google::protobuf::Message& request, google::protobuf::Message* answer);
+  template <typename Answer>
+  absl::StatusOr<Answer> Call(google::protobuf::Message& request) {
+    Answer answer;
+    BERTH_RETURN_IF_ERROR(Call(request, &answer));
+    return answer;
+  }
 
   // Like Call, for a call that takes many requests and answers once. The first request, which is a
   // write, gets the request id. `progress` shows how many requests are sent, then how long the
