@@ -12,8 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
-#include <sstream>
 #include <system_error>
 
 #include "absl/strings/numbers.h"
@@ -49,31 +47,6 @@ constexpr absl::Duration kWaitInterval = absl::Milliseconds(5);
   umask(077);
   execve(arguments[0], arguments, environment);
   _exit(127);
-}
-
-// The state letter and the parent of a process, from /proc/<pid>/stat. The file has the form "pid
-// (name) state parent", and the name may contain parentheses.
-std::optional<std::pair<char, pid_t>> StateAndParent(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  std::string text;
-  if (!std::getline(file, text)) return std::nullopt;
-  const size_t end_of_name = text.rfind(')');
-  if (end_of_name == std::string::npos) return std::nullopt;
-  std::istringstream rest(text.substr(end_of_name + 1));
-  char state = 0;
-  pid_t parent = 0;
-  if (!(rest >> state >> parent)) return std::nullopt;
-  return std::make_pair(state, parent);
-}
-
-std::vector<pid_t> AllProcesses() {
-  std::vector<pid_t> pids;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    pid_t pid = 0;
-    if (absl::SimpleAtoi(entry.path().filename().string(), &pid)) pids.push_back(pid);
-  }
-  return pids;
 }
 
 }  // namespace
@@ -121,24 +94,21 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
 }
 
 bool IsRunning(pid_t pid) {
-  const auto state = StateAndParent(pid);
-  return state && state->first != 'Z' && state->first != 'X';
-}
-
-std::vector<pid_t> ChildrenOf(pid_t pid) {
-  std::vector<pid_t> children;
-  for (const pid_t candidate : AllProcesses()) {
-    const auto state = StateAndParent(candidate);
-    if (state && state->second == pid) children.push_back(candidate);
-  }
-  return children;
+  // The file has the form "pid (name) state parent", and the name may contain parentheses.
+  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
+  std::string text;
+  std::getline(file, text);
+  const size_t state = text.rfind(')') + 2;  // 1 if there is no such process
+  return state < text.size() && text[state] != 'Z' && text[state] != 'X';
 }
 
 std::vector<pid_t> ProcessesIn(const std::string& directory, absl::string_view program) {
   std::vector<pid_t> found;
   std::error_code error;
   const std::filesystem::path wanted = std::filesystem::weakly_canonical(directory, error);
-  for (const pid_t candidate : AllProcesses()) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    pid_t candidate = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &candidate)) continue;
     const auto where =
         std::filesystem::read_symlink(absl::StrCat("/proc/", candidate, "/cwd"), error);
     if (error || where != wanted) continue;

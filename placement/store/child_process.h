@@ -37,8 +37,6 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit);
 
 // Whether process `pid` exists and is not a zombie.
 bool IsRunning(pid_t pid);
-// The processes whose parent is `pid`.
-std::vector<pid_t> ChildrenOf(pid_t pid);
 // The processes that run a program called `program` in the working directory `directory`.
 std::vector<pid_t> ProcessesIn(const std::string& directory, absl::string_view program);
 

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,7 +15,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -128,11 +126,6 @@ void StopServer(pid_t pid) {
     kill(pid, SIGQUIT);
     if (!WaitUntilGone(pid, kImmediateStopLimit)) kill(pid, SIGKILL);
   }
-}
-
-bool IsPlainIdentifier(absl::string_view name) {
-  const auto plain = [](char c) { return absl::ascii_isalnum(c) || c == '_'; };
-  return !name.empty() && std::all_of(name.begin(), name.end(), plain);
 }
 
 }  // namespace
@@ -370,14 +363,6 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Start(ClusterOptions options) 
   BERTH_RETURN_IF_ERROR(impl->SpawnServer());
   BERTH_RETURN_IF_ERROR(impl->AwaitReady());
   return std::unique_ptr<Cluster>(new Cluster(std::move(impl)));
-}
-
-absl::Status Cluster::CreateDatabase(absl::string_view name, absl::string_view model) {
-  BERTH_CHECK(IsPlainIdentifier(name) && IsPlainIdentifier(model));
-  BERTH_ASSIGN_OR_RETURN(auto database, Database::Connect(Url("postgres"), "berth setup"));
-  const absl::Status status =
-      database->Run(absl::StrCat("CREATE DATABASE ", name, " TEMPLATE ", model), nullptr);
-  return SqlStateOf(status) == "42P04" ? absl::OkStatus() : status;
 }
 
 std::string Cluster::Url(absl::string_view name) const { return impl_->Url(name); }

@@ -55,9 +55,6 @@ class Cluster {
   // server then stays down.
   absl::StatusOr<absl::Duration> Tend(absl::Time now);
 
-  // Creates database `name` as a copy of the database `model`, unless `name` exists. REQUIRES: both
-  // names are plain identifiers.
-  absl::Status CreateDatabase(absl::string_view name, absl::string_view model = "template0");
   // A connection string to database `name` of this cluster.
   std::string Url(absl::string_view name) const;
   // The process id of the postmaster; -1 if the server is down.

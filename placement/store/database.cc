@@ -145,12 +145,6 @@ int64_t QueryRows::Int(int row, int column) const {
   return value;
 }
 
-double QueryRows::Double(int row, int column) const {
-  double value = 0;
-  BERTH_CHECK(absl::SimpleAtod(Text(row, column), &value));
-  return value;
-}
-
 bool QueryRows::Bool(int row, int column) const { return Text(row, column) == "t"; }
 
 std::string QueryRows::Bytes(int row, int column) const {
@@ -274,8 +268,6 @@ absl::Status Database::SureOfCommit(absl::Status status) {
   return absl::UnavailableError(
       absl::StrCat("gave up the connection to the database: ", status.message()));
 }
-
-int Database::backend_pid() const { return connection_->session.backendpid(); }
 
 void Database::Shut() {
   if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);

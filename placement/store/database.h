@@ -29,7 +29,6 @@ class QueryRows {
   // The text stays valid as long as this object or a copy of it exists.
   absl::string_view Text(int row, int column) const;
   int64_t Int(int row, int column) const;
-  double Double(int row, int column) const;
   bool Bool(int row, int column) const;
   // The bytes in a bytea column.
   std::string Bytes(int row, int column) const;
@@ -73,7 +72,6 @@ class Database {
   //   kAborted, kInternal  as Run: nothing was committed; the caller runs ROLLBACK
   absl::Status RunAndCommit(const Statement& statement);
 
-  int backend_pid() const;
   // Shuts the socket, so that a call that waits for PostgreSQL fails at once.
   void Shut();
   // Calls Shut if the present call has lasted for `limit`.

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -77,9 +78,22 @@ Cluster& PrivateCluster() {
   if (!cluster.ok()) std::fprintf(stderr, "%s\n", cluster.status().ToString().c_str());
   BERTH_CHECK(cluster.ok());
   program->cluster = *std::move(cluster);
-  BERTH_CHECK(program->cluster->CreateDatabase("model").ok());
+  CreateDatabase(*program->cluster, "model");
   BERTH_CHECK(BringUpToDate(*ConnectOrDie(program->cluster->Url("model"))).ok());
   return *program->cluster;
+}
+
+void CreateDatabase(const Cluster& cluster, const std::string& name, const std::string& model) {
+  const auto database = ConnectOrDie(cluster.Url("postgres"));
+  const std::string sql = absl::StrCat("CREATE DATABASE ", name, " TEMPLATE ", model);
+  BERTH_CHECK(database->Run(sql, nullptr).ok());
+}
+
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/task/", pid, "/children"));
+  std::vector<pid_t> children;
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
 }
 
 void KillServer(const Cluster& cluster) {
@@ -109,7 +123,7 @@ void EndPrivateCluster() { TheProgram().reset(); }
 std::string NewDatabase() {
   Cluster& cluster = PrivateCluster();
   const std::string name = absl::StrCat("test_", ++TheProgram()->databases);
-  BERTH_CHECK(cluster.CreateDatabase(name, "model").ok());
+  CreateDatabase(cluster, name, "model");
   return cluster.Url(name);
 }
 

@@ -4,8 +4,11 @@
 #ifndef BERTH_TESTS_PROCESSES_PRIVATE_CLUSTER_H_
 #define BERTH_TESTS_PROCESSES_PRIVATE_CLUSTER_H_
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "placement/store/cluster.h"
 #include "placement/store/database.h"
@@ -31,6 +34,13 @@ Cluster& PrivateCluster();
 
 // Ends the cluster before the program ends. Only for programs without GoogleTest's main.
 void EndPrivateCluster();
+
+// Makes the database `name`, a copy of the database `model`.
+void CreateDatabase(const Cluster& cluster, const std::string& name,
+                    const std::string& model = "template0");
+
+// The processes whose parent is `pid`, which has one thread.
+std::vector<pid_t> ChildrenOf(pid_t pid);
 
 // Kill ends the server of `cluster` and all of its children at once, as a crash of the machine
 // would. Restart starts a server that was killed, however often that has happened, and waits until

@@ -92,7 +92,7 @@ TEST(LedgerFault, AFrozenDatabaseHoldsNobody) {
   cluster_options.settings = {"fsync=off"};
   auto cluster = Cluster::Start(cluster_options);
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
+  CreateDatabase(**cluster, "berth");
   Gate gate;
   LedgerOptions options = GatedOptions((*cluster)->Url("berth"), gate);
   options.no_progress_max = absl::Seconds(1);
@@ -136,7 +136,7 @@ TEST(LedgerFault, ACommitThatWaitsForAStandbyIsLeftAlone) {
   cluster_options.settings = {"fsync=off"};
   auto cluster = Cluster::Start(cluster_options);
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
+  CreateDatabase(**cluster, "berth");
   const std::string url = (*cluster)->Url("berth");
   LedgerOptions options = OptionsFor(url);
   options.no_progress_max = absl::Seconds(4);
@@ -187,7 +187,7 @@ TEST(LedgerFault, AcknowledgedClaimsSurviveACrashOfPostgres) {
   options.settings = {"fsync=off"};  // the machine goes on: what was written is in its memory
   auto cluster = Cluster::Start(options);
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
+  CreateDatabase(**cluster, "berth");
   LedgerRunner runner(OptionsFor((*cluster)->Url("berth")));
   MakeProviders(runner, 3, 1'000'000, 1024);
   int consumer = 0;

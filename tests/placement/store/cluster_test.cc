@@ -60,8 +60,7 @@ TEST(Cluster, KeepsItsDataAcrossRestartsAndCrashes) {
   {
     auto cluster = Cluster::Start(QuickOptions(directory.path()));
     ASSERT_TRUE(cluster.ok()) << cluster.status();
-    ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
-    ASSERT_TRUE((*cluster)->CreateDatabase("berth").ok());
+    CreateDatabase(**cluster, "berth");
     auto database = ConnectOrDie((*cluster)->Url("berth"));
     ASSERT_TRUE(database->Run("CREATE TABLE t AS SELECT 42 AS x", nullptr).ok());
     KillServer(**cluster);

@@ -29,7 +29,7 @@ TEST(Database, AnswersWithTheLastStatementsRows) {
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows.Text(0, 0), "a'b");
   EXPECT_EQ(rows.Int(0, 1), 7);
-  EXPECT_EQ(rows.Double(0, 2), 0.1);
+  EXPECT_EQ(rows.Text(0, 2), "0.1");
   EXPECT_TRUE(rows.Bool(0, 3));
   EXPECT_EQ(rows.Bytes(0, 4), std::string("\0\xff", 2));
   EXPECT_TRUE(rows.IsNull(0, 5));
@@ -91,9 +91,8 @@ TEST(Database, ABrokenConnectionStaysBroken) {
   const std::string url = NewDatabase();
   auto database = ConnectOrDie(url);
   auto other = ConnectOrDie(url);
-  ASSERT_EQ(QueryOne(*other, absl::StrCat("SELECT pg_terminate_backend(", database->backend_pid(),
-                                          ", 5000)")),
-            "t");
+  const std::string pid = QueryOne(*database, "SELECT pg_backend_pid()");
+  ASSERT_EQ(QueryOne(*other, absl::StrCat("SELECT pg_terminate_backend(", pid, ", 5000)")), "t");
   EXPECT_EQ(database->Run("SELECT 1", nullptr).code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(database->broken());
   EXPECT_EQ(database->Run("SELECT 1", nullptr).code(), absl::StatusCode::kUnavailable);
@@ -103,11 +102,11 @@ TEST(Database, ShutEndsACallThatHangs) {
   const std::string url = NewDatabase();
   auto database = ConnectOrDie(url);
   auto watcher = ConnectOrDie(url);
+  const std::string pid = QueryOne(*database, "SELECT pg_backend_pid()");
   absl::Status status;
   std::thread caller([&] { status = database->Run("SELECT pg_sleep(3600)", nullptr); });
-  const std::string sleeping =
-      absl::StrCat("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND pid = ",
-                   database->backend_pid());
+  const std::string sleeping = absl::StrCat(
+      "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND pid = ", pid);
   while (QueryOne(*watcher, sleeping) != "1") std::this_thread::yield();
   database->Shut();
   caller.join();
@@ -194,7 +193,7 @@ TEST(Statement, IsPreparedByItsText) {
   // The one that was refused is there too: nobody could know.
   EXPECT_EQ(QueryOne(*database, kKept), "2");
   ASSERT_TRUE(database->RunPrepared("", ValueAnd(3, "a", "float8"), &rows).ok());
-  EXPECT_GT(rows.Double(0, 0), 333.3);
+  EXPECT_EQ(rows.Text(0, 0).substr(0, 5), "333.3");
   EXPECT_EQ(QueryOne(*database, kKept), "3");
   // However many texts come, PostgreSQL's memory has an end: also of what it refuses each time.
   for (int i = 0; i < 200; ++i) {

@@ -17,7 +17,7 @@ namespace {
 
 // A database without any of our tables.
 std::string BareDatabase(const std::string& name) {
-  EXPECT_TRUE(PrivateCluster().CreateDatabase(name).ok());
+  CreateDatabase(PrivateCluster(), name);
   return PrivateCluster().Url(name);
 }
 
