@@ -1,6 +1,7 @@
 #include "placement/log/scope.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
@@ -16,21 +17,15 @@ void SortUnique(std::vector<T>* values) {
   values->erase(std::unique(values->begin(), values->end()), values->end());
 }
 
-void AddAggregates(const Tree& tree, TreeFacts* facts) {
-  std::vector<AggregateId> aggregates = AggregatesOf(tree);
-  if (!aggregates.empty()) facts->aggregates.emplace_back(tree.root_id(), std::move(aggregates));
-}
+// Trees by their root.
+using Trees = std::map<ProviderId, TreePtr>;
 
-// A list of trees without duplicates. The set finds duplicates fast, because a command may name
-// thousands of trees.
-struct Trees {
-  void Add(const TreePtr& tree) {
-    if (roots.insert(tree->root_id()).second) trees.push_back(tree);
+void AddAggregates(const Trees& trees, TreeFacts* facts) {
+  for (const auto& [root, tree] : trees) {
+    std::vector<AggregateId> aggregates = AggregatesOf(*tree);
+    if (!aggregates.empty()) facts->aggregates.emplace_back(root, std::move(aggregates));
   }
-
-  std::vector<TreePtr> trees;
-  absl::flat_hash_set<ProviderId> roots;
-};
+}
 
 // For the visitors that look only at trees and consumers.
 constexpr Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, InstancePut, InstanceRemoved,
@@ -239,7 +234,7 @@ Scope ScopeMaker::Finish(const State& after) && {
   std::sort(scope_.gave_up.begin(), scope_.gave_up.end());
   Trees before_trees;  // includes the trees that did not change
   Trees after_trees;
-  for (const TreePtr& tree : trees_before_) before_trees.Add(tree);
+  for (const TreePtr& tree : trees_before_) before_trees.emplace(tree->root_id(), tree);
   for (const ProviderId provider : named_) {
     const auto place = after.FindProvider(provider);
     const Tree* before = TreeBefore(provider);
@@ -247,20 +242,16 @@ Scope ScopeMaker::Finish(const State& after) && {
       if (place->tree->root_id() != provider) {
         scope_.after.roots.emplace_back(provider, place->tree->root_id());
       }
-      after_trees.Add(place->tree);
+      after_trees.emplace(place->tree->root_id(), place->tree);
       if (before == nullptr) before = place->tree.get();
     }
     if (before != nullptr && before->root_id() != provider) {
       scope_.before.roots.emplace_back(provider, before->root_id());
     }
   }
-  for (const TreePtr& tree : after_trees.trees) {
-    AddAggregates(*tree, &scope_.after);
-    before_trees.Add(tree);
-  }
-  for (const TreePtr& tree : before_trees.trees) AddAggregates(*tree, &scope_.before);
-  std::sort(scope_.after.aggregates.begin(), scope_.after.aggregates.end());
-  std::sort(scope_.before.aggregates.begin(), scope_.before.aggregates.end());
+  before_trees.insert(after_trees.begin(), after_trees.end());
+  AddAggregates(after_trees, &scope_.after);
+  AddAggregates(before_trees, &scope_.before);
   scope_.trees_changed = !trees_before_.empty() && scope_.before != scope_.after;
   if (!scope_.trees_changed) scope_.before = {};
   CheckNoneTwice(changes_, scope_);
@@ -279,8 +270,8 @@ const Tree* ScopeMaker::TreeBefore(ProviderId provider) const {
 // Fills derived and neighbours. They get the members of the trees that the command changed, and the
 // consumers of these members, except for the entities that the changes name.
 void ScopeMaker::Compare(const State& after) {
-  absl::flat_hash_set<ProviderId> put;
-  absl::flat_hash_set<ProviderId> used;
+  ProviderIds put;
+  ProviderIds used;
   absl::flat_hash_set<ConsumerId> told;
   const EachKind note{[&](const ProviderPut& one) { put.insert(one.config->id); },
                       [&](const ProviderUsed& one) { used.insert(one.id); },
@@ -295,35 +286,38 @@ void ScopeMaker::Compare(const State& after) {
     BERTH_CHECK(place.has_value());
     scope_.derived.push_back(UseOf(*place->tree, place->position));
   }
-  for (const TreePtr& tree : trees_before_) {
-    const std::vector<AggregateId> aggregates = AggregatesOf(*tree);
-    TreePtr last;  // of the member before: most members are in the same tree again
-    bool aggregates_differ = false;
-    for (int i = 0; i < tree->size(); ++i) {
-      const ProviderId id = tree->config(i).id;
-      const auto place = after.FindProvider(id);
-      if (!place) continue;
-      const bool moved = place->tree->root_id() != tree->root_id();
-      if (place->tree != last) {
-        last = place->tree;
-        aggregates_differ = AggregatesOf(*last) != aggregates;
-      }
-      const bool elsewhere = moved || aggregates_differ;
-      const bool use_differs = moved || !SameClasses(tree->config(i), place->config());
-      if (elsewhere && !put.contains(id)) {
-        Add(ProviderPut{place->tree->shape->configs[place->position]}, moved);
-      }
-      if ((elsewhere || use_differs) && !used.contains(id)) {
-        Add(UseOf(*place->tree, place->position), use_differs);
-      }
-      if (!elsewhere) continue;
-      tree->consumers[i].ForEach([&](ConsumerId consumer, const auto&) {
-        if (!told.insert(consumer).second) return true;
-        const ConsumerPtr record = after.FindConsumer(consumer);
-        if (record != nullptr) Add(ConsumerPut{record}, false);
-        return true;
-      });
+  for (const TreePtr& tree : trees_before_) CompareTree(*tree, after, put, used, &told);
+}
+
+void ScopeMaker::CompareTree(const Tree& tree, const State& after, const ProviderIds& put,
+                             const ProviderIds& used, absl::flat_hash_set<ConsumerId>* told) {
+  const std::vector<AggregateId> aggregates = AggregatesOf(tree);
+  TreePtr last;  // of the member before: most members are in the same tree again
+  bool aggregates_differ = false;
+  for (int i = 0; i < tree.size(); ++i) {
+    const ProviderId id = tree.config(i).id;
+    const auto place = after.FindProvider(id);
+    if (!place) continue;
+    const bool moved = place->tree->root_id() != tree.root_id();
+    if (place->tree != last) {
+      last = place->tree;
+      aggregates_differ = AggregatesOf(*last) != aggregates;
     }
+    const bool elsewhere = moved || aggregates_differ;
+    const bool use_differs = moved || !SameClasses(tree.config(i), place->config());
+    if (elsewhere && !put.contains(id)) {
+      Add(ProviderPut{place->tree->shape->configs[place->position]}, moved);
+    }
+    if ((elsewhere || use_differs) && !used.contains(id)) {
+      Add(UseOf(*place->tree, place->position), use_differs);
+    }
+    if (!elsewhere) continue;
+    tree.consumers[i].ForEach([&](ConsumerId consumer, const auto&) {
+      if (!told->insert(consumer).second) return true;
+      const ConsumerPtr record = after.FindConsumer(consumer);
+      if (record != nullptr) Add(ConsumerPut{record}, false);
+      return true;
+    });
   }
 }
 

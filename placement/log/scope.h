@@ -34,6 +34,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "placement/state/state.h"
 #include "placement/values/change.h"
 
@@ -106,6 +107,11 @@ class ScopeMaker {
   void TakeInstance(const Records& before, InstanceId id, const std::string& host_after);
   void TakeMigration(const Records& before, MigrationId id);
   void Compare(const State& after);
+  // Does for one tree what Compare does. `put` and `used`: the providers whose configuration or use
+  // the changes name. `told`: the consumers that they name; it gets those that are found.
+  using ProviderIds = absl::flat_hash_set<ProviderId>;
+  void CompareTree(const Tree& tree, const State& after, const ProviderIds& put,
+                   const ProviderIds& used, absl::flat_hash_set<ConsumerId>* told);
   // Adds `change` to derived if the value `differs` from the value before the command, else to
   // neighbours.
   void Add(Change change, bool differs);
