@@ -20,11 +20,7 @@ TEST_FUNCTION_LINES_MAX = 70
 # Exceptions, with the size they have. They may shrink, never grow; a file that shrank must be lowered here too.
 FILE_RATCHET = {}
 FUNCTION_RATCHET = {
-    "placement/log/scope.cc:ScopeMaker::Compare": 48,
-    "placement/log/scope.cc:ScopeMaker::Finish": 42,
     "placement/store/rows.cc:AddProvider": 44,
-    "services/cli/commands/ledger.cc:AddLedgerCommands": 48,
-    "services/cli/commands/query_options.cc:AddQueryOptions": 41,
 }
 
 PRODUCT = ("placement/*", "tracker/*", "services/*")

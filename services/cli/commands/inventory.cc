@@ -1,6 +1,5 @@
 #include "services/cli/commands/inventory.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,18 +30,11 @@ struct DeleteInventoryArguments {
   bool all = false;
 };
 
-std::vector<std::string> ClassNames(const Inventories& inventories) {
-  std::vector<std::string> names;
-  for (const auto& [name, inventory] : inventories) names.push_back(name);
-  std::sort(names.begin(), names.end(), ClassBefore);
-  return names;
-}
-
 absl::Status ShowInventory(Session& session, const OneProviderArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto uuid, ProviderUuid(session, arguments.provider));
   BERTH_ASSIGN_OR_RETURN(const auto answer, InventoriesOf(session, uuid));
   return session.Print(answer, InventoryTable(answer.inventories()),
-                       ClassNames(answer.inventories()));
+                       ClassesOf(answer.inventories()));
 }
 
 // Replaces those stored values for which the user gave new ones.
@@ -93,7 +85,7 @@ absl::Status SetInventory(Session& session, const SetInventoryArguments& argumen
                              " can be allocated, because min or step exceeds max"));
   }
   return session.Print(answer, InventoryTable(answer.inventories()),
-                       ClassNames(answer.inventories()));
+                       ClassesOf(answer.inventories()));
 }
 
 absl::Status DeleteAll(Session& session, const std::string& uuid) {
@@ -133,7 +125,7 @@ absl::Status DeleteInventory(Session& session, const DeleteInventoryArguments& a
   BERTH_RETURN_IF_ERROR(
       OnFreshGeneration([&] { return DeleteOnce(session, uuid, classes, &answer); }));
   return session.Print(answer, InventoryTable(answer.inventories()),
-                       ClassNames(answer.inventories()));
+                       ClassesOf(answer.inventories()));
 }
 
 }  // namespace

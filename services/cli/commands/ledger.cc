@@ -142,22 +142,8 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
   return session.Print(answer, text, {outcome});
 }
 
-}  // namespace
-
-void AddLedgerCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "ledger",
-                           "The ledger as a whole: its state, its checks, its recovery", "Operate");
-
-  CLI::App* check =
-      AddVerb(*noun, "check", "Check that log, tables and memory agree; exit code 9: they do not",
-              "berth ledger check");
-  AddLimit(check, &Does(check, session, Check).limit, "List at most this many differences");
-
-  CLI::App* revision =
-      AddVerb(*noun, "revision", "Show the newest revision and the state of the ledger",
-              "berth ledger revision");
-  Does(revision, session, Revision);
-
+// Adds what an operator needs after a database went back in time.
+void AddRecovery(CLI::App* noun, Session& session) {
   CLI::App* lost = AddVerb(*noun, "lost", "List what differs in a database that went back in time",
                            "berth ledger lost");
   AddLimit(lost, &Does(lost, session, Lost).limit, "List at most this many differences");
@@ -171,6 +157,24 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
                    "The revision in the database, from `berth ledger lost`: [EPOCH:]NUMBER")
       ->required();
   epoch->add_option("--reason", starting.reason, "The reason, for the log")->required();
+}
+
+}  // namespace
+
+void AddLedgerCommands(CLI::App& app, Session& session) {
+  CLI::App* noun = AddNoun(app, "ledger",
+                           "The ledger as a whole: its state, its checks, its recovery", "Operate");
+  CLI::App* check =
+      AddVerb(*noun, "check", "Check that log, tables and memory agree; exit code 9: they do not",
+              "berth ledger check");
+  AddLimit(check, &Does(check, session, Check).limit, "List at most this many differences");
+
+  CLI::App* revision =
+      AddVerb(*noun, "revision", "Show the newest revision and the state of the ledger",
+              "berth ledger revision");
+  Does(revision, session, Revision);
+
+  AddRecovery(noun, session);
 
   CLI::App* format = AddVerb(*noun, "format",
                              "Raise the format of the log, once all processes run the new release",

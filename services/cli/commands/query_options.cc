@@ -83,6 +83,17 @@ void AddSets(const std::vector<std::string>& texts,
   }
 }
 
+void AddRootOptions(CLI::App* command, QueryOptions* options) {
+  AddList(command, "--root-required", &options->root_required,
+          "The root has all these traits; in:A,B means A or B");
+  AddList(command, "--root-forbidden", &options->root_forbidden,
+          "The root has none of these traits");
+  AddList(command, "--root-member-of", &options->root_member_of,
+          "The root is in all these aggregates; in:A,B means A or B");
+  AddList(command, "--root-forbidden-aggregate", &options->root_forbidden_aggregates,
+          "The root is in none of these aggregates");
+}
+
 }  // namespace
 
 void AddQueryOptions(CLI::App* command, QueryOptions* options) {
@@ -97,14 +108,7 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
           "The providers are in none of these aggregates");
   command->add_option("--in-tree", options->in_tree,
                       "Only in the tree of this provider (name or uuid)");
-  AddList(command, "--root-required", &options->root_required,
-          "The root has all these traits; in:A,B means A or B");
-  AddList(command, "--root-forbidden", &options->root_forbidden,
-          "The root has none of these traits");
-  AddList(command, "--root-member-of", &options->root_member_of,
-          "The root is in all these aggregates; in:A,B means A or B");
-  AddList(command, "--root-forbidden-aggregate", &options->root_forbidden_aggregates,
-          "The root is in none of these aggregates");
+  AddRootOptions(command, options);
   command->add_flag("--exclude-stale", options->exclude_stale,
                     "Leave out hosts whose tracker is down or has reported nothing");
   command->add_flag("--ignore-unknown-forbidden", options->ignore_unknown_forbidden,

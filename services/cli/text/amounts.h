@@ -4,6 +4,7 @@
 #ifndef BERTH_SERVICES_CLI_TEXT_AMOUNTS_H_
 #define BERTH_SERVICES_CLI_TEXT_AMOUNTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -49,6 +50,15 @@ std::string InWords(const Amounts& amounts);
 // Whether `left` is shown before `right`. The order is VCPU, PCPU, MEMORY_MB, DISK_GB, then the
 // other classes.
 bool ClassBefore(const std::string& left, const std::string& right);
+
+// The classes that are the keys of `map`, in the order in which they are shown.
+template <typename Map>
+std::vector<std::string> ClassesOf(const Map& map) {
+  std::vector<std::string> classes;
+  for (const auto& [name, value] : map) classes.push_back(name);
+  std::sort(classes.begin(), classes.end(), ClassBefore);
+  return classes;
+}
 
 }  // namespace berth::cli
 

@@ -1,6 +1,5 @@
 #include "services/cli/text/candidate_view.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -14,13 +13,6 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 using Resources = google::protobuf::Map<std::string, int64_t>;
-
-std::vector<std::string> ClassesOf(const Resources& resources) {
-  std::vector<std::string> classes;
-  for (const auto& [name, amount] : resources) classes.push_back(name);
-  std::sort(classes.begin(), classes.end(), ClassBefore);
-  return classes;
-}
 
 std::string Named(const NamesByUuid& names, const std::string& uuid) {
   const auto found = names.find(uuid);

@@ -1,6 +1,5 @@
 #include "services/cli/text/provider_view.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -48,10 +47,7 @@ Table InventoryTable(const Inventories& inventories) {
                {"MIN", Column::Kind::kNumber},
                {"MAX", Column::Kind::kNumber},
                {"STEP", Column::Kind::kNumber}});
-  std::vector<std::string> names;
-  for (const auto& [name, inventory] : inventories) names.push_back(name);
-  std::sort(names.begin(), names.end(), ClassBefore);
-  for (const std::string& name : names) {
+  for (const std::string& name : ClassesOf(inventories)) {
     const pb::Inventory& inventory = inventories.at(name);
     const bool bounded = inventory.has_max_unit() && inventory.max_unit() != kUnitMax;
     table.Add({name, Number(inventory.has_used(), inventory.used()),

@@ -17,14 +17,6 @@ namespace pb = ::berth::placement::v1;
 
 constexpr int kBarWidth = 10;
 
-template <typename Map>
-std::vector<std::string> ClassesOf(const Map& map) {
-  std::vector<std::string> classes;
-  for (const auto& [name, value] : map) classes.push_back(name);
-  std::sort(classes.begin(), classes.end(), ClassBefore);
-  return classes;
-}
-
 // Returns a text without colours, because Table makes its cells Printable, which removes colours.
 std::string Share(int64_t used, int64_t capacity, const Screen& screen) {
   const double percent =
