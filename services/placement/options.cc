@@ -1,25 +1,10 @@
 #include "services/placement/options.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth::services {
 namespace {
-
-void AddListeners(PlacementOptions* options, Config* config) {
-  config->Add("listen", &options->listen,
-              "Address on which to serve gRPC: HOST:PORT or unix:PATH; repeatable");
-  config->Add("insecure-listen", &options->insecure_listen,
-              "Allow addresses that other machines can reach, although callers are not identified");
-  config->Add("address-file", &options->address_file,
-              "Write the addresses that are served to this file");
-  config->Add("metrics-listen", &options->metrics_listen,
-              "Address on which to serve Prometheus metrics: HOST:PORT; empty: none");
-}
 
 void AddStorage(PlacementOptions* options, Config* config) {
   config->Add("database", &options->database,
@@ -28,20 +13,11 @@ void AddStorage(PlacementOptions* options, Config* config) {
       "state-dir", &options->state_dir,
       absl::StrCat("Directory of the private PostgreSQL, and of the file that tells the next start "
                    "whether the database was restored; empty: ",
-                   DefaultStateDirectory(), ", or with --database none"));
+                   DefaultStateDirectory("berth-placement"), ", or with --database none"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,
               "A setting of the private PostgreSQL: NAME=VALUE; repeatable");
-}
-
-void AddLogging(PlacementOptions* options, Config* config) {
-  config->AddChoice("log-format", {"text", "json"}, &options->log_format,
-                    "The format of log lines");
-  config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
-                    "Log messages of this level and above");
-  config->AddChoice("access-log", {"none", "failures", "all"}, &options->access_log,
-                    "Which calls are logged");
 }
 
 void AddLimits(PlacementOptions* options, Config* config) {
@@ -65,8 +41,6 @@ void AddLimits(PlacementOptions* options, Config* config) {
               "Consider a service down if nothing was heard from it for this time");
   config->Add("drain-delay", &options->drain_delay,
               "On SIGTERM: time between reporting NOT_SERVING and refusing calls");
-  config->Add("drain-max", &options->drain_max,
-              "On SIGTERM: how long running calls may take to end");
 }
 
 struct Bound {
@@ -80,9 +54,10 @@ struct Bound {
 }  // namespace
 
 void AddPlacementOptions(PlacementOptions* options, Config* config) {
-  AddListeners(options, config);
+  AddServiceOptions(options, config);
   AddStorage(options, config);
-  AddLogging(options, config);
+  config->AddChoice("access-log", {"none", "failures", "all"}, &options->access_log,
+                    "Which calls are logged");
   AddLimits(options, config);
 }
 
@@ -113,26 +88,7 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
       !absl::StartsWith(options.database, "postgres://")) {
     return absl::InvalidArgumentError("--database must begin with postgresql://");
   }
-  return CheckListeners(ServerOptionsOf(options));
-}
-
-ServerOptions ServerOptionsOf(const PlacementOptions& options) {
-  return ServerOptions{.listen = options.listen,
-                       .insecure_listen = options.insecure_listen,
-                       .address_file = options.address_file,
-                       .message_bytes_max = options.message_mib_max << 20,
-                       .streams_max = options.streams_max,
-                       .drain_delay = options.drain_delay,
-                       .drain_max = options.drain_max};
-}
-
-std::string DefaultStateDirectory() {
-  if (geteuid() == 0) return "/var/lib/berth-placement";
-  const char* state_home = std::getenv("XDG_STATE_HOME");
-  if (state_home != nullptr && *state_home == '/')
-    return absl::StrCat(state_home, "/berth-placement");
-  const char* home = std::getenv("HOME");
-  return absl::StrCat(home == nullptr ? "/tmp" : home, "/.local/state/berth-placement");
+  return CheckListeners(options);
 }
 
 }  // namespace berth::services

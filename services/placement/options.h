@@ -8,39 +8,31 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "services/process/config.h"
-#include "services/process/log.h"
-#include "services/process/server.h"
+#include "services/process/service_options.h"
 
 namespace berth::services {
 
-struct PlacementOptions {
-  std::vector<std::string> listen = {"127.0.0.1:7310"};
-  bool insecure_listen = false;
-  std::string address_file;
-  std::string metrics_listen = "127.0.0.1:7311";  // empty: no metrics
+struct PlacementOptions : ServiceOptions {
+  PlacementOptions() {
+    listen = {"127.0.0.1:7310"};
+    metrics_listen = "127.0.0.1:7311";
+  }
 
   std::string database;      // empty: a private cluster under state_dir
-  std::string state_dir;     // empty: DefaultStateDirectory()
+  std::string state_dir;     // empty: DefaultStateDirectory("berth-placement")
   std::string cluster_user;  // runs the private cluster if this process is root
   std::vector<std::string> cluster_settings;
 
-  std::string log_format = "json";
-  std::string log_level = "info";
   std::string access_log = "failures";
 
   int workers = 0;  // 0: one less than the number of cores
   int worker_queue_max = 1024;
   int command_queue_max = 4096;
-  int streams_max = 1024;
-  int message_mib_max = 4;
   int64_t candidates_max = 100'000;
   int64_t search_steps_max = 5'000'000;
   absl::Duration staleness_max = absl::Seconds(1);
   absl::Duration request_keep = absl::Hours(24);
   absl::Duration service_down_time = absl::Seconds(60);
-  absl::Duration drain_delay = absl::ZeroDuration();
-  absl::Duration drain_max = absl::Seconds(25);
 };
 
 // Declares all settings. `options` must live until Config::Parse returns.
@@ -49,11 +41,6 @@ void AddPlacementOptions(PlacementOptions* options, Config* config);
 // Fails with kInvalidArgument or kFailedPrecondition for settings that cannot work. The error
 // message is for the person who wrote the settings.
 absl::Status CheckPlacementOptions(const PlacementOptions& options);
-
-ServerOptions ServerOptionsOf(const PlacementOptions& options);
-
-// /var/lib/berth-placement for root, else a directory under the user's state home.
-std::string DefaultStateDirectory();
 
 }  // namespace berth::services
 

@@ -51,7 +51,7 @@ AccessLog AccessLogOf(const std::string& name) {
 // directory.
 std::string StateDirectoryOf(const PlacementOptions& options) {
   if (!options.state_dir.empty() || !options.database.empty()) return options.state_dir;
-  return DefaultStateDirectory();
+  return DefaultStateDirectory("berth-placement");
 }
 
 placement::LedgerOptions LedgerOptionsOf(const PlacementOptions& options, const std::string& url) {
@@ -160,7 +160,7 @@ class PlacementProcess::Impl {
   absl::Status StartServer() {
     std::vector<grpc::Service*> registered;
     for (const auto& service : services) registered.push_back(service.get());
-    BERTH_ASSIGN_OR_RETURN(server, Server::Start(ServerOptionsOf(options), registered));
+    BERTH_ASSIGN_OR_RETURN(server, Server::Start(options, registered));
     MeasurePlacement(ledger.get(), workers.get(), sessions.get(), &metrics);
     metrics.AddSource([this](Samples* samples) { watches->Measure(samples); });
     if (!options.metrics_listen.empty()) {

@@ -46,8 +46,8 @@ absl::Status CheckAddress(const std::string& address, bool insecure_listen) {
 }
 
 void SetLimits(const ServerOptions& options, grpc::ServerBuilder* builder) {
-  builder->SetMaxReceiveMessageSize(options.message_bytes_max);
-  builder->SetMaxSendMessageSize(options.message_bytes_max);
+  builder->SetMaxReceiveMessageSize(options.message_mib_max << 20);
+  builder->SetMaxSendMessageSize(options.message_mib_max << 20);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.streams_max);
   // Without this setting two processes could listen on one port, and each would get some of the
   // connections.

@@ -21,7 +21,7 @@ struct ServerOptions {
   std::vector<std::string> listen;  // HOST:PORT (port 0: a free port), [IPV6]:PORT or unix:PATH
   bool insecure_listen = false;     // allow addresses that other machines can reach
   std::string address_file;         // file for the addresses, one a line; empty: no file
-  int message_bytes_max = 4 << 20;
+  int message_mib_max = 4;
   int streams_max = 1024;                             // open calls of one connection
   absl::Duration drain_delay = absl::ZeroDuration();  // time to accept calls after NOT_SERVING
   absl::Duration drain_max = absl::Seconds(25);       // how long running calls may go on

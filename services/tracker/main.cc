@@ -127,8 +127,7 @@ int Serve(const TrackerSettings& settings, const std::function<void(TrackerHost*
   const absl::Status started = host.Start(StopPending);
   if (!started.ok()) return Fail(started);
   const std::unique_ptr<grpc::Service> service = MakeTrackerService(&host, incarnation, &metrics);
-  absl::StatusOr<std::unique_ptr<Server>> server =
-      Server::Start(ServerOptionsOf(options), {service.get()});
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, {service.get()});
   if (!server.ok()) return Fail(server.status());
   if (!options.metrics_listen.empty()) {
     const absl::StatusOr<std::string> address = metrics.Listen(options.metrics_listen);

@@ -1,7 +1,5 @@
 #include "services/tracker/options.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -258,21 +256,14 @@ absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* con
 }  // namespace
 
 void AddTrackerOptions(TrackerOptions* options, Config* config) {
+  AddServiceOptions(options, config);
   config->Add("placement", &options->placement, "Placement's address: HOST:PORT or unix:PATH");
-  config->Add("listen", &options->listen,
-              "Address on which to serve gRPC: HOST:PORT or unix:PATH; repeatable");
-  config->Add("insecure-listen", &options->insecure_listen,
-              "Allow addresses that other machines can reach, although callers are not identified");
-  config->Add("address-file", &options->address_file,
-              "Write the addresses that are served to this file");
-  config->Add("metrics-listen", &options->metrics_listen,
-              "Address on which to serve Prometheus metrics: HOST:PORT; empty: none");
   config->Add("host", &options->host,
               "Host name of this service; empty: the host name of the system");
   config->Add("my-ip", &options->my_ip, "Address of this host; empty: that of the default route");
   config->Add("state-dir", &options->state_dir,
               absl::StrCat("Directory that keeps the identities of nodes; empty: ",
-                           DefaultTrackerStateDirectory()));
+                           DefaultStateDirectory("berth-tracker")));
   config->Add("hypervisor", &options->hypervisor,
               "libvirt URI of a hypervisor: [NAME=]URI; repeatable; empty: qemu:///system");
   config->Add("update-resources-interval", &options->update_resources_interval,
@@ -284,12 +275,6 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
               "How long to wait at start for a hypervisor to answer");
   config->Add("orphan-confirmation", &options->orphan_confirmation,
               "Age from which the resources of an orphan guest are withheld from placement");
-  config->AddChoice("log-format", {"text", "json"}, &options->log_format,
-                    "The format of log lines");
-  config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
-                    "Log messages of this level and above");
-  config->Add("drain-max", &options->drain_max,
-              "On SIGTERM: how long running calls may take to end");
   std::set<std::string> keys = {"name", "uri"};
   for (const NodeSetting& setting : NodeSettings()) {
     keys.insert(setting.name);
@@ -304,7 +289,7 @@ absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& o
   configuration.host = options.host;
   configuration.my_address = options.my_ip;
   configuration.state_path =
-      options.state_dir.empty() ? DefaultTrackerStateDirectory() : options.state_dir;
+      options.state_dir.empty() ? DefaultStateDirectory("berth-tracker") : options.state_dir;
   configuration.update_resources_interval_seconds = options.update_resources_interval;
   configuration.periodic_fuzzy_delay_seconds = options.periodic_fuzzy_delay;
   configuration.driver_timeout = options.driver_timeout;
@@ -331,7 +316,7 @@ absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const*
   if (settings.next == Config::Next::kEnd) return settings;
   BERTH_ASSIGN_OR_RETURN(tracker::Configuration configuration,
                          MakeConfiguration(settings.options, &settings.warnings));
-  const absl::Status listeners = CheckListeners(ServerOptionsOf(settings.options));
+  const absl::Status listeners = CheckListeners(settings.options);
   if (!listeners.ok()) return absl::InvalidArgumentError(listeners.message());
   settings.configuration = std::move(configuration);
   if (!config.file().empty()) {
@@ -348,7 +333,7 @@ absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const*
 std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
                                            const TrackerOptions& read) {
   std::vector<std::string> names;
-  const auto look = [&](const char* name, auto TrackerOptions::*field) {
+  const auto look = [&](const char* name, auto field) {
     if (running.*field != read.*field) names.emplace_back(name);
   };
   look("placement", &TrackerOptions::placement);
@@ -366,23 +351,6 @@ std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
   look("orphan-confirmation", &TrackerOptions::orphan_confirmation);
   look("drain-max", &TrackerOptions::drain_max);
   return names;
-}
-
-ServerOptions ServerOptionsOf(const TrackerOptions& options) {
-  ServerOptions server;
-  server.listen = options.listen;
-  server.insecure_listen = options.insecure_listen;
-  server.address_file = options.address_file;
-  server.drain_max = options.drain_max;
-  return server;
-}
-
-std::string DefaultTrackerStateDirectory() {
-  if (geteuid() == 0) return "/var/lib/berth-tracker";
-  const char* const state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && *state != '\0') return absl::StrCat(state, "/berth-tracker");
-  const char* const home = std::getenv("HOME");
-  return absl::StrCat(home == nullptr ? "" : home, "/.local/state/berth-tracker");
 }
 
 }  // namespace berth::services

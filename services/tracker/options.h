@@ -11,22 +11,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/process/config.h"
-#include "services/process/server.h"
+#include "services/process/service_options.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::services {
 
-struct TrackerOptions {
-  std::string placement = "127.0.0.1:7310";
-  std::vector<std::string> listen = {"127.0.0.1:7312"};
-  bool insecure_listen = false;
-  std::string address_file;
-  std::string metrics_listen = "127.0.0.1:7313";  // empty: none
+struct TrackerOptions : ServiceOptions {
+  TrackerOptions() {
+    listen = {"127.0.0.1:7312"};
+    metrics_listen = "127.0.0.1:7313";
+  }
 
+  std::string placement = "127.0.0.1:7310";
   std::string host;
   std::string my_ip;
-  std::string state_dir;                // empty: DefaultTrackerStateDirectory()
+  std::string state_dir;                // empty: DefaultStateDirectory("berth-tracker")
   std::vector<std::string> hypervisor;  // [NAME=]URI
   std::vector<ConfigTable> hypervisor_tables;
   // The settings of every hypervisor whose own table does not set them: name -> text as typed.
@@ -37,10 +36,6 @@ struct TrackerOptions {
   absl::Duration driver_timeout = absl::Seconds(60);
   absl::Duration startup_driver_timeout = absl::Seconds(300);
   absl::Duration orphan_confirmation = absl::Seconds(5);
-
-  std::string log_format = "json";
-  std::string log_level = "info";
-  absl::Duration drain_max = absl::Seconds(25);
 };
 
 // Adds all settings to `config`, which writes them to `options` when it parses.
@@ -69,11 +64,6 @@ std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
 // be null.
 absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,
                                                          std::vector<std::string>* warnings);
-
-ServerOptions ServerOptionsOf(const TrackerOptions& options);
-
-// Returns /var/lib/berth-tracker for root, and a directory below XDG_STATE_HOME or HOME for others.
-std::string DefaultTrackerStateDirectory();
 
 }  // namespace berth::services
 
