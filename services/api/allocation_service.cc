@@ -15,8 +15,7 @@ using placement::State;
 
 absl::Status GetAllocations(const State& state, const pb::GetAllocationsRequest& request,
                             pb::GetAllocationsResponse* response) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ConsumerIdOf(request));
   const placement::ConsumerPtr consumer = state.FindConsumer(id);
   if (consumer == nullptr) return absl::OkStatus();  // P-126
   FillConsumer(
@@ -48,10 +47,9 @@ std::vector<ConsumerId> ConsumersAfter(const ProviderPlace& place, bool whole_tr
 absl::Status ListProviderAllocations(const State& state,
                                      const pb::ListProviderAllocationsRequest& request,
                                      pb::ListProviderAllocationsResponse* response) {
-  BERTH_RETURN_IF_ERROR(ParseId<ProviderId>("provider_uuid", request.provider_uuid()).status());
+  BERTH_RETURN_IF_ERROR(ProviderIdOf(request).status());
   BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
-  BERTH_ASSIGN_OR_RETURN(const auto place,
-                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, request.provider_uuid()));
   const placement::Revision read_at = state.position().revision;
   SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
   response->set_generation(place.config().generation.value);

@@ -10,8 +10,7 @@ using placement::State;
 
 absl::Status GetTraits(const State& state, const pb::GetProviderTraitsRequest& request,
                        pb::GetProviderTraitsResponse* response) {
-  BERTH_ASSIGN_OR_RETURN(const auto place,
-                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, request.provider_uuid()));
   response->set_generation(place.config().generation.value);
   for (std::string& name : TraitNames(state.catalog(), place.config().traits)) {
     response->add_traits(std::move(name));
@@ -21,8 +20,7 @@ absl::Status GetTraits(const State& state, const pb::GetProviderTraitsRequest& r
 
 absl::Status GetAggregates(const State& state, const pb::GetProviderAggregatesRequest& request,
                            pb::GetProviderAggregatesResponse* response) {
-  BERTH_ASSIGN_OR_RETURN(const auto place,
-                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, request.provider_uuid()));
   response->set_generation(place.config().generation.value);
   for (const placement::AggregateId aggregate : place.config().aggregates) {
     response->add_aggregate_uuids(aggregate.ToString());

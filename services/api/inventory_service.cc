@@ -17,8 +17,7 @@ void FillGenerations(const placement::ProviderPlace& place, Response* response) 
 
 absl::Status GetInventories(const State& state, const pb::GetInventoriesRequest& request,
                             pb::GetInventoriesResponse* response) {
-  BERTH_ASSIGN_OR_RETURN(const auto place,
-                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, request.provider_uuid()));
   FillGenerations(place, response);
   FillInventories(state.catalog(), place.config(), response->mutable_inventories());
   FillUse(state.catalog(), place, response->mutable_inventories());
@@ -28,8 +27,7 @@ absl::Status GetInventories(const State& state, const pb::GetInventoriesRequest&
 absl::Status GetInventory(const State& state, const pb::GetInventoryRequest& request,
                           pb::GetInventoryResponse* response) {
   if (request.resource_class().empty()) return InvalidField("resource_class", "is required");
-  BERTH_ASSIGN_OR_RETURN(const auto place,
-                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, request.provider_uuid()));
   const auto id = state.catalog().classes.Find(request.resource_class());
   const int row = id ? place.config().FindInventory(*id) : -1;
   if (row < 0) {

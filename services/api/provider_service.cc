@@ -12,8 +12,7 @@ using placement::State;
 
 absl::Status GetProvider(const State& state, const pb::GetProviderRequest& request,
                          pb::GetProviderResponse* response) {
-  BERTH_ASSIGN_OR_RETURN(const auto place,
-                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, request.provider_uuid()));
   FillProvider(state, place, request.view(), response->mutable_provider());
   return absl::OkStatus();
 }

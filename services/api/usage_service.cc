@@ -15,8 +15,7 @@ using placement::State;
 
 absl::Status GetProviderUsages(const State& state, const pb::GetProviderUsagesRequest& request,
                                pb::GetProviderUsagesResponse* response) {
-  BERTH_ASSIGN_OR_RETURN(const auto place,
-                         FindProvider(state, "provider_uuid", request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, request.provider_uuid()));
   response->set_generation(place.config().generation.value);
   response->set_allocation_generation(place.allocation_generation().value);
   FillUsed(state.catalog(), place, response->mutable_used());

@@ -86,8 +86,7 @@ absl::StatusOr<CommandBody> SetAllocationsCommand(const pb::SetAllocationsReques
 }
 
 absl::StatusOr<CommandBody> AdjustAllocationsCommand(const pb::AdjustAllocationsRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ConsumerIdOf(request));
   placement::AdjustAllocations command{id, ExpectedGeneration(request), {}};
   for (const pb::AllocationAdjustment& from : request.adjustments()) {
     BERTH_ASSIGN_OR_RETURN(
@@ -105,8 +104,7 @@ absl::StatusOr<CommandBody> AdjustAllocationsCommand(const pb::AdjustAllocations
 }
 
 absl::StatusOr<CommandBody> DeleteAllocationsCommand(const pb::DeleteAllocationsRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ConsumerIdOf(request));
   return placement::DeleteAllocations{id, ExpectedGeneration(request)};
 }
 

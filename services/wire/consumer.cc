@@ -21,8 +21,7 @@ absl::StatusOr<CommandBody> ReleaseConsumersCommand(const pb::ReleaseConsumersRe
 }
 
 absl::StatusOr<CommandBody> SetLeaseCommand(const pb::SetLeaseRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ConsumerId>("consumer_uuid", request.consumer_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ConsumerIdOf(request));
   placement::SetLease command{id, ExpectedGeneration(request), std::nullopt};
   if (request.hold_case() == pb::SetLeaseRequest::HOLD_NOT_SET) {
     return InvalidField("lease", "or confirmed is required");

@@ -42,15 +42,22 @@ absl::Status CheckText(const google::protobuf::Message& message);
 // ASCII. The empty request id is accepted.
 absl::Status CheckRequestId(absl::string_view request_id);
 
-// The name of the field that holds the provider's uuid in most requests.
-inline constexpr char kProviderField[] = "provider_uuid";
-
 // Parses the id in `text`, the value of `field` (P-6).
 template <typename IdType>
 absl::StatusOr<IdType> ParseId(absl::string_view field, absl::string_view text) {
   const std::optional<IdType> id = IdType::Parse(text);
   if (!id) return InvalidField(field, text.empty() ? "is required" : "is not a uuid");
   return *id;
+}
+
+// The provider or the consumer that a request is about.
+template <typename Request>
+absl::StatusOr<placement::ProviderId> ProviderIdOf(const Request& request) {
+  return ParseId<placement::ProviderId>("provider_uuid", request.provider_uuid());
+}
+template <typename Request>
+absl::StatusOr<placement::ConsumerId> ConsumerIdOf(const Request& request) {
+  return ParseId<placement::ConsumerId>("consumer_uuid", request.consumer_uuid());
 }
 
 // Parses the ids in `texts`; `field` is the name of the list.

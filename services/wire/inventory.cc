@@ -45,8 +45,7 @@ void FillOneInventory(const WriteAnswer& answer, const std::string& resource_cla
 
 template <typename Command, typename Request>
 absl::StatusOr<CommandBody> OneInventory(const Request& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   if (!request.has_inventory()) return InvalidField("inventory", "is required");
   return Command{id, ExpectedGeneration(request),
                  NamedInventory{request.resource_class(), InventoryOf(request.inventory())}};
@@ -55,8 +54,7 @@ absl::StatusOr<CommandBody> OneInventory(const Request& request) {
 }  // namespace
 
 absl::StatusOr<CommandBody> SetInventoriesCommand(const pb::SetInventoriesRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   return placement::SetInventories{id, ExpectedGeneration(request),
                                    NamedInventoriesOf(request.inventories())};
 }
@@ -70,15 +68,13 @@ absl::StatusOr<CommandBody> UpdateInventoryCommand(const pb::UpdateInventoryRequ
 }
 
 absl::StatusOr<CommandBody> DeleteInventoryCommand(const pb::DeleteInventoryRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   return placement::DeleteInventory{id, ExpectedGeneration(request), request.resource_class()};
 }
 
 absl::StatusOr<CommandBody> DeleteAllInventoriesCommand(
     const pb::DeleteAllInventoriesRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   return placement::DeleteInventory{id, ExpectedGeneration(request), std::nullopt};
 }
 

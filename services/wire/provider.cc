@@ -47,7 +47,7 @@ absl::StatusOr<CommandBody> CreateProviderCommand(const pb::CreateProviderReques
 
 absl::StatusOr<CommandBody> UpdateProviderCommand(const pb::UpdateProviderRequest& request) {
   placement::UpdateProvider command;
-  BERTH_ASSIGN_OR_RETURN(command.id, ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(command.id, ProviderIdOf(request));
   if (request.has_name()) command.name = request.name();
   if (request.has_no_parent()) command.parent.emplace(std::nullopt);
   if (request.has_parent_uuid()) {
@@ -60,26 +60,22 @@ absl::StatusOr<CommandBody> UpdateProviderCommand(const pb::UpdateProviderReques
 }
 
 absl::StatusOr<CommandBody> DeleteProviderCommand(const pb::DeleteProviderRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   return placement::DeleteProvider{id};
 }
 
 absl::StatusOr<CommandBody> SetTraitsCommand(const pb::SetProviderTraitsRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   return placement::SetProviderTraits{id, ExpectedGeneration(request), TextsOf(request.traits())};
 }
 
 absl::StatusOr<CommandBody> ClearTraitsCommand(const pb::ClearProviderTraitsRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   return placement::ClearProviderTraits{id, ExpectedGeneration(request)};
 }
 
 absl::StatusOr<CommandBody> SetAggregatesCommand(const pb::SetProviderAggregatesRequest& request) {
-  BERTH_ASSIGN_OR_RETURN(const auto id,
-                         ParseId<ProviderId>(kProviderField, request.provider_uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto id, ProviderIdOf(request));
   BERTH_ASSIGN_OR_RETURN(auto aggregates,
                          ParseIds<AggregateId>("aggregate_uuids", request.aggregate_uuids()));
   return placement::SetProviderAggregates{id, ExpectedGeneration(request), std::move(aggregates)};
@@ -142,14 +138,13 @@ void FillProvider(const State& state, const ProviderPlace& place, pb::ProviderVi
   if (view == pb::PROVIDER_VIEW_FULL) FillUse(state.catalog(), place, to->mutable_inventories());
 }
 
-absl::StatusOr<ProviderPlace> FindProvider(const State& state, absl::string_view field,
-                                           absl::string_view text) {
-  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ProviderId>(field, text));
+absl::StatusOr<ProviderPlace> FindProvider(const State& state, absl::string_view text) {
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ProviderId>("provider_uuid", text));
   std::optional<ProviderPlace> place = state.FindProvider(id);
   if (place) return *std::move(place);
   return placement::Refuse(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
                            absl::StrCat("there is no provider ", id.ToString()),
-                           {{{"provider", id.ToString()}, {"field", std::string(field)}}});
+                           {{{"provider", id.ToString()}, {"field", "provider_uuid"}}});
 }
 
 absl::StatusOr<std::vector<std::vector<AggregateId>>> AggregateSets(

@@ -35,9 +35,9 @@ void FillConfig(const placement::Catalog& catalog, const placement::ProviderConf
 void FillProvider(const placement::State& state, const placement::ProviderPlace& place,
                   pb::ProviderView view, pb::Provider* to);
 
-// The provider that `text` names. Fails with INVALID_FIELD, then PROVIDER_NOT_FOUND.
+// The provider that `text`, the field provider_uuid of a request, names. Fails with INVALID_FIELD,
+// then PROVIDER_NOT_FOUND.
 absl::StatusOr<placement::ProviderPlace> FindProvider(const placement::State& state,
-                                                      absl::string_view field,
                                                       absl::string_view text);
 
 absl::StatusOr<placement::ProviderFilter> FilterOf(const pb::ListProvidersRequest& request);
