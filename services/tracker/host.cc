@@ -104,9 +104,9 @@ absl::Status TrackerHost::Start(const std::function<bool()>& stop) {
     bool any_started = false;
     absl::Status waiting_for = absl::UnavailableError("stopped");
     for (const std::unique_ptr<NodeRunner>& runner : runners_) {
-      const PassOutcome outcome = runner->node()->view().last;
       all_tried = all_tried && runner->passes() > 0;
       if (runner->passes() == 0) continue;
+      const PassOutcome outcome = runner->node()->view().last;
       const Started started = Judge(outcome);
       any_started = any_started || started == Started::kYes;
       if (started == Started::kRefused) return outcome.error;
