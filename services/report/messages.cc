@@ -169,7 +169,7 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   command.digest = report.digest();
   command.complete = report.kind() == pb::REPORT_KIND_SNAPSHOT;
   if (command.complete || report.has_facts()) command.facts = FactsBytes(report.facts());
-  command.account = AccountAfter(state, *node, report);
+  command.account = AccountAfter(state, node, report);
   for (const pb::WantedProvider& from : report.providers()) {
     BERTH_ASSIGN_OR_RETURN(
         auto provider,
@@ -251,11 +251,12 @@ void AddRecordsToScope(const placement::FeedCommand& command, const std::string&
         if (put.service->host == host) scope->service = true;
       },
       [&](const NodePut& put) {
-        const bool moved = !command.scope->left_hosts.empty();
+        const bool moved = !command.scope->other_hosts.empty();
         if (moved && put.node->id == node && put.node->host == host) scope->complete = true;
       },
       // The stream of a removed service ends by itself when its tracker sends the next report.
       Ignore<ServiceRemoved, NodeRemoved, FormatRaised>(),
+      Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),  // no push has them
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved>()};
   for (const Change& change : *command.changes) std::visit(add, change);
