@@ -153,8 +153,10 @@ absl::Status ClaimSearch::PlaceUnderOneRoot(std::vector<Candidate>& placed) {
     if (found.truncated) return GaveUp(0);
     if (static_cast<int64_t>(found.candidates.size()) < limit) break;
   }
-  return Refused(0, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
-                           "the members do not fit together under any root"));
+  return Refused(
+      0,
+      Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
+             "no root has enough for all members: claim fewer, or let them use different roots"));
 }
 
 void ClaimSearch::SumWanted() {
@@ -264,7 +266,7 @@ absl::StatusOr<SearchResult> ClaimSearch::Pay(int member, int64_t limit, SearchF
   budget_.Charge(found->steps);
   if (!found->candidates.empty()) return found;
   return Refused(member, Refuse(absl::StatusCode::kFailedPrecondition, "NO_CANDIDATE",
-                                "the query fits nowhere"));
+                                "the query fits under no root: Explain tells what is missing"));
 }
 
 absl::Status ClaimSearch::GaveUp(int member) const {

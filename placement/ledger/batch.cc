@@ -15,7 +15,7 @@ namespace {
 
 absl::Status Reused(const RequestKey& key) {
   return Refuse(absl::StatusCode::kInvalidArgument, "REQUEST_ID_REUSED",
-                "the request id was used before, for another request",
+                "the request id was used before, for another request: use a new one",
                 {{{"request_id", key.request_id}}});
 }
 
@@ -26,7 +26,7 @@ absl::Status Unknown() {
 
 absl::Status Cancelled(const RequestKey& key) {
   return Refuse(absl::StatusCode::kFailedPrecondition, "REQUEST_CANCELLED",
-                "the request id was cancelled before this write arrived",
+                "the request id was cancelled before this write arrived: nothing was done",
                 {{{"request_id", key.request_id}}});
 }
 

@@ -36,9 +36,10 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
   BERTH_ASSIGN_OR_RETURN(const LockedHead locked, LockAndReadHead(database, {}));
   const Position head = locked.head ? locked.head->position : Position();
   if (head.revision != start.expected_head) {
-    return Refuse(absl::StatusCode::kAborted, "CONCURRENT_UPDATE",
-                  absl::StrCat("the newest revision in the database is not the expected one, but ",
-                               head.revision.number, " of epoch ", head.revision.epoch));
+    return Refuse(
+        absl::StatusCode::kAborted, "CONCURRENT_UPDATE",
+        absl::StrCat("look at the lost changes again: the newest revision in the database is now ",
+                     head.revision.number, " of epoch ", head.revision.epoch));
   }
   // Loading the tables may take minutes, and meanwhile PostgreSQL often waits for this process. A
   // writer that waits for the lock would take this process for a paused one and end its session.

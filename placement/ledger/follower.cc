@@ -63,7 +63,7 @@ absl::StatusOr<int> Follower::Follow() {
       break;
     case CaughtUp::kTooNew:
       health_->format_too_new = true;
-      return absl::FailedPreconditionError("the log is of a newer release's format");
+      return absl::FailedPreconditionError("the log has a newer format: run the newer release");
   }
   return step.applied;
 }

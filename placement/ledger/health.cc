@@ -12,7 +12,9 @@ absl::Status Health::WhyNoWrites() const {
   }
   if (format_too_new) return NotDone("the log has a format of a newer release: run that release");
   if (writing_stopped) {
-    return NotDone("memory and tables of the ledger differ: an operator must look into it");
+    return NotDone(
+        "the tables differ from the memory of placement, which stopped writing: an operator must "
+        "read its log and restart it");
   }
   return absl::OkStatus();
 }

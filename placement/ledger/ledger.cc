@@ -22,7 +22,7 @@ namespace {
 
 absl::Status NoRecovery() {
   return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_LEDGER_STATE",
-                "the ledger requires no recovery");
+                "no recovery is required: the database has not gone back in time");
 }
 
 // If an operator's call that reads whole tables takes longer than this, it fails.
@@ -96,7 +96,7 @@ void Ledger::Submit(Command command, absl::Time deadline,
                     absl::AnyInvocable<void(Decision)> done) {
   absl::Status refused = health_->WhyNoWrites();
   if (refused.ok() && !Reachable()) {
-    refused = NotDone("placement has no connection to the database");
+    refused = NotDone("placement has no connection to the database: nothing was done, try again");
   }
   if (!refused.ok()) return done(OnlyStatus(std::move(refused)));
   auto pending = std::make_shared<Pending>();

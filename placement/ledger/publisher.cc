@@ -26,8 +26,9 @@ absl::Duration SystemBootClock() {
 }
 
 absl::Status NotReached() {
-  return Refuse(absl::StatusCode::kDeadlineExceeded, "REVISION_NOT_REACHED",
-                "this process did not reach the minimum_revision before the deadline");
+  return Refuse(
+      absl::StatusCode::kDeadlineExceeded, "REVISION_NOT_REACHED",
+      "this process did not reach the minimum_revision in time: try again, or ask another process");
 }
 
 absl::Status TooManyWait() {

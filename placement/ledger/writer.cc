@@ -84,7 +84,8 @@ void Writer::Run() {
       continue;
     }
     if (connection_ == nullptr && !Connect()) {
-      RefuseAll(NotDone("placement has no connection to the database"));
+      RefuseAll(
+          NotDone("placement has no connection to the database: nothing was done, try again"));
       Pause();
       continue;
     }
@@ -338,7 +339,7 @@ void Writer::RotateRequests() {
       absl::ToUnixMicros(now), ", ",
       absl::ToInt64Hours(absl::Ceil(options_.requests_kept, absl::Hours(1))), "); COMMIT"));
   if (status.ok()) return;
-  health_->Tell(absl::StrCat("old request ids stay: ", status.message()));
+  health_->Tell(absl::StrCat("old request ids stay for another hour: ", status.message()));
   if (status.code() == absl::StatusCode::kUnavailable || !Call("ROLLBACK").ok()) Disconnect();
 }
 

@@ -105,20 +105,23 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
 void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending) {
   if (SqlStateOf(status) == kRowsDiffer && reloaded_for_ != pending) {
     const absl::Duration now = publisher_->BootTime();
-    health_->Tell(absl::StrCat("memory and tables disagree: ", status.message()));
+    health_->Tell(
+        absl::StrCat("the tables differ from memory and are loaded again: ", status.message()));
     if (reloaded_at_ && now - *reloaded_at_ < kReloadsApartMin) {
-      health_->Tell("memory and tables disagree again within a minute: writing stops");
+      health_->Tell(
+          "the tables differ from memory again within a minute: writing stops until a restart");
       health_->writing_stopped = true;
-      return Refuse(
-          {pending},
-          NotDone("memory and tables of the ledger differ: an operator must look into it"));
+      return Refuse({pending}, NotDone("the tables differ from the memory of placement, which "
+                                       "stopped writing: an operator must "
+                                       "read its log and restart it"));
     }
     reloaded_at_ = now;
     reloaded_for_ = pending;
     turns_.AddAlone(pending);
     return Reload();
   }
-  health_->Tell(absl::StrCat("a command was refused alone: ", status.message()));
+  health_->Tell(
+      absl::StrCat("the database refused a command that was written alone: ", status.message()));
   Refuse({pending}, absl::InternalError("the ledger could not write the command"));
 }
 

@@ -84,13 +84,12 @@ void Feed::Restart(Revision revision) {
 absl::StatusOr<std::vector<FeedBatchPtr>> Feed::After(Revision revision, int batches_max) const {
   MutexLock lock(&mutex_);
   if (revision < begin_) {
-    return Refuse(
-        absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
-        absl::StrCat("the changes after revision ", revision.number,
-                     " are no longer kept; the oldest kept changes are those after revision ",
-                     begin_.number),
-        {{{"oldest_epoch", absl::StrCat(begin_.epoch)},
-          {"oldest_revision", absl::StrCat(begin_.number)}}});
+    return Refuse(absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
+                  absl::StrCat("the changes after revision ", revision.number,
+                               " are no longer kept: begin with a snapshot, or after revision ",
+                               begin_.number),
+                  {{{"oldest_epoch", absl::StrCat(begin_.epoch)},
+                    {"oldest_revision", absl::StrCat(begin_.number)}}});
   }
   const auto first = std::upper_bound(
       batches_.begin(), batches_.end(), revision,

@@ -16,8 +16,7 @@ absl::Status Compacted(Database& database, Revision revision) {
   return Refuse(
       absl::StatusCode::kOutOfRange, "REVISION_COMPACTED",
       absl::StrCat("the changes after revision ", revision.number,
-                   " are no longer kept; the oldest kept changes are those after revision ",
-                   from.number),
+                   " are no longer kept: begin with a snapshot, or after revision ", from.number),
       {{{"oldest_epoch", absl::StrCat(from.epoch)},
         {"oldest_revision", absl::StrCat(from.number)}}});
 }

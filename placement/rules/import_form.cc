@@ -82,7 +82,7 @@ class ImportForm {
     const auto parent = record.parent ? places_.find(*record.parent) : places_.end();
     if (parent != places_.end() && parent->second > record.record) {
       faults.Add(kInvalidField, "provider.parent_uuid",
-                 absl::StrCat("names a provider that comes later, in record ", parent->second),
+                 absl::StrCat("must come before its children, but is record ", parent->second),
                  {{"provider", id}});
     }
     InventoryListFields(faults, "provider.inventories", record.inventories);

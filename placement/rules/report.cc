@@ -70,7 +70,8 @@ void RemovedFields(Faults& faults, const ApplyReport& report, const Ids& reporte
   Ids before;
   for (const ProviderId id : report.removed) {
     if (id == report.node || reported.contains(id)) {
-      faults.Add(kInvalidField, "removed", absl::StrCat("must not name ", id.ToString()),
+      faults.Add(kInvalidField, "removed",
+                 absl::StrCat("must not name ", id.ToString(), ", which the report keeps"),
                  {{"provider", id.ToString()}});
     } else if (!before.insert(id).second) {
       faults.Add(kDuplicateParameter, "removed", absl::StrCat("names ", id.ToString(), " twice"),

@@ -191,7 +191,7 @@ absl::Status TopologyPlan::CheckPresent() const {
     const ProviderId id = command_.providers[i].provider;
     if (!forest_.IsInLoop(id)) continue;
     loops.Add(id, FieldOf(i, "parent_uuid"),
-              absl::StrCat("provider ", id.ToString(), " would stand below itself"));
+              absl::StrCat("provider ", id.ToString(), " would become its own ancestor"));
   }
   BERTH_RETURN_IF_ERROR(loops.Refuse(Code::kInvalidArgument, "PROVIDER_LOOP"));
   return CheckNames(false);

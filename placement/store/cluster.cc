@@ -56,7 +56,7 @@ absl::StatusOr<Account> ChooseAccount(const std::string& run_as) {
       return Account{entry.pw_uid, entry.pw_gid};
     }
   }
-  return absl::NotFoundError(absl::StrCat("no user ", names.back(), " to run PostgreSQL as"));
+  return absl::NotFoundError(absl::StrCat("no user ", names.back(), ": PostgreSQL needs one"));
 }
 
 absl::Status MakeDirectory(const std::string& path, mode_t mode, const Account& account) {

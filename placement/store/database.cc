@@ -265,8 +265,9 @@ absl::Status Database::SureOfCommit(absl::Status status) {
   if (status.ok() || broken_ || !SqlStateOf(status).empty()) return status;
   Shut();
   broken_ = true;
-  return absl::UnavailableError(
-      absl::StrCat("gave up the connection to the database: ", status.message()));
+  return absl::UnavailableError(absl::StrCat(
+      "gave up the connection to the database, because a commit may have taken effect: ",
+      status.message()));
 }
 
 void Database::Shut() {

@@ -63,7 +63,8 @@ absl::StatusOr<std::optional<Position>> PositionFile::Read() const {
   std::getline(file, line);
   std::optional<Position> position = PositionIn(line);
   if (position) return position;
-  return absl::DataLossError(absl::StrCat(path_, " is not a position of the ledger"));
+  return absl::DataLossError(
+      absl::StrCat(path_, " is damaged: remove it if the database was not restored"));
 }
 
 absl::Status PositionFile::Write(const Position& position) {

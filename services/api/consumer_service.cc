@@ -20,7 +20,7 @@ absl::StatusOr<absl::Time> TimeOf(absl::string_view field,
   constexpr int64_t kSecondsMax = 253'402'300'799;
   if (time.seconds() < kSecondsMin || time.seconds() > kSecondsMax || time.nanos() < 0 ||
       time.nanos() > 999'999'999) {
-    return InvalidField(field, "is not a valid time");
+    return InvalidField(field, "must be a time in the years 1 to 9999");
   }
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }

@@ -143,7 +143,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     }
     bytes_ += message_.ByteSizeLong();
     if (bytes_ > kImportBytesMax) {
-      return InvalidField("entities", absl::StrCat("must be ", kImportBytesMax, " bytes at most"));
+      return InvalidField(
+          "entities", absl::StrCat("must be ", kImportBytesMax, " bytes at most in one import"));
     }
     for (const pb::Entity& entity : message_.entities()) {
       BERTH_RETURN_IF_ERROR(records_.Add(entity));

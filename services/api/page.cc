@@ -18,9 +18,10 @@ constexpr int kSizeMax = 1000;
 constexpr size_t kFilterDigestBytes = 12;
 
 absl::Status Mismatch() {
-  return placement::Refuse(absl::StatusCode::kInvalidArgument, "PAGE_TOKEN_MISMATCH",
-                           "page_token does not come from this list call with these filters",
-                           {{{"field", "page_token"}}});
+  return placement::Refuse(
+      absl::StatusCode::kInvalidArgument, "PAGE_TOKEN_MISMATCH",
+      "page_token does not come from this list call with these filters: begin without it",
+      {{{"field", "page_token"}}});
 }
 
 }  // namespace

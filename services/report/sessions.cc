@@ -134,7 +134,7 @@ void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnsw
   }
   if (owner != nullptr) return owner->OrderAudit(order_id, node);
   answer(placement::Refuse(absl::StatusCode::kUnavailable, "NOT_SERVING",
-                           "no tracker of this node is connected to this process",
+                           "no tracker of this node is connected to this placement process",
                            {{{"node", node.ToString()}}}));
 }
 

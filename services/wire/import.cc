@@ -27,7 +27,7 @@ constexpr char kNoType[] = "unknown";  // the type of a consumer without a type 
 absl::StatusOr<absl::Time> TimeOf(absl::string_view field, const Timestamp& from) {
   if (from.seconds() < kSecondsMin || from.seconds() > kSecondsMax || from.nanos() < 0 ||
       from.nanos() > kNanosMax) {
-    return InvalidField(field, "is not a valid time");
+    return InvalidField(field, "must be a time in the years 1 to 9999");
   }
   return absl::FromUnixMicros(from.seconds() * 1'000'000 + from.nanos() / 1'000);
 }

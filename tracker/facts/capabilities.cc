@@ -68,7 +68,8 @@ absl::StatusOr<CapabilitiesCell> ReadCell(const pugi::xml_node& node) {
     CellCpu cpu;
     cpu.id = item.attribute("id").as_int(-1);
     if (cpu.id < 0 || cpu.id > CpuSet::kMaxCpu) {
-      return absl::InvalidArgumentError(absl::StrCat("NUMA cell ", cell.id, " has a bad CPU id"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("NUMA cell ", cell.id, " has a CPU id that is not valid"));
     }
     cpu.socket = OptionalInt(item.attribute("socket_id"));
     const char* const siblings = item.attribute("siblings").as_string();
@@ -126,7 +127,7 @@ absl::StatusOr<Capabilities> ParseCapabilities(absl::string_view xml) {
   pugi::xml_document document;
   BERTH_RETURN_IF_ERROR(Load(xml, &document));
   const pugi::xml_node root = document.child("capabilities");
-  if (!root) return absl::InvalidArgumentError("no <capabilities> element");
+  if (!root) return absl::InvalidArgumentError("libvirt sent no <capabilities> element");
   Capabilities result;
   const pugi::xml_node host = root.child("host");
   result.cpu = ReadCpu(host.child("cpu"));
@@ -144,7 +145,7 @@ absl::StatusOr<Capabilities> ParseCapabilities(absl::string_view xml) {
 absl::StatusOr<std::set<std::string>> ParseCpuFeatures(absl::string_view cpu_xml) {
   pugi::xml_document document;
   BERTH_RETURN_IF_ERROR(Load(cpu_xml, &document));
-  if (!document.child("cpu")) return absl::InvalidArgumentError("no <cpu> element");
+  if (!document.child("cpu")) return absl::InvalidArgumentError("libvirt sent no <cpu> element");
   return FeatureNames(document.child("cpu"));
 }
 

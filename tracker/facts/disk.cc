@@ -47,7 +47,8 @@ absl::StatusOr<StorageReading> ParseVolumeGroup(absl::string_view output) {
   if (fields.size() != 2 ||
       !absl::SimpleAtoi(absl::StripAsciiWhitespace(fields[0]), &reading.total_bytes) ||
       !absl::SimpleAtoi(absl::StripAsciiWhitespace(fields[1]), &reading.free_bytes)) {
-    return absl::InvalidArgumentError(absl::StrCat("vgs answered '", output, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the output of vgs has an unknown form: '", output, "'"));
   }
   reading.used_bytes = reading.total_bytes - reading.free_bytes;
   return reading;
@@ -60,7 +61,7 @@ absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::st
     return in.is_object() && in.contains(name) ? in.at(name) : none;
   };
   const nlohmann::json& total = field(field(usage, "stats"), "total_bytes");
-  if (!total.is_number()) return absl::InvalidArgumentError("ceph df answered without stats");
+  if (!total.is_number()) return absl::InvalidArgumentError("the output of ceph df has no stats");
   for (const nlohmann::json& entry : field(usage, "pools")) {
     if (field(entry, "name") != nlohmann::json(std::string(pool))) continue;
     const nlohmann::json& stats = field(entry, "stats");
@@ -68,7 +69,7 @@ absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::st
     return StorageReading{total.get<int64_t>(), stats["max_avail"].get<int64_t>(),
                           stats["bytes_used"].get<int64_t>()};
   }
-  return absl::NotFoundError(absl::StrCat("ceph df does not list pool ", pool));
+  return absl::NotFoundError(absl::StrCat("ceph has no pool ", pool, ", which the settings name"));
 }
 
 std::optional<int64_t> Qcow2VirtualBytes(absl::string_view header) {

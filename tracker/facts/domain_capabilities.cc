@@ -55,7 +55,7 @@ absl::StatusOr<DomainCapabilities> ParseDomainCapabilities(absl::string_view xml
     return absl::InvalidArgumentError(absl::StrCat("not XML: ", parsed.description()));
   }
   const pugi::xml_node root = document.child("domainCapabilities");
-  if (!root) return absl::InvalidArgumentError("no <domainCapabilities> element");
+  if (!root) return absl::InvalidArgumentError("libvirt sent no <domainCapabilities> element");
   DomainCapabilities result;
   result.emulator = root.child("path").text().as_string();
   result.arch = root.child("arch").text().as_string();

@@ -48,7 +48,7 @@ absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml) {
     return absl::InvalidArgumentError(absl::StrCat("not XML: ", parsed.description()));
   }
   const pugi::xml_node root = document.child("domain");
-  if (!root) return absl::InvalidArgumentError("no <domain> element");
+  if (!root) return absl::InvalidArgumentError("libvirt sent no <domain> element");
   GuestDefinition guest;
   guest.uuid = root.child("uuid").text().as_string();
   guest.name = root.child("name").text().as_string();

@@ -158,8 +158,9 @@ std::vector<absl::Status> DeadlinePool::RunAll(absl::string_view name,
           absl::StrCat(name, " did not answer within ", absl::FormatDuration(timeout))));
     }
   }
-  statuses.resize(works.size(), absl::UnavailableError(
-                                    absl::StrCat(name, ": ", state_->hung, " calls hang already")));
+  statuses.resize(works.size(),
+                  absl::UnavailableError(absl::StrCat(name, " was not called: ", state_->hung,
+                                                      " earlier calls still hang")));
   return statuses;
 }
 

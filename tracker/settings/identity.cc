@@ -79,7 +79,8 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
       found = NodeIdentity{*uuid, path, false};
     } else if (found->uuid != *uuid) {
       return absl::FailedPreconditionError(
-          absl::StrCat("node identity: ", found->path, " and ", path, " hold different uuids"));
+          absl::StrCat("node identity: ", found->path, " and ", path,
+                       " hold different uuids: remove the wrong file"));
     }
   }
   return found;
@@ -129,7 +130,7 @@ absl::StatusOr<std::vector<std::string>> IdentityDirectories(
   if (node_name.empty() || node_name == "." || node_name == ".." ||
       absl::StrContains(node_name, '/') || absl::StrContains(node_name, '\0')) {
     return absl::InvalidArgumentError(
-        absl::StrCat("node name '", node_name, "' cannot name a directory"));
+        absl::StrCat("node name '", node_name, "' cannot be the name of a directory"));
   }
   return std::vector<std::string>{absl::StrCat(state_path, "/nodes/", node_name)};
 }
@@ -163,7 +164,7 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
   if (by_uuid != nullptr && by_uuid->name != name) {
     return absl::FailedPreconditionError(absl::StrCat("possible rename: node ", identity.uuid,
                                                       " is recorded as ", by_uuid->name,
-                                                      ", but the hypervisor's name is ", name));
+                                                      ", but the hypervisor is now called ", name));
   }
   if (by_uuid != nullptr && by_uuid->host != host) {
     const std::string moved = absl::StrCat("node ", name, " is recorded under host ", by_uuid->host,
@@ -181,9 +182,9 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
   for (const NodeRecord& record : records) {
     const bool lost = identity.created && by_uuid == nullptr;
     if (!lost || several_nodes || record.host != host) continue;
-    return absl::FailedPreconditionError(absl::StrCat("lost state: placement has node ",
-                                                      record.uuid, " of host ", host,
-                                                      ", but no identity file was found"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("lost state: placement has node ", record.uuid, " of host ", host,
+                     ", but no identity file was found: restore it, or delete the node"));
   }
   if (by_uuid == nullptr) {
     check.warnings.push_back(

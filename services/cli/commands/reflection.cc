@@ -57,7 +57,7 @@ absl::StatusOr<std::string> ServiceName(Reflection& reflection, const std::strin
         {{{"service", name}}});
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' may mean ", absl::StrJoin(found, " or ")));
+      absl::StrCat("'", name, "' is not unique: write ", absl::StrJoin(found, " or ")));
 }
 
 absl::StatusOr<const google::protobuf::ServiceDescriptor*> LoadService(Reflection& reflection,
@@ -184,7 +184,8 @@ absl::Status CallMethod(Session& session, Reflection& reflection, const std::str
     const std::unique_ptr<google::protobuf::Message> answer(
         factory.GetPrototype(method->output_type())->New());
     if (!answer->ParseFromString(bytes)) {
-      return absl::InternalError("the server's answer cannot be read");
+      return absl::InternalError(
+          "the server's answer cannot be read: does it run another release?");
     }
     session.data() << ToJson(*answer, streams ? JsonForm::kLine : JsonForm::kIndented);
     session.data().flush();

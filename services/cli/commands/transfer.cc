@@ -40,7 +40,8 @@ class ExportLines {
   absl::Status Take(const std::string& bytes) {
     pb::ExportLedgerResponse message;
     if (!message.ParseFromString(bytes)) {
-      return absl::InternalError("the server's answer cannot be read");
+      return absl::InternalError(
+          "the server's answer cannot be read: does it run another release?");
     }
     if (!begun_) *to_ << TransferHeader(message);
     begun_ = true;
@@ -71,7 +72,7 @@ absl::Status ExportTo(Session& session, std::ostream* to, pb::ExportLedgerRespon
       kExport, {pb::ExportLedgerRequest().SerializeAsString()}, session.settings.timeout,
       [&lines](const std::string& bytes) { return lines.Take(bytes); }));
   if (!lines.complete()) {
-    return absl::DataLossError("the server sent fewer entities than it announced");
+    return absl::DataLossError("the server sent fewer entities than it announced: export again");
   }
   to->flush();
   if (!to->good()) return absl::DataLossError("the output cannot be written");

@@ -82,7 +82,8 @@ class ShowWatched {
   absl::Status Take(const std::string& bytes) {
     pb::WatchResponse response;
     if (!response.ParseFromString(bytes)) {
-      return absl::InternalError("the server's answer cannot be read");
+      return absl::InternalError(
+          "the server's answer cannot be read: does it run another release?");
     }
     if (session_.settings.format == Format::kTable) {
       session_.data() << WatchLines(response);

@@ -83,7 +83,7 @@ absl::Status Session::Call(google::protobuf::Message& request, google::protobuf:
     return id.empty() ? bytes.status() : OfRequest(bytes.status(), id, LeavesOpen(bytes.status()));
   }
   if (!answer->ParseFromString(*bytes)) {
-    return absl::InternalError("the server's answer cannot be read");
+    return absl::InternalError("the server's answer cannot be read: does it run another release?");
   }
   return absl::OkStatus();
 }
@@ -107,7 +107,8 @@ absl::Status Session::SendBytes(const google::protobuf::Message& type,
       [answer](const std::string& bytes) {
         return answer->ParseFromString(bytes)
                    ? absl::OkStatus()
-                   : absl::InternalError("the server's answer cannot be read");
+                   : absl::InternalError(
+                         "the server's answer cannot be read: does it run another release?");
       },
       sent);
   Server().WhileWaiting(nullptr);
