@@ -29,7 +29,8 @@ struct Inventory {
 
 using Inventories = std::map<std::string, Inventory>;  // by resource class
 
-// The usage of orphans that placement is told to reserve, in the units of the resource classes.
+// How much of each resource class placement has to reserve for orphans, in the units of the
+// classes.
 struct Withheld {
   int64_t vcpus = 0;
   int64_t memory_mib = 0;

@@ -23,7 +23,7 @@ using Kind = GuestFaultKind;
 // The largest number of cells that flavor or image can list one by one.
 constexpr int kListedCellsMax = 128;
 
-// The cells that flavor or image list, without gaps from cell 0.
+// The cells that flavor or image list one by one: cells 0, 1 and so on, without a gap.
 struct ListedCells {
   std::vector<CpuSet> cpus;
   std::vector<int64_t> memory_mib;
@@ -50,8 +50,8 @@ absl::Status GivenTwice(absl::string_view name) {
   return RefuseGuest(Kind::kNumaForbidden, name, "the flavor gives this already");
 }
 
-// Reads the list from the flavor or, if the flavor has none, from the image. `name` is the flavor's
-// name without hw: and becomes the full name of the list that was read.
+// Reads the list `name` from the flavor or, if the flavor has none, from the image. `name` is given
+// without `hw:`, and becomes the full name of the setting that was read.
 template <typename Value>
 absl::StatusOr<std::vector<Value>> ReadEither(const GuestWishes& wishes, std::string* name,
                                               absl::StatusOr<Value> (*read)(absl::string_view,
@@ -84,7 +84,7 @@ absl::StatusOr<int64_t> ReadNodes(const GuestWishes& wishes) {
   if (!flavor.empty() && !image.empty()) return GivenTwice("hw_numa_nodes");
   const absl::string_view text = flavor.empty() ? image : flavor;
   int64_t nodes = 0;
-  // A number in another form, for example 02, is refused in a flavor.
+  // In a flavor a number must have its usual form; for example, 02 is refused.
   const bool plain =
       flavor.empty() || (text[0] != '0' && text.find_first_not_of("0123456789") == text.npos);
   if (plain && absl::SimpleAtoi(text, &nodes) && nodes > 0) return nodes;

@@ -50,7 +50,8 @@ absl::Status ReadPolicy(const GuestWishes& wishes, CpuWishes* out) {
   return absl::OkStatus();
 }
 
-// The flavor's policy decides. The image may choose only if the flavor gives none.
+// Reads the thread policy. The flavor's policy decides; the image may choose only if the flavor
+// gives none.
 absl::Status ReadThreadPolicy(const GuestWishes& wishes, CpuWishes* out) {
   const auto found = wishes.flavor.find("hw:cpu_thread_policy");
   const std::optional<CpuThreadPolicy> image =
@@ -79,13 +80,15 @@ absl::Status ReadEmulatorThreadsPolicy(const GuestWishes& wishes, CpuWishes* out
   return UnknownWord(Kind::kEmulatorPolicyUnknown, "hw:emulator_threads_policy", word);
 }
 
-// Reads a list of virtual CPUs. A list that begins with ^ is taken away from all virtual CPUs.
+// Reads a list of virtual CPUs. If it begins with ^, it lists the CPUs that are excluded, and the
+// result is all other virtual CPUs.
 absl::StatusOr<CpuSet> ReadMask(absl::string_view name, absl::string_view text, int vcpus) {
   if (!absl::StartsWith(absl::StripLeadingAsciiWhitespace(text), "^")) return ReadCpus(name, text);
   return ReadCpus(name, absl::StrCat("0-", vcpus - 1, ",", text));
 }
 
-// Returns the realtime vCPUs, none if the flavor asks for none. The image's mask goes first.
+// Returns the realtime vCPUs; none if the flavor asks for none. The image's mask comes before the
+// flavor's.
 absl::StatusOr<CpuSet> ReadRealtimeMask(const GuestWishes& wishes, const CpuWishes& cpus) {
   if (!IsYes(SettingOf(wishes.flavor, "hw:cpu_realtime"))) return CpuSet();
   const CpuSet all = CpuSet::Range(0, wishes.vcpus - 1);
@@ -127,8 +130,8 @@ bool IsGroupKey(absl::string_view key, absl::string_view prefix, absl::string_vi
   return key.empty() || (absl::ascii_isdigit(key[0]) && absl::SimpleAtoi(key, &group) && group > 0);
 }
 
-// The sum of the flavor's wishes for the resource class. An unparsable amount counts as none here:
-// whoever asks placement for it refuses it.
+// The sum of the flavor's wishes for the resource class. An amount that is no number counts as 0
+// here: it is refused later, by the function that asks placement for it.
 int64_t Requested(const GuestWishes& wishes, absl::string_view resource_class) {
   int64_t sum = 0;
   for (const auto& [key, text] : wishes.flavor) {
@@ -140,8 +143,9 @@ int64_t Requested(const GuestWishes& wishes, absl::string_view resource_class) {
   return sum;
 }
 
-// Wishes for the classes VCPU and PCPU are another form of the policies shared and dedicated. With
-// isolated emulator threads they have one PCPU more than the guest has vCPUs.
+// Reads wishes for the classes VCPU and PCPU, which are another form of the policies shared and
+// dedicated. If emulator threads are isolated, the flavor asks for one PCPU more than the guest has
+// vCPUs.
 absl::Status ReadResources(const GuestWishes& wishes, CpuWishes* out) {
   const int64_t shared = Requested(wishes, "VCPU");
   const int64_t dedicated = Requested(wishes, "PCPU");
@@ -161,8 +165,8 @@ absl::Status ReadResources(const GuestWishes& wishes, CpuWishes* out) {
   return absl::OkStatus();
 }
 
-// The trait says in another form how threads are used: required means require, forbidden means
-// isolate.
+// Reads the trait for hyperthreading, which is another form of the thread policy: "required" means
+// require, "forbidden" means isolate.
 absl::Status ReadHyperthreading(const GuestWishes& wishes, CpuWishes* out) {
   constexpr absl::string_view kTrait = "HW_CPU_HYPERTHREADING";
   std::string word;

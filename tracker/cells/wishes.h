@@ -1,4 +1,4 @@
-// GuestWishes: what a guest asks for, as flavor and image say it in words.
+// GuestWishes: what a guest asks for, as the settings of its flavor and its image say.
 //
 // Plain values and pure functions. The settings of a flavor are its extra specs, for example
 // hw:cpu_policy; those of an image are its properties, for example hw_cpu_policy.
