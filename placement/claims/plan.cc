@@ -79,7 +79,7 @@ absl::Status ClaimPlan::CheckConsumers() const {
 }
 
 // Finds the providers of the new rows and of the removed rows, and how much the removed rows
-// release of each provider.
+// release on each of them.
 void ClaimPlan::CollectTouched() {
   absl::InlinedVector<ProviderId, 8> ids;
   for (const Holder& holder : holders_) {

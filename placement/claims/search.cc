@@ -208,7 +208,7 @@ const Choice* ClaimSearch::StandingChoice(int member, const SearchScope& scope) 
   for (const Choice& choice : claims_.choices[member]) {
     budget_.Charge(kStepsOfTree * static_cast<int64_t>(choice.trees.size()));
     if (!Stands(now(), choice, claims_.members[member].query, scope)) continue;
-    // If the budget does not allow to compare choices, the first choice that fits is taken.
+    // If nothing is left of the budget to compare choices, the first choice that fits is taken.
     if (!by_shares || budget_.is_spent()) return best == nullptr ? &choice : best;
     if (!order) order = OrderOf(member);
     const auto weights = static_cast<int64_t>(order->shares.size() + order->traits.size());

@@ -166,7 +166,8 @@ class Comparison {
     });
     b.ForEach([&](const auto& key, const auto& record) {
       const auto* found = a.Find(key);
-      // If `a` has a record with the same uuid but another key, both keys are listed.
+      // The maps may find records by another value than their key. So if the record in `a` has
+      // another key, both keys are listed.
       if (found == nullptr || KeyOf(**found) != KeyOf(*record)) Add(kind, KeyOf(*record));
       return true;
     });

@@ -170,7 +170,8 @@ absl::Status Observer::ReadDisk(Facts* facts) {
     const bool hangs =
         absl::IsUnavailable(storage.status) || absl::IsDeadlineExceeded(storage.status);
     if (!hangs) return storage.status;
-    // Not the code of `storage.status`: kUnavailable would mean that the hypervisor is away.
+    // The error must not have the code of `storage.status`: kUnavailable would mean that the
+    // hypervisor is away.
     return absl::InternalError(absl::StrCat("storage: ", storage.status.message()));
   }
   if (!storage.status.ok()) {

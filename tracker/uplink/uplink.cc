@@ -134,8 +134,8 @@ bool Uplink::Worker::Conclude(const UplinkEnd& end) {
     return false;
   }
   if (end.welcomed) failures_ = 0;
-  // Only a session that lasted for a while resets the waits: one that ends soon after its Welcome
-  // counts as a failure.
+  // Only a session that lasted for a while resets the waits. A session that ended soon after its
+  // Welcome does not.
   if (end.welcomed && end.lasted) backoff_.Reset();
   // Of several failures in a row, logs the first and then every tenth one (T-199).
   if (failures_++ % 10 == 0) callbacks_.log(end.status, "there is no session with placement");
