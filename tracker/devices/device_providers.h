@@ -1,0 +1,95 @@
+// The providers by which placement knows PCI devices, if the operator lets the tracker report them.
+//
+// Plain values and pure functions.
+#ifndef BERTH_TRACKER_DEVICES_DEVICE_PROVIDERS_H_
+#define BERTH_TRACKER_DEVICES_DEVICE_PROVIDERS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tracker/devices/device_table.h"
+
+namespace berth::tracker {
+
+// The trait of every provider of PCI devices.
+inline constexpr char kManagedDeviceTrait[] = "COMPUTE_MANAGED_PCI_DEVICE";
+
+// A child of the node's root provider: one device, or the VFs of one PF (T-258). Its inventory has
+// one class with min_unit and step_size 1, max_unit `total` and allocation ratio 1.
+struct DeviceProvider {
+  std::string address;  // of the device, or of the PF of the VFs
+  std::string name;     // the node's name, `_`, and the address in upper case
+  std::string resource_class;
+  int64_t total = 0;
+  int64_t reserved = 0;
+  std::set<std::string> traits;
+  std::vector<std::string> devices;  // addresses
+};
+
+// What placement has of such a provider.
+struct PlacedDeviceProvider {
+  int64_t used = 0;
+  int64_t reserved = 0;
+};
+using PlacedDeviceProviders = std::map<std::string, PlacedDeviceProvider>;  // by address
+
+// Which names of classes and traits are standard. All others get the prefix CUSTOM_.
+struct StandardNames {
+  std::function<bool(absl::string_view)> is_class;
+  std::function<bool(absl::string_view)> is_trait;
+};
+
+struct DeviceProviderTree {
+  std::vector<DeviceProvider> providers;  // sorted by address
+  // The addresses of providers without devices. They get an empty inventory and are deleted.
+  std::vector<std::string> removed;
+  // One text per provider in `removed` of which placement has allocations: its inventory is in use,
+  // so that it cannot be removed yet (T-260).
+  std::vector<std::string> problems;
+};
+
+// Describes the providers of the devices in `table` that have no physical_network (T-258).
+//
+// If placement has allocated more of a provider than it has devices, its total is the allocated
+// amount (T-260). If a device for one use is allocated, all of its provider is reserved; the
+// reserved amount is never lowered (T-261).
+//
+// FailedPrecondition, which names the device or the specification, if a specification has an
+// interface; if a PF and one of its VFs would both be reported; if VFs of one PF have different
+// classes or traits (T-259).
+absl::StatusOr<DeviceProviderTree> DescribeDeviceProviders(absl::string_view node_name,
+                                                           const DeviceTable& table,
+                                                           const PlacedDeviceProviders& placed,
+                                                           const StandardNames& standard);
+
+// Checks that reporting to placement is not switched off while placement has providers of PCI
+// devices. FailedPrecondition otherwise (T-259).
+absl::Status CheckDeviceReporting(bool report_in_placement, bool has_managed_providers);
+
+// How much of a provider a consumer has or should have.
+struct DeviceAllocation {
+  std::string consumer;
+  std::string address;  // of the provider
+  int64_t amount = 0;
+
+  friend bool operator==(const DeviceAllocation&, const DeviceAllocation&) = default;
+};
+
+// Returns the allocations that consumers should have because instances own devices, if they have
+// less (T-262). Consumers that are not in `allocated` do not exist in placement and are left alone,
+// as are those in `resizing`, which move on this host. A consumer in `allocated` may have nothing.
+std::vector<DeviceAllocation> MissingDeviceAllocations(
+    const DeviceProviderTree& tree, const DeviceTable& table,
+    const std::map<std::string, std::map<std::string, int64_t>>& allocated,
+    const std::set<std::string>& resizing);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_DEVICES_DEVICE_PROVIDERS_H_
