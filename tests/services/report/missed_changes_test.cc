@@ -87,7 +87,7 @@ TEST_F(MissedChangesTest, AreBounded) {
 TEST_F(MissedChangesTest, IncludeTheRecordsOfTheHost) {
   const auto missed = [this](const placement::Change& change, const std::string& left) {
     auto scope = std::make_shared<placement::Scope>();
-    if (!left.empty()) scope->left_hosts = {left};
+    if (!left.empty()) scope->other_hosts = {left};
     const auto changes = std::make_shared<const placement::Changes>(placement::Changes{change});
     auto batch = std::make_shared<placement::FeedBatch>();
     batch->revision = {2, next_++};
