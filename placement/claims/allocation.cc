@@ -220,17 +220,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const ReleaseConsumers& comma
       absent.push_back(release.consumer);
       continue;
     }
-    const std::optional<Generation> expected = release.expected_generation;
-    if (expected && *expected != consumer->generation) {
-      if (items.empty()) {
-        message = absl::StrCat("consumer ", consumer->id.ToString(), " is at generation ",
-                               consumer->generation.value, ", but the request expected generation ",
-                               expected->value, ": read the consumer again and decide again");
-      }
-      items.push_back({{"consumer", consumer->id.ToString()},
-                       {"field", absl::StrCat("consumers[", i, "].expected_generation")},
-                       {"expected_generation", absl::StrCat(expected->value)},
-                       {"actual_generation", absl::StrCat(consumer->generation.value)}});
+    if (release.expected_generation) {
+      CompareConsumer(
+          release.consumer, consumer, release.expected_generation,
+          [i] { return absl::StrCat("consumers[", i, "].expected_generation"); }, items, message);
     }
     holders.push_back({release.consumer, std::move(consumer), nullptr});
   }

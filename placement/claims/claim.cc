@@ -2,11 +2,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "placement/claims/claims.h"
 #include "placement/claims/form.h"
 #include "placement/claims/plan.h"
 #include "placement/claims/search.h"
+#include "placement/state/lookup.h"
 #include "placement/values/catalog.h"
 
 namespace berth::placement {
@@ -33,30 +33,12 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
   std::string message;
   for (size_t m = 0; m < command.members.size(); ++m) {
     const ClaimMember& member = command.members[m];
-    const ConsumerPtr before = state.FindConsumer(member.consumer);
-    if (before == nullptr ? !member.expected_generation
-                          : before->generation == member.expected_generation) {
-      continue;
-    }
-    const std::string consumer = member.consumer.ToString();
-    const std::string actual = before ? absl::StrCat(before->generation.value) : "none";
-    const std::string expected =
-        member.expected_generation ? absl::StrCat(member.expected_generation->value) : "new";
-    if (items.empty()) {
-      message =
-          absl::StrCat("consumer ", consumer,
-                       before ? absl::StrCat(" is at generation ", actual) : " holds nothing",
-                       ", but the request expected ",
-                       expected == "new" ? "a new consumer" : absl::StrCat("generation ", expected),
-                       ": read the consumer again and decide again");
-    }
-    items.push_back({{"consumer", consumer},
-                     {"field", FieldOf(command, m, "generation")},
-                     {"expected_generation", expected},
-                     {"actual_generation", actual}});
+    CompareConsumer(
+        member.consumer, state.FindConsumer(member.consumer), member.expected_generation,
+        [&] { return FieldOf(command, m, "generation"); }, items, message);
   }
-  if (items.empty()) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", message, items);
+  return RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", std::move(message),
+                   items);
 }
 
 }  // namespace

@@ -17,10 +17,6 @@
 namespace berth::placement {
 namespace {
 
-std::string GenerationText(std::optional<Generation> generation, absl::string_view none) {
-  return generation ? absl::StrCat(generation->value) : std::string(none);
-}
-
 bool KeepsSome(const Holder& holder) {
   return holder.wanted != nullptr && !holder.wanted->allocations.empty();
 }
@@ -32,6 +28,26 @@ Amount UsedAfterOf(const TouchedProvider& touched, size_t row) {
 }
 
 }  // namespace
+
+void CompareConsumer(ConsumerId id, const ConsumerPtr& before, std::optional<Generation> expected,
+                     absl::FunctionRef<std::string()> field, std::vector<FaultItem>& items,
+                     std::string& message) {
+  std::optional<Generation> actual;
+  if (before) actual = before->generation;
+  if (expected == actual) return;
+  if (items.empty()) {
+    message =
+        absl::StrCat("consumer ", id.ToString(),
+                     actual ? absl::StrCat(" is at generation ", actual->value) : " holds nothing",
+                     ", but the request expected ",
+                     expected ? absl::StrCat("generation ", expected->value) : "a new consumer",
+                     ": read the consumer again and decide again");
+  }
+  items.push_back({{"consumer", id.ToString()},
+                   {"field", field()},
+                   {"expected_generation", expected ? absl::StrCat(expected->value) : "new"},
+                   {"actual_generation", actual ? absl::StrCat(actual->value) : "none"}});
+}
 
 ClaimPlan::ClaimPlan(const State& state, std::vector<Holder> holders, const FinalConfigs* finals)
     : state_(state), finals_(finals), holders_(std::move(holders)) {
@@ -57,22 +73,9 @@ absl::Status ClaimPlan::CheckConsumers() const {
   std::string message;
   for (size_t h = 0; h < holders_.size(); ++h) {
     const Holder& holder = holders_[h];
-    const std::optional<Generation> expected = holder.wanted->expected_generation;
-    std::optional<Generation> actual;
-    if (holder.before) actual = holder.before->generation;
-    if (expected == actual) continue;
-    if (items.empty()) {
-      message = absl::StrCat(
-          "consumer ", holder.id.ToString(),
-          actual ? absl::StrCat(" is at generation ", actual->value) : " holds nothing",
-          ", but the request expected ",
-          expected ? absl::StrCat("generation ", expected->value) : "a new consumer",
-          ": read the consumer again and decide again");
-    }
-    items.push_back({{"consumer", holder.id.ToString()},
-                     {"field", absl::StrCat("consumers[", h, "].generation")},
-                     {"expected_generation", GenerationText(expected, "new")},
-                     {"actual_generation", GenerationText(actual, "none")}});
+    CompareConsumer(
+        holder.id, holder.before, holder.wanted->expected_generation,
+        [h] { return absl::StrCat("consumers[", h, "].generation"); }, items, message);
   }
   return RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", std::move(message),
                    items);

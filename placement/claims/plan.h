@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "placement/commands/command.h"
@@ -60,6 +61,13 @@ struct TouchedProvider {
   absl::InlinedVector<Amount, 4> released;
   absl::InlinedVector<Amount, 4> asked;
 };
+
+// Adds to `items` the consumer `id`, and to an empty `items` also sets `message`, unless `before`,
+// the consumer's record, has the generation `expected`. `expected`: nothing for a new consumer;
+// `before`: null for a consumer that holds nothing. `field`: the path of the expectation.
+void CompareConsumer(ConsumerId id, const ConsumerPtr& before, std::optional<Generation> expected,
+                     absl::FunctionRef<std::string()> field, std::vector<FaultItem>& items,
+                     std::string& message);
 
 class ClaimPlan {
  public:

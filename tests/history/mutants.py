@@ -108,8 +108,8 @@ MUTANTS = [
          "if (!MUTANT && Newest()->position().revision > state->position().revision) return;")]),
     ("release-resurrects", "through", [(
         "placement/claims/plan.cc",
-        "if (expected == actual) continue;",
-        "if (expected == actual || (MUTANT && !actual)) continue;")]),
+        "if (expected == actual) return;",
+        "if (expected == actual || (MUTANT && !actual)) return;")]),
     ("retry-after-in-doubt", "through", [(
         "placement/ledger/writer_faults.cc",
         "if (rows.size() > 0 && BatchId::Parse(rows.Text(0, 0)) == position.batch) {",
