@@ -41,13 +41,11 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
                                const RuleContext& context) {
   Faults faults;
   InstanceFields(faults, command.record);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   const InstancePtr before = state.records().FindInstance(command.record.id);
   const std::optional<Generation> actual =
       before != nullptr ? std::optional(before->generation) : std::nullopt;
-  const absl::Status status =
-      CheckGeneration(command.record.id, command.expected_generation, actual);
-  if (!status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckGeneration(command.record.id, command.expected_generation, actual));
   auto record = std::make_shared<InstanceRecord>(command.record);
   record->generation = actual ? actual->Next() : context.fresh;
   record->created_at = before != nullptr ? before->created_at : context.now;
@@ -66,9 +64,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteInstance& command
   const InstancePtr before = state.records().FindInstance(command.instance);
   if (before == nullptr) return InstanceNotFound(command.instance, "instance_uuid");
   if (command.expected_generation) {
-    const absl::Status status =
-        CheckGeneration(command.instance, command.expected_generation, before->generation);
-    if (!status.ok()) return status;
+    BERTH_RETURN_IF_ERROR(
+        CheckGeneration(command.instance, command.expected_generation, before->generation));
   }
   Outcome outcome;
   for (const MigrationPtr& migration : state.records().MigrationsOf(command.instance)) {

@@ -49,7 +49,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   if (record.status.empty()) record.status = std::string(kAcceptedStatus);  // T-125
   Faults faults;
   MigrationFields(faults, record);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   if (state.records().FindInstance(record.instance) == nullptr) {
     return InstanceNotFound(record.instance, "migration.instance_uuid");
   }
@@ -63,7 +63,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
 // node without a host. Any status may follow any other: the callers keep the order of T-126.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
                                const RuleContext& context) {
-  if (absl::Status status = CheckForm(command); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
   if (before->status != command.expected_status) {
@@ -76,7 +76,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& comman
   Faults faults;
   NodeNeedsHost(faults, "destination_node_uuid", record.destination_node.has_value(),
                 record.destination_host);
-  if (absl::Status status = faults.status(); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(faults.status());
   record.generation = record.generation.Next();
   record.updated_at = context.now;
   return PutMigration(std::move(record));

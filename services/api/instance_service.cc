@@ -16,9 +16,8 @@ using placement::State;
 
 absl::StatusOr<std::optional<ProviderId>> NodeFilter(bool given, const std::string& text) {
   if (!given) return std::nullopt;
-  const auto id = ParseId<ProviderId>("node_uuid", text);
-  BERTH_RETURN_IF_ERROR(id.status());
-  return std::optional(*id);
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<ProviderId>("node_uuid", text));
+  return std::optional(id);
 }
 
 // Answers a list call. `list(after, limit)` returns the records of the page, and `add(record)` puts
@@ -26,17 +25,16 @@ absl::StatusOr<std::optional<ProviderId>> NodeFilter(bool given, const std::stri
 template <typename IdType, typename Request, typename Response, typename List, typename Add>
 absl::Status FillPage(const State& state, const Request& request, Response* response, List list,
                       Add add) {
-  const auto page = Page::Of(request);
-  BERTH_RETURN_IF_ERROR(page.status());
+  BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
   std::optional<IdType> after;
-  if (page->after()) after = IdType::Parse(*page->after());
+  if (page.after()) after = IdType::Parse(*page.after());
   const placement::Revision read_at = state.position().revision;
-  SetRevision(page->RevisionToAnswer(read_at), response->mutable_revision());
-  const auto found = list(after, page->limit());
+  SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
+  const auto found = list(after, page.limit());
   for (const auto& record : found.records) add(*record);
   if (found.more) {
     const std::string last = found.records.back()->id.ToString();
-    response->set_next_page_token(page->NextToken(last, read_at));
+    response->set_next_page_token(page.NextToken(last, read_at));
   }
   return absl::OkStatus();
 }
@@ -45,9 +43,7 @@ absl::Status ListInstances(const State& state, const pb::ListInstancesRequest& r
                            pb::ListInstancesResponse* response) {
   placement::InstanceFilter filter;
   if (request.has_host()) filter.host = request.host();
-  const auto node = NodeFilter(request.has_node_uuid(), request.node_uuid());
-  BERTH_RETURN_IF_ERROR(node.status());
-  filter.node = *node;
+  BERTH_ASSIGN_OR_RETURN(filter.node, NodeFilter(request.has_node_uuid(), request.node_uuid()));
   if (request.has_project_id()) filter.project = request.project_id();
   filter.include_deleted = request.include_deleted();
   return FillPage<InstanceId>(
@@ -62,13 +58,10 @@ absl::Status ListMigrations(const State& state, const pb::ListMigrationsRequest&
                             pb::ListMigrationsResponse* response) {
   placement::MigrationFilter filter;
   if (request.has_host()) filter.host = request.host();
-  const auto node = NodeFilter(request.has_node_uuid(), request.node_uuid());
-  BERTH_RETURN_IF_ERROR(node.status());
-  filter.node = *node;
+  BERTH_ASSIGN_OR_RETURN(filter.node, NodeFilter(request.has_node_uuid(), request.node_uuid()));
   if (request.has_instance_uuid()) {
-    const auto instance = ParseId<InstanceId>("instance_uuid", request.instance_uuid());
-    BERTH_RETURN_IF_ERROR(instance.status());
-    filter.instance = *instance;
+    BERTH_ASSIGN_OR_RETURN(filter.instance,
+                           ParseId<InstanceId>("instance_uuid", request.instance_uuid()));
   }
   filter.statuses = TextsOf(request.statuses());
   if (request.has_in_progress()) filter.in_progress = request.in_progress();
@@ -82,20 +75,20 @@ absl::Status ListMigrations(const State& state, const pb::ListMigrationsRequest&
 
 absl::Status GetInstance(const State& state, const pb::GetInstanceRequest& request,
                          pb::GetInstanceResponse* response) {
-  const auto id = ParseId<InstanceId>("instance_uuid", request.instance_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  const placement::InstancePtr instance = state.records().FindInstance(*id);
-  if (instance == nullptr) return placement::InstanceNotFound(*id, "instance_uuid");
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<InstanceId>("instance_uuid", request.instance_uuid()));
+  const placement::InstancePtr instance = state.records().FindInstance(id);
+  if (instance == nullptr) return placement::InstanceNotFound(id, "instance_uuid");
   FillInstance(*instance, response->mutable_instance());
   return absl::OkStatus();
 }
 
 absl::Status GetMigration(const State& state, const pb::GetMigrationRequest& request,
                           pb::GetMigrationResponse* response) {
-  const auto id = ParseId<MigrationId>("migration_uuid", request.migration_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  const placement::MigrationPtr migration = state.records().FindMigration(*id);
-  if (migration == nullptr) return placement::MigrationNotFound(*id);
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
+  const placement::MigrationPtr migration = state.records().FindMigration(id);
+  if (migration == nullptr) return placement::MigrationNotFound(id);
   FillMigration(*migration, response->mutable_migration());
   return absl::OkStatus();
 }

@@ -215,15 +215,13 @@ absl::Status ImportRecords::AddNode(const pb::Node& from) {
 }
 
 absl::Status ImportRecords::AddInstance(const pb::Instance& from) {
-  auto record = InstanceOf(from);
-  BERTH_RETURN_IF_ERROR(record.status());
+  BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf(from));
   placement::ImportedInstance instance;
   instance.record = count_;
-  instance.instance = *std::move(record);
+  instance.instance = std::move(record);
   if (from.has_deleted_at()) {
-    const auto deleted = TimeOf("instance.deleted_at", from.deleted_at());
-    BERTH_RETURN_IF_ERROR(deleted.status());
-    instance.instance.deleted_at = *deleted;
+    BERTH_ASSIGN_OR_RETURN(instance.instance.deleted_at,
+                           TimeOf("instance.deleted_at", from.deleted_at()));
   }
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &instance.times));
   command_.instances.push_back(std::move(instance));
@@ -231,11 +229,10 @@ absl::Status ImportRecords::AddInstance(const pb::Instance& from) {
 }
 
 absl::Status ImportRecords::AddMigration(const pb::Migration& from) {
-  auto record = MigrationOf(from);
-  BERTH_RETURN_IF_ERROR(record.status());
+  BERTH_ASSIGN_OR_RETURN(auto record, MigrationOf(from));
   placement::ImportedMigration migration;
   migration.record = count_;
-  migration.migration = *std::move(record);
+  migration.migration = std::move(record);
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &migration.times));
   command_.migrations.push_back(std::move(migration));
   return absl::OkStatus();

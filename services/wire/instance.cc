@@ -19,9 +19,7 @@ namespace {
 absl::Status ReadNode(absl::string_view field, const std::string& text,
                       std::optional<ProviderId>* to) {
   if (text.empty()) return absl::OkStatus();
-  const auto id = ParseId<ProviderId>(field, text);
-  BERTH_RETURN_IF_ERROR(id.status());
-  *to = *id;
+  BERTH_ASSIGN_OR_RETURN(*to, ParseId<ProviderId>(field, text));
   return absl::OkStatus();
 }
 
@@ -111,10 +109,9 @@ void FillMigration(const MigrationRecord& migration, pb::Migration* to) {
 
 absl::StatusOr<InstanceRecord> InstanceOf(const pb::Instance& from) {
   InstanceRecord instance;
-  const auto id = ParseId<InstanceId>("instance.uuid", from.uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<InstanceId>("instance.uuid", from.uuid()));
   if (!from.has_flavor()) return InvalidField("instance.flavor", "is required");
-  instance.id = *id;
+  instance.id = id;
   instance.name = from.name();
   instance.project = from.project_id();
   instance.user = from.user_id();
@@ -131,12 +128,11 @@ absl::StatusOr<InstanceRecord> InstanceOf(const pb::Instance& from) {
 
 absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
   MigrationRecord migration;
-  const auto id = ParseId<MigrationId>("migration.uuid", from.uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  const auto instance = ParseId<InstanceId>("migration.instance_uuid", from.instance_uuid());
-  BERTH_RETURN_IF_ERROR(instance.status());
-  migration.id = *id;
-  migration.instance = *instance;
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<MigrationId>("migration.uuid", from.uuid()));
+  BERTH_ASSIGN_OR_RETURN(const auto instance,
+                         ParseId<InstanceId>("migration.instance_uuid", from.instance_uuid()));
+  migration.id = id;
+  migration.instance = instance;
   migration.type = static_cast<placement::MigrationType>(from.type());
   migration.status = from.status();
   migration.source_host = from.source_host();
@@ -152,31 +148,29 @@ absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest& request) {
   if (!request.has_instance()) return InvalidField("instance", "is required");
-  auto record = InstanceOf(request.instance());
-  BERTH_RETURN_IF_ERROR(record.status());
-  return placement::SetInstance{*std::move(record), ExpectedGeneration(request)};
+  BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf(request.instance()));
+  return placement::SetInstance{std::move(record), ExpectedGeneration(request)};
 }
 
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
     const pb::DeleteInstanceRequest& request) {
-  const auto id = ParseId<InstanceId>("instance_uuid", request.instance_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  return placement::DeleteInstance{*id, ExpectedGeneration(request)};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<InstanceId>("instance_uuid", request.instance_uuid()));
+  return placement::DeleteInstance{id, ExpectedGeneration(request)};
 }
 
 absl::StatusOr<placement::CommandBody> CreateMigrationCommand(
     const pb::CreateMigrationRequest& request) {
   if (!request.has_migration()) return InvalidField("migration", "is required");
-  auto record = MigrationOf(request.migration());
-  BERTH_RETURN_IF_ERROR(record.status());
-  return placement::CreateMigration{*std::move(record)};
+  BERTH_ASSIGN_OR_RETURN(auto record, MigrationOf(request.migration()));
+  return placement::CreateMigration{std::move(record)};
 }
 
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
     const pb::UpdateMigrationRequest& request) {
-  const auto id = ParseId<MigrationId>("migration_uuid", request.migration_uuid());
-  BERTH_RETURN_IF_ERROR(id.status());
-  placement::UpdateMigration command{*id, request.expected_status(), request.status(), {}, {}};
+  BERTH_ASSIGN_OR_RETURN(const auto id,
+                         ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
+  placement::UpdateMigration command{id, request.expected_status(), request.status(), {}, {}};
   if (request.has_destination_host()) command.destination_host = request.destination_host();
   if (request.has_destination_node_uuid()) {
     BERTH_RETURN_IF_ERROR(ReadNode("destination_node_uuid", request.destination_node_uuid(),
