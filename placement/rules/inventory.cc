@@ -38,15 +38,6 @@ Outcome WithInventories(const State& state, const ProviderPlace& place,
   return outcome;
 }
 
-// The provider, after the first two checks of each rule below: it exists, and its generation is the
-// expected one.
-absl::StatusOr<ProviderPlace> RequireCurrent(const State& state, ProviderId id,
-                                             std::optional<Generation> expected) {
-  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, id));
-  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), expected));
-  return place;
-}
-
 }  // namespace
 
 // Raises the generation even if nothing differs (P-84). Refuses, in this order: a malformed command
@@ -59,7 +50,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInventories& command
   InventoryListFields(faults, "inventories", command.inventories);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
-                         RequireCurrent(state, command.provider, command.expected_generation));
+                         RequireProvider(state, command.provider, command.expected_generation));
   BERTH_RETURN_IF_ERROR(CheckInventories(command.inventories));
   BERTH_ASSIGN_OR_RETURN(std::vector<InventoryRow> rows,
                          ResolveInventories(state, command.inventories));
@@ -75,7 +66,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateInventory& comman
   InventoryFields(faults, "inventory", command.inventory);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
-                         RequireCurrent(state, command.provider, command.expected_generation));
+                         RequireProvider(state, command.provider, command.expected_generation));
   BERTH_RETURN_IF_ERROR(CheckInventories({command.inventory}));
   BERTH_ASSIGN_OR_RETURN(std::vector<InventoryRow> added,
                          ResolveInventories(state, {command.inventory}));
@@ -103,7 +94,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateInventory& comman
   InventoryFields(faults, "inventory", command.inventory);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
-                         RequireCurrent(state, command.provider, command.expected_generation));
+                         RequireProvider(state, command.provider, command.expected_generation));
   BERTH_RETURN_IF_ERROR(CheckInventories({command.inventory}));
   const int at = FindInventoryByName(state, place.config(), command.inventory.resource_class);
   if (at < 0) return InventoryNotFound(place.config(), command.inventory.resource_class);
@@ -120,7 +111,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteInventory& comman
   if (command.resource_class) faults.UpperName("resource_class", *command.resource_class);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
-                         RequireCurrent(state, command.provider, command.expected_generation));
+                         RequireProvider(state, command.provider, command.expected_generation));
   std::vector<InventoryRow> rows;
   if (command.resource_class) {
     const int at = FindInventoryByName(state, place.config(), *command.resource_class);

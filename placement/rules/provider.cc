@@ -99,9 +99,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateProvider& command
   Faults faults;
   if (command.name) faults.Length("name", *command.name, 1, kProviderNameMax);
   BERTH_RETURN_IF_ERROR(faults.status());
-  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.id));
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireProvider(state, command.id, command.expected_generation));
   const ProviderConfig& before = place.config();
-  BERTH_RETURN_IF_ERROR(CheckGeneration(before, command.expected_generation));
   const bool moves = command.parent && *command.parent != before.parent;
   if (command.parent && *command.parent) {
     BERTH_RETURN_IF_ERROR(CheckNewParent(state, place, **command.parent));
@@ -180,8 +180,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& comm
     faults.UpperName(absl::StrCat("traits[", i, "]"), command.traits[i]);
   }
   BERTH_RETURN_IF_ERROR(faults.status());
-  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.provider));
-  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), command.expected_generation));
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireProvider(state, command.provider, command.expected_generation));
   BERTH_ASSIGN_OR_RETURN(std::vector<TraitId> traits, RequireTraits(state, command.traits));
   return WithTraits(place, std::move(traits), context);
 }
@@ -190,8 +190,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderTraits& comm
 // given (P-101).
 absl::StatusOr<Outcome> Decide(const State& state, const ClearProviderTraits& command,
                                const RuleContext& context) {
-  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.provider));
-  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), command.expected_generation));
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireProvider(state, command.provider, command.expected_generation));
   return WithTraits(place, {}, context);
 }
 
@@ -212,8 +212,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetProviderAggregates& 
     }
   }
   BERTH_RETURN_IF_ERROR(faults.status());
-  BERTH_ASSIGN_OR_RETURN(ProviderPlace place, RequireProvider(state, command.provider));
-  BERTH_RETURN_IF_ERROR(CheckGeneration(place.config(), command.expected_generation));
+  BERTH_ASSIGN_OR_RETURN(ProviderPlace place,
+                         RequireProvider(state, command.provider, command.expected_generation));
   ProviderConfig config = place.config();
   config.aggregates = std::move(aggregates);
   config.generation = config.generation.Next();

@@ -25,16 +25,16 @@ std::string Describe(const ProviderConfig& config) {
   return absl::StrCat("provider ", config.name, " (", config.id.ToString(), ")");
 }
 
-absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id) {
+absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id,
+                                              std::optional<Generation> expected) {
   std::optional<ProviderPlace> place = state.FindProvider(id);
-  if (place) return *std::move(place);
-  return Refuse(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
-                absl::StrCat("there is no provider ", id.ToString()),
-                {{{"provider", id.ToString()}}});
-}
-
-absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generation> expected) {
-  if (!expected || *expected == config.generation) return absl::OkStatus();
+  if (!place) {
+    return Refuse(absl::StatusCode::kNotFound, "PROVIDER_NOT_FOUND",
+                  absl::StrCat("there is no provider ", id.ToString()),
+                  {{{"provider", id.ToString()}}});
+  }
+  const ProviderConfig& config = place->config();
+  if (!expected || *expected == config.generation) return *std::move(place);
   return Refuse(absl::StatusCode::kAborted, "PROVIDER_GENERATION_CONFLICT",
                 absl::StrCat(Describe(config), " is at generation ", config.generation.value,
                              ", but the request expected generation ", expected->value,

@@ -27,12 +27,10 @@ absl::Status RefuseAll(absl::StatusCode code, absl::string_view reason, std::str
 // How a refusal names a provider: "provider cn1 (2b6f...)".
 std::string Describe(const ProviderConfig& config);
 
-// The provider `id`. Fails with NOT_FOUND / PROVIDER_NOT_FOUND.
-absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id);
-
-// ABORTED / PROVIDER_GENERATION_CONFLICT if `expected` is given and is not the provider's
-// generation (P-95).
-absl::Status CheckGeneration(const ProviderConfig& config, std::optional<Generation> expected);
+// The provider `id`. Fails with NOT_FOUND / PROVIDER_NOT_FOUND, or with ABORTED /
+// PROVIDER_GENERATION_CONFLICT if `expected` is given and is not the provider's generation (P-95).
+absl::StatusOr<ProviderPlace> RequireProvider(const State& state, ProviderId id,
+                                              std::optional<Generation> expected = std::nullopt);
 
 // The consumer `id`. Fails with NOT_FOUND / CONSUMER_NOT_FOUND, or with ABORTED /
 // CONSUMER_GENERATION_CONFLICT if `expected` is given and is not the consumer's generation.
