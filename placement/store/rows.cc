@@ -58,6 +58,21 @@ void AddUse(SqlArray& array, const ProviderPlace& place) {
   array.End();
 }
 
+void AddInventories(SqlCall& call, const ProviderConfig& config) {
+  const auto each = [&](int column, auto add) {
+    SqlArray& array = call.Column(column);
+    AddNested(array, config.inventories, [&](const InventoryRow& row) { add(array, row); });
+  };
+  each(7, [](SqlArray& a, const InventoryRow& r) { a.AddInt(static_cast<int>(r.resource_class)); });
+  each(8, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.total); });
+  each(9, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.reserved); });
+  each(10, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.min_unit); });
+  each(11, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.max_unit); });
+  each(12, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.step_size); });
+  each(13, [](SqlArray& a, const InventoryRow& r) { a.AddDouble(r.inventory.allocation_ratio); });
+  each(14, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.capacity); });
+}
+
 void AddProvider(SqlCall& call, const std::optional<ProviderPlace>& before,
                  const ProviderPlace& after) {
   const ProviderConfig& config = after.config();
@@ -77,18 +92,7 @@ void AddProvider(SqlCall& call, const std::optional<ProviderPlace>& before,
   }
   call.Column(5).AddInt(config.generation.value);
   call.Column(6).AddInt(after.allocation_generation().value);
-  const auto each = [&](int column, auto add) {
-    SqlArray& array = call.Column(column);
-    AddNested(array, config.inventories, [&](const InventoryRow& row) { add(array, row); });
-  };
-  each(7, [](SqlArray& a, const InventoryRow& r) { a.AddInt(static_cast<int>(r.resource_class)); });
-  each(8, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.total); });
-  each(9, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.reserved); });
-  each(10, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.min_unit); });
-  each(11, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.max_unit); });
-  each(12, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.inventory.step_size); });
-  each(13, [](SqlArray& a, const InventoryRow& r) { a.AddDouble(r.inventory.allocation_ratio); });
-  each(14, [](SqlArray& a, const InventoryRow& r) { a.AddInt(r.capacity); });
+  AddInventories(call, config);
   AddUse(call.Column(15), after);
   bool overcommitted = false;
   for (size_t row = 0; row < config.inventories.size(); ++row) {

@@ -19,9 +19,7 @@ TEST_FUNCTION_LINES_MAX = 70
 
 # Exceptions, with the size they have. They may shrink, never grow; a file that shrank must be lowered here too.
 FILE_RATCHET = {}
-FUNCTION_RATCHET = {
-    "placement/store/rows.cc:AddProvider": 44,
-}
+FUNCTION_RATCHET = {}
 
 PRODUCT = ("placement/*", "tracker/*", "services/*")
 GRPC = r"(grpc|grpcpp|grpc\+\+)/|.*\.grpc\.pb\.h$"
