@@ -181,6 +181,7 @@ TEST_F(ImportCases, Form) {
            [](ImportLedger& i) {
              i.nodes[0].node.facts = std::make_shared<const std::string>(70'000, 'x');
            }},
+          {"INVALID_FIELD 10", [](ImportLedger& i) { i.nodes[0].node.account.resize(70'000); }},
           // Last, whatever comes behind it.
           {"INVALID_FIELD 10",
            [](ImportLedger& i) {
