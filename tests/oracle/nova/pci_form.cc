@@ -55,7 +55,8 @@ DeviceRequest RequestOf(const PciJson& from) {
   request.count = from.at("count");
   for (const PciJson& alternative : from.at("spec")) {
     tracker::DeviceProperties& properties = request.alternatives.emplace_back();
-    for (const auto& [key, value] : alternative.items()) properties[key] = value.get<std::string>();
+    for (const auto& [key, value] : alternative.items())
+      properties[key] = value.is_null() ? "" : value.get<std::string>();
   }
   if (from.at("numa_policy").is_string()) {
     request.numa_policy =
