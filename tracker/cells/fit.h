@@ -5,22 +5,16 @@
 #define BERTH_TRACKER_CELLS_FIT_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "tracker/cells/cell_fit.h"
 #include "tracker/cells/topology.h"
 
 namespace berth::tracker {
-
-// How many times the total of each host cell may be used by guests whose vCPUs are not all pinned
-// (T-277).
-struct CellLimits {
-  double cpu_allocation_ratio = 1;
-  double ram_allocation_ratio = 1;
-};
 
 // The PCI devices of a host, as far as they matter for the choice of cells.
 struct CellDevices {
@@ -28,9 +22,9 @@ struct CellDevices {
   std::map<int, int64_t> free_by_cell;
   // Whether the guest requests devices.
   bool requested = false;
-  // Whether the requests of the guest can be met if it has these host cells (T-246). The ids are in
-  // the order of the guest's cells. The answer depends on the set of ids only.
-  absl::FunctionRef<bool(absl::Span<const int> host_cells)> satisfiable;
+  // Whether the requests of the guest can be met if it has the host cells with these ids (T-246). Not
+  // asked if `requested` is false. The order of the ids may not matter.
+  std::function<bool(absl::Span<const int> host_cells)> satisfiable;
 };
 
 // What else, besides host and guest, decides where a guest fits.

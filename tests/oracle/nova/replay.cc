@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/oracle/nova/constraints_replay.h"
+#include "tests/oracle/nova/fit_replay.h"
 #include "tests/oracle/nova/pci_replay.h"
 
 namespace berth::oracle::nova {
@@ -12,6 +13,7 @@ namespace {
 // Replays `line`. A format has a line of its own here, with the keys that no other format has.
 Report ReplayLine(const Json& line, const std::string& where) {
   if (line.contains("image_properties")) return ReplayConstraints(line, where);
+  if (IsFit(line)) return ReplayFit(line, where);
   Report report;
   if (IsPciLife(line)) return ReplayPciLife(line, where);
   report.failures.push_back(absl::StrCat(where, ": no known format"));

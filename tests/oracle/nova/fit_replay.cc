@@ -1,0 +1,216 @@
+#include "tests/oracle/nova/fit_replay.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/oracle/nova/pci_form.h"
+#include "tests/oracle/nova/topology_form.h"
+#include "tracker/cells/fit.h"
+#include "tracker/cells/usage.h"
+#include "tracker/devices/pool.h"
+
+namespace berth::oracle::nova {
+namespace {
+
+using tracker::PinningFault;
+
+// The PCI devices of one line.
+struct Devices {
+  std::vector<tracker::DevicePool> pools;
+  std::vector<tracker::DeviceRequest> requests;
+  std::map<int, int64_t> free_by_cell;
+  std::map<int, std::optional<int>> sockets;
+
+  Devices(const Json& pci, const std::vector<tracker::HostCell>& host) {
+    for (const Json& from : pci.at("pools")) {
+      tracker::DevicePool pool;
+      for (const auto& [key, value] : from.at("tags").items()) {
+        pool.key.properties[key] = value.get<std::string>();
+      }
+      for (const char* const id : {"vendor_id", "product_id"}) {
+        pool.key.properties[id] = from.at(id).get<std::string>();
+      }
+      pool.count = from.at("count");
+      if (!from.at("numa_node").is_null()) {
+        pool.key.numa_node = from.at("numa_node").get<int>();
+        free_by_cell[*pool.key.numa_node] += pool.count;
+      }
+      pools.push_back(std::move(pool));
+    }
+    for (Json from : pci.at("requests")) {
+      from.emplace("alias_name", nullptr);
+      requests.push_back(RequestOf(from));
+    }
+    for (const tracker::HostCell& cell : host) sockets[cell.offer.id] = cell.offer.socket;
+  }
+
+  bool Satisfiable(absl::Span<const int> cells) const {
+    return SupportsRequests(pools, requests, {{cells.begin(), cells.end()}, sockets});
+  }
+};
+
+class FitLine {
+ public:
+  FitLine(const Json& line, const std::string& where)
+      : line_(line), where_(where), host_(HostOf(line.at("host"))) {}
+
+  Report Replay() && {
+    if (line_.at("kind") == "usage") {
+      const auto guest = GuestOf(line_.at("instance"), true);
+      CheckUsage("usage", guest, line_.at("free").get<bool>());
+    } else {
+      CheckFit();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  const Json& expect() const { return line_.at("expect"); }
+
+  void Compare(const std::string& what, const Json& recorded, const Json& answer) {
+    if (recorded == answer) {
+      ++report_.passed;
+    } else {
+      report_.failures.push_back(absl::StrCat(where_, " ", what, ": recorded ", recorded.dump(),
+                                              ", answered ", answer.dump()));
+    }
+  }
+
+  void CheckFit() {
+    const tracker::GuestTopology guest = *GuestOf(line_.at("instance"), false);
+    tracker::FitOptions options;
+    options.pack = line_.at("packing");
+    if (const Json& limits = line_.at("limits"); !limits.is_null()) {
+      options.limits = {limits.at("cpu_allocation_ratio"), limits.at("ram_allocation_ratio")};
+      if (limits.contains("network") && !limits.at("network").is_null()) {
+        options.networks.emplace();
+        limits.at("network").at("physnets").get_to(options.networks->physnets);
+        options.networks->tunneled = limits.at("network").at("tunneled");
+      }
+    }
+    const bool has_devices = line_.contains("pci") && !line_.at("pci").is_null();
+    const Devices devices(has_devices ? line_.at("pci") : Json{{"pools", {}}, {"requests", {}}},
+                          host_);
+    const auto satisfiable = [&](absl::Span<const int> cells) {
+      return devices.Satisfiable(cells);
+    };
+    if (has_devices) {
+      options.devices =
+          tracker::CellDevices{devices.free_by_cell, !devices.requests.empty(), satisfiable};
+    }
+    CheckOrder(guest, options);
+    CheckPlaces(PlaceGuest(host_, guest, options));
+  }
+
+  void CheckOrder(const tracker::GuestTopology& guest, const tracker::FitOptions& options) {
+    if (expect().at("order").is_null()) return;
+    Json ids = Json::array();
+    for (const int index : CellOrder(host_, guest, options)) {
+      ids.push_back(host_[static_cast<size_t>(index)].offer.id);
+    }
+    Compare("order", expect().at("order"), ids);  // T-273
+  }
+
+  // The rules that stand over the recorded answer, and answer otherwise here. T-277 stands only for
+  // guests that ask for no page size.
+  std::vector<std::string> RulesThatStand() const {
+    std::vector<std::string> rules;
+    const Json by_rule = line_.value("by_rule", Json::object());
+    bool asks_for_pages = false;
+    for (const Json& cell : line_.at("instance").at("cells")) {
+      asks_for_pages |= !cell.at("pagesize").is_null() && cell.at("pagesize") != 0;
+    }
+    if (by_rule.contains("T-247")) rules.push_back("T-247");
+    if (by_rule.contains("T-277") && !asks_for_pages) rules.push_back("T-277");
+    return rules;
+  }
+
+  void CheckPlaces(const std::optional<tracker::GuestTopology>& placed) {
+    const Json answer = PrintedPlaces(placed);
+    for (const std::string& rule : RulesThatStand()) {
+      const Json& wanted = line_.at("by_rule").at(rule);
+      Compare("cells by " + rule, wanted, answer);
+      if (wanted != expect().at("cells")) {
+        report_.Except(rule, where_, "the rule places " + wanted.dump());
+        return;
+      }
+    }
+    Compare("cells", expect().at("cells"), answer);
+    if (answer != expect().at("cells") || !placed) return;
+    CheckUsage("usage", placed, false);
+    if (expect().contains("freed")) CheckUsage("freed", placed, true);
+  }
+
+  // Adds the guest to the host, or takes it away, and compares with the answer recorded as `what`.
+  void CheckUsage(const std::string& what, const std::optional<tracker::GuestTopology>& guest,
+                  bool free) {
+    absl::Status status;
+    if (guest) status = free ? RemoveUsage(*guest, &host_) : AddUsage(*guest, &host_);  // T-285
+    const Json& recorded = expect().at(what);
+    if (!recorded.is_object()) {
+      Compare(what, recorded, status.ok() ? PrintedUsage(host_) : Json(status.ToString()));
+    } else if (recorded.at("error") == "IndexError") {
+      Compare(what + " of a cell without pages", true,
+              status.ok() ? ListsNoPages(*guest) : ReservesOnTakenCore(status, *guest));
+      report_.Except("T-283", where_, "a cell that lists no pages is no error");
+    } else {
+      Compare(what, recorded.at("error"), ClassOf(status));
+    }
+  }
+
+  // Whether a cell of the guest is placed on a host cell that lists no pages, and none were counted.
+  bool ListsNoPages(const tracker::GuestTopology& guest) const {
+    for (const tracker::HostCell& host : host_) {
+      if (!host.offer.pages.empty() || !host.usage.pages_by_size_kib.empty()) continue;
+      for (const tracker::GuestCell& cell : guest.cells) {
+        if (cell.host_cell == host.offer.id) return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether the guest was refused because its reserved CPU is on a core that is partly taken, which
+  // Nova does not find for a cell without pages (T-281).
+  bool ReservesOnTakenCore(const absl::Status& status, const tracker::GuestTopology& guest) const {
+    if (tracker::PinningFaultOf(status) != PinningFault::kCpuPinningInvalid) return false;
+    const tracker::CpuSet& reserved = guest.cells.at(0).reserved_cpus;
+    for (const tracker::HostCell& host : host_) {
+      for (const tracker::CpuSet& core : host.offer.siblings) {
+        if (guest.cells[0].host_cell == host.offer.id && !core.And(reserved).empty() &&
+            !core.And(host.usage.pinned_cpus).empty()) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  static Json ClassOf(const absl::Status& status) {
+    const std::optional<PinningFault> fault = tracker::PinningFaultOf(status);
+    if (fault == PinningFault::kCpuPinningUnknown) return "CPUPinningUnknown";
+    if (fault == PinningFault::kCpuPinningInvalid) return "CPUPinningInvalid";
+    if (fault == PinningFault::kCpuUnpinningUnknown) return "CPUUnpinningUnknown";
+    if (fault == PinningFault::kCpuUnpinningInvalid) return "CPUUnpinningInvalid";
+    return status.ToString();
+  }
+
+  const Json& line_;
+  const std::string& where_;
+  std::vector<tracker::HostCell> host_;
+  Report report_;
+};
+
+}  // namespace
+
+bool IsFit(const Json& line) {
+  return line.contains("host") && line.contains("instance") && line.contains("kind");
+}
+
+Report ReplayFit(const Json& line, const std::string& where) {
+  return FitLine(line, where).Replay();
+}
+
+}  // namespace berth::oracle::nova

@@ -1,0 +1,120 @@
+#include "tracker/cells/usage.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "tracker/settings/cpu_set.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr absl::string_view kPinningFaultPayload = "berth.pinning_fault";
+
+absl::Status PinningError(PinningFault fault, const HostCell& cell, const CpuSet& cpus,
+                          absl::string_view why) {
+  absl::Status status = absl::FailedPreconditionError(
+      absl::StrCat("CPUs ", cpus.ToString(), " of host cell ", cell.offer.id, ": ", why));
+  status.SetPayload(kPinningFaultPayload, absl::Cord(absl::StrCat(static_cast<int>(fault))));
+  return status;
+}
+
+// Returns the host CPUs that the guest cell has for itself. With the policy isolate these are all
+// threads of each core of which it uses one.
+CpuSet CpusOf(const GuestCell& guest, const HostCell& host) {
+  CpuSet cpus = guest.reserved_cpus;
+  for (const auto& [vcpu, cpu] : guest.pinning) cpus.Insert(cpu);
+  if (guest.cpu_thread_policy != CpuThreadPolicy::kIsolate) return cpus;
+  CpuSet cores;
+  for (const CpuSet& siblings : host.offer.siblings) {
+    if (!siblings.And(cpus).empty()) cores = cores.Or(siblings);
+  }
+  return cores;
+}
+
+absl::Status PinCpus(const CpuSet& cpus, HostCell* host) {
+  if (const CpuSet unknown = cpus.Without(host->offer.dedicated_cpus); !unknown.empty()) {
+    return PinningError(PinningFault::kCpuPinningUnknown, *host, unknown,
+                        "a guest is pinned to them, and they are not dedicated CPUs");
+  }
+  if (const CpuSet taken = cpus.And(host->usage.pinned_cpus); !taken.empty()) {
+    return PinningError(PinningFault::kCpuPinningInvalid, *host, taken, "another guest has them");
+  }
+  host->usage.pinned_cpus = host->usage.pinned_cpus.Or(cpus);
+  return absl::OkStatus();
+}
+
+absl::Status UnpinCpus(const CpuSet& cpus, HostCell* host) {
+  if (const CpuSet unknown = cpus.Without(host->offer.dedicated_cpus); !unknown.empty()) {
+    return PinningError(PinningFault::kCpuUnpinningUnknown, *host, unknown,
+                        "a guest gives them back, and they are not dedicated CPUs");
+  }
+  if (const CpuSet free = cpus.Without(host->usage.pinned_cpus); !free.empty()) {
+    return PinningError(PinningFault::kCpuUnpinningInvalid, *host, free, "no guest has them");
+  }
+  host->usage.pinned_cpus = host->usage.pinned_cpus.Without(cpus);
+  return absl::OkStatus();
+}
+
+void Move(int64_t by, int64_t* amount) { *amount = std::max<int64_t>(0, *amount + by); }
+
+// The pages of a guest that asks for no page size are of the smallest size. A page size that the
+// cell does not have is not counted.
+void MovePages(const GuestCell& guest, int sign, HostCell* host) {
+  int64_t size_kib = 0;
+  for (const NumaPages& pages : host->offer.pages) {
+    const bool wanted = guest.page_size_kib == kNoPageSize
+                            ? size_kib == 0 || pages.size_kib < size_kib
+                            : pages.size_kib == guest.page_size_kib;
+    if (wanted) size_kib = pages.size_kib;
+  }
+  if (size_kib <= 0) return;
+  Move(sign * (guest.memory_mib * 1024 / size_kib), &host->usage.pages_by_size_kib[size_kib]);
+}
+
+// Adds the guest to all its host cells if `sign` is 1, and removes it if `sign` is -1.
+absl::Status Change(const GuestTopology& guest, int sign, std::vector<HostCell>* host) {
+  std::vector<HostCell> changed = *host;
+  for (HostCell& to : changed) {
+    for (const GuestCell& cell : guest.cells) {
+      if (cell.host_cell != to.offer.id) continue;
+      const CpuSet cpus = CpusOf(cell, to);
+      const absl::Status status = sign > 0 ? PinCpus(cpus, &to) : UnpinCpus(cpus, &to);
+      if (!status.ok()) return status;
+      Move(sign * cell.memory_mib, &to.usage.memory_mib);
+      Move(sign * cell.shared_cpus.Count(), &to.usage.shared_cpus);
+      MovePages(cell, sign, &to);
+    }
+  }
+  *host = std::move(changed);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<HostCell> UnusedCells(const NumaTopology& topology) {
+  std::vector<HostCell> cells;
+  for (const NumaCell& offer : topology.cells) cells.push_back({offer, {}, {}});
+  return cells;
+}
+
+absl::Status AddUsage(const GuestTopology& guest, std::vector<HostCell>* host) {
+  return Change(guest, 1, host);
+}
+
+absl::Status RemoveUsage(const GuestTopology& guest, std::vector<HostCell>* host) {
+  return Change(guest, -1, host);
+}
+
+std::optional<PinningFault> PinningFaultOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kPinningFaultPayload);
+  int fault = 0;
+  if (!payload || !absl::SimpleAtoi(std::string(*payload), &fault)) return std::nullopt;
+  return static_cast<PinningFault>(fault);
+}
+
+}  // namespace berth::tracker
