@@ -43,7 +43,7 @@ int64_t StepsOfPlan(const CandidateRequest& request) {
   return kStepsOfQuery + static_cast<int64_t>(names);
 }
 
-// The work of passing over all chunks of roots, in steps.
+// How many steps of the search budget it costs to look once at each chunk of roots.
 int64_t StepsOfChunks(const State& state) {
   return 1 + static_cast<int64_t>(state.roots().chunks().size()) / kChunksOfStep;
 }

@@ -117,9 +117,10 @@ class Writer {
   // batch.
   void PutOffLeases();
 
-  // The methods from here on are defined in writer_faults.cc. Puts those of `commands` that no
-  // batch has begun to decide back to the front of the queue. The others now wait to be decided
-  // alone.
+  // The methods from here on are defined in writer_faults.cc.
+  //
+  // Puts back to the front of the queue those of `commands` that no batch has begun to decide. The
+  // others now wait to be decided alone.
   void PutBack(const std::vector<PendingPtr>& commands);
   void Refuse(const std::vector<PendingPtr>& commands, absl::Status status);
   void RefuseAll(absl::Status status);

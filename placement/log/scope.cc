@@ -32,7 +32,7 @@ constexpr Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, InstancePut, 
                  MigrationPut, MigrationRemoved, FormatRaised>
     kIgnoreFleet;
 
-// The key of an entity that can be in derived or neighbours: the kind of its change, and its uuid.
+// The key of an entity that can be in `derived` or `neighbours`: its change's kind, and its uuid.
 using Key = std::pair<size_t, Uuid>;
 std::optional<Key> KeyOf(const Change& change) {
   std::optional<Key> key;

@@ -169,8 +169,8 @@ absl::Status ReportPlan::CheckNames(const Removals& removals) const {
   for (size_t i = 0; i < report_.providers.size(); ++i) {
     const ReportedProvider& provider = report_.providers[i];
     const std::optional<ProviderId> holder = NameHolder(state_, provider.name, provider.id);
-    // The present holder of the name does not matter if the report removes it or names it, too:
-    // CheckForm has compared the reported names with each other.
+    // The provider that has the name now does not matter if the report removes or lists that
+    // provider: CheckForm has compared the reported names with each other.
     if (holder && !removals.ids.contains(*holder) && !entry_of_.contains(*holder)) {
       fault(*holder, provider.id, absl::StrCat("providers[", i, "].name"), provider.name);
     }

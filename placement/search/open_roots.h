@@ -25,7 +25,7 @@ struct Ahead {
   int64_t by_traits = 0;           // score of the traits of its providers
 };
 
-// The search under one root, and the candidates that the search found early, the best one last.
+// The search under one root, and the candidates that it found before their turn, the best one last.
 struct Visit {
   std::unique_ptr<RootSearch> search;
   std::vector<Ahead> ahead;

@@ -108,7 +108,7 @@ struct SearchPlan {
   PlannedOrder order;
   SearchScope scope;
   // Whether a choice for one slot can rule out a choice for another slot. This is so if two slots
-  // ask for one class, if slots are in one of the sets above, or if an amount is divided.
+  // ask for the same class or are in the same set above, or if several providers share an amount.
   bool slots_interact = false;
   // Whether no root can match, and this is known before the search, e.g. because no provider has a
   // required trait.

@@ -17,7 +17,7 @@
 
 namespace berth::services {
 
-// Collects the values of one reading. Not thread-safe.
+// Collects the values for one scrape. Not thread-safe.
 class Samples {
  public:
   virtual ~Samples() = default;

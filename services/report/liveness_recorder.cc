@@ -16,9 +16,9 @@ constexpr absl::Duration kStep = absl::Seconds(1);
 constexpr size_t kTransitionsMax = 256;  // in one step
 constexpr absl::Duration kRecordWithin = absl::Seconds(30);
 constexpr absl::Duration kCallMax = absl::Seconds(5);  // for one call to the database
-// The down time in heartbeat intervals. Another process learns of a heartbeat up to two intervals
-// late: the tracker sends one heartbeat per interval, and the process that hears the tracker writes
-// its heartbeat row once per interval. The other four intervals are a reserve.
+// A service is down after this many heartbeat intervals without a heartbeat. Another process learns
+// of a heartbeat up to two intervals late: the tracker sends one heartbeat per interval, and the
+// process that hears it writes the tracker's row once per interval. The other four are a reserve.
 constexpr int kBeatsInDownTime = 6;
 constexpr absl::Duration kHeartbeatMax = absl::Seconds(10);
 

@@ -100,7 +100,7 @@ OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
 Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
                    const Records* records, const std::vector<Orphan>& orphans);
 
-// Sums up the usage of the orphans that are withheld.
+// Sums up the usage of those orphans that have `withheld` set.
 Withheld SumWithheld(const std::vector<Orphan>& orphans);
 
 }  // namespace berth::tracker

@@ -11,7 +11,8 @@
 namespace berth::tracker {
 namespace {
 
-// The payload is the number of the kind, a blank, and the field.
+// The key of a status payload. The payload itself is the number of the fault's kind, a blank, and
+// the field.
 constexpr absl::string_view kGuestFaultPayload = "berth.guest_fault";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads the sizes of the storage of guests' local disks, and of single image files.
+// Reads the size of the storage that holds guests' local disks, and the size of an image file.
 //
 // Thread-safe. While a file server is gone, each of these calls may hang. So only StorageProbes
 // calls them.
