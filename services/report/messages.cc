@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "services/process/error.h"
+#include "services/report/record_push.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
 #include "services/wire/inventory.h"
@@ -20,7 +21,6 @@ using placement::State;
 
 namespace {
 
-constexpr size_t kScopeMax = 4096;   // names; a larger scope becomes complete
 constexpr int kHelloNodesMax = 256;  // nodes of one tracker
 
 absl::StatusOr<placement::Uuid> ParseUuid(absl::string_view field, absl::string_view text) {
@@ -235,10 +235,7 @@ void AddTreeToScope(const placement::FeedCommand& command, ProviderId node, Push
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : *command.changes) std::visit(add, change);
-  if (scope->providers.size() + scope->consumers.size() > kScopeMax) {
-    *scope =
-        PushScope{.complete = true, .providers = {}, .consumers = {}, .service = scope->service};
-  }
+  scope->Limit();
 }
 
 void AddRecordsToScope(const placement::FeedCommand& command, const std::string& host,
@@ -256,10 +253,15 @@ void AddRecordsToScope(const placement::FeedCommand& command, const std::string&
       },
       // The stream of a removed service ends by itself when its tracker sends the next report.
       Ignore<ServiceRemoved, NodeRemoved, FormatRaised>(),
-      Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),  // no push has them
+      Ignore<InstancePut, InstanceRemoved, MigrationPut,
+             MigrationRemoved>(),  // AddRecord adds them
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved>()};
-  for (const Change& change : *command.changes) std::visit(add, change);
+  for (const Change& change : *command.changes) {
+    std::visit(add, change);
+    AddRecord(change, scope);
+  }
+  scope->Limit();
 }
 
 void FillPush(const State& state, const std::string& host, ProviderId node, const PushScope& scope,
@@ -278,6 +280,7 @@ void FillPush(const State& state, const std::string& host, ProviderId node, cons
     if (!IsInSubtree(state, node, id)) to->add_removed_provider_uuids(id.ToString());
   }
   for (const ConsumerId id : consumers) PushConsumer(state, node, id, to);
+  FillRecords(state, host, node, scope, to);
   const ServicePtr service = scope.service ? FindTracker(state, host) : nullptr;
   if (service != nullptr) FillService(*service, nullptr, to->mutable_service());
 }

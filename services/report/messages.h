@@ -2,7 +2,6 @@
 #ifndef BERTH_SERVICES_REPORT_MESSAGES_H_
 #define BERTH_SERVICES_REPORT_MESSAGES_H_
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "placement/commands/decision.h"
 #include "placement/log/feed.h"
 #include "services/report/liveness.h"
+#include "services/report/push_scope.h"
 #include "services/wire/form.h"
 
 namespace berth::services {
@@ -50,16 +50,6 @@ void FillAck(const placement::State& state, const pb::Report& report,
              const placement::Decision& decision, pb::Ack* to);
 void FillReject(const placement::State& state, placement::ProviderId node, const pb::Report& report,
                 const absl::Status& status, pb::Reject* to);
-
-// The names of everything that the next push for one node must contain.
-struct PushScope {
-  bool complete = false;  // push the node's whole tree and all its consumers
-  std::set<placement::ProviderId> providers;
-  std::set<placement::ConsumerId> consumers;
-  bool service = false;
-
-  bool empty() const { return !complete && !service && providers.empty() && consumers.empty(); }
-};
 
 // If `command` concerns the tree of `node`, adds the names of all providers and consumers that it
 // touched. If the scope then has more than a few thousand names, it becomes complete: the push

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -119,6 +120,19 @@ class PlayedTracker : public ReportSink {
     return placement::LedgerRunner::Eventually([this] {
       Drain();
       return pushed_whole_;
+    });
+  }
+  // Whether a push comes within 30 s of which `wanted` is true. Other messages are dropped.
+  bool AwaitPush(const std::function<bool(const pb::Push&)>& wanted) {
+    return placement::LedgerRunner::Eventually([&] {
+      std::optional<pb::SessionResponse> sent;
+      {
+        placement::MutexLock lock(&mutex_);
+        sent = std::exchange(sent_, std::nullopt);
+      }
+      if (!sent) return false;
+      session_->HandleSent(true);
+      return sent->has_push() && wanted(sent->push());
     });
   }
   // How the session ended the stream; nothing if it has not after 30 s.

@@ -114,6 +114,34 @@ TEST_F(ReportSessionTest, AStreamThatEndedBeforeItsWelcomeOwnsNothing) {
   }
 }
 
+// A record that is written reaches the trackers of the hosts that it concerns.
+TEST_F(ReportSessionTest, ARecordIsPushedToItsHost) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
+  ASSERT_EQ(tracker.Next().ack().sequence(), 1);
+  placement::InstanceRecord record;
+  record.id = placement::InstanceId{Uuid::Random()};
+  record.project = record.user = record.vm_state = "any";
+  record.host = "h1";
+  runner_.Must(placement::SetInstance{record, std::nullopt});
+  const auto is_told = [&](const pb::Push& push) {
+    return push.instances_size() > 0 && push.instances(0).uuid() == record.id.ToString();
+  };
+  EXPECT_TRUE(tracker.AwaitPush(is_told));
+  record.host = "h2";
+  const auto instance = runner_.ledger().Newest()->records().FindInstance(record.id);
+  runner_.Must(placement::SetInstance{record, instance->generation});
+  const auto is_taken_back = [&](const pb::Push& push) {
+    return push.removed_instance_uuids_size() > 0;
+  };
+  EXPECT_TRUE(tracker.AwaitPush(is_taken_back));
+  tracker.Close();
+}
+
 // The deadline passes while the batch waits in PostgreSQL, and then the batch is committed: nobody may
 // conclude from the answer that the report was not applied, and use its number again.
 TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398

@@ -1,0 +1,137 @@
+// Which records of instances and migrations a tracker is told of, and when they are taken back.
+#include "services/report/record_push.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::services {
+namespace {
+
+using placement::InstanceId;
+using placement::InstancePut;
+using placement::MigrationId;
+using placement::MigrationPut;
+using placement::ProviderId;
+using placement::Uuid;
+
+// Told as "instances i1, migrations m1; removed i2": numbers of ids.
+class RecordPushTest : public ::testing::Test {
+ protected:
+  static ProviderId Node(uint64_t number) { return ProviderId{Uuid{7, number}}; }
+
+  void Put(uint64_t number, const std::string& host, std::optional<ProviderId> node) {
+    auto instance = std::make_shared<placement::InstanceRecord>();
+    instance->id = InstanceId{Uuid{11, number}};
+    instance->generation = placement::Generation{++generation_};
+    instance->host = host;
+    instance->node = node;
+    Apply({InstancePut{std::move(instance)}});
+  }
+  void Move(uint64_t number, uint64_t instance, const std::string& to, const std::string& status) {
+    auto migration = std::make_shared<placement::MigrationRecord>();
+    migration->id = MigrationId{Uuid{12, number}};
+    migration->generation = placement::Generation{++generation_};
+    migration->instance = InstanceId{Uuid{11, instance}};
+    migration->source_host = "h1";
+    migration->source_node = Node(1);
+    migration->destination_host = to;
+    migration->status = status;
+    Apply({MigrationPut{std::move(migration)}});
+  }
+  void Apply(const placement::Changes& changes) {
+    state_.Apply(changes);
+    for (const auto& change : changes) AddRecord(change, &changed_);
+  }
+
+  // What the node is told of the changes since the last call of Forget.
+  std::string Told(const std::string& host, uint64_t node) const {
+    return TextOf(host, node, changed_);
+  }
+  std::string ToldAll(const std::string& host, uint64_t node) const {
+    PushScope all;
+    all.complete = true;
+    return TextOf(host, node, all);
+  }
+  void Forget() { changed_ = PushScope(); }
+
+ private:
+  static void Add(const std::string& uuid, char kind, std::string* to) {
+    absl::StrAppend(to, to->empty() ? "" : " ", std::string(1, kind), Uuid::Parse(uuid)->low);
+  }
+  std::string TextOf(const std::string& host, uint64_t node, const PushScope& scope) const {
+    pb::Push push;
+    FillRecords(state_, host, Node(node), scope, &push);
+    std::string present, removed;
+    for (const auto& instance : push.instances()) Add(instance.uuid(), 'i', &present);
+    for (const auto& migration : push.migrations()) Add(migration.uuid(), 'm', &present);
+    for (const auto& uuid : push.removed_instance_uuids()) Add(uuid, 'i', &removed);
+    for (const auto& uuid : push.removed_migration_uuids()) Add(uuid, 'm', &removed);
+    return removed.empty() ? present : absl::StrCat(present, " - ", removed);
+  }
+
+  placement::State state_;
+  PushScope changed_;
+  int64_t generation_ = 0;
+};
+
+TEST_F(RecordPushTest, AnInstanceGoesToItsNodeAlone) {
+  Put(1, "h1", Node(1));
+  Put(2, "h1", std::nullopt);  // on a node that is not known yet
+  Put(3, "", std::nullopt);
+  EXPECT_EQ(ToldAll("h1", 1), "i1 i2");
+  EXPECT_EQ(ToldAll("h1", 2), "i2");
+  EXPECT_EQ(ToldAll("h2", 1), "");
+  Forget();
+  Put(1, "h2", Node(3));
+  EXPECT_EQ(Told("h1", 1), " - i1");  // no longer there
+  EXPECT_EQ(Told("h2", 3), "i1");
+  Forget();
+  Apply({placement::InstanceRemoved{InstanceId{Uuid{11, 1}}}});
+  EXPECT_EQ(Told("h2", 3), " - i1");
+}
+
+TEST_F(RecordPushTest, BothSidesOfAMoveAreToldUntilItIsOver) {
+  Put(1, "h1", Node(1));
+  Forget();
+  Move(1, 1, "h2", "accepted");
+  EXPECT_EQ(Told("h1", 1), "i1 m1");
+  EXPECT_EQ(Told("h2", 2), "i1 m1");
+  EXPECT_EQ(ToldAll("h2", 2), "i1 m1");
+  Forget();
+  Move(1, 1, "h3", "running");  // another destination
+  EXPECT_EQ(Told("h2", 2), " - i1 m1");
+  EXPECT_EQ(Told("h3", 3), "i1 m1");
+  Forget();
+  Move(1, 1, "h3", "error");
+  EXPECT_EQ(Told("h3", 3), "i1 m1");  // T-123: it may hold resources
+  EXPECT_EQ(ToldAll("h3", 3), "i1 m1");
+  Forget();
+  Move(1, 1, "h3", "done");
+  EXPECT_EQ(Told("h3", 3), " - i1 m1");  // T-124
+  EXPECT_EQ(Told("h1", 1), "i1 - m1");
+  EXPECT_EQ(ToldAll("h3", 3), "");
+  EXPECT_EQ(ToldAll("h1", 1), "i1");
+}
+
+TEST_F(RecordPushTest, ManyNamesMakeTheScopeComplete) {
+  PushScope scope;
+  scope.service = true;
+  for (uint64_t i = 0; i < PushScope::kNamesMax; ++i) {
+    AddRecord(placement::InstanceRemoved{InstanceId{Uuid{11, i}}}, &scope);
+  }
+  scope.Limit();
+  EXPECT_FALSE(scope.complete);
+  AddRecord(placement::MigrationRemoved{MigrationId{Uuid{12, 1}}}, &scope);
+  scope.Limit();
+  EXPECT_TRUE(scope.complete);
+  EXPECT_TRUE(scope.service);
+  EXPECT_EQ(scope.size(), 0u);
+}
+
+}  // namespace
+}  // namespace berth::services
