@@ -79,7 +79,7 @@ class Placement {
 
   // Returns the position of the host cell of each guest cell, or nothing.
   std::optional<std::vector<size_t>> Find() {
-    if (!Matching(pairs_, 0, used_).complete() || !Extend()) return std::nullopt;
+    if (!CanFinish() || !Extend()) return std::nullopt;
     return chosen_;
   }
 
@@ -91,11 +91,25 @@ class Placement {
       if (used_[host] || !pairs_[chosen_.size()][host]) continue;
       chosen_.push_back(host);
       used_[host] = true;
-      if (IsNew() && Matching(pairs_, chosen_.size(), used_).complete() && Extend()) return true;
+      if (IsNew() && CanFinish() && Extend()) return true;
       used_[host] = false;
       chosen_.pop_back();
     }
     return false;
+  }
+
+  // Whether each guest cell that is not assigned yet can have a host cell of its own. k guest cells,
+  // each of which fits on k free host cells, need no closer look.
+  bool CanFinish() const {
+    const size_t rest = pairs_.size() - chosen_.size();
+    for (size_t guest = chosen_.size(); guest < pairs_.size(); ++guest) {
+      size_t free = 0;
+      for (size_t host = 0; host < used_.size() && free < rest; ++host) {
+        if (!used_[host] && pairs_[guest][host]) ++free;
+      }
+      if (free < rest) return Matching(pairs_, chosen_.size(), used_).complete();
+    }
+    return true;
   }
 
   // False if the set was tried before, or if enough sets were tried.

@@ -2,7 +2,7 @@
 #include "tracker/cells/fit.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -148,16 +148,15 @@ TEST(Fit, ForgetsAnEarlierPlace) {  // T-275
   EXPECT_EQ(guest.cells[0].host_cell, std::nullopt);
 }
 
-// The time that a fit takes to find that nothing fits.
+// The CPU time that it takes to find that nothing fits. Other programs on the machine do not count.
 double MillisecondsWithoutAFit(const std::vector<HostCell>& host, const GuestTopology& guest,
                                const FitOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   EXPECT_EQ(PlaceGuest(host, guest, options), std::nullopt);
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-  return took.count();
+  return 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-// The promise is 50 ms. Three times as long is allowed, because other programs run too.
+// The promise is 50 ms. Three times as long is allowed for builds with sanitizers.
 TEST(Fit, EndsSoonWithoutAFit) {
   constexpr double kMillisecondsMax = 3 * 50;
   GuestTopology guest = SharedGuest(8);
