@@ -6,13 +6,8 @@
 namespace berth::tracker {
 namespace {
 
-constexpr int64_t kMibPerGib = 1024;
 constexpr int64_t kBytesPerMib = 1024 * 1024;
 constexpr std::chrono::hours kWarnAgain{1};
-
-int64_t FloorDivide(int64_t amount, int64_t by) {
-  return amount >= 0 ? amount / by : -((-amount + by - 1) / by);
-}
 
 int64_t CeilDivide(int64_t amount, int64_t by) { return (amount + by - 1) / by; }
 
@@ -40,13 +35,6 @@ bool Runs(const Guest& guest) {
 
 }  // namespace
 
-Amounts& Amounts::operator+=(const Amounts& other) {
-  vcpus += other.vcpus;
-  memory_mib += other.memory_mib;
-  disk_mib += other.disk_mib;
-  return *this;
-}
-
 Amounts Accounting::used() const {
   Amounts sum = reserve;
   sum += allocated;
@@ -60,7 +48,7 @@ Amounts Accounting::free() const {
           total.disk_mib - taken.disk_mib};
 }
 
-int64_t Accounting::used_disk_gib() const { return FloorDivide(used().disk_mib, kMibPerGib); }
+int64_t Accounting::used_disk_gib() const { return WholeGib(used().disk_mib); }
 
 OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
                              const std::vector<KnownAllocation>& allocations, OrphanPolicy policy,

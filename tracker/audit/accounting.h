@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "tracker/account/amounts.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
 #include "tracker/settings/configuration.h"
@@ -30,17 +31,6 @@
 namespace berth::tracker {
 
 using MonotonicTime = std::chrono::steady_clock::time_point;
-
-// One amount for each kind of capacity. Disk is counted in MiB: in GiB, small amounts would be
-// rounded to 0 (T-108).
-struct Amounts {
-  int64_t vcpus = 0;  // shared and dedicated CPUs together (T-110)
-  int64_t memory_mib = 0;
-  int64_t disk_mib = 0;
-
-  Amounts& operator+=(const Amounts& other);
-  friend bool operator==(const Amounts&, const Amounts&) = default;
-};
 
 struct Accounting {
   Amounts total;

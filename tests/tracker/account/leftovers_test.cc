@@ -1,0 +1,125 @@
+// What ended moves and deleted instances leave on a node.
+#include "tracker/account/leftovers.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tracker/account/sample_records.h"
+
+namespace berth::tracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const absl::Time kStart = absl::UnixEpoch();
+const Flavor kFlavor = MakeFlavor("f", 1, 512, 1);
+
+TEST(Consumers, EveryVerdict) {
+  NodeAccount account(kHere, NodeResources());
+  account.PutInstance(MakeInstance("tracked", kHere, kFlavor));
+  Instance moving = MakeInstance("moving", kThere, kFlavor);
+  moving.task_state = "migrating";
+  account.PutInstance(moving);
+  account.PutMigration(MakeMigration(moving, MigrationType::kLive, "running", kThere, kHere));
+  std::map<std::string, Instance> records;
+  const auto record = [&](const char* uuid, HostAndNode on) -> Instance& {
+    return records.emplace(uuid, MakeInstance(uuid, std::move(on), kFlavor)).first->second;
+  };
+  record("tracked", kHere).deleted = true;  // the first verdict that applies is taken
+  record("deleted", kHere).deleted = true;
+  Instance& hidden = record("hidden", kHere);
+  hidden.deleted = true;
+  hidden.hidden = true;
+  record("unplaced", {});
+  record("idle", kHere).vm_state = "shelved_offloaded";
+  record("busy", kHere).task_state = "deleting";
+  record("elsewhere", kThere);
+  const std::set<std::string> consumers = {"tracked",  "m",    "unknown", "deleted",  "hidden",
+                                           "unplaced", "idle", "busy",    "elsewhere"};
+  const ConsumerJudgement judged =
+      JudgeConsumers(account, records, consumers, {}, kStart, absl::Hours(1));
+  EXPECT_THAT(judged.consumers,  // T-143
+              ElementsAre(JudgedConsumer{"busy", ConsumerVerdict::kUntracked, false},
+                          JudgedConsumer{"deleted", ConsumerVerdict::kDeleted, false},
+                          JudgedConsumer{"elsewhere", ConsumerVerdict::kElsewhere, true},
+                          JudgedConsumer{"hidden", ConsumerVerdict::kHidden, false},
+                          JudgedConsumer{"idle", ConsumerVerdict::kUntracked, true},
+                          JudgedConsumer{"m", ConsumerVerdict::kMigration, false},
+                          JudgedConsumer{"tracked", ConsumerVerdict::kTracked, false},
+                          JudgedConsumer{"unknown", ConsumerVerdict::kUnknown, false},
+                          JudgedConsumer{"unplaced", ConsumerVerdict::kUnplaced, false}));
+}
+
+TEST(Consumers, AnUnknownConsumerIsALeakCandidateAfterAnHour) {
+  const NodeAccount account(kHere, NodeResources());
+  const auto judge = [&](const UnknownConsumers& before, absl::Duration after) {
+    return JudgeConsumers(account, {}, {"u"}, before, kStart + after, absl::Hours(1));
+  };
+  const ConsumerJudgement first = judge({}, absl::ZeroDuration());
+  EXPECT_THAT(first.leak_candidates, IsEmpty());  // T-145: once is not twice in a row
+  const ConsumerJudgement early = judge(first.unknown, absl::Minutes(59));
+  EXPECT_THAT(early.leak_candidates, IsEmpty());                                        // T-145
+  EXPECT_THAT(judge(early.unknown, absl::Hours(1)).leak_candidates, ElementsAre("u"));  // T-145
+  EXPECT_THAT(judge({}, absl::Hours(2)).leak_candidates, IsEmpty());
+}
+
+TEST(Evacuated, EveryCase) {
+  struct Case {
+    const char* name;
+    const char* status;
+    HostAndNode source;
+    HostAndNode instance_on;
+    bool found;
+    EvacuationCleanup cleanup;
+  };
+  const HostAndNode foreign = {"h1", "node-9"};
+  const Case cases[] = {
+      {"done", "done", kHere, kThere, true, EvacuationCleanup::kDestroy},
+      {"accepted", "accepted", kHere, kThere, true, EvacuationCleanup::kDestroy},
+      {"preparing", "pre-migrating", kHere, kThere, true, EvacuationCleanup::kDestroy},
+      {"cleaned up", "completed", kHere, kThere, false, {}},
+      {"failed", "failed", kHere, kThere, false, {}},
+      {"of another host", "done", kThere, kThere, false, {}},
+      {"still here", "accepted", kHere, kHere, true, EvacuationCleanup::kKeepAndFail},
+      {"foreign node", "done", foreign, kThere, true, EvacuationCleanup::kForeignNode},
+  };
+  for (const Case& c : cases) {
+    const Instance instance = MakeInstance("i", c.instance_on, kFlavor);
+    const Migration migration =
+        MakeMigration(instance, MigrationType::kEvacuation, c.status, c.source, kThere);
+    const auto found = FindEvacuated("h1", {"node-1"}, {"i"}, {migration}, {{"i", instance}});
+    ASSERT_EQ(found.size(), c.found ? 1 : 0) << c.name;  // T-146
+    if (!found.empty()) {
+      EXPECT_EQ(found[0].cleanup, c.cleanup) << c.name;  // T-146, T-147
+    }
+    EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {}, {migration}, {{"i", instance}}), IsEmpty());
+  }
+}
+
+TEST(Evacuated, AnInstanceWithoutRecordIsGone) {
+  const Instance instance = MakeInstance("i", kThere, kFlavor);
+  Migration migration = MakeMigration(instance, MigrationType::kEvacuation, "done", kHere, kThere);
+  EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {"i"}, {migration}, {}),
+              ElementsAre(EvacuatedGuest{"m", "i", EvacuationCleanup::kDestroy, true}));  // T-146
+  migration.type = MigrationType::kLive;
+  EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {"i"}, {migration}, {}), IsEmpty());
+}
+
+TEST(Untouched, AMigrationThatNobodyChangesIsListed) {
+  const Instance instance = MakeInstance("i", kHere, kFlavor);
+  Migration migration = MakeMigration(instance, MigrationType::kLive, "running", kHere, kThere);
+  const auto listed = [&](absl::Duration after) {
+    return FindUntouched({migration}, kStart + after, absl::Hours(24));
+  };
+  EXPECT_THAT(listed(absl::Hours(24)), IsEmpty());
+  EXPECT_THAT(listed(absl::Hours(25)), ElementsAre("m"));  // T-132
+  migration.updated_at = kStart + absl::Hours(2);
+  EXPECT_THAT(listed(absl::Hours(25)), IsEmpty());
+  for (const char* status : {"finished", "completed", "error"}) {
+    migration.status = status;
+    EXPECT_THAT(listed(absl::Hours(99)), IsEmpty()) << status;  // T-132
+  }
+}
+
+}  // namespace
+}  // namespace berth::tracker

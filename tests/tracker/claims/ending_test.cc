@@ -1,0 +1,224 @@
+// The ends of claims and moves (T-165 to T-179).
+#include "tracker/claims/ending.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tracker/account/sample_records.h"
+#include "tracker/claims/answers.h"
+#include "tracker/claims/claim.h"
+
+namespace berth::tracker {
+namespace {
+
+using ::testing::IsEmpty;
+
+NodeResources PlainHost() {
+  NodeResources resources;
+  resources.total = {8, 4096, 100 * kMibPerGib};
+  resources.topology = MakeTopology();
+  return resources;
+}
+
+void WriteTo(const Ending& ending, NodeAccount* account) {
+  if (ending.migration.has_value()) account->PutMigration(*ending.migration);
+  if (ending.instance.has_value()) account->PutInstance(*ending.instance);
+}
+
+OpenClaim InstanceClaimOn(NodeAccount* account) {
+  InstanceClaim request;
+  request.id = "claim";
+  request.node_uuid = kHere.node_uuid;
+  request.instance = MakeInstance("a", {}, MakeFlavor("f", 2, 512, 10));
+  request.instance.vm_state = "building";
+  GuestTopology wanted = MakePinned({0, 1});
+  wanted.cells[0].host_cell.reset();
+  wanted.cells[0].pinning.clear();
+  request.instance.assigned.topology = wanted;
+  request.lease_end = absl::InfiniteFuture();
+  return *ClaimInstance(ClaimSettings(), request, account);
+}
+
+TEST(AbortClaim, GivesBackAnOpenClaim) {
+  NodeAccount account(kHere, PlainHost());
+  const NodeAccount before = account;
+  const OpenClaim claim = InstanceClaimOn(&account);
+  const Ending ending = AbortClaim(claim, nullptr, nullptr, "failed", &account);
+  EXPECT_FALSE(ending.instance.has_value());
+  EXPECT_EQ(account, before);  // T-165, T-167
+}
+
+TEST(AbortClaim, GivesBackARecordedClaim) {
+  NodeAccount account(kHere, PlainHost());
+  const NodeAccount before = account;
+  const OpenClaim claim = InstanceClaimOn(&account);
+  account.PutInstance(claim.instance);
+  Instance record = claim.instance;
+  record.task_state = "spawning";
+  const Ending ending = AbortClaim(claim, &record, nullptr, "failed", &account);
+  ASSERT_TRUE(ending.instance.has_value());
+  EXPECT_EQ(ending.instance->on, HostAndNode());                                    // T-165
+  EXPECT_EQ(ending.instance->launched_on, "h1");                                    // T-165: stays
+  EXPECT_EQ(ending.instance->assigned.topology->cells[0].host_cell, std::nullopt);  // T-165
+  EXPECT_THAT(ending.instance->assigned.topology->cells[0].pinning, IsEmpty());     // T-165
+  EXPECT_EQ(ending.allocations, AllocationChange::kNone);                           // T-165
+  WriteTo(ending, &account);
+  EXPECT_EQ(account, before);  // T-167
+  const Ending again = AbortClaim(claim, &*ending.instance, nullptr, "failed", &account);
+  EXPECT_FALSE(again.instance.has_value());  // T-151
+  EXPECT_EQ(account, before);                // T-151
+}
+
+// A move of the instance `a` from `source` to this node, claimed and recorded.
+struct Moved {
+  NodeAccount account = NodeAccount(kHere, PlainHost());
+  NodeAccount before = account;
+  OpenClaim claim;
+  explicit Moved(MigrationType type, HostAndNode source = kThere) {
+    MoveClaim request;
+    request.id = "move";
+    request.node_uuid = kHere.node_uuid;
+    request.instance = MakeInstance("a", std::move(source), MakeFlavor("small", 1, 256, 1));
+    request.instance.task_state = type == MigrationType::kLive         ? "migrating"
+                                  : type == MigrationType::kEvacuation ? "rebuilding"
+                                                                       : "resize_prep";
+    request.instance.assigned.topology = MakePinned({0});
+    account.PutInstance(request.instance);
+    before = account;
+    request.migration = MakeMigration(request.instance, type, "accepted", request.instance.on, {});
+    request.new_flavor = request.instance.flavor;
+    if (type == MigrationType::kResize) request.new_flavor = MakeFlavor("large", 3, 768, 2);
+    request.new_flavor.extra_specs["hw:cpu_policy"] = "dedicated";
+    request.migration.new_flavor_id = request.new_flavor.id;
+    request.lease_end = absl::InfiniteFuture();
+    claim = *ClaimMove(ClaimSettings(), request, &account);
+    account.PutMigration(*claim.migration);
+    account.PutInstance(claim.instance);
+  }
+};
+
+TEST(AbortClaim, GivesBackAMove) {
+  for (MigrationType type : {MigrationType::kResize, MigrationType::kEvacuation}) {
+    Moved moved(type);
+    EXPECT_FALSE(moved.account == moved.before);
+    const Ending ending = AbortClaim(moved.claim, &moved.claim.instance, &*moved.claim.migration,
+                                     "failed", &moved.account);
+    EXPECT_FALSE(ending.instance->context.has_value());          // T-170
+    EXPECT_EQ(ending.migration->status, "failed");               // T-170, T-178
+    EXPECT_EQ(ending.instance->vm_state, "active");              // T-178
+    EXPECT_EQ(ending.allocations, AllocationChange::kGiveBack);  // T-178
+    WriteTo(ending, &moved.account);
+    EXPECT_EQ(moved.account, moved.before);  // T-170, T-167
+    const Ending again =
+        AbortClaim(moved.claim, &*ending.instance, &*ending.migration, "failed", &moved.account);
+    EXPECT_FALSE(again.instance.has_value());   // T-151
+    EXPECT_FALSE(again.migration.has_value());  // T-151
+  }
+}
+
+TEST(EndOfMove, ConfirmAndRevert) {
+  Moved moved(MigrationType::kResize);
+  NodeAccount source(kThere, PlainHost());
+  source.PutMigration(*moved.claim.migration);
+  source.PutInstance(moved.claim.instance);
+  const NodeAccount source_before = source;
+  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
+  ASSERT_TRUE(switched.ok());
+  WriteTo(*switched, &moved.account);
+  WriteTo(*switched, &source);
+  EXPECT_EQ(source.used().vcpus, 1);  // T-133: kept for a way back
+  EXPECT_EQ(moved.account.used().vcpus, 3);
+  EXPECT_TRUE(moved.account.IsTracked("a"));
+
+  NodeAccount confirmed = source;
+  const Ending confirm = ConfirmMove(*switched->instance, *switched->migration);
+  EXPECT_EQ(confirm.allocations, AllocationChange::kReleaseMigration);
+  WriteTo(confirm, &confirmed);
+  EXPECT_EQ(confirmed.used().vcpus, 0);                                  // T-173
+  EXPECT_TRUE(confirmed.owners().cells()[0].usage.pinned_cpus.empty());  // T-173
+  EXPECT_FALSE(confirm.instance->context.has_value());                   // T-173
+
+  Instance reverting = *switched->instance;
+  EXPECT_FALSE(RevertMove(reverting, *switched->migration).ok());  // T-174: the task must match
+  reverting.task_state = "resize_reverting";
+  const auto revert = RevertMove(reverting, *switched->migration);
+  ASSERT_TRUE(revert.ok());
+  WriteTo(*revert, &moved.account);
+  WriteTo(*revert, &source);
+  EXPECT_EQ(moved.account.used().vcpus, 0);                                  // T-174
+  EXPECT_TRUE(moved.account.owners().cells()[0].usage.pinned_cpus.empty());  // T-174
+  EXPECT_EQ(source.used(), source_before.used());                            // T-174
+  EXPECT_EQ(revert->instance->flavor.id, "small");                           // T-174
+  EXPECT_EQ(revert->migration->status, "reverted");                          // T-174
+  EXPECT_EQ(revert->allocations, AllocationChange::kGiveBack);
+}
+
+TEST(EndOfMove, AResizeInPlaceStaysTracked) {
+  Moved moved(MigrationType::kResize, kHere);
+  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
+  WriteTo(*switched, &moved.account);
+  EXPECT_EQ(moved.account.used().vcpus, 4);
+  WriteTo(ConfirmMove(*switched->instance, *switched->migration), &moved.account);
+  EXPECT_EQ(moved.account.used().vcpus, 3);
+  EXPECT_TRUE(moved.account.IsTracked("a"));  // T-175
+  moved.account.DropInstance("a");
+  EXPECT_EQ(moved.account.used().vcpus, 0);  // T-175: a deletion frees its use
+}
+
+TEST(EndOfMove, ARevertGivesBackTheNewSide) {
+  Moved moved(MigrationType::kResize, kHere);
+  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
+  Instance reverting = *switched->instance;
+  reverting.task_state = "resize_reverting";
+  WriteTo(*RevertMove(reverting, *switched->migration), &moved.account);
+  EXPECT_EQ(moved.account.used(), moved.before.used());
+  EXPECT_EQ(moved.account.owners().cells()[0].usage.pinned_cpus,
+            CpuSet({0}));  // T-176: the old side
+}
+
+TEST(EndOfMove, AnArrivalIsOneStep) {
+  for (MigrationType type : {MigrationType::kEvacuation, MigrationType::kLive}) {
+    Moved moved(type);
+    const Amounts claimed = moved.account.used();
+    const auto ending = FinishArrival(moved.claim.instance, *moved.claim.migration);
+    ASSERT_TRUE(ending.ok());
+    EXPECT_EQ(ending->migration->status,
+              type == MigrationType::kLive ? "completed" : "done");  // T-177, T-179
+    EXPECT_EQ(ending->instance->on, kHere);                          // T-177, T-179
+    EXPECT_EQ(ending->instance->assigned,
+              moved.claim.instance.context->new_assigned);  // T-177, T-179, T-287
+    WriteTo(*ending, &moved.account);
+    EXPECT_EQ(moved.account.used(), claimed);  // T-177: counted exactly once
+    EXPECT_TRUE(moved.account.IsTracked("a"));
+    Migration other = *moved.claim.migration;
+    other.uuid = "other";
+    EXPECT_FALSE(FinishArrival(moved.claim.instance, other).ok());
+    EXPECT_FALSE(FinishMove(moved.claim.instance, other).ok());
+  }
+}
+
+TEST(ClaimAnswers, AreKeptForADay) {
+  ClaimAnswers answers;
+  const absl::Time start = absl::UnixEpoch();
+  OpenClaim claim;
+  claim.id = "c";
+  claim.instance.uuid = "first";
+  answers.Keep(claim, start);
+  claim.instance.uuid = "second";
+  answers.Keep(claim, start);
+  ASSERT_NE(answers.Find("c", start + absl::Hours(23)), nullptr);
+  EXPECT_EQ(answers.Find("c", start)->instance.uuid, "first");
+  EXPECT_EQ(answers.Find("c", start + absl::Hours(24)), nullptr);
+  answers.Keep(claim, start + absl::Hours(25));
+  answers.Forget("c");
+  EXPECT_EQ(answers.Find("c", start + absl::Hours(25)), nullptr);
+  for (size_t i = 0; i <= ClaimAnswers::kMax; ++i) {
+    claim.id = std::to_string(i);
+    answers.Keep(claim, start + absl::Hours(26));
+  }
+  EXPECT_EQ(answers.Find("0", start + absl::Hours(26)), nullptr);
+  EXPECT_NE(answers.Find("1", start + absl::Hours(26)), nullptr);
+  EXPECT_EQ(answers.Find("", start), nullptr);
+}
+
+}  // namespace
+}  // namespace berth::tracker

@@ -1,0 +1,293 @@
+#include "tracker/account/account.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/ground/check.h"
+
+namespace berth::tracker {
+namespace {
+
+const std::string& InstanceOf(const OpenClaim& claim) { return claim.instance.uuid; }
+
+template <typename Map>
+const typename Map::mapped_type* FindOrNull(const Map& map, const std::string& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+NodeAccount::NodeAccount(HostAndNode self, NodeResources resources, Amounts orphans)
+    : self_(std::move(self)),
+      resources_(std::move(resources)),
+      orphans_(orphans),
+      owners_(resources_.topology) {}
+
+void NodeAccount::PutInstance(Instance instance) {
+  const std::string uuid = instance.uuid;
+  instances_.insert_or_assign(uuid, std::move(instance));
+  EndClaimIfSettled(uuid);
+  Recount(uuid);
+}
+
+void NodeAccount::PutMigration(Migration migration) {
+  const std::string instance = migration.instance_uuid;
+  migrations_of_.emplace(instance, migration.uuid);
+  migrations_.insert_or_assign(migration.uuid, std::move(migration));
+  EndClaimIfSettled(instance);
+  Recount(instance);
+}
+
+void NodeAccount::DropInstance(const std::string& uuid) {
+  if (instances_.erase(uuid) > 0) Recount(uuid);
+}
+
+void NodeAccount::DropMigration(const std::string& uuid) {
+  const auto found = migrations_.find(uuid);
+  if (found == migrations_.end()) return;
+  const std::string instance = found->second.instance_uuid;
+  migrations_of_.erase({instance, uuid});
+  migrations_.erase(found);
+  Recount(instance);
+}
+
+void NodeAccount::Open(OpenClaim claim) {
+  const std::string instance = InstanceOf(claim);
+  const bool opened = claims_.emplace(instance, std::move(claim)).second;
+  BERTH_CHECK(opened);
+  Recount(instance);
+}
+
+bool NodeAccount::Close(absl::string_view claim_id) {
+  const auto found = std::find_if(claims_.begin(), claims_.end(),
+                                  [&](const auto& claim) { return claim.second.id == claim_id; });
+  if (found == claims_.end()) return false;
+  const std::string instance = found->first;
+  claims_.erase(found);
+  Recount(instance);
+  return true;
+}
+
+std::vector<OpenClaim> NodeAccount::EndLeases(absl::Time now) {
+  std::vector<OpenClaim> ended;
+  for (const auto& [instance, claim] : claims_) {
+    if (claim.lease_end <= now) ended.push_back(claim);
+  }
+  for (const OpenClaim& claim : ended) Close(claim.id);
+  return ended;
+}
+
+std::optional<absl::Time> NodeAccount::next_lease_end() const {
+  std::optional<absl::Time> next;
+  for (const auto& [instance, claim] : claims_) {
+    next = std::min(next.value_or(claim.lease_end), claim.lease_end);
+  }
+  return next;
+}
+
+void NodeAccount::SetResources(NodeResources resources) {
+  const bool same_overheads = resources.overheads == resources_.overheads;
+  resources_ = std::move(resources);
+  if (same_overheads) {
+    RecountOwners();
+  } else {
+    *this = Rebuilt();
+  }
+}
+
+NodeAccount NodeAccount::Rebuilt() const {
+  NodeAccount account(self_, resources_, orphans_);
+  account.failed_builds_ = failed_builds_;
+  account.instances_ = instances_;
+  account.migrations_ = migrations_;
+  account.migrations_of_ = migrations_of_;
+  account.claims_ = claims_;
+  std::set<std::string> uuids;
+  for (const auto& [uuid, instance] : instances_) uuids.insert(uuid);
+  for (const auto& [uuid, claim] : claims_) uuids.insert(uuid);
+  for (const std::string& uuid : uuids) account.Recount(uuid);
+  return account;
+}
+
+Amounts NodeAccount::used() const {
+  Amounts sum = resources_.reserve;
+  sum += orphans_;
+  sum += promised_;
+  return sum;
+}
+
+Amounts NodeAccount::free() const {
+  Amounts left = resources_.total;
+  left -= used();
+  return left;
+}
+
+DeviceTable NodeAccount::Devices() const {
+  std::vector<DeviceRecord> owned;
+  for (const auto& [address, instance] : owners_.by_device()) {
+    DeviceRecord record;
+    record.device.address = address;
+    record.status = DeviceStatus::kAllocated;
+    record.instance_uuid = instance;
+    owned.push_back(std::move(record));
+  }
+  return DeviceTable::Rebuild(resources_.device_specs, resources_.devices, owned);
+}
+
+std::vector<std::string> NodeAccount::tracked_instances() const {
+  std::vector<std::string> uuids;
+  for (const auto& [uuid, entry] : entries_) {
+    if (entry.own.has_value()) uuids.push_back(uuid);
+  }
+  return uuids;
+}
+
+std::map<std::string, std::string> NodeAccount::tracked_migrations() const {
+  std::map<std::string, std::string> tracked;
+  for (const auto& [uuid, entry] : entries_) {
+    if (entry.held.has_value()) tracked.emplace(uuid, entry.migration_uuid);
+  }
+  return tracked;
+}
+
+std::vector<std::string> NodeAccount::stale_migrations() const {
+  std::vector<std::string> stale;
+  for (const auto& [uuid, entry] : entries_) {
+    stale.insert(stale.end(), entry.stale.begin(), entry.stale.end());
+  }
+  std::sort(stale.begin(), stale.end());
+  return stale;
+}
+
+std::vector<AccountFault> NodeAccount::faults() const {
+  std::vector<AccountFault> faults = owner_faults_;
+  for (const auto& [uuid, entry] : entries_) {
+    if (entry.without_flavor.empty()) continue;
+    faults.push_back({uuid, absl::StrCat("migration ", entry.without_flavor, " has no flavor")});
+  }
+  return faults;
+}
+
+std::optional<Instance> NodeAccount::FindInstance(const std::string& uuid) const {
+  const Instance* recorded = FindOrNull(instances_, uuid);
+  if (const OpenClaim* claim = OpenClaimOf(uuid); claim != nullptr) {
+    return WithClaim(recorded, *claim);
+  }
+  return recorded == nullptr ? std::nullopt : std::make_optional(*recorded);
+}
+
+bool NodeAccount::IsTracked(const std::string& instance_uuid) const {
+  const InstanceEntry* entry = FindOrNull(entries_, instance_uuid);
+  return entry != nullptr && entry->own.has_value();
+}
+
+const OpenClaim* NodeAccount::OpenClaimOf(const std::string& instance_uuid) const {
+  return FindOrNull(claims_, instance_uuid);
+}
+
+bool operator==(const NodeAccount& a, const NodeAccount& b) {
+  return a.used() == b.used() && a.free() == b.free() && a.failed_builds_ == b.failed_builds_ &&
+         a.entries_ == b.entries_ && a.dedicated_vcpus_ == b.dedicated_vcpus_ &&
+         a.statistics_ == b.statistics_ && a.owners_ == b.owners_ &&
+         a.owner_faults_ == b.owner_faults_;
+}
+
+InstanceEntry NodeAccount::Judge(const std::string& instance_uuid) const {
+  const std::optional<Instance> instance = FindInstance(instance_uuid);
+  if (!instance.has_value()) return {};
+  std::vector<Migration> migrations;
+  for (auto at = migrations_of_.lower_bound({instance_uuid, ""});
+       at != migrations_of_.end() && at->first == instance_uuid; ++at) {
+    migrations.push_back(migrations_.at(at->second));
+  }
+  if (const OpenClaim* claim = OpenClaimOf(instance_uuid);
+      claim != nullptr && claim->migration.has_value()) {
+    const Migration* recorded = FindOrNull(migrations_, claim->migration->uuid);
+    std::erase_if(migrations, [&](const Migration& m) { return m.uuid == claim->migration->uuid; });
+    migrations.push_back(WithClaim(recorded, *claim));
+  }
+  std::vector<const Migration*> pointers;
+  pointers.reserve(migrations.size());
+  for (const Migration& migration : migrations) pointers.push_back(&migration);
+  return EntryOf(self_, resources_.overheads, *instance, pointers);
+}
+
+void NodeAccount::Recount(const std::string& instance_uuid) {
+  InstanceEntry entry = Judge(instance_uuid);
+  const auto found = entries_.find(instance_uuid);
+  const bool was_clean = owner_faults_.empty();
+  if (found != entries_.end()) {
+    if (found->second == entry) return;
+    RemoveAmounts(found->second);
+    if (was_clean) GiveBackAll(instance_uuid, found->second);
+    entries_.erase(found);
+  }
+  if (!entry.empty()) {
+    AddAmounts(entry);
+    if (was_clean) TakeAll(instance_uuid, entry);
+    entries_.emplace(instance_uuid, std::move(entry));
+  }
+  // Who gets a CPU that two records name depends on the order of counting. So the order is always
+  // that of the uuids.
+  if (!was_clean || !owner_faults_.empty()) RecountOwners();
+}
+
+void NodeAccount::AddAmounts(const InstanceEntry& entry) {
+  if (entry.own.has_value()) {
+    promised_ += entry.own->amounts;
+    dedicated_vcpus_ += entry.own->dedicated_vcpus();
+    statistics_.Add(entry.snapshot);
+  }
+  if (entry.held.has_value()) {
+    promised_ += entry.held->amounts;
+    dedicated_vcpus_ += entry.held->dedicated_vcpus();
+  }
+}
+
+void NodeAccount::RemoveAmounts(const InstanceEntry& entry) {
+  if (entry.own.has_value()) {
+    promised_ -= entry.own->amounts;
+    dedicated_vcpus_ -= entry.own->dedicated_vcpus();
+    statistics_.Remove(entry.snapshot);
+  }
+  if (entry.held.has_value()) {
+    promised_ -= entry.held->amounts;
+    dedicated_vcpus_ -= entry.held->dedicated_vcpus();
+  }
+}
+
+void NodeAccount::TakeAll(const std::string& instance_uuid, const InstanceEntry& entry) {
+  for (const std::optional<Holding>* holding : {&entry.own, &entry.held}) {
+    if (!holding->has_value()) continue;
+    for (std::string& text : owners_.Take(instance_uuid, (*holding)->assigned)) {
+      owner_faults_.push_back({instance_uuid, std::move(text)});
+    }
+  }
+}
+
+void NodeAccount::GiveBackAll(const std::string& instance_uuid, const InstanceEntry& entry) {
+  for (const std::optional<Holding>* holding : {&entry.own, &entry.held}) {
+    if (holding->has_value()) owners_.GiveBack(instance_uuid, (*holding)->assigned);
+  }
+}
+
+void NodeAccount::RecountOwners() {
+  owners_ = Owners(resources_.topology);
+  owner_faults_.clear();
+  for (const auto& [uuid, entry] : entries_) TakeAll(uuid, entry);
+}
+
+void NodeAccount::EndClaimIfSettled(const std::string& instance_uuid) {
+  const auto found = claims_.find(instance_uuid);
+  if (found == claims_.end()) return;
+  const OpenClaim& claim = found->second;
+  const Instance* instance = FindOrNull(instances_, instance_uuid);
+  const Migration* migration =
+      claim.migration.has_value() ? FindOrNull(migrations_, claim.migration->uuid) : nullptr;
+  if (IsRecorded(claim, instance, migration) || IsPointless(claim, instance, migration)) {
+    claims_.erase(found);
+  }
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,157 @@
+// NodeAccount: what a node has promised, and to whom.
+//
+// The account follows from three things: the records of instances and migrations that placement
+// keeps, the open claims of this tracker, and what the node has. Nothing else enters it: neither
+// what the hypervisor measures (T-51), nor what a process remembers of earlier accounts.
+//
+// A value that may be copied. Not thread-safe; the node's lock protects it.
+//
+// Invariants, true after every call:
+//   1. For each amount, used = reserve + orphans + all that instances and migrations hold (T-105,
+//      T-392), and free = total - used. Free may be negative (T-107). Allocation ratios have no
+//      effect (T-109).
+//   2. The account equals the one that is built anew from the same three things (T-394).
+//   3. A CPU, a device or a named unit has one owner at most (T-395).
+#ifndef BERTH_TRACKER_ACCOUNT_ACCOUNT_H_
+#define BERTH_TRACKER_ACCOUNT_ACCOUNT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "tracker/account/amounts.h"
+#include "tracker/account/holding.h"
+#include "tracker/account/open_claim.h"
+#include "tracker/account/owners.h"
+#include "tracker/account/records.h"
+#include "tracker/account/statistics.h"
+#include "tracker/devices/device_table.h"
+
+namespace berth::tracker {
+
+// What a node has, before anything is promised.
+struct NodeResources {
+  Amounts total;
+  Amounts reserve;  // for the host itself
+  Overheads overheads;
+  std::optional<NumaTopology> topology;  // absent: the node has no NUMA cells
+  DeviceSpecs device_specs;
+  std::vector<PciDevice> devices;  // all that the node lists
+  std::set<NamedUnit> units;
+};
+
+// A record of placement that the account could not count completely (T-61).
+struct AccountFault {
+  std::string instance_uuid;
+  std::string text;
+  friend bool operator==(const AccountFault&, const AccountFault&) = default;
+};
+
+class NodeAccount {
+ public:
+  // An account without records and claims. `orphans` is the sum over the guests without a record
+  // (T-138).
+  NodeAccount(HostAndNode self, NodeResources resources, Amounts orphans = {});
+
+  // Replace a record, or add it. A record of an instance or migration that does not concern the
+  // node is ignored as long as it does not (T-111, T-123). A record that says what an open claim
+  // says ends the claim, and so does a record that shows that the claim is pointless (T-166).
+  void PutInstance(Instance instance);
+  void PutMigration(Migration migration);
+  // Remove a record. An open claim of the instance or of the migration stays.
+  void DropInstance(const std::string& uuid);
+  void DropMigration(const std::string& uuid);
+
+  // Marks a claim: it counts from now on.
+  //
+  // REQUIRES: the instance has no open claim.
+  void Open(OpenClaim claim);
+  // Ends a claim whose records have not come back. Returns false if there is no such open claim.
+  bool Close(absl::string_view claim_id);
+  // Ends the claims whose lease ends at `now` or earlier. Returns them by instance uuid.
+  std::vector<OpenClaim> EndLeases(absl::Time now);
+  // When the next lease ends. Absent: no claim is open.
+  std::optional<absl::Time> next_lease_end() const;
+
+  void SetResources(NodeResources resources);
+  void SetOrphans(Amounts orphans) { orphans_ = orphans; }
+
+  // Counts a build that failed or was sent elsewhere; a success sets the number to 0 (T-122).
+  void CountFailedBuild() { ++failed_builds_; }
+  void ForgetFailedBuilds() { failed_builds_ = 0; }
+  int64_t failed_builds() const { return failed_builds_; }
+
+  // The same account, built from records, claims and resources as if nothing had been counted yet.
+  NodeAccount Rebuilt() const;
+
+  const HostAndNode& self() const { return self_; }
+  const NodeResources& resources() const { return resources_; }
+  Amounts used() const;
+  Amounts free() const;
+  // The used disk in whole GiB, rounded down, as node records state it (T-108).
+  int64_t used_disk_gib() const { return WholeGib(used().disk_mib); }
+  int64_t free_disk_gib() const { return WholeGib(resources_.total.disk_mib) - used_disk_gib(); }
+  // The number of virtual CPUs that have a host CPU of their own (T-110).
+  int64_t pcpus_used() const { return dedicated_vcpus_; }
+  const Statistics& statistics() const { return statistics_; }
+  const Owners& owners() const { return owners_; }
+  // All devices of the node that guests may get, with their owners.
+  DeviceTable Devices() const;
+
+  // The instances that count on the node (T-115).
+  std::vector<std::string> tracked_instances() const;
+  // For each instance with a migration that holds something on the node: the migration (T-134).
+  std::map<std::string, std::string> tracked_migrations() const;
+  // The migrations whose status should become `error` (T-129, gate 5), sorted.
+  std::vector<std::string> stale_migrations() const;
+  // What could not be counted completely, by instance. Not empty: the audit is degraded (T-61).
+  std::vector<AccountFault> faults() const;
+
+  // The record of an instance with the changes of its open claim. Absent: neither is known.
+  std::optional<Instance> FindInstance(const std::string& uuid) const;
+  // Whether the instance counts on the node.
+  bool IsTracked(const std::string& instance_uuid) const;
+  // The open claim of the instance, or null. The pointer is valid until the next change.
+  const OpenClaim* OpenClaimOf(const std::string& instance_uuid) const;
+  const std::map<std::string, OpenClaim>& open_claims() const { return claims_; }
+
+  // Whether both promise the same to the same owners.
+  friend bool operator==(const NodeAccount& a, const NodeAccount& b);
+
+ private:
+  InstanceEntry Judge(const std::string& instance_uuid) const;
+  void Recount(const std::string& instance_uuid);
+  void AddAmounts(const InstanceEntry& entry);
+  void RemoveAmounts(const InstanceEntry& entry);
+  void TakeAll(const std::string& instance_uuid, const InstanceEntry& entry);
+  void GiveBackAll(const std::string& instance_uuid, const InstanceEntry& entry);
+  void RecountOwners();
+  void EndClaimIfSettled(const std::string& instance_uuid);
+
+  HostAndNode self_;
+  NodeResources resources_;
+  Amounts orphans_;
+  int64_t failed_builds_ = 0;
+  std::map<std::string, Instance> instances_;                    // by uuid
+  std::map<std::string, Migration> migrations_;                  // by uuid
+  std::set<std::pair<std::string, std::string>> migrations_of_;  // instance uuid, migration uuid
+  std::map<std::string, OpenClaim> claims_;                      // by instance uuid
+
+  // What follows from the above.
+  std::map<std::string, InstanceEntry> entries_;  // by instance uuid; no empty ones
+  Amounts promised_;                              // the sum over entries_
+  int64_t dedicated_vcpus_ = 0;                   // the sum over entries_
+  Statistics statistics_;
+  Owners owners_;
+  std::vector<AccountFault> owner_faults_;  // what Owners refused, by instance
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_ACCOUNT_ACCOUNT_H_

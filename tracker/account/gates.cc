@@ -1,0 +1,119 @@
+#include "tracker/account/gates.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/strings/string_view.h"
+#include "tracker/account/migration_status.h"
+
+namespace berth::tracker {
+namespace {
+
+constexpr absl::string_view kMovingTasks[] = {"resize_prep",     "resize_migrating",
+                                              "resize_migrated", "resize_finish",
+                                              "rebuilding",      "rebuild_block_device_mapping",
+                                              "rebuild_spawning"};
+
+// A migration is newer if it was changed later. Of two that were changed at the same time, the one
+// that was created first is kept, then the one with the lower uuid.
+bool IsNewer(const Migration& one, const Migration& other) {
+  const absl::Time time = one.updated_at.value_or(one.created_at);
+  const absl::Time other_time = other.updated_at.value_or(other.created_at);
+  if (time != other_time) return time > other_time;
+  return std::tie(one.created_at, one.uuid) < std::tie(other.created_at, other.uuid);
+}
+
+const Migration* NewestCandidate(const HostAndNode& self,
+                                 const std::vector<const Migration*>& migrations) {
+  const Migration* newest = nullptr;
+  for (const Migration* migration : migrations) {
+    if (!IsCandidate(self, *migration)) continue;
+    if (newest == nullptr || IsNewer(*migration, *newest)) newest = migration;
+  }
+  return newest;
+}
+
+// The values that the node has to count for the migration. Nothing: the instance itself already
+// counts here, or the node only watches (T-133).
+std::optional<Side> SideOf(const HostAndNode& self, const Instance& instance,
+                           const Migration& migration) {
+  const bool incoming = migration.destination == self;
+  const bool outgoing = migration.source == self;
+  if (incoming && outgoing) {
+    const bool switched = instance.flavor.id != migration.old_flavor_id;
+    return switched ? Side::kOld : Side::kNew;
+  }
+  if (CountsOn(self, instance)) return std::nullopt;
+  return incoming ? Side::kNew : Side::kOld;
+}
+
+// Whether the instance counts here already, and came here by the migration. An instance that is
+// resized on its own node, and has its old flavor still, has its old CPUs, too (T-395).
+bool Arrives(const HostAndNode& self, const Instance& instance, const Migration& migration) {
+  return migration.destination == self && CountsOn(self, instance) &&
+         (migration.source != self || instance.flavor.id != migration.old_flavor_id);
+}
+
+// The flavor on one side of the migration. Only a resize changes the flavor (T-128).
+std::optional<Flavor> FlavorOn(Side side, const Instance& instance, const Migration& migration) {
+  if (migration.type != MigrationType::kResize) return instance.flavor;
+  if (!instance.context.has_value()) return std::nullopt;
+  return side == Side::kOld ? instance.context->old_flavor : instance.context->new_flavor;
+}
+
+}  // namespace
+
+bool IsRemovable(const Instance& instance) {
+  return instance.vm_state == "deleted" ||
+         (instance.vm_state == "shelved_offloaded" && instance.task_state != "spawning");
+}
+
+bool CountsOn(const HostAndNode& self, const Instance& instance) {
+  return instance.on == self && !instance.deleted && !IsRemovable(instance);
+}
+
+bool IsCandidate(const HostAndNode& self, const Migration& migration) {
+  return StatusOf(migration.status).progress != Progress::kOver &&
+         (migration.source == self || migration.destination == self);
+}
+
+bool IsMoving(const Instance& instance) {
+  const absl::string_view state = instance.vm_state;
+  const absl::string_view task = instance.task_state;
+  if (state == "resized") return true;
+  if (task == "migrating") return state == "active" || state == "paused";
+  const bool moving_task =
+      std::find(std::begin(kMovingTasks), std::end(kMovingTasks), task) != std::end(kMovingTasks);
+  return moving_task && (state == "active" || state == "stopped");
+}
+
+MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& instance,
+                                   const std::vector<const Migration*>& migrations) {
+  MigrationJudgement judgement;
+  for (const Migration* migration : migrations) {
+    if (IsCandidate(self, *migration) && Arrives(self, instance, *migration)) {
+      judgement.arrives = true;
+    }
+  }
+  const Migration* migration = NewestCandidate(self, migrations);
+  if (migration == nullptr || !IsMoving(instance)) return judgement;
+  if (instance.context.has_value() && !instance.context->migration_uuid.empty() &&
+      instance.context->migration_uuid != migration->uuid) {
+    // A migration that is set to `error` already needs no second write.
+    if (StatusOf(migration->status).progress == Progress::kInProgress) {
+      judgement.stale.push_back(migration->uuid);
+    }
+    return judgement;
+  }
+  const std::optional<Side> side = SideOf(self, instance, *migration);
+  if (!side.has_value()) return judgement;
+  const std::optional<Flavor> flavor = FlavorOn(*side, instance, *migration);
+  if (flavor.has_value()) {
+    judgement.hold = MigrationHold{migration->uuid, *side, *flavor};
+  } else {
+    judgement.without_flavor = migration->uuid;
+  }
+  return judgement;
+}
+
+}  // namespace berth::tracker

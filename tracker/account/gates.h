@@ -1,0 +1,61 @@
+// Decides what the migrations of an instance add to the account of one node (T-129 to T-134).
+//
+// Pure functions.
+#ifndef BERTH_TRACKER_ACCOUNT_GATES_H_
+#define BERTH_TRACKER_ACCOUNT_GATES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tracker/account/records.h"
+
+namespace berth::tracker {
+
+// Whether an instance in this state takes nothing of the node that its record names (T-112).
+bool IsRemovable(const Instance& instance);
+
+// Whether the node of the record counts the instance: the record names the node, and the instance
+// is neither deleted nor removable (T-111).
+bool CountsOn(const HostAndNode& self, const Instance& instance);
+
+// Whether the migration may hold something on the node: it is not over, and the node is its source
+// or its destination (T-123).
+bool IsCandidate(const HostAndNode& self, const Migration& migration);
+
+// Whether the instance is being resized, moved without running, rebuilt or evacuated, or moved while
+// it runs (T-129, gate 3).
+bool IsMoving(const Instance& instance);
+
+// Which values of a migration a node counts: those before the move or those after it.
+enum class Side { kOld, kNew };
+
+// What one migration holds on a node, beside what the instance itself takes there.
+struct MigrationHold {
+  std::string migration_uuid;
+  Side side = Side::kNew;
+  Flavor flavor;
+  friend bool operator==(const MigrationHold&, const MigrationHold&) = default;
+};
+
+struct MigrationJudgement {
+  std::optional<MigrationHold> hold;
+  // True: the instance has just been switched to this node, and its record does not have the values
+  // of its migration context yet. It counts with the values after the move (T-50).
+  bool arrives = false;
+  // Migrations that belong to no present move of the instance, because its migration context names
+  // another one. Their status should become `error` (T-129, gate 5).
+  std::vector<std::string> stale;
+  // The uuid of a migration that should count, and whose flavor the instance does not have (T-129,
+  // gate 6). Empty: none.
+  std::string without_flavor;
+  friend bool operator==(const MigrationJudgement&, const MigrationJudgement&) = default;
+};
+
+// Judges all migrations of the instance. The order of `migrations` has no effect.
+MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& instance,
+                                   const std::vector<const Migration*>& migrations);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_ACCOUNT_GATES_H_

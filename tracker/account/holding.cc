@@ -1,0 +1,63 @@
+#include "tracker/account/holding.h"
+
+namespace berth::tracker {
+namespace {
+
+const Assigned& AssignedOn(Side side, const MigrationContext& context) {
+  return side == Side::kOld ? context.old_assigned : context.new_assigned;
+}
+
+}  // namespace
+
+Amounts OverheadOf(const Flavor& flavor, const Overheads& overheads) {
+  const auto policy = flavor.extra_specs.find("hw:emulator_threads_policy");
+  const bool isolated = policy != flavor.extra_specs.end() && policy->second == "isolate";
+  return {isolated ? overheads.isolated_emulator_vcpus : 0, 0, 0};
+}
+
+Amounts AmountsOf(const Flavor& flavor, bool boot_from_volume, const Overheads& overheads) {
+  const int64_t root_gib = boot_from_volume ? 0 : flavor.root_disk_gib;
+  Amounts amounts = {flavor.vcpus, flavor.memory_mib,
+                     (root_gib + flavor.ephemeral_disk_gib) * kMibPerGib + flavor.swap_mib};
+  amounts += OverheadOf(flavor, overheads);
+  return amounts;
+}
+
+int64_t Holding::dedicated_vcpus() const {
+  int64_t sum = 0;
+  if (!assigned.topology.has_value()) return sum;
+  for (const GuestCell& cell : assigned.topology->cells) {
+    sum += static_cast<int64_t>(cell.pinning.size());
+  }
+  return sum;
+}
+
+InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const Instance& instance,
+                      const std::vector<const Migration*>& migrations) {
+  const MigrationJudgement judgement = JudgeMigrations(self, instance, migrations);
+  InstanceEntry entry;
+  if (CountsOn(self, instance)) {
+    entry.own = Holding{AmountsOf(instance.flavor, instance.boot_from_volume, overheads),
+                        instance.assigned};
+    // A context that names no migration has no values of a claim yet.
+    if (judgement.arrives && instance.context.has_value() &&
+        !instance.context->migration_uuid.empty()) {
+      entry.own->assigned = instance.context->new_assigned;
+    }
+    entry.snapshot = {instance.vm_state, instance.task_state, instance.project_id,
+                      entry.own->amounts};
+  }
+  if (judgement.hold.has_value()) {
+    entry.held =
+        Holding{AmountsOf(judgement.hold->flavor, instance.boot_from_volume, overheads), {}};
+    if (instance.context.has_value()) {
+      entry.held->assigned = AssignedOn(judgement.hold->side, *instance.context);
+    }
+    entry.migration_uuid = judgement.hold->migration_uuid;
+  }
+  entry.stale = judgement.stale;
+  entry.without_flavor = judgement.without_flavor;
+  return entry;
+}
+
+}  // namespace berth::tracker

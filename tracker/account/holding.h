@@ -1,0 +1,60 @@
+// Computes what one instance makes a node hold: by itself, and by its migrations.
+//
+// Pure functions.
+#ifndef BERTH_TRACKER_ACCOUNT_HOLDING_H_
+#define BERTH_TRACKER_ACCOUNT_HOLDING_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tracker/account/amounts.h"
+#include "tracker/account/gates.h"
+#include "tracker/account/records.h"
+#include "tracker/account/statistics.h"
+
+namespace berth::tracker {
+
+// What the hypervisor itself needs for a guest beside its flavor (T-142). An amount that is not 0
+// must also be part of the guest's allocation in placement.
+struct Overheads {
+  int64_t isolated_emulator_vcpus = 0;  // for a guest whose emulator threads are isolated
+  friend bool operator==(const Overheads&, const Overheads&) = default;
+};
+
+Amounts OverheadOf(const Flavor& flavor, const Overheads& overheads);
+
+// Returns what a guest with this flavor takes: the flavor's amounts with the overhead. A root disk
+// takes nothing if the guest boots from a volume (T-113, T-114).
+Amounts AmountsOf(const Flavor& flavor, bool boot_from_volume, const Overheads& overheads);
+
+// One reason for which a node holds something.
+struct Holding {
+  Amounts amounts;
+  Assigned assigned;
+
+  // The number of virtual CPUs that have a host CPU of their own (T-110).
+  int64_t dedicated_vcpus() const;
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
+// Everything that a node holds because of one instance.
+struct InstanceEntry {
+  std::optional<Holding> own;      // absent: the instance does not count on the node
+  Statistics::Snapshot snapshot;   // of the instance, if `own` is present
+  std::optional<Holding> held;     // what a migration of the instance holds in addition
+  std::string migration_uuid;      // the migration that `held` is for
+  std::vector<std::string> stale;  // see MigrationJudgement
+  std::string without_flavor;      // see MigrationJudgement
+
+  bool empty() const { return *this == InstanceEntry(); }
+  friend bool operator==(const InstanceEntry&, const InstanceEntry&) = default;
+};
+
+InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const Instance& instance,
+                      const std::vector<const Migration*>& migrations);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_ACCOUNT_HOLDING_H_

@@ -1,0 +1,94 @@
+// Finds what ended moves and deleted instances left on a node: allocations of deleted instances,
+// allocations that nobody knows, guests that were evacuated, and migrations that nobody touches.
+//
+// Pure functions. They only say what to do.
+#ifndef BERTH_TRACKER_ACCOUNT_LEFTOVERS_H_
+#define BERTH_TRACKER_ACCOUNT_LEFTOVERS_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "tracker/account/account.h"
+#include "tracker/account/records.h"
+
+namespace berth::tracker {
+
+// Why the allocations of a consumer stay or go (T-143). The first that applies, in this order.
+enum class ConsumerVerdict {
+  kTracked,    // stays: the instance counts on the node
+  kMigration,  // stays: a migration that holds something on the node has them
+  kUnknown,    // stays: no record of an instance; perhaps it is about to be built
+  kDeleted,    // goes: the instance is deleted
+  kHidden,     // stays: the record is a deleted copy of an instance in another cell
+  kUnplaced,   // stays: no tracker has claimed the instance yet
+  kUntracked,  // stays: the instance names this node, and does not count here
+  kElsewhere,  // stays: the instance is on another node, so it is being moved or was evacuated
+};
+
+struct JudgedConsumer {
+  std::string uuid;
+  ConsumerVerdict verdict = ConsumerVerdict::kUnknown;
+  // Whether somebody should look at it: it names this node and has no task, or it is on another
+  // node.
+  bool warn = false;
+  friend bool operator==(const JudgedConsumer&, const JudgedConsumer&) = default;
+};
+
+// Since when each consumer without a record has been seen in every pass.
+using UnknownConsumers = std::map<std::string, absl::Time>;
+
+struct ConsumerJudgement {
+  std::vector<JudgedConsumer> consumers;  // by uuid
+  UnknownConsumers unknown;               // for the next pass
+  // Unknown consumers that this and an earlier pass saw, at least `leak_age` apart. They are never
+  // deleted (T-145).
+  std::vector<std::string> leak_candidates;
+};
+
+// Judges the consumers with an allocation anywhere in the tree of the node, children included
+// (T-144). `records` has every instance with the uuid of a consumer, deleted ones included.
+ConsumerJudgement JudgeConsumers(const NodeAccount& account,
+                                 const std::map<std::string, Instance>& records,
+                                 const std::set<std::string>& consumers,
+                                 const UnknownConsumers& before, absl::Time now,
+                                 absl::Duration leak_age);
+
+// What a host does at its start about a guest that was evacuated while the host was away.
+enum class EvacuationCleanup {
+  // Destroy the guest, take the node's tree out of the instance's allocation, and set the migration
+  // to `completed` (T-146).
+  kDestroy,
+  // The instance is on this host, so the guest is the original. Set the migration to `failed` and
+  // keep the guest (T-147).
+  kKeepAndFail,
+  // The source node is not one of this host. Log it, and change nothing.
+  kForeignNode,
+};
+
+struct EvacuatedGuest {
+  std::string migration_uuid;
+  std::string instance_uuid;
+  EvacuationCleanup cleanup = EvacuationCleanup::kDestroy;
+  bool instance_gone = false;  // deleted or without a record: its disks and allocation need no care
+  friend bool operator==(const EvacuatedGuest&, const EvacuatedGuest&) = default;
+};
+
+// Returns the evacuations away from `host` whose guest is still there, by migration uuid. `nodes`
+// are the uuids of the host's nodes, `guests` the uuids of all guests on them.
+std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
+                                          const std::set<std::string>& nodes,
+                                          const std::set<std::string>& guests,
+                                          const std::vector<Migration>& migrations,
+                                          const std::map<std::string, Instance>& records);
+
+// Returns the uuids of the migrations that are not over and that nobody has changed for longer than
+// `age`, sorted. A resize that waits for its user (`finished`) is none of them (T-132).
+std::vector<std::string> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
+                                       absl::Duration age);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_ACCOUNT_LEFTOVERS_H_

@@ -1,0 +1,41 @@
+// OpenClaim: what a claim has taken on a node, until placement's records say the same.
+//
+// A plain value, and pure functions.
+#ifndef BERTH_TRACKER_ACCOUNT_OPEN_CLAIM_H_
+#define BERTH_TRACKER_ACCOUNT_OPEN_CLAIM_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "tracker/account/records.h"
+
+namespace berth::tracker {
+
+// The records as the claim will have them written. Until placement sends the records back, the claim
+// counts as if they had been written.
+struct OpenClaim {
+  std::string id;
+  Instance instance;
+  std::optional<Migration> migration;  // absent: an instance is built here, not moved
+  absl::Time lease_end;                // then the claim ends, unless its records have come back
+};
+
+// Returns the instance as `claim` changes it. `recorded`, if not null, is placement's record: all
+// that the claim does not decide, such as the state, is taken from it.
+Instance WithClaim(const Instance* recorded, const OpenClaim& claim);
+// The same for the claim's migration.
+//
+// REQUIRES: the claim has a migration.
+Migration WithClaim(const Migration* recorded, const OpenClaim& claim);
+
+// Whether placement's records say all that the claim says. Each record may be null.
+bool IsRecorded(const OpenClaim& claim, const Instance* instance, const Migration* migration);
+
+// Whether the records show that the claim is needed no longer: the instance is deleted, or the
+// migration is over. Each record may be null.
+bool IsPointless(const OpenClaim& claim, const Instance* instance, const Migration* migration);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_ACCOUNT_OPEN_CLAIM_H_

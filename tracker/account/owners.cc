@@ -1,0 +1,68 @@
+#include "tracker/account/owners.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/cells/usage.h"
+#include "tracker/ground/check.h"
+
+namespace berth::tracker {
+namespace {
+
+// Whether two cells are used alike. A size of which no page is used may be absent or 0.
+bool SameUse(const HostCell& one, const HostCell& other) {
+  CellUsage uses[] = {one.usage, other.usage};
+  for (CellUsage& use : uses) {
+    std::erase_if(use.pages_by_size_kib, [](const auto& pages) { return pages.second == 0; });
+  }
+  return one.offer.id == other.offer.id && uses[0] == uses[1];
+}
+
+}  // namespace
+
+Owners::Owners(const std::optional<NumaTopology>& topology) {
+  if (topology.has_value()) cells_ = UnusedCells(*topology);
+}
+
+std::vector<std::string> Owners::Take(const std::string& instance_uuid, const Assigned& assigned) {
+  std::vector<std::string> refused;
+  if (assigned.topology.has_value()) {
+    const absl::Status added = AddUsage(*assigned.topology, &cells_);
+    if (!added.ok()) refused.push_back(std::string(added.message()));
+  }
+  for (const std::string& address : assigned.devices) {
+    const auto [owner, taken] = by_device_.emplace(address, instance_uuid);
+    if (!taken) {
+      refused.push_back(absl::StrCat("device ", address, " belongs to ", owner->second));
+    }
+  }
+  for (const NamedUnit& unit : assigned.units) {
+    const auto [owner, taken] = by_unit_.emplace(unit, instance_uuid);
+    if (!taken) {
+      refused.push_back(absl::StrCat("unit ", unit.name, " of ", unit.resource_class,
+                                     " belongs to ", owner->second));
+    }
+  }
+  return refused;
+}
+
+void Owners::GiveBack(const std::string& instance_uuid, const Assigned& assigned) {
+  if (assigned.topology.has_value()) {
+    BERTH_CHECK(RemoveUsage(*assigned.topology, &cells_).ok());
+  }
+  for (const std::string& address : assigned.devices) {
+    BERTH_CHECK(by_device_[address] == instance_uuid);
+    by_device_.erase(address);
+  }
+  for (const NamedUnit& unit : assigned.units) {
+    BERTH_CHECK(by_unit_[unit] == instance_uuid);
+    by_unit_.erase(unit);
+  }
+}
+
+bool operator==(const Owners& a, const Owners& b) {
+  return a.by_device_ == b.by_device_ && a.by_unit_ == b.by_unit_ &&
+         std::equal(a.cells_.begin(), a.cells_.end(), b.cells_.begin(), b.cells_.end(), SameUse);
+}
+
+}  // namespace berth::tracker

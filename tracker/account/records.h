@@ -1,0 +1,102 @@
+// The records of instances and migrations, as far as the account of a node needs them. Placement
+// keeps them. The messages Instance and Migration in proto/berth/placement/v1/instance.proto
+// describe each value.
+//
+// Plain values.
+#ifndef BERTH_TRACKER_ACCOUNT_RECORDS_H_
+#define BERTH_TRACKER_ACCOUNT_RECORDS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "tracker/cells/topology.h"
+#include "tracker/devices/request.h"
+
+namespace berth::tracker {
+
+// Names a node together with the host whose tracker manages it. Both are empty if there is none.
+struct HostAndNode {
+  std::string host;
+  std::string node_uuid;
+  friend bool operator==(const HostAndNode&, const HostAndNode&) = default;
+};
+
+struct Flavor {
+  std::string id;
+  int64_t vcpus = 0;
+  int64_t memory_mib = 0;
+  int64_t root_disk_gib = 0;
+  int64_t ephemeral_disk_gib = 0;
+  int64_t swap_mib = 0;
+  std::map<std::string, std::string> extra_specs;
+  friend bool operator==(const Flavor&, const Flavor&) = default;
+};
+
+// One unit of a resource class whose units have names, for example a namespace of persistent memory
+// (T-149).
+struct NamedUnit {
+  std::string provider_uuid;
+  std::string resource_class;
+  std::string name;
+  friend auto operator<=>(const NamedUnit&, const NamedUnit&) = default;
+};
+
+// What an instance takes beside the amounts of its flavor. Each part has one owner at a time.
+struct Assigned {
+  std::optional<GuestTopology> topology;  // absent: the guest has no NUMA topology
+  std::vector<std::string> devices;       // addresses of PCI devices
+  std::vector<NamedUnit> units;
+  friend bool operator==(const Assigned&, const Assigned&) = default;
+};
+
+// Says what a migration changes of an instance: the values before it (old) and after it (new).
+struct MigrationContext {
+  // Empty: only the flavors have been set, and no migration has claimed anything yet.
+  std::string migration_uuid;
+  std::optional<Flavor> old_flavor;
+  std::optional<Flavor> new_flavor;
+  Assigned old_assigned;
+  Assigned new_assigned;
+  std::vector<DeviceRequest> old_device_requests;
+  std::vector<DeviceRequest> new_device_requests;
+};
+
+struct Instance {
+  std::string uuid;
+  HostAndNode on;           // both empty: no tracker has claimed it
+  std::string launched_on;  // the host that claimed it last; stays when a claim is aborted
+  std::string project_id;
+  std::string vm_state;
+  std::string task_state;         // empty: no task
+  Flavor flavor;                  // the flavor as it was when the instance got it
+  bool boot_from_volume = false;  // then its root disk takes nothing of the node
+  Assigned assigned;              // before it is claimed, its topology is not placed
+  std::vector<DeviceRequest> device_requests;
+  std::map<std::string, std::string> image;  // the properties of its image
+  std::optional<MigrationContext> context;
+  bool deleted = false;
+  bool hidden = false;  // a copy; the original is in the ledger of another cell
+};
+
+enum class MigrationType { kCold, kResize, kLive, kEvacuation };
+
+struct Migration {
+  std::string uuid;
+  std::string instance_uuid;
+  MigrationType type = MigrationType::kCold;
+  std::string status;  // a word of migration_status.h
+  HostAndNode source;
+  HostAndNode destination;
+  std::string old_flavor_id;
+  std::string new_flavor_id;
+  absl::Time created_at;
+  std::optional<absl::Time> updated_at;  // absent: never changed
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_ACCOUNT_RECORDS_H_

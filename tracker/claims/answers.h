@@ -1,0 +1,40 @@
+// ClaimAnswers: the claims that were granted, by the id of the request, so that a repeated request
+// gets its first answer again.
+//
+// Not thread-safe; the node's lock protects it. A refusal is not kept: a repeat is tested anew.
+#ifndef BERTH_TRACKER_CLAIMS_ANSWERS_H_
+#define BERTH_TRACKER_CLAIMS_ANSWERS_H_
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "tracker/account/open_claim.h"
+
+namespace berth::tracker {
+
+class ClaimAnswers {
+ public:
+  static constexpr absl::Duration kKept = absl::Hours(24);
+  static constexpr size_t kMax = 10000;
+
+  // Keeps the answer for kKept. The oldest answers go if there are more than kMax. An empty id is
+  // not kept. The times of all calls ascend.
+  void Keep(const OpenClaim& claim, absl::Time now);
+  // Returns null if there is no answer. The pointer is valid until the next call of Keep or Forget.
+  const OpenClaim* Find(const std::string& id, absl::Time now);
+  // Forgets an answer whose claim was aborted, so that a new claim may have its id.
+  void Forget(const std::string& id);
+
+ private:
+  void DropOld(absl::Time now);
+
+  std::map<std::string, OpenClaim> claims_;
+  std::deque<std::pair<absl::Time, std::string>> order_;
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CLAIMS_ANSWERS_H_

@@ -1,0 +1,35 @@
+// Tests whether what a guest needs is there, and chooses cells, devices and units for it.
+//
+// Pure functions.
+#ifndef BERTH_TRACKER_CLAIMS_CHOICE_H_
+#define BERTH_TRACKER_CLAIMS_CHOICE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tracker/account/account.h"
+#include "tracker/claims/terms.h"
+
+namespace berth::tracker {
+
+// What a claim asks for.
+struct ClaimNeeds {
+  std::string instance_uuid;
+  Amounts amounts;
+  std::optional<GuestTopology> topology;
+  std::vector<DeviceRequest> devices;
+  bool devices_elsewhere = false;  // devices are only tested, and somebody else takes them
+  std::vector<UnitAmount> units;
+  ClaimLimits limits;
+};
+
+// Returns what the guest gets. Refuses with kResources and the reasons of all tests that failed; if
+// none of them failed, with kResources if named units do not suffice (T-158, T-159).
+absl::StatusOr<Assigned> ChooseResources(const ClaimSettings& settings, const NodeAccount& account,
+                                         const ClaimNeeds& needs);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CLAIMS_CHOICE_H_

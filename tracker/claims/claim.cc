@@ -1,0 +1,167 @@
+#include "tracker/claims/claim.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/account/holding.h"
+#include "tracker/cells/constraints.h"
+#include "tracker/claims/choice.h"
+
+namespace berth::tracker {
+namespace {
+
+absl::Status CheckNode(const ClaimSettings& settings, const NodeAccount& account,
+                       const std::string& node_uuid, const std::string& instance_uuid) {
+  if (settings.enabled && node_uuid == account.self().node_uuid) return absl::OkStatus();
+  return RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
+                      {absl::StrCat("Attempt to claim resources for instance ", instance_uuid,
+                                    " on unknown node ", node_uuid, " failed")}});
+}
+
+absl::Status RefuseClaimed(const std::string& instance_uuid) {
+  return RefuseClaim({ClaimRefusalKind::kAlreadyClaimed,
+                      {absl::StrCat("instance ", instance_uuid, " is claimed already")}});
+}
+
+// Empty: there is no such key.
+std::string TextAt(const std::map<std::string, std::string>& texts, const char* key) {
+  const auto found = texts.find(key);
+  return found == texts.end() ? "" : found->second;
+}
+
+// The devices that a guest with the new flavor asks for (T-168). Ports stay with the instance.
+absl::StatusOr<std::vector<DeviceRequest>> DevicesOf(const ClaimSettings& settings,
+                                                     const MoveClaim& request) {
+  std::vector<DeviceRequest> devices;
+  const auto alias = request.new_flavor.extra_specs.find("pci_passthrough:alias");
+  if (alias != request.new_flavor.extra_specs.end()) {
+    const auto policy =
+        CombineDevicePolicies(TextAt(request.new_flavor.extra_specs, "hw:pci_numa_affinity_policy"),
+                              TextAt(request.instance.image, "hw_pci_numa_affinity_policy"));
+    if (!policy.ok()) return policy.status();
+    auto requests = RequestsOfFlavor(alias->second, settings.device_aliases, *policy);
+    if (!requests.ok()) return requests.status();
+    devices = *std::move(requests);
+  }
+  for (const DeviceRequest& kept : request.instance.device_requests) {
+    if (kept.source == DeviceRequestSource::kNeutronPort) devices.push_back(kept);
+  }
+  return devices;
+}
+
+bool PageSizeDiffers(const Migration& migration, const Instance& instance, const Assigned& chosen) {
+  if (migration.type != MigrationType::kLive || !chosen.topology.has_value() ||
+      !instance.assigned.topology.has_value()) {
+    return false;
+  }
+  const std::vector<GuestCell>& before = instance.assigned.topology->cells;
+  const std::vector<GuestCell>& after = chosen.topology->cells;
+  return !before.empty() && !after.empty() && before[0].page_size_kib != after[0].page_size_kib;
+}
+
+absl::StatusOr<ClaimNeeds> NeedsOfMove(const ClaimSettings& settings, const MoveClaim& request,
+                                       const NodeAccount& account) {
+  const Flavor& flavor = request.new_flavor;
+  const GuestWishes wishes = {static_cast<int>(flavor.vcpus), flavor.memory_mib, flavor.extra_specs,
+                              request.instance.image};
+  ClaimNeeds needs;
+  needs.instance_uuid = request.instance.uuid;
+  needs.amounts =
+      AmountsOf(flavor, request.instance.boot_from_volume, account.resources().overheads);
+  auto topology = ReadGuestTopology(wishes);
+  if (!topology.ok()) return topology.status();
+  needs.topology = *std::move(topology);
+  auto devices = DevicesOf(settings, request);
+  if (!devices.ok()) return devices.status();
+  needs.devices = *std::move(devices);
+  needs.devices_elsewhere = request.migration.type == MigrationType::kLive;
+  needs.units = request.units;
+  needs.limits = request.limits;
+  return needs;
+}
+
+// The records after the claim (T-168, steps 2 and 7).
+OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
+                      const ClaimNeeds& needs, const Assigned& chosen) {
+  OpenClaim claim{request.id, request.instance, request.migration, request.lease_end};
+  claim.migration->destination = destination;
+  if (request.migration.type != MigrationType::kLive) claim.migration->status = "pre-migrating";
+  MigrationContext& context = claim.instance.context.emplace();
+  context.migration_uuid = request.migration.uuid;
+  context.old_flavor = request.instance.flavor;
+  context.new_flavor = request.new_flavor;
+  context.old_assigned = request.instance.assigned;
+  context.new_assigned = chosen;
+  context.old_device_requests = request.instance.device_requests;
+  context.new_device_requests = needs.devices;
+  return claim;
+}
+
+}  // namespace
+
+Migration NewMigration(std::string uuid, const Instance& instance, const Flavor& new_flavor,
+                       const HostAndNode& destination, absl::Time now) {
+  Migration migration;
+  migration.uuid = std::move(uuid);
+  migration.instance_uuid = instance.uuid;
+  migration.type =
+      instance.flavor.id == new_flavor.id ? MigrationType::kCold : MigrationType::kResize;
+  migration.status = "pre-migrating";
+  migration.source = instance.on;
+  migration.destination = destination;
+  migration.old_flavor_id = instance.flavor.id;
+  migration.new_flavor_id = new_flavor.id;
+  migration.created_at = now;
+  return migration;
+}
+
+absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
+                                        NodeAccount* account) {
+  const std::string& uuid = request.instance.uuid;
+  const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
+  if (!node.ok()) return node;
+  if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
+    return open->id == request.id ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
+  }
+  if (account->IsTracked(uuid)) return RefuseClaimed(uuid);
+  ClaimNeeds needs;
+  needs.instance_uuid = uuid;
+  needs.amounts = AmountsOf(request.instance.flavor, request.instance.boot_from_volume,
+                            account->resources().overheads);
+  needs.topology = request.instance.assigned.topology;
+  needs.devices = request.instance.device_requests;
+  needs.units = request.units;
+  needs.limits = request.limits;
+  auto chosen = ChooseResources(settings, *account, needs);
+  if (!chosen.ok()) return chosen.status();
+  OpenClaim claim{request.id, request.instance, std::nullopt, request.lease_end};
+  claim.instance.on = account->self();
+  claim.instance.launched_on = account->self().host;
+  claim.instance.assigned = *std::move(chosen);
+  account->Open(claim);
+  return claim;
+}
+
+absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
+                                    NodeAccount* account) {
+  const std::string& uuid = request.instance.uuid;
+  const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
+  if (!node.ok()) return node;
+  if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
+    return open->id == request.id ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
+  }
+  const auto needs = NeedsOfMove(settings, request, *account);
+  if (!needs.ok()) return needs.status();
+  const auto chosen = ChooseResources(settings, *account, *needs);
+  if (!chosen.ok()) return chosen.status();
+  if (PageSizeDiffers(request.migration, request.instance, *chosen)) {
+    return RefuseClaim({ClaimRefusalKind::kPageSizeMismatch,
+                        {"Requested page size is different from current page size."}});
+  }
+  const OpenClaim claim = MoveRecords(request, account->self(), *needs, *chosen);
+  account->Open(claim);
+  return claim;
+}
+
+}  // namespace berth::tracker

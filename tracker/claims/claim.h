@@ -1,0 +1,66 @@
+// Takes on a node what an instance or a move needs: tests first, then marks (T-150).
+//
+// Functions on a NodeAccount, which the node's lock protects; no function waits for anything. A
+// claim is complete or it is refused, and a refused claim leaves the account as it was (T-156).
+#ifndef BERTH_TRACKER_CLAIMS_CLAIM_H_
+#define BERTH_TRACKER_CLAIMS_CLAIM_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "tracker/account/account.h"
+#include "tracker/claims/refusal.h"
+#include "tracker/claims/terms.h"
+
+namespace berth::tracker {
+
+struct InstanceClaim {
+  std::string id;
+  std::string node_uuid;
+  Instance instance;  // its topology is wanted, and not placed yet
+  ClaimLimits limits;
+  std::vector<UnitAmount> units;
+  absl::Time lease_end;
+};
+
+struct MoveClaim {
+  std::string id;
+  std::string node_uuid;
+  Instance instance;    // as recorded
+  Migration migration;  // as recorded, or made by NewMigration
+  Flavor new_flavor;    // only a resize has another one than the instance
+  ClaimLimits limits;
+  std::vector<UnitAmount> units;
+  absl::Time lease_end;
+};
+
+// Returns a migration of the instance to `destination`, for a move that has no record yet (T-168).
+// It is a resize if the flavors differ, else a cold migration.
+Migration NewMigration(std::string uuid, const Instance& instance, const Flavor& new_flavor,
+                       const HostAndNode& destination, absl::Time now);
+
+// Claims what an instance needs that is built or unshelved on the node (T-155). The returned records
+// have host, node, placed cells, devices and units.
+//
+// Refused, in this order: kNodeUnavailable; kAlreadyClaimed; kResources with every test that failed:
+// memory, disk, vCPUs (T-159), cells (T-163), devices; kResources if named units do not suffice
+// (T-158). A repeat with the id of the instance's open claim returns that claim.
+absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
+                                        NodeAccount* account);
+
+// Claims what a migration needs on its destination (T-168): a rebuild elsewhere, a resize, a cold or
+// a live migration. The instance stays on its host (T-169), and gets a migration context. What it
+// needs follows from the new flavor and the image, not from what it has now. A live migration takes
+// no devices: whoever plugs its ports does.
+//
+// Refused like ClaimInstance, and after the tests with kPageSizeMismatch. An instance that counts on
+// the node may be claimed: it is resized in place. InvalidArgument or NotFound if flavor and image
+// ask for something that makes no sense, or for an alias that is not configured.
+absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
+                                    NodeAccount* account);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CLAIMS_CLAIM_H_

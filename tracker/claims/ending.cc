@@ -1,0 +1,128 @@
+#include "tracker/claims/ending.h"
+
+#include "absl/strings/str_cat.h"
+#include "tracker/account/migration_status.h"
+#include "tracker/ground/check.h"
+
+namespace berth::tracker {
+namespace {
+
+// Makes the topology a wish again (T-165).
+void Unplace(std::optional<GuestTopology>* topology) {
+  if (!topology->has_value()) return;
+  for (GuestCell& cell : (*topology)->cells) {
+    cell.host_cell.reset();
+    cell.pinning.clear();
+    cell.reserved_cpus = CpuSet();
+  }
+}
+
+bool HasContextOf(const Instance& instance, const std::string& migration_uuid) {
+  return instance.context.has_value() && instance.context->migration_uuid == migration_uuid;
+}
+
+absl::Status CheckContext(const Instance& instance, const Migration& migration) {
+  if (HasContextOf(instance, migration.uuid)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "instance ", instance.uuid, " has no context of the migration ", migration.uuid));
+}
+
+// Gives the instance the values after the move, and puts it on the destination.
+void Arrive(const Migration& migration, Instance* instance) {
+  const MigrationContext& context = *instance->context;
+  instance->on = migration.destination;
+  instance->assigned = context.new_assigned;
+  instance->device_requests = context.new_device_requests;
+  if (migration.type == MigrationType::kResize && context.new_flavor.has_value()) {
+    instance->flavor = *context.new_flavor;
+  }
+}
+
+Ending AbortInstance(const OpenClaim& claim, const Instance* instance) {
+  Ending ending;
+  if (instance == nullptr || instance->on != claim.instance.on ||
+      instance->assigned != claim.instance.assigned) {
+    return ending;
+  }
+  ending.instance = *instance;
+  ending.instance->on = {};
+  Unplace(&ending.instance->assigned.topology);
+  ending.instance->assigned.devices.clear();
+  ending.instance->assigned.units.clear();
+  return ending;
+}
+
+Ending AbortMove(const OpenClaim& claim, const Instance* instance, const Migration* migration,
+                 absl::string_view status) {
+  Ending ending;
+  if (instance != nullptr && HasContextOf(*instance, claim.migration->uuid)) {
+    ending.instance = *instance;
+    ending.instance->context.reset();
+    ending.allocations = AllocationChange::kGiveBack;
+  }
+  if (migration != nullptr && StatusOf(migration->status).progress != Progress::kOver) {
+    ending.migration = *migration;
+    ending.migration->status = std::string(status);
+    ending.allocations = AllocationChange::kGiveBack;
+  }
+  return ending;
+}
+
+}  // namespace
+
+Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migration* migration,
+                  absl::string_view status, NodeAccount* account) {
+  account->Close(claim.id);
+  if (!claim.migration.has_value()) return AbortInstance(claim, instance);
+  BERTH_CHECK(StatusOf(status).progress != Progress::kInProgress);
+  return AbortMove(claim, instance, migration, status);
+}
+
+Ending ConfirmMove(const Instance& instance, const Migration& migration) {
+  Ending ending{instance, migration, AllocationChange::kReleaseMigration};
+  ending.migration->status = "confirmed";
+  if (HasContextOf(instance, migration.uuid)) ending.instance->context.reset();
+  return ending;
+}
+
+absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& migration) {
+  if (instance.task_state != "resize_reverting") {
+    return absl::FailedPreconditionError(
+        absl::StrCat("instance ", instance.uuid, " has the task `", instance.task_state, "`"));
+  }
+  if (const absl::Status status = CheckContext(instance, migration); !status.ok()) return status;
+  Ending ending{instance, migration, AllocationChange::kGiveBack};
+  ending.migration->status = "reverted";
+  const MigrationContext& context = *instance.context;
+  if (context.old_flavor.has_value()) ending.instance->flavor = *context.old_flavor;
+  ending.instance->on = migration.source;
+  ending.instance->assigned = context.old_assigned;
+  ending.instance->device_requests = context.old_device_requests;
+  ending.instance->context.reset();
+  return ending;
+}
+
+absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& migration) {
+  if (const absl::Status status = CheckContext(instance, migration); !status.ok()) return status;
+  Ending ending{instance, migration, AllocationChange::kNone};
+  Arrive(migration, &*ending.instance);
+  ending.instance->vm_state = "resized";
+  ending.instance->task_state.clear();
+  ending.migration->status = "finished";
+  return ending;
+}
+
+absl::StatusOr<Ending> FinishArrival(const Instance& instance, const Migration& migration) {
+  if (const absl::Status status = CheckContext(instance, migration); !status.ok()) return status;
+  const bool evacuated = migration.type == MigrationType::kEvacuation;
+  // The source of an evacuation is away. Its part of the allocation goes when it is back (T-148).
+  Ending ending{instance, migration,
+                evacuated ? AllocationChange::kNone : AllocationChange::kReleaseMigration};
+  Arrive(migration, &*ending.instance);
+  ending.instance->task_state.clear();
+  ending.instance->context.reset();
+  ending.migration->status = evacuated ? "done" : "completed";
+  return ending;
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,70 @@
+// Ends claims and moves: says what the records are afterwards.
+//
+// Pure functions over records, apart from AbortClaim. Placement writes the returned records, and
+// changes the allocations, in one command; the account changes when the records come back. So
+// between a claim and its end both sides of a move count.
+#ifndef BERTH_TRACKER_CLAIMS_ENDING_H_
+#define BERTH_TRACKER_CLAIMS_ENDING_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tracker/account/account.h"
+#include "tracker/account/records.h"
+
+namespace berth::tracker {
+
+// What becomes of the allocations of the two consumers of a move. During the move the migration has
+// what the instance holds on the source, and the instance has what it is to hold on the destination
+// (T-221).
+enum class AllocationChange {
+  kNone,
+  kReleaseMigration,  // the instance is on the destination: the migration holds nothing any more
+  kGiveBack,          // the instance is on the source: it gets what the migration holds
+};
+
+// Records to be written in one command. An absent record stays as it is.
+struct Ending {
+  std::optional<Instance> instance;
+  std::optional<Migration> migration;
+  AllocationChange allocations = AllocationChange::kNone;
+};
+
+// Gives a claim back (T-165, T-170). If the claim is open, it ends at once. `instance` and
+// `migration` are the newest records, or null. Returns the records without the claim: an instance is
+// not placed any more, or has no migration context, and the migration gets `status`, which must be
+// a word that means the end of a move. launched_on and the allocations of an instance that was to be
+// built stay.
+//
+// Does nothing, and returns nothing to be written, if the records do not have the claim: so a second
+// call has no effect (T-151).
+Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migration* migration,
+                  absl::string_view status, NodeAccount* account);
+
+// Ends a resize or cold migration that its user accepts (T-173): the source gives up what it kept
+// for a way back.
+Ending ConfirmMove(const Instance& instance, const Migration& migration);
+
+// Ends a resize or cold migration that its user does not accept (T-174): the instance has its old
+// flavor, cells, devices and units again, on the source.
+//
+// FailedPrecondition if the instance has another task than resize_reverting, or no context of this
+// migration.
+absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& migration);
+
+// Switches a resized or cold-migrated instance to its destination. Both sides count until the user
+// confirms or reverts.
+//
+// FailedPrecondition if the instance has no context of this migration.
+absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& migration);
+
+// Ends an evacuation or a live migration: the instance is on its destination with the values that
+// were claimed there (T-177, T-179).
+//
+// FailedPrecondition if the instance has no context of this migration.
+absl::StatusOr<Ending> FinishArrival(const Instance& instance, const Migration& migration);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CLAIMS_ENDING_H_

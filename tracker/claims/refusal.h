@@ -1,0 +1,40 @@
+// Says why a claim was refused, in words and in a form that programs can tell apart.
+//
+// Pure functions; values without state.
+#ifndef BERTH_TRACKER_CLAIMS_REFUSAL_H_
+#define BERTH_TRACKER_CLAIMS_REFUSAL_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace berth::tracker {
+
+enum class ClaimRefusalKind {
+  kNodeUnavailable,   // the node is unknown or disabled (T-153)
+  kAlreadyClaimed,    // the instance has a claim on the node, or counts there already (T-181)
+  kResources,         // something does not suffice (T-159)
+  kPageSizeMismatch,  // a live migration would give the guest pages of another size (T-168)
+};
+
+struct ClaimRefusal {
+  ClaimRefusalKind kind = ClaimRefusalKind::kResources;
+  std::vector<std::string> reasons;  // one for each thing that does not suffice
+  // True: memory, disk or virtual CPUs do not suffice, although placement allocated them. Account
+  // and placement have drifted apart, which should be logged as an error (T-162).
+  bool drift = false;
+};
+
+// Returns a status with the message `Insufficient compute resources: ` and the reasons, joined by
+// `; `, or for other kinds with the only reason. RefusalOf reads the refusal back.
+//
+// REQUIRES: there is a reason; no reason has a line break.
+absl::Status RefuseClaim(const ClaimRefusal& refusal);
+// Returns nothing if `status` is not from RefuseClaim.
+std::optional<ClaimRefusal> RefusalOf(const absl::Status& status);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CLAIMS_REFUSAL_H_

@@ -1,0 +1,43 @@
+// What bounds a claim, and what it asks for beside amounts, cells and devices.
+//
+// Plain values.
+#ifndef BERTH_TRACKER_CLAIMS_TERMS_H_
+#define BERTH_TRACKER_CLAIMS_TERMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tracker/cells/fit.h"
+#include "tracker/devices/request.h"
+
+namespace berth::tracker {
+
+// How much of the node may be used after a claim. An absent limit is no limit (T-161).
+struct ClaimLimits {
+  std::optional<int64_t> memory_mib;
+  std::optional<int64_t> disk_gib;
+  std::optional<int64_t> vcpus;
+  std::optional<CellLimits> cells;
+};
+
+// What the settings of the node say about claims.
+struct ClaimSettings {
+  bool enabled = true;           // false: the node takes no claims (T-52)
+  DeviceAliases device_aliases;  // the names by which flavors ask for devices
+  bool pack_cells = false;       // true: guests are packed on few cells
+  // Limits of cells for claims that give none. Absent: no ratios are configured, and such claims are
+  // not limited (T-164).
+  std::optional<CellLimits> default_cell_limits;
+};
+
+// How many named units of a class the instance has allocated from a provider in placement.
+struct UnitAmount {
+  std::string provider_uuid;
+  std::string resource_class;
+  int64_t amount = 0;
+};
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_CLAIMS_TERMS_H_
