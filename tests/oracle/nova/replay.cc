@@ -3,6 +3,8 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "tests/oracle/nova/account_replay.h"
+#include "tests/oracle/nova/claims_replay.h"
 #include "tests/oracle/nova/constraints_replay.h"
 #include "tests/oracle/nova/fit_replay.h"
 #include "tests/oracle/nova/pci_replay.h"
@@ -14,8 +16,12 @@ namespace {
 Report ReplayLine(const Json& line, const std::string& where) {
   if (line.contains("image_properties")) return ReplayConstraints(line, where);
   if (IsFit(line)) return ReplayFit(line, where);
-  Report report;
+  if (line.contains("setup") && line["setup"].contains("node_is_new")) {
+    return ReplayAccount(line, where);
+  }
+  if (line.contains("start") && line.contains("steps")) return ReplayClaims(line, where);
   if (IsPciLife(line)) return ReplayPciLife(line, where);
+  Report report;
   report.failures.push_back(absl::StrCat(where, ": no known format"));
   return report;
 }

@@ -1,0 +1,204 @@
+#include "tests/oracle/nova/account_replay.h"
+
+#include <cmath>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tracker/account/leftovers.h"
+#include "tracker/audit/inventory.h"
+
+namespace berth::oracle::nova {
+namespace {
+
+using tracker::Instance;
+using tracker::Migration;
+using tracker::NodeAccount;
+
+// The ratios of every recorded node, unless its options set others.
+const std::map<std::string, double> kInitialRatios = {
+    {"cpu_allocation_ratio", 16}, {"ram_allocation_ratio", 1.5}, {"disk_allocation_ratio", 1}};
+
+struct Recorded {
+  std::map<std::string, Instance> instances;
+  std::vector<Migration> migrations;
+};
+
+Recorded ReadRecords(const NovaWorld& world, const Json& setup) {
+  Recorded records;
+  for (const Json& from : setup.at("instances")) {
+    records.instances.emplace(from.at("uuid"), ReadInstance(world, from));
+  }
+  for (const Json& from : setup.at("migrations")) {
+    if (!from.value("deleted", false)) records.migrations.push_back(ReadMigration(world, from));
+  }
+  return records;
+}
+
+NodeAccount CountRecords(const NovaWorld& world, const Recorded& records) {
+  NodeAccount account(world.self, world.resources);
+  for (const auto& [uuid, instance] : records.instances) account.PutInstance(instance);
+  for (const Migration& migration : records.migrations) account.PutMigration(migration);
+  return account;
+}
+
+bool ResizesInPlace(const NovaWorld& world, const Recorded& records) {
+  for (const Migration& migration : records.migrations) {
+    const auto found = records.instances.find(migration.instance_uuid);
+    if (found != records.instances.end() && migration.source == world.self &&
+        migration.destination == world.self && found->second.context.has_value() &&
+        found->second.flavor.id == migration.old_flavor_id) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Nova's record of the node, as far as the account says something about it.
+Json WantedFields(const Json& expect, const Json& naive) {
+  Json want;
+  if (!expect.contains("node")) return naive;
+  for (const auto& [key, value] : naive.at("node").items()) want["node"][key] = expect["node"][key];
+  want["cells"] = expect.value("cells", Json::array());
+  want["tracked_instances"] = expect.at("tracked_instances");
+  want["tracked_migrations"] = expect.at("tracked_migrations");
+  return want;
+}
+
+// Puts what the rules demand in place of what Nova answered.
+void ApplyRules(const Json& line, const Json& naive, bool resizes_in_place,
+                const std::string& where, Json* want, Report* report) {
+  const Json decided = line.value("decided_by_rule", Json::object());
+  for (const auto& [field, rule] : decided.items()) {
+    report->Except(rule, where, field);
+    if (field == "*") {
+      *want = naive;
+    } else if (naive.at("node").contains(field)) {
+      (*want)["node"][field] = naive["node"][field];
+    } else {
+      (*want)[field] = naive.at(field);
+    }
+  }
+  if (resizes_in_place && want->at("cells") != naive.at("cells")) {
+    report->Except("T-395", where, "cells");
+    (*want)["cells"] = naive["cells"];
+  }
+}
+
+void CompareRatios(const Json& line, const std::string& where, Report* report) {
+  const Json& setup = line.at("setup");
+  for (const auto& [key, initial] : kInitialRatios) {
+    const Json& option = setup.at("options").at(key);
+    const std::optional<double> configured =
+        option.is_null() ? std::nullopt : std::make_optional(option.get<double>());
+    const double ratio = tracker::ChooseRatio(configured, std::nullopt, initial);
+    const double recorded = line.at("expect").at("node").at(key);
+    if (std::abs(ratio - recorded) < 1e-9) continue;
+    if (setup.at("node_is_new")) {
+      report->Except("T-206", where, key);
+    } else {
+      report->failures.push_back(absl::StrCat(where, ": ", key, ": ", ratio, ", not ", recorded));
+    }
+  }
+}
+
+void CompareLeftovers(const NodeAccount& account, const Recorded& records, const Json& line,
+                      const std::string& where, Report* report) {
+  const Json& setup = line.at("setup");
+  const Json& expect = line.at("expect");
+  std::set<std::string> consumers;
+  for (const auto& [uuid, amounts] : setup.at("allocations").items()) consumers.insert(uuid);
+  std::set<std::string> deleted;
+  if (!setup.at("node_is_new")) {
+    const auto judged = tracker::JudgeConsumers(account, records.instances, consumers, {},
+                                                absl::UnixEpoch(), absl::Hours(1));
+    for (const auto& consumer : judged.consumers) {
+      if (consumer.verdict == tracker::ConsumerVerdict::kDeleted) deleted.insert(consumer.uuid);
+    }
+  }
+  const std::set<std::string> wanted = expect.at("allocations_deleted");
+  if (deleted != wanted) {
+    report->failures.push_back(absl::StrCat(where, ": allocations_deleted: ", Json(deleted).dump(),
+                                            ", not ", Json(wanted).dump()));
+  }
+  Json changed = Json::object();
+  for (const std::string& uuid : account.stale_migrations()) changed[uuid] = "error";
+  CompareFields(expect.at("statuses_changed"), changed, "statuses_changed", where, report);
+  CompareFields(changed, expect.at("statuses_changed"), "statuses_changed", where, report);
+  if (expect.at("second_audit").at("writes_record")) {
+    report->Except("T-393", where, "second_audit");
+    if (!setup.at("node_is_new")) report->failures.push_back(absl::StrCat(where, ": writes again"));
+  }
+}
+
+// An account that is built in another order is the same account.
+void CompareOrders(const NodeAccount& account, const NovaWorld& world, const Recorded& records,
+                   const std::string& where, Report* report) {
+  NodeAccount reversed(world.self, world.resources);
+  for (auto at = records.migrations.rbegin(); at != records.migrations.rend(); ++at) {
+    reversed.PutMigration(*at);
+  }
+  for (auto at = records.instances.rbegin(); at != records.instances.rend(); ++at) {
+    reversed.PutInstance(at->second);
+  }
+  while (reversed.failed_builds() < account.failed_builds()) reversed.CountFailedBuild();
+  if (!(reversed == account) || !(account.Rebuilt() == account)) {
+    report->failures.push_back(absl::StrCat(where, ": T-394: depends on the order of records"));
+  }
+}
+
+}  // namespace
+
+Json CountedStatistics(const Json& stats, const Json& setup) {
+  const Json drivers = setup.at("facts").value("stats", Json::object());
+  Json counted = Json::object();
+  for (const auto& [key, value] : stats.items()) {
+    if (absl::StartsWith(key, "num_os_type_") || drivers.contains(key) || value == 0) continue;
+    counted[key] = value;
+  }
+  return counted;
+}
+
+void CompareFields(const Json& want, const Json& got, const std::string& what,
+                   const std::string& where, Report* report) {
+  for (const auto& [key, value] : want.items()) {
+    const Json found = got.value(key, Json());
+    if (found == value) continue;
+    report->failures.push_back(
+        absl::StrCat(where, ": ", what, ".", key, ": ", found.dump(), ", not ", value.dump()));
+  }
+}
+
+Report ReplayAccount(const Json& line, const std::string& where) {
+  Report report;
+  const Json& setup = line.at("setup");
+  const NovaWorld world = ReadWorld(setup);
+  const Recorded records = ReadRecords(world, setup);
+  NodeAccount account = CountRecords(world, records);
+  const int64_t failed_builds = setup.at("failed_builds_before");
+  while (account.failed_builds() < failed_builds) account.CountFailedBuild();
+  const Json got = DescribeAccount(account);
+  const Json naive = DescribeNaively(
+      world,
+      tracker::CountNaively(world.self, world.resources, records.instances, records.migrations),
+      failed_builds);
+  const Json& expect = line.at("expect");
+  Json want = WantedFields(expect, naive);
+  if (expect.contains("stats")) want["stats"] = CountedStatistics(expect.at("stats"), setup);
+  const std::string at = absl::StrCat(where, ": ", line.at("case").get<std::string>());
+  ApplyRules(line, naive, ResizesInPlace(world, records), at, &want, &report);
+  for (const char* part : {"node", "stats", "tracked_migrations"}) {
+    CompareFields(want.at(part), got.at(part), part, at, &report);
+    CompareFields(got.at(part), want.at(part), part, at, &report);
+  }
+  CompareFields(want, got, "account", at, &report);
+  CompareOrders(account, world, records, at, &report);
+  if (expect.contains("node")) {
+    CompareRatios(line, at, &report);
+    CompareLeftovers(account, records, line, at, &report);
+  }
+  if (report.failures.empty()) report.passed = 1;
+  return report;
+}
+
+}  // namespace berth::oracle::nova
