@@ -180,6 +180,14 @@ TEST(Fit, EndsSoonWithoutAFit) {
   EXPECT_EQ(asked, 12870);      // each set of 8 out of 16 cells once
 }
 
+TEST(Fit, SeesAheadThatALaterCellNeedsThePlace) {
+  std::vector<HostCell> host = HostOfCells(40);
+  host[0] = CellOfCores(0, 0, 4, 1, 4096);
+  GuestTopology guest = SharedGuest(12);
+  guest.cells[11].memory_mib = 2000;                            // fits on the first cell only
+  EXPECT_EQ(Places(host, guest), "1 2 3 4 5 6 7 8 9 10 11 0");  // T-275
+}
+
 TEST(Fit, GivesUpOnHostsWithVeryManyCells) {
   int asked = 0;
   const FitOptions options = WithDevices({}, true, [&asked](absl::Span<const int>) {
