@@ -10,7 +10,8 @@ absl::Status Health::WhyNoWrites() const {
     return Refuse(absl::StatusCode::kFailedPrecondition, "RECOVERY_REQUIRED",
                   "the database lost committed changes: an operator must begin a new epoch");
   }
-  if (format_too_new) return NotDone("the log has a format of a newer release: run that release");
+  if (format_too_new)
+    return NotDone("a newer release has changed the format of the ledger: upgrade this process");
   if (writing_stopped) {
     return NotDone(
         "the tables differ from the memory of placement, which stopped writing: an operator must "

@@ -96,7 +96,7 @@ void Writer::Run() {
     if (no_command && !LeasesWantBatch()) continue;
     RunBatch(commands);
   }
-  RefuseAll(NotDone("placement is stopping"));
+  RefuseAll(NotDone("placement is stopping: nothing was done, try again"));
   GiveUpUnsettled();
   Disconnect();
   health_->reachable = false;

@@ -87,8 +87,10 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
     if (ended == pid) {
       return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
-    if (ended < 0 && errno != EINTR) return absl::NotFoundError("no such child");
-    if (absl::Now() >= end) return absl::DeadlineExceededError("the child still runs");
+    if (ended < 0 && errno != EINTR)
+      return absl::NotFoundError(absl::StrCat("process ", pid, " is already gone"));
+    if (absl::Now() >= end)
+      return absl::DeadlineExceededError(absl::StrCat("process ", pid, " has not ended in time"));
     absl::SleepFor(kWaitInterval);
   }
 }

@@ -266,7 +266,7 @@ absl::Status Database::SureOfCommit(absl::Status status) {
   Shut();
   broken_ = true;
   return absl::UnavailableError(absl::StrCat(
-      "gave up the connection to the database, because a commit may have taken effect: ",
+      "the outcome of a commit is unknown, so placement connects to the database again: ",
       status.message()));
 }
 

@@ -21,7 +21,8 @@ namespace {
 constexpr int kRowsAtOnce = 20'000;
 
 absl::Status Contradiction(absl::string_view what, absl::string_view which) {
-  return absl::DataLossError(absl::StrCat("the tables contradict each other: ", what, " ", which));
+  return absl::DataLossError(
+      absl::StrCat("the database is inconsistent, restore a backup: ", what, " ", which));
 }
 
 // Reads all tables into a list of changes that turns an empty state into the state in the tables.

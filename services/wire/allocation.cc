@@ -42,7 +42,8 @@ absl::StatusOr<placement::ConsumerAllocations> ConsumerOf(absl::string_view fiel
   if (from.expected_case() == pb::ConsumerAllocations::EXPECTED_NOT_SET) {
     return placement::Refuse(
         absl::StatusCode::kInvalidArgument, "GENERATION_REQUIRED",
-        absl::StrCat(field, " must say new_consumer, or give the generation that was last read"),
+        absl::StrCat(field,
+                     " needs new_consumer if it is new, else the generation that you read last"),
         {{{"field", absl::StrCat(field, ".generation")}, {"consumer", id.ToString()}}});
   }
   if (from.has_generation())

@@ -29,8 +29,8 @@ absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_
   if (consumer.expected_case() == pb::ClaimConsumer::EXPECTED_NOT_SET) {
     return placement::Refuse(
         absl::StatusCode::kInvalidArgument, "GENERATION_REQUIRED",
-        absl::StrCat(at,
-                     "consumer must say new_consumer, or give the generation that was last read"),
+        absl::StrCat(
+            at, "consumer needs new_consumer if it is new, else the generation that you read last"),
         {{{"field", at + "consumer.generation"}, {"consumer", id.ToString()}}});
   }
   if (consumer.has_generation()) {

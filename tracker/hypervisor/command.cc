@@ -94,7 +94,9 @@ absl::StatusOr<std::string> RunCommand(const std::vector<std::string>& arguments
         absl::StrCat(arguments[0], " ran longer than ", absl::FormatDuration(timeout)));
   }
   if (!ended || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return absl::InternalError(absl::StrCat(arguments[0], " failed with status ", status));
+    const std::string how = WIFEXITED(status) ? absl::StrCat("exit code ", WEXITSTATUS(status))
+                                              : absl::StrCat("signal ", WTERMSIG(status));
+    return absl::InternalError(absl::StrCat(arguments[0], " failed with ", how));
   }
   return text;
 }

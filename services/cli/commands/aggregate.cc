@@ -19,7 +19,8 @@ struct Aggregates {
 
 void AddAggregateCommands(CLI::App& app, Session& session) {
   CLI::App* noun =
-      AddNoun(app, "aggregate", "Sets of providers, for example racks, zones or sharing sets",
+      AddNoun(app, "aggregate",
+              "Aggregates: sets of providers, such as racks, zones or hosts that share a disk",
               "Show and change");
 
   CLI::App* show =

@@ -144,7 +144,7 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
 
 // Adds what an operator needs after a database went back in time.
 void AddRecovery(CLI::App* noun, Session& session) {
-  CLI::App* lost = AddVerb(*noun, "lost", "List what differs in a database that went back in time",
+  CLI::App* lost = AddVerb(*noun, "lost", "List what a database that went back in time has lost",
                            "berth ledger lost");
   AddLimit(lost, &Does(lost, session, Lost).limit, "List at most this many differences");
 
@@ -176,9 +176,10 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
 
   AddRecovery(noun, session);
 
-  CLI::App* format = AddVerb(*noun, "format",
-                             "Raise the format of the log, once all processes run the new release",
-                             "berth ledger format 1");
+  CLI::App* format =
+      AddVerb(*noun, "format",
+              "Raise the format of the ledger's log, once all processes run the new release",
+              "berth ledger format 1");
   format->add_option("format", Does(format, session, SetFormat).format, "The wanted format number")
       ->required();
 

@@ -138,8 +138,8 @@ absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) 
 }  // namespace
 
 void AddNodeCommands(CLI::App& app, Session& session) {
-  CLI::App* noun =
-      AddNoun(app, "node", "Nodes: hypervisors with their facts, accounts and audits", "Operate");
+  CLI::App* noun = AddNoun(
+      app, "node", "Nodes: hypervisors, their facts, used and free amounts, and audits", "Operate");
 
   CLI::App* list = AddVerb(*noun, "list", "List the nodes that pass all given filters",
                            "berth node list --host dc1-h07");
@@ -149,8 +149,9 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   list->add_flag("--retired", listing.retired, "Only retired nodes");
   AddLimit(list, &listing.limit, "List at most this many nodes");
 
-  CLI::App* show = AddVerb(*noun, "show", "Show a node: its facts, account, orphans and findings",
-                           "berth node show dc1-h07");
+  CLI::App* show =
+      AddVerb(*noun, "show", "Show a node: its facts, used and free amounts, orphans and findings",
+              "berth node show dc1-h07");
   show->add_option("node", Does(show, session, ShowNode).node, "Name or uuid of the node")
       ->required();
 

@@ -117,18 +117,17 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   AddList(command, "--group", &options->groups,
           "Another group: SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
   command
-      ->add_option(
-          "--group-policy", options->group_policy,
-          "Whether several --group may be served by one provider: none (yes), isolate (no)")
+      ->add_option("--group-policy", options->group_policy,
+                   "isolate: a provider serves only one --group; none: it may serve several")
       ->check(CLI::IsMember({"none", "isolate"}));
   AddList(command, "--same-subtree", &options->same_subtree,
-          "Serve these groups in one subtree: suffixes with commas");
+          "Serve these groups in one subtree: _GPU,_NIC");
   command->add_option("--isolate", options->isolate,
-                      "Serve these groups by different providers: suffixes with commas");
+                      "Serve these groups by different providers: _GPU,_NIC");
   command->add_option("--separate-subtrees", options->separate,
-                      "Serve these groups in separate subtrees: suffixes with commas");
+                      "Serve these groups in separate subtrees: _GPU,_NIC");
   AddList(command, "--max-providers", &options->max_providers,
-          "Let this many providers divide the amount of a class: VCPU=2");
+          "Split a class over at most so many providers: VCPU=2 means two providers");
 }
 
 void AddOrderOptions(CLI::App* command, OrderOptions* options) {

@@ -93,7 +93,8 @@ void AddReshapeCommands(CLI::App& app, Session& session) {
   AddFile(reshape, Does(reshape, session, Reshape), "ReshapeRequest");
 
   CLI::App* topology =
-      AddNoun(app, "topology", "Whole trees of providers in one step", "Show and change");
+      AddNoun(app, "topology", "Topologies: change whole trees of providers in one step",
+              "Show and change");
   CLI::App* apply =
       AddVerb(*topology, "apply",
               "Create, change and delete providers and allocations to reach a wanted state",

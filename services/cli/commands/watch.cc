@@ -155,8 +155,9 @@ void AddWatchCommand(CLI::App& app, Session& session) {
                       "Begin with the changes after this revision: [EPOCH:]NUMBER");
   AddList(command, "--kind", &arguments.kinds,
           "Only these kinds: provider, usage, consumer, class, trait, service, node");
-  AddList(command, "--tree", &arguments.trees,
-          "Only in these trees (name or uuid of any provider of the tree)");
+  AddList(
+      command, "--tree", &arguments.trees,
+      "Only in these trees (name or uuid of a provider of the tree; with --after, of its root)");
   AddList(command, "--aggregate", &arguments.aggregates,
           "Only in trees with a member in one of these aggregates");
   command->add_option("--revisions", arguments.revisions_max, "End after this many revisions")

@@ -60,7 +60,8 @@ absl::Status FromJson(absl::string_view json, google::protobuf::Message* message
                                                    " in JSON: ", std::string(status.message())));
   }
   if (!message->ParseFromString(bytes)) {
-    return absl::InvalidArgumentError("the JSON is not a valid message");
+    return absl::InvalidArgumentError(
+        absl::StrCat("this is not a valid ", std::string(type->full_name())));
   }
   return absl::OkStatus();
 }
