@@ -33,6 +33,8 @@ void NodeAccount::PutInstance(Instance instance) {
 
 void NodeAccount::PutMigration(Migration migration) {
   const std::string instance = migration.instance_uuid;
+  const Migration* known = FindOrNull(migrations_, migration.uuid);
+  if (known != nullptr && known->instance_uuid != instance) DropMigration(std::string(known->uuid));
   migrations_of_.emplace(instance, migration.uuid);
   migrations_.insert_or_assign(migration.uuid, std::move(migration));
   EndClaimIfSettled(instance);
@@ -59,13 +61,11 @@ void NodeAccount::Open(OpenClaim claim) {
   Recount(instance);
 }
 
-bool NodeAccount::Close(absl::string_view claim_id) {
-  const auto found = std::find_if(claims_.begin(), claims_.end(),
-                                  [&](const auto& claim) { return claim.second.id == claim_id; });
-  if (found == claims_.end()) return false;
-  const std::string instance = found->first;
+bool NodeAccount::Close(const std::string& instance_uuid, absl::string_view claim_id) {
+  const auto found = claims_.find(instance_uuid);
+  if (found == claims_.end() || found->second.id != claim_id) return false;
   claims_.erase(found);
-  Recount(instance);
+  Recount(instance_uuid);
   return true;
 }
 
@@ -74,7 +74,7 @@ std::vector<OpenClaim> NodeAccount::EndLeases(absl::Time now) {
   for (const auto& [instance, claim] : claims_) {
     if (claim.lease_end <= now) ended.push_back(claim);
   }
-  for (const OpenClaim& claim : ended) Close(claim.id);
+  for (const OpenClaim& claim : ended) Close(InstanceOf(claim), claim.id);
   return ended;
 }
 

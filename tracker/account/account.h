@@ -72,8 +72,9 @@ class NodeAccount {
   //
   // REQUIRES: the instance has no open claim.
   void Open(OpenClaim claim);
-  // Ends a claim whose records have not come back. Returns false if there is no such open claim.
-  bool Close(absl::string_view claim_id);
+  // Ends a claim whose records have not come back. Returns false if the instance has no open claim
+  // with this id.
+  bool Close(const std::string& instance_uuid, absl::string_view claim_id);
   // Ends the claims whose lease ends at `now` or earlier. Returns them by instance uuid.
   std::vector<OpenClaim> EndLeases(absl::Time now);
   // When the next lease ends. Absent: no claim is open.

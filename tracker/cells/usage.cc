@@ -8,11 +8,14 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
 
 namespace berth::tracker {
 namespace {
 
+// More than any host has. In KiB it still fits into 64 bits.
+constexpr int64_t kMemoryMibMax = int64_t{1} << 40;
 constexpr absl::string_view kPinningFaultPayload = "berth.pinning_fault";
 
 absl::Status PinningError(PinningFault fault, const HostCell& cell, const CpuSet& cpus,
@@ -76,12 +79,25 @@ void MovePages(const GuestCell& guest, int sign, HostCell* host) {
   Move(sign * (guest.memory_mib * 1024 / size_kib), &host->usage.pages_by_size_kib[size_kib]);
 }
 
+// Refuses what only a broken record of a guest holds. Usage is a sum: such a value would stay in it.
+absl::Status CheckRecord(const GuestCell& guest, const HostCell& host) {
+  for (const auto& [vcpu, cpu] : guest.pinning) {
+    if (cpu >= 0 && cpu <= CpuSet::kMaxCpu) continue;
+    return PinningError(PinningFault::kCpuPinningUnknown, host, CpuSet(),
+                        absl::StrCat("a guest is pinned to CPU ", cpu));
+  }
+  if (guest.memory_mib >= 0 && guest.memory_mib <= kMemoryMibMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("a cell of a guest has ", guest.memory_mib, " MiB of memory"));
+}
+
 // Adds the guest to all its host cells if `sign` is 1, and removes it if `sign` is -1.
 absl::Status Change(const GuestTopology& guest, int sign, std::vector<HostCell>* host) {
   std::vector<HostCell> changed = *host;
   for (HostCell& to : changed) {
     for (const GuestCell& cell : guest.cells) {
       if (cell.host_cell != to.offer.id) continue;
+      BERTH_RETURN_IF_ERROR(CheckRecord(cell, to));
       const CpuSet cpus = CpusOf(cell, to);
       const absl::Status status = sign > 0 ? PinCpus(cpus, &to) : UnpinCpus(cpus, &to);
       if (!status.ok()) return status;

@@ -1,5 +1,7 @@
 #include "tracker/claims/choice.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -24,7 +26,8 @@ struct AmountTest {
 
 // Nothing: the amount is within its limit. Equal amounts are (T-161).
 std::optional<std::string> ReasonOf(const AmountTest& test) {
-  if (!test.limit.has_value()) return std::nullopt;
+  // A limit above every amount is no limit.
+  if (!test.limit.has_value() || *test.limit > INT64_MAX / test.scale) return std::nullopt;
   const int64_t free = *test.limit * test.scale - test.used;
   if (test.requested <= free) return std::nullopt;
   const double free_units = static_cast<double>(free) / static_cast<double>(test.scale);
@@ -120,7 +123,9 @@ std::optional<std::string> ChooseUnits(const NodeAccount& account, const ClaimNe
         continue;
       }
       named = true;
-      if (account.owners().by_unit().count(unit) == 0) free.push_back(unit);
+      const bool chosen_already =
+          std::find(chosen->units.begin(), chosen->units.end(), unit) != chosen->units.end();
+      if (account.owners().by_unit().count(unit) == 0 && !chosen_already) free.push_back(unit);
     }
     if (!named) continue;
     const int64_t available = static_cast<int64_t>(free.size());

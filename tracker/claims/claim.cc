@@ -7,6 +7,7 @@
 #include "tracker/account/holding.h"
 #include "tracker/cells/constraints.h"
 #include "tracker/claims/choice.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -22,6 +23,28 @@ absl::Status CheckNode(const ClaimSettings& settings, const NodeAccount& account
 absl::Status RefuseClaimed(const std::string& instance_uuid) {
   return RefuseClaim({ClaimRefusalKind::kAlreadyClaimed,
                       {absl::StrCat("instance ", instance_uuid, " is claimed already")}});
+}
+
+// What no claim can count: a broken request must not reach the account.
+absl::Status CheckForm(const Instance& instance, const Flavor& flavor,
+                       const std::vector<UnitAmount>& units) {
+  constexpr int64_t kVcpusMax = 65536;
+  constexpr int64_t kAmountMax = int64_t{1} << 40;
+  const auto is_amount = [](int64_t amount) { return amount >= 0 && amount <= kAmountMax; };
+  if (instance.uuid.empty()) return absl::InvalidArgumentError("instance.uuid is empty");
+  if (flavor.vcpus < 0 || flavor.vcpus > kVcpusMax || !is_amount(flavor.memory_mib) ||
+      !is_amount(flavor.root_disk_gib) || !is_amount(flavor.ephemeral_disk_gib) ||
+      !is_amount(flavor.swap_mib)) {
+    return absl::InvalidArgumentError("flavor has an amount that no node can have");
+  }
+  for (const DeviceRequest& request : instance.device_requests) {
+    if (request.count >= 1) continue;
+    return absl::InvalidArgumentError("instance.device_requests has a request for no device");
+  }
+  for (const UnitAmount& unit : units) {
+    if (!is_amount(unit.amount)) return absl::InvalidArgumentError("units has a negative amount");
+  }
+  return absl::OkStatus();
 }
 
 // Empty: there is no such key.
@@ -121,8 +144,10 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
   const std::string& uuid = request.instance.uuid;
   const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
   if (!node.ok()) return node;
+  BERTH_RETURN_IF_ERROR(CheckForm(request.instance, request.instance.flavor, request.units));
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
-    return open->id == request.id ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
+    const bool repeat = open->id == request.id && !open->migration.has_value();
+    return repeat ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
   }
   if (account->IsTracked(uuid)) return RefuseClaimed(uuid);
   ClaimNeeds needs;
@@ -148,8 +173,13 @@ absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveCla
   const std::string& uuid = request.instance.uuid;
   const absl::Status node = CheckNode(settings, *account, request.node_uuid, uuid);
   if (!node.ok()) return node;
+  BERTH_RETURN_IF_ERROR(CheckForm(request.instance, request.new_flavor, request.units));
+  if (request.migration.instance_uuid != uuid) {
+    return absl::InvalidArgumentError("migration.instance_uuid is another instance");
+  }
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
-    return open->id == request.id ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
+    const bool repeat = open->id == request.id && open->migration.has_value();
+    return repeat ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
   }
   const auto needs = NeedsOfMove(settings, request, *account);
   if (!needs.ok()) return needs.status();

@@ -44,7 +44,8 @@ Migration NewMigration(std::string uuid, const Instance& instance, const Flavor&
 // Claims what an instance needs that is built or unshelved on the node (T-155). The returned records
 // have host, node, placed cells, devices and units.
 //
-// Refused, in this order: kNodeUnavailable; kAlreadyClaimed; kResources with every test that failed:
+// Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is empty, an amount that
+// no node can have, or a request for no device; kAlreadyClaimed; kResources with every test that failed:
 // memory, disk, vCPUs (T-159), cells (T-163), devices; kResources if named units do not suffice
 // (T-158). A repeat with the id of the instance's open claim returns that claim.
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
@@ -56,8 +57,9 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
 // no devices: whoever plugs its ports does.
 //
 // Refused like ClaimInstance, and after the tests with kPageSizeMismatch. An instance that counts on
-// the node may be claimed: it is resized in place. InvalidArgument or NotFound if flavor and image
-// ask for something that makes no sense, or for an alias that is not configured.
+// the node may be claimed: it is resized in place. InvalidArgument if the migration is one of
+// another instance. InvalidArgument or NotFound if flavor and image ask for something that makes no
+// sense, or for an alias that is not configured.
 absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
                                     NodeAccount* account);
 

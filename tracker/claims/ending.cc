@@ -72,9 +72,9 @@ Ending AbortMove(const OpenClaim& claim, const Instance* instance, const Migrati
 
 Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migration* migration,
                   absl::string_view status, NodeAccount* account) {
-  account->Close(claim.id);
+  BERTH_CHECK(!claim.migration.has_value() || StatusOf(status).progress != Progress::kInProgress);
+  account->Close(claim.instance.uuid, claim.id);
   if (!claim.migration.has_value()) return AbortInstance(claim, instance);
-  BERTH_CHECK(StatusOf(status).progress != Progress::kInProgress);
   return AbortMove(claim, instance, migration, status);
 }
 

@@ -290,9 +290,37 @@ TEST(OpenClaims, AClaimEndsWithItsLeaseOrByClose) {
   EXPECT_EQ(account, before);
   EXPECT_EQ(account.next_lease_end(), std::nullopt);
   account.Open(MakeClaim(end));
-  EXPECT_TRUE(account.Close("claim"));
+  EXPECT_TRUE(account.Close(MakeClaim(end).instance.uuid, "claim"));
   EXPECT_EQ(account, before);
-  EXPECT_FALSE(account.Close("claim"));  // T-151
+  EXPECT_FALSE(account.Close(MakeClaim(end).instance.uuid, "claim"));  // T-151
+}
+
+TEST(OpenClaims, ALeaseEndsTheClaimOfItsOwnInstance) {
+  NodeAccount account(kHere, HostWithCells());
+  const absl::Time end = absl::UnixEpoch() + absl::Seconds(300);
+  OpenClaim lasting = MakeClaim(end + absl::Seconds(1));
+  lasting.instance.uuid = "a";
+  lasting.instance.assigned.topology = MakePinned({2, 3});
+  account.Open(lasting);
+  account.Open(MakeClaim(end));  // with the same id
+  EXPECT_THAT(account.EndLeases(end), SizeIs(1));
+  EXPECT_NE(account.OpenClaimOf("a"), nullptr);  // T-182
+  EXPECT_EQ(account.OpenClaimOf("i"), nullptr);
+}
+
+TEST(NodeAccount, AMigrationThatBecomesAnotherInstancesLeavesTheFirst) {
+  NodeAccount account(kHere, HostWithCells());
+  Migration migration;
+  migration.uuid = "m";
+  migration.instance_uuid = "a";
+  account.PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1)));
+  account.PutMigration(migration);
+  migration.instance_uuid = "b";
+  account.PutMigration(migration);
+  account.DropMigration("m");
+  account.PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 4, 512, 1)));
+  EXPECT_EQ(account.used().vcpus, 4);
+  EXPECT_EQ(account.Rebuilt(), account);  // T-394
 }
 
 TEST(OpenClaims, AClaimOfADeletedInstanceEnds) {

@@ -125,6 +125,17 @@ TEST(Usage, RefusesCpusThatCannotBePinned) {
   EXPECT_EQ(PinningFaultOf(absl::FailedPreconditionError("other")), std::nullopt);
 }
 
+TEST(Usage, RefusesWhatOnlyABrokenRecordHolds) {
+  std::vector<HostCell> host = OneHost(4, 2);
+  const CellUsage before = host[0].usage;
+  EXPECT_FALSE(AddUsage(OneCell(Pinned({{0, -1}}), 0), &host).ok());  // T-284
+  EXPECT_FALSE(AddUsage(OneCell(Pinned({{0, 70000}}), 0), &host).ok());
+  GuestCell cell = Pinned({{0, 2}});
+  cell.memory_mib = -5;
+  EXPECT_FALSE(AddUsage(OneCell(cell, 0), &host).ok());
+  EXPECT_EQ(host[0].usage, before);
+}
+
 TEST(Usage, StartsFromZero) {
   NumaTopology topology;
   topology.cells = {CellOfCores(0, 0, 4, 1).offer, CellOfCores(1, 4, 4, 1).offer};

@@ -198,6 +198,33 @@ TEST(ClaimInstance, NamedUnits) {
   EXPECT_THAT(claim->instance.assigned.units, IsEmpty());
 }
 
+TEST(ClaimInstance, ABrokenRequestIsRefused) {
+  NodeAccount account(kHere, RichHost());
+  const NodeAccount before = account;
+  const auto refused = [&](const std::function<void(InstanceClaim*)>& change) {
+    InstanceClaim request = RichRequest("a");
+    change(&request);
+    return absl::IsInvalidArgument(ClaimInstance(Settings(), request, &account).status());
+  };
+  EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.uuid.clear(); }));
+  EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.flavor.vcpus = -1; }));
+  EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.flavor.memory_mib = INT64_MAX; }));
+  EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->units[0].amount = -1; }));
+  EXPECT_TRUE(refused([](InstanceClaim* claim) { claim->instance.device_requests[0].count = 0; }));
+  EXPECT_EQ(account, before);
+}
+
+TEST(ClaimInstance, OneUnitIsTakenOnce) {
+  NodeAccount account(kHere, RichHost());
+  InstanceClaim request = RichRequest("a");
+  request.units.push_back(request.units[0]);
+  const auto claim = ClaimInstance(Settings(), request, &account);
+  if (claim.ok()) {
+    EXPECT_NE(claim->instance.assigned.units[0], claim->instance.assigned.units[1]);  // T-395
+  }
+  EXPECT_TRUE(account.faults().empty());
+}
+
 TEST(ClaimInstance, RefusalsInOrder) {
   NodeAccount account(kHere, RichHost());
   ClaimSettings disabled = Settings();
@@ -292,7 +319,7 @@ TEST(ClaimMove, ALiveMigrationKeepsStatusPagesAndDevices) {
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_EQ(claim->migration->status, "accepted");                        // T-168
   EXPECT_THAT(claim->instance.context->new_assigned.devices, IsEmpty());  // T-168
-  EXPECT_TRUE(account.Close("move"));
+  EXPECT_TRUE(account.Close(request.instance.uuid, "move"));
   const NodeAccount before = account;
   request.new_flavor.extra_specs["hw:mem_page_size"] = "small";
   const auto refused = ClaimMove(Settings(), request, &account);
