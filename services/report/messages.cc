@@ -259,9 +259,10 @@ void AddRecordsToScope(const placement::FeedCommand& command, const std::string&
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved>()};
   for (const Change& change : *command.changes) {
     std::visit(add, change);
+    if (scope->complete) continue;
     AddRecord(change, scope);
+    scope->Limit();  // an import may have 100,000 records
   }
-  scope->Limit();
 }
 
 void FillPush(const State& state, const std::string& host, ProviderId node, const PushScope& scope,

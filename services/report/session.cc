@@ -22,17 +22,19 @@ namespace {
 // Trackers do not authenticate yet, so nobody has checked that the tracker belongs to this host.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
-// Whether the tracker of `host` needs a push for `node`. If the node is recorded for `host`, the
-// tracker waits for a push, even if the push is empty because the node's providers were removed.
-bool IsTold(const State& state, const std::string& host, ProviderId node) {
-  const NodePtr* record = state.nodes().Find(node);
-  return record != nullptr ? (*record)->host == host : state.FindProvider(node).has_value();
-}
-
 // Whether `node` belongs to another host than `host`, and the tracker of that host is alive.
 bool IsHeldElsewhere(const State& state, const NodePtr& node, const std::string& host) {
   const ServicePtr owner = node->host == host ? nullptr : FindTracker(state, node->host);
   return owner != nullptr && placement::HoldsLease(*owner);
+}
+
+// Whether the tracker of `host` gets pushes for `node`. The tracker of a recorded node reports only
+// after a complete push, even if the push is empty because the node's providers were removed. So the
+// tracker that takes over a node whose host is down gets pushes before the node is recorded for it.
+bool IsTold(const State& state, const std::string& host, ProviderId node) {
+  const NodePtr* record = state.nodes().Find(node);
+  return record != nullptr ? !IsHeldElsewhere(state, *record, host)
+                           : state.FindProvider(node).has_value();
 }
 
 bool HasReason(const absl::Status& status, absl::string_view reason) {
@@ -105,6 +107,7 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   {
     MutexLock lock(&mutex_);
     hello_ = hello;
+    welcoming_ = true;
     for (const HelloNode& node : hello->nodes) scopes_.try_emplace(node.id);
   }
   const absl::Status attached =
@@ -185,6 +188,7 @@ void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
     if (!AddMissed(feed, now, key_.first, node, &scope)) scope.complete = true;
   }
   scopes_ = std::move(scopes);
+  welcoming_ = false;
 }
 
 // Retires the nodes that the tracker's configuration no longer names (T-40).
@@ -348,7 +352,7 @@ void ReportSession::FlushPushes() {
     MutexLock lock(&mutex_);
     const bool wanted = std::any_of(scopes_.begin(), scopes_.end(),
                                     [](const auto& entry) { return !entry.second.empty(); });
-    if (!wanted || pushing_ || finished_ || writing_) return;
+    if (!wanted || welcoming_ || pushing_ || finished_ || writing_) return;
     pushing_ = true;
   }
   if (sessions_->workers()->Submit([self = shared_from_this()] { self->TellPushes(); })) return;
@@ -363,7 +367,7 @@ void ReportSession::FlushPushes() {
 void ReportSession::TellPushes() {
   MutexLock lock(&mutex_);
   pushing_ = false;
-  if (writing_ || finished_ || ending_) return;
+  if (welcoming_ || writing_ || finished_ || ending_) return;
   pb::SessionResponse message;
   if (!NextPush(&message)) return;
   outbox_.push_back(std::move(message));
@@ -375,7 +379,11 @@ bool ReportSession::NextPush(pb::SessionResponse* message) {
   const placement::StatePtr state = sessions_->ledger()->Newest();
   const placement::Revision newest = state->position().resume_point();
   for (auto& [node, scope] : scopes_) {
-    if (scope.complete && !IsTold(*state, key_.first, node)) scope.complete = false;
+    if (!IsTold(*state, key_.first, node)) {  // only the host's own service concerns the tracker
+      const bool service = scope.service;
+      scope = PushScope();
+      scope.service = service;
+    }
     if (scope.empty()) continue;
     // A push that is not complete has the values of the newest state, but may lack entities that
     // changed after `dispatched`. So it tells the tracker only that all changes up to `dispatched`

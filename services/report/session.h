@@ -116,6 +116,9 @@ class ReportSession final : public TrackerStream,
   std::list<pb::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
   pb::SessionResponse outgoing_ ABSL_GUARDED_BY(mutex_);
   bool pushing_ ABSL_GUARDED_BY(mutex_) = false;  // a worker will call TellPushes
+  // A Hello is being answered. No push is sent before BeginPushes has prepared the first pushes: an
+  // earlier push would tell the tracker a revision of which it lacks changes.
+  bool welcoming_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool read_waits_ ABSL_GUARDED_BY(mutex_) = false;  // ReadNext was put off
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
