@@ -4,12 +4,13 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/cells/naive_fit.h"
 #include "tests/tracker/facts/test_data.h"
+#include "tests/worlds/seed.h"
 #include "tracker/cells/fit.h"
 
 namespace berth::tracker {
 namespace {
 
-constexpr int kFitCases = 100000;
+constexpr int kFitCases = kSanitized ? 5000 : 100000;
 
 class RandomFit {
  public:

@@ -8,13 +8,14 @@
 #include "gtest/gtest.h"
 #include "tests/tracker/devices/device_fixture.h"
 #include "tests/tracker/devices/naive_devices.h"
+#include "tests/worlds/seed.h"
 
 namespace berth::tracker {
 namespace {
 
 using naive::Texts;
 
-constexpr int kLives = 20000;
+constexpr int kLives = kSanitized ? 1000 : 20000;
 constexpr int kSteps = 8;
 
 PciDevice ProductOf(const naive::Device& device) {
