@@ -263,6 +263,7 @@ TEST_F(ReportSessionTest, ANodeThatIsTakenOverIsToldWhenItsSnapshotMayCome) {  /
   crowd.Close();
   sessions.Tick(absl::Now());
   EXPECT_EQ(second.Next().snapshot_order().node_uuid(), node_.ToString());
+  EXPECT_TRUE(second.GetsAll());  // T-230: before that, its tracker reports nothing
   ASSERT_TRUE(second.SayReport(1, 16, generation, true));
   EXPECT_EQ(second.Next().ack().sequence(), 1);
   EXPECT_EQ((*runner_.ledger().Newest()->nodes().Find(node_))->host, "h2");
