@@ -219,9 +219,9 @@ TEST(ClaimInstance, OneUnitIsTakenOnce) {
   InstanceClaim request = RichRequest("a");
   request.units.push_back(request.units[0]);
   const auto claim = ClaimInstance(Settings(), request, &account);
-  if (claim.ok()) {
-    EXPECT_NE(claim->instance.assigned.units[0], claim->instance.assigned.units[1]);  // T-395
-  }
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  ASSERT_THAT(claim->instance.assigned.units, SizeIs(2));
+  EXPECT_NE(claim->instance.assigned.units[0], claim->instance.assigned.units[1]);  // T-395
   EXPECT_TRUE(account.faults().empty());
 }
 
