@@ -1,6 +1,7 @@
 // The ways to spoil a random history.
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tests/history/random_history.h"
@@ -100,8 +101,31 @@ bool TellOtherGeneration(Random& random, History* history) {
   return true;
 }
 
+// True if an amount in use grows above one while its provider still has the capacity that it had at
+// the beginning.
+bool GrowsBeforeAnyChange(const History& history) {
+  std::vector<Amounts> used;
+  for (const ProviderState& state : history.begin.providers) used.push_back(state.used);
+  std::set<uint16_t> changed;
+  for (const Step& step : history.story.steps) {
+    for (uint32_t u = step.first_use; u < step.first_use + step.uses; ++u) {
+      const UseAfter& use = history.story.uses[u];
+      Amounts& before = used[use.provider];
+      for (size_t c = 0; c < before.size() && !changed.contains(use.provider); ++c) {
+        if (use.used[c] > std::max<int64_t>(before[c], 1)) return true;
+      }
+      before = use.used;
+    }
+    for (uint32_t c = step.first_config; c < step.first_config + step.configs; ++c) {
+      changed.insert(history.story.configs[c].provider);
+    }
+  }
+  return false;
+}
+
 bool ShrinkCapacity(Random& random, History* history) {
   (void)random;
+  if (!GrowsBeforeAnyChange(*history)) return false;
   for (ProviderState& state : history->begin.providers) state.capacity = {1, 1};
   return true;
 }
