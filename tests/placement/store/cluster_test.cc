@@ -107,7 +107,7 @@ TEST(Cluster, StartsAServerAgainThatWasKilled) {
   options.tell_operator = [&told](const std::string& words) { absl::StrAppend(&told, words, ";"); };
   auto cluster = Cluster::Start(options);
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  const absl::Time now = absl::UnixEpoch();
+  absl::Time now = absl::UnixEpoch();
   EXPECT_EQ((*cluster)->Tend(now).value_or(absl::Hours(-1)), absl::InfiniteDuration());
   auto idle = ConnectOrDie((*cluster)->Url("postgres"));
 
@@ -122,16 +122,20 @@ TEST(Cluster, StartsAServerAgainThatWasKilled) {
   const absl::Time until = absl::Now() + absl::Seconds(30);
   while (!again.ok() && absl::Now() < until) {
     again = Database::Connect((*cluster)->Url("postgres"), "berth test");
+    // A server ends by itself while a backend of the killed one still holds the shared memory.
+    const absl::Duration pause = (*cluster)->Tend(now).value_or(absl::Hours(-1));
+    ASSERT_GE(pause, absl::ZeroDuration());
+    if (pause != absl::InfiniteDuration()) now += pause;
   }
   ASSERT_TRUE(again.ok()) << again.status();
 
   // The second end follows at once: now there is a pause.
   kill((*cluster)->postmaster_pid(), SIGKILL);
   ASSERT_TRUE(EndsSoon((*cluster)->postmaster_pid()));
-  EXPECT_EQ((*cluster)->Tend(now).value_or(absl::Hours(-1)), absl::Seconds(1));
+  const absl::Duration pause = (*cluster)->Tend(now).value_or(absl::Hours(-1));
+  EXPECT_GE(pause, absl::Seconds(1));
   EXPECT_EQ((*cluster)->postmaster_pid(), -1);
-  EXPECT_EQ((*cluster)->Tend(now + absl::Seconds(1)).value_or(absl::Hours(-1)),
-            absl::InfiniteDuration());
+  EXPECT_EQ((*cluster)->Tend(now + pause).value_or(absl::Hours(-1)), absl::InfiniteDuration());
   EXPECT_GT((*cluster)->postmaster_pid(), 0);
 }
 
