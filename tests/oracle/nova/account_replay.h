@@ -2,10 +2,12 @@
 //
 // Everything must be as recorded, except
 //   - a field that `decided_by_rule` of the line names, or `*` for all of them: there the naive
-//     account says what the rule demands;
+//     account says what the rule demands. The line must have what the rule is about: for example
+//     T-108 decides only if swap or the reserve is not whole GiB;
 //   - cells, if an instance is resized on its own node and has its old flavor still (T-395): Nova
 //     frees its CPUs while the guest runs on them;
-//   - allocation ratios of a new node (T-206) and whether a second audit writes (T-393).
+//   - configured allocation ratios of a new node: Nova's first audit writes the initial ones (T-206),
+//     and so its second audit writes again (T-393).
 // Counters of operating systems are left out: records have none. The driver's own statistics are
 // left out, too: they are no part of an account.
 #ifndef BERTH_TESTS_ORACLE_NOVA_ACCOUNT_REPLAY_H_
