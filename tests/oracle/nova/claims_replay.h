@@ -2,18 +2,22 @@
 //
 // After each recorded step the account must be what Nova answered, with `rebuilt` laid over it: Nova
 // corrects some of its numbers only at its next audit, and Berth's account is right at once (T-392,
-// T-394). Refusals must have the same reasons. Which of several equal devices or units is taken is
-// not compared, only who has how many. Exceptions:
+// T-394). Refusals must have the same reasons, and the records must be the same. Which of several
+// devices of one cell, or units of one class, is taken is not compared, only who has how many.
+// Exceptions:
 //   - a field that `decided_by_rule` of the step names, or `*`: the naive account over the records
-//     says what is right, and the answer must be what the rule says;
-//   - after a claim that Berth refuses by T-159, T-163 or T-277 and that Nova grants, both have parted: the
-//     naive account says what is right;
-//   - the reasons of a refusal about memory, which Nova does not test (T-159);
+//     says what is right, and the answer must be what the rule says. The replay knows which rule may
+//     decide which field; any other one fails;
+//   - a claim that Berth refuses by T-159, T-163 or T-277, and that Nova grants. T-277 counts only
+//     for pinned guests without a page size. The replay asks again without the rule; the new answer
+//     must be Nova's, and the life goes on with it;
+//   - the reason of a refusal that is about memory, which Nova does not test. Whether there is such
+//     a reason, and its text, follow from the limit and the naive account (T-159);
 //   - named units of a new instance, which Nova stores with the build's next save only (T-155): the
 //     records have them until the next audit of the recording;
 //   - a refused move, the abort of a move and the drop of a move: Nova does the rest of what is one
-//     command in Berth in the steps that follow. There only the uses are compared, with `expect`
-//     alone;
+//     command in Berth in the steps that follow. There the uses are compared with `expect` alone,
+//     and the records with those that the whole command writes;
 //   - cells of a resize in place, as in account_replay.h (T-395).
 #ifndef BERTH_TESTS_ORACLE_NOVA_CLAIMS_REPLAY_H_
 #define BERTH_TESTS_ORACLE_NOVA_CLAIMS_REPLAY_H_

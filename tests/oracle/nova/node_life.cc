@@ -2,11 +2,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/oracle/nova/record_form.h"
 
 namespace berth::oracle::nova {
 namespace {
 
-using tracker::GuestCell;
 using tracker::Instance;
 using tracker::Migration;
 using tracker::MigrationContext;
@@ -18,76 +19,46 @@ const Json& Field(const Json& from, const char* key) {
   return found == from.end() ? null : *found;
 }
 
-tracker::ClaimLimits ReadLimits(const Json& limits) {
-  tracker::ClaimLimits read;
-  if (limits.is_null()) return read;
-  const auto amount = [&](const char* key) -> std::optional<int64_t> {
-    const Json& value = Field(limits, key);
-    if (value.is_null()) return std::nullopt;
-    return static_cast<int64_t>(value.get<double>());
-  };
-  read.memory_mib = amount("memory_mb");
-  read.disk_gib = amount("disk_gb");
-  read.vcpus = amount("vcpu");
-  const Json& cells = Field(limits, "numa_topology");
-  if (!cells.is_null()) {
-    read.cells =
-        tracker::CellLimits{cells.at("cpu_allocation_ratio"), cells.at("ram_allocation_ratio")};
-  }
-  return read;
+// The reason that a refusal has to give about memory (T-159, T-160), or nothing if memory suffices.
+std::vector<std::string> MemoryReasons(const tracker::Flavor& flavor,
+                                       const tracker::ClaimLimits& limits,
+                                       const tracker::NaiveAccount& before) {
+  if (!limits.memory_mib.has_value()) return {};
+  const int64_t free = *limits.memory_mib - before.memory_mib_used;
+  if (flavor.memory_mib <= free) return {};
+  return {absl::StrFormat("Free memory %.2f MB < requested %d MB", static_cast<double>(free),
+                          flavor.memory_mib)};
 }
 
-std::vector<tracker::UnitAmount> ReadUnits(const Json& allocations) {
-  std::vector<tracker::UnitAmount> units;
-  for (const auto& [provider, from] : allocations.items()) {
-    for (const auto& [resource_class, amount] : from.at("resources").items()) {
-      units.push_back({provider, resource_class, amount});
-    }
-  }
-  return units;
-}
-
-Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-Json DescribeTopology(const std::optional<tracker::GuestTopology>& topology) {
-  if (!topology.has_value()) return Json();
-  Json cells = Json::array();
-  for (const GuestCell& cell : topology->cells) {
-    Json pinning = Json::object();
-    for (const auto& [vcpu, cpu] : cell.pinning) pinning[absl::StrCat(vcpu)] = cpu;
-    cells.push_back({{"host_cell", cell.host_cell.value_or(-1)},
-                     {"memory_mb", cell.memory_mib},
-                     {"page_size_kb", cell.page_size_kib == 0 ? Json() : Json(cell.page_size_kib)},
-                     {"pinned_cpus", cell.pinned_cpus.Cpus()},
-                     {"pinning", pinning},
-                     {"reserved_cpus", cell.reserved_cpus.Cpus()},
-                     {"shared_cpus", cell.shared_cpus.Cpus()}});
-  }
-  return cells;
-}
-
-std::string TypeName(tracker::MigrationType type) {
-  static constexpr const char* kNames[] = {"migration", "resize", "live-migration", "evacuation"};
-  return kNames[static_cast<int>(type)];
-}
-
-// Sets the reasons of the refusal. Reasons about memory, disk and virtual CPUs are set apart if
-// there are others, and must be true.
-void SetReasons(const absl::Status& status, const tracker::Flavor& flavor,
-                const tracker::ClaimLimits& limits, const tracker::NaiveAccount& before,
+// Sets the reasons of the answer. Reasons about memory are set apart, and must be `memory`, if the
+// claim was tested at all.
+void SetReasons(const absl::Status& status, const std::vector<std::string>& memory,
                 StepOutcome* outcome) {
   const auto refusal = tracker::RefusalOf(status);
-  if (!refusal.has_value()) {
-    outcome->reasons = {std::string(status.message())};
-    return;
+  if (!status.ok() && !refusal.has_value()) outcome->reasons = {std::string(status.message())};
+  const bool tested =
+      status.ok() ||
+      (refusal.has_value() && refusal->kind != tracker::ClaimRefusalKind::kNodeUnavailable &&
+       refusal->kind != tracker::ClaimRefusalKind::kAlreadyClaimed);
+  const std::vector<std::string> reasons =
+      refusal.has_value() ? refusal->reasons : std::vector<std::string>();
+  for (const std::string& reason : reasons) {
+    const bool of_memory = absl::StartsWith(reason, "Free memory ");
+    (of_memory ? outcome->memory_reasons : outcome->reasons).push_back(reason);
   }
-  for (const std::string& reason : refusal->reasons) {
-    const bool memory = absl::StartsWith(reason, "Free memory ");
-    if (memory && before.memory_mib_used + flavor.memory_mib <= limits.memory_mib.value_or(0)) {
-      outcome->wrong = absl::StrCat("T-159: untrue: ", reason);
-    }
-    (memory ? outcome->amount_reasons : outcome->reasons).push_back(reason);
+  if (tested && outcome->memory_reasons != memory) {
+    outcome->wrong = absl::StrCat("T-159: ", Json(outcome->memory_reasons).dump(), ", not ",
+                                  Json(memory).dump());
   }
+}
+
+// The rule by which Berth refuses a claim that the recorded Nova granted, if any rule can be it.
+std::string RuleAgainst(const Json& step) {
+  if (!step.at("expect").contains("ok")) return "";
+  const Json decided = step.value("decided_by_rule", Json::object());
+  if (decided.empty()) return "T-277";
+  const std::string rule = decided.value("*", "");
+  return rule == "T-159, T-162" || rule == "T-163" ? rule : "";
 }
 
 }  // namespace
@@ -131,7 +102,8 @@ StepOutcome NodeLife::Do(const Json& step) {
     outcome.wrong = absl::StrCat("no replay of ", op);
   }
   // Nova stores the number with the statistics, and moves do not touch them.
-  const bool granted = outcome.reasons.empty() && outcome.amount_reasons.empty();
+  const bool refused = !outcome.reasons.empty() || !outcome.memory_reasons.empty();
+  const bool granted = !refused || !outcome.refused_by.empty();
   if (op == "audit" || op == "update_usage" || op == "abort" ||
       (op == "instance_claim" && granted)) {
     stored_failed_builds_ = account_.failed_builds();
@@ -143,25 +115,31 @@ StepOutcome NodeLife::ClaimInstance(const Json& step) {
   StepOutcome outcome;
   const Instance& instance = instances_.at(step.at("instance"));
   outcome.instance = instance.uuid;
-  const tracker::InstanceClaim request = {absl::StrCat("claim-", steps_),
-                                          step.at("node"),
-                                          instance,
-                                          ReadLimits(Field(step, "limits")),
-                                          ReadUnits(Field(step, "allocations")),
-                                          absl::InfiniteFuture()};
+  tracker::InstanceClaim request = {absl::StrCat("claim-", steps_),
+                                    step.at("node"),
+                                    instance,
+                                    ReadLimits(Field(step, "limits")),
+                                    ReadUnits(Field(step, "allocations")),
+                                    absl::InfiniteFuture()};
+  const auto memory = MemoryReasons(instance.flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
-  const tracker::NaiveAccount counted = CountAll();
   const auto claim = tracker::ClaimInstance(settings_, request, &account_);
+  SetReasons(claim.status(), memory, &outcome);
   if (claim.ok()) {
-    handles_.insert_or_assign(step.at("claim"), *claim);
-    Record(*claim, &outcome);
-    if (!claim->instance.assigned.units.empty()) unstored_units_.insert(instance.uuid);
+    Record(step, *claim, &outcome);
   } else {
-    SetReasons(claim.status(), instance.flavor, request.limits, counted, &outcome);
-    tracker::NodeAccount relaxed = WithFreePages();
-    outcome.lacks_free_pages = tracker::ClaimInstance(settings_, request, &relaxed).ok();
     if (!(account_ == before)) outcome.wrong = "T-156: a refused claim changed the account";
+    const std::string rule = RuleAgainst(step);
+    if (rule == "T-159, T-162") request.limits.memory_mib.reset();
+    if (rule == "T-163") request.instance.assigned.topology.reset();
+    tracker::NodeAccount relaxed = rule == "T-277" ? WithFreePages() : account_;
+    if (!rule.empty()) {
+      RecordAnyway(step, rule, tracker::ClaimInstance(settings_, request, &relaxed), &outcome);
+    }
   }
+  const bool recorded = claim.ok() || !outcome.refused_by.empty();
+  const Instance& claimed = instances_.at(outcome.instance);
+  if (recorded && !claimed.assigned.units.empty()) unstored_units_.insert(claimed.uuid);
   return outcome;
 }
 
@@ -181,21 +159,24 @@ StepOutcome NodeLife::ClaimMove(const Json& step) {
   request.limits = ReadLimits(Field(step, "limits"));
   request.units = ReadUnits(Field(step, "allocations"));
   request.lease_end = absl::InfiniteFuture();
+  const auto memory = MemoryReasons(request.new_flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
-  const tracker::NaiveAccount counted = CountAll();
   const auto claim = tracker::ClaimMove(settings_, request, &account_);
+  SetReasons(claim.status(), memory, &outcome);
   outcome.instance = instance.uuid;
   outcome.migration = request.migration.uuid;
   if (claim.ok()) {
-    handles_.insert_or_assign(step.at("claim"), *claim);
-    Record(*claim, &outcome);
+    Record(step, *claim, &outcome);
     return outcome;
   }
-  SetReasons(claim.status(), request.new_flavor, request.limits, counted, &outcome);
-  outcome.half = true;
-  tracker::NodeAccount relaxed = WithFreePages();
-  outcome.lacks_free_pages = tracker::ClaimMove(settings_, request, &relaxed).ok();
   if (!(account_ == before)) outcome.wrong = "T-156: a refused claim changed the account";
+  if (const std::string rule = RuleAgainst(step); rule == "T-277" || rule == "T-159, T-162") {
+    if (rule != "T-277") request.limits.memory_mib.reset();
+    tracker::NodeAccount relaxed = rule == "T-277" ? WithFreePages() : account_;
+    RecordAnyway(step, rule, tracker::ClaimMove(settings_, request, &relaxed), &outcome);
+    if (!outcome.refused_by.empty()) return outcome;
+  }
+  outcome.half = true;
   Migration left = request.migration;
   left.destination = world_.self;
   refused_.insert_or_assign(left.uuid, std::move(left));
@@ -205,20 +186,35 @@ StepOutcome NodeLife::ClaimMove(const Json& step) {
 StepOutcome NodeLife::Abort(const Json& step) {
   StepOutcome outcome;
   const OpenClaim& claim = handles_.at(step.at("claim"));
-  const std::string instance = claim.instance.uuid;
+  outcome.instance = claim.instance.uuid;
   const Migration* migration = nullptr;
-  if (claim.migration.has_value()) migration = &migrations_.at(claim.migration->uuid);
-  Write(tracker::AbortClaim(claim, &instances_.at(instance), migration, "failed", &account_));
+  if (claim.migration.has_value()) {
+    outcome.migration = claim.migration->uuid;
+    migration = &migrations_.at(outcome.migration);
+  }
+  const tracker::Ending ending = tracker::AbortClaim(claim, &instances_.at(outcome.instance),
+                                                     migration, kAbortedStatus, &account_);
+  const bool again = !aborted_.insert(step.at("claim")).second;
+  if (again && (ending.instance.has_value() || ending.migration.has_value())) {
+    outcome.wrong = "T-151: a second abort changes records";
+  }
+  Write(ending);
   outcome.half = migration != nullptr;
-  outcome.instance = instance;
+  const Instance& left = instances_.at(outcome.instance);
+  const bool holds = !left.assigned.devices.empty() || !left.assigned.units.empty();
+  if (!again && migration == nullptr && holds) {
+    outcome.wrong = "T-165: the instance has devices or units still";
+  }
   return outcome;
 }
 
 StepOutcome NodeLife::Drop(const Json& step, bool at_source) {
   StepOutcome outcome;
   outcome.half = true;
-  const Instance& instance = instances_.at(step.at("instance"));
-  const Migration& migration = migrations_.at(step.at("migration"));
+  outcome.instance = step.at("instance");
+  outcome.migration = step.at("migration");
+  const Instance& instance = instances_.at(outcome.instance);
+  const Migration& migration = migrations_.at(outcome.migration);
   if (at_source) {
     Write(tracker::ConfirmMove(instance, migration));
     return outcome;
@@ -284,17 +280,29 @@ void NodeLife::Write(const tracker::Ending& ending) {
   if (ending.instance.has_value()) PutInstance(*ending.instance);
 }
 
-// The account must be the same while the claim is open and after its records have come back.
-void NodeLife::Record(const OpenClaim& claim, StepOutcome* outcome) {
-  const tracker::NodeAccount open = account_;
+void NodeLife::Put(const Json& step, const OpenClaim& claim) {
+  handles_.insert_or_assign(step.at("claim"), claim);
   if (claim.migration.has_value()) {
     Migration migration = *claim.migration;
     migration.updated_at = now();
     PutMigration(std::move(migration));
   }
   PutInstance(claim.instance);
+}
+
+// The account must be the same while the claim is open and after its records have come back.
+void NodeLife::Record(const Json& step, const OpenClaim& claim, StepOutcome* outcome) {
+  const tracker::NodeAccount open = account_;
+  Put(step, claim);
   if (!(account_ == open)) outcome->wrong = "T-182: the records differ from the open claim";
   if (!account_.open_claims().empty()) outcome->wrong = "T-182: the claim is still open";
+}
+
+void NodeLife::RecordAnyway(const Json& step, const std::string& rule,
+                            const absl::StatusOr<OpenClaim>& claim, StepOutcome* outcome) {
+  if (!claim.ok()) return;
+  outcome->refused_by = rule;
+  Put(step, *claim);
 }
 
 // Nova stores the named units of a new instance only when the build saves the instance next, which
@@ -354,44 +362,14 @@ bool NodeLife::ResizesInPlace() const {
   return false;
 }
 
-std::string NodeLife::FlavorName(const std::string& id) const {
-  for (const auto& [name, flavor] : world_.flavors) {
-    if (flavor.id == id) return name;
-  }
-  return "";
-}
-
 Json NodeLife::DescribeInstance(const std::string& uuid) const {
-  const Instance& instance = instances_.at(uuid);
-  Json described = {{"flavor", FlavorName(instance.flavor.id)},
-                    {"host", TextOrNull(instance.on.host)},
-                    {"node", TextOrNull(instance.on.node_uuid)},
-                    {"launched_on", TextOrNull(instance.launched_on)},
-                    {"task_state", TextOrNull(instance.task_state)},
-                    {"vm_state", instance.vm_state},
-                    {"numa", DescribeTopology(instance.assigned.topology)},
-                    {"migration_context", Json()}};
-  if (!instance.context.has_value() || instance.context->migration_uuid.empty()) return described;
-  const MigrationContext& context = *instance.context;
-  described["migration_context"] = {{"migration", context.migration_uuid},
-                                    {"old_numa", DescribeTopology(context.old_assigned.topology)},
-                                    {"new_numa", DescribeTopology(context.new_assigned.topology)},
-                                    {"old_pci_devices", context.old_assigned.devices},
-                                    {"new_pci_devices", context.new_assigned.devices}};
-  return described;
+  return nova::DescribeInstance(world_, instances_.at(uuid));
 }
 
 Json NodeLife::DescribeMigration(const std::string& uuid) const {
-  const Migration& migration = migrations_.at(uuid);
-  return {{"uuid", uuid},
-          {"type", TypeName(migration.type)},
-          {"status", migration.status},
-          {"source_host", TextOrNull(migration.source.host)},
-          {"source_node", TextOrNull(migration.source.node_uuid)},
-          {"dest_host", TextOrNull(migration.destination.host)},
-          {"dest_node", TextOrNull(migration.destination.node_uuid)},
-          {"old_flavor", FlavorName(migration.old_flavor_id)},
-          {"new_flavor", FlavorName(migration.new_flavor_id)}};
+  const auto refused = refused_.find(uuid);
+  return nova::DescribeMigration(
+      world_, refused == refused_.end() ? migrations_.at(uuid) : refused->second);
 }
 
 }  // namespace berth::oracle::nova

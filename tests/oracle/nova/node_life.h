@@ -18,6 +18,9 @@
 
 namespace berth::oracle::nova {
 
+// The status that an aborted move gets here. In the recordings the next step sets it.
+inline constexpr char kAbortedStatus[] = "failed";
+
 struct StepOutcome {
   std::vector<std::string> reasons;  // of a refusal
   // The records that are to be compared. Empty: none.
@@ -26,11 +29,11 @@ struct StepOutcome {
   // True: Nova does the rest of what is one command in Berth in the steps that follow.
   bool half = false;
   std::string wrong;  // what must never be, whatever was recorded. Empty: nothing
-  // Reasons of a refusal that Nova does not have, because it does not test these amounts (T-162).
-  std::vector<std::string> amount_reasons;
-  // Refused only because pinned guests without a page size need free pages (T-277): Nova compares
-  // them with all pages of the cell.
-  bool lacks_free_pages = false;
+  // The reasons of a refusal that are about memory, which Nova does not test (T-162).
+  std::vector<std::string> memory_reasons;
+  // The rule by which Berth refuses what Nova granted. The records are those that Berth writes
+  // without this rule, so the life goes on like Nova's. Empty: none.
+  std::string refused_by;
 };
 
 class NodeLife {
@@ -47,6 +50,7 @@ class NodeLife {
   Json Naive() const;
   // Whether an instance is resized on its own node and has its old flavor still.
   bool ResizesInPlace() const;
+  // The records, as far as a recording has them. A refused move's migration is as Nova left it.
   Json DescribeInstance(const std::string& uuid) const;
   Json DescribeMigration(const std::string& uuid) const;
 
@@ -60,12 +64,16 @@ class NodeLife {
   tracker::NaiveAccount CountAll() const;
   tracker::NodeAccount WithFreePages() const;
   void Write(const tracker::Ending& ending);
-  void Record(const tracker::OpenClaim& claim, StepOutcome* outcome);
+  // Puts the records of a claim into the account.
+  void Put(const Json& step, const tracker::OpenClaim& claim);
+  void Record(const Json& step, const tracker::OpenClaim& claim, StepOutcome* outcome);
+  // `claim`: the answer without the rule.
+  void RecordAnyway(const Json& step, const std::string& rule,
+                    const absl::StatusOr<tracker::OpenClaim>& claim, StepOutcome* outcome);
   void ForgetUnits();
   void PutInstance(tracker::Instance instance);
   void PutMigration(tracker::Migration migration);
   absl::Time now() const { return absl::FromUnixSeconds(steps_); }
-  std::string FlavorName(const std::string& id) const;
 
   NovaWorld world_;
   tracker::ClaimSettings settings_;
@@ -73,6 +81,7 @@ class NodeLife {
   std::map<std::string, tracker::Instance> instances_;
   std::map<std::string, tracker::Migration> migrations_;
   std::map<std::string, tracker::OpenClaim> handles_;
+  std::set<std::string> aborted_;  // handles
   // Migrations as Nova left them when it refused a move. They are written with the next
   // set_migration.
   std::map<std::string, tracker::Migration> refused_;

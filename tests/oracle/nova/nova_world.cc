@@ -230,6 +230,35 @@ tracker::Migration ReadMigration(const NovaWorld& world, const Json& record) {
   return migration;
 }
 
+tracker::ClaimLimits ReadLimits(const Json& limits) {
+  tracker::ClaimLimits read;
+  if (limits.is_null()) return read;
+  const auto amount = [&](const char* key) -> std::optional<int64_t> {
+    const Json& value = At(limits, key);
+    if (value.is_null()) return std::nullopt;
+    return static_cast<int64_t>(value.get<double>());
+  };
+  read.memory_mib = amount("memory_mb");
+  read.disk_gib = amount("disk_gb");
+  read.vcpus = amount("vcpu");
+  const Json& cells = At(limits, "numa_topology");
+  if (!cells.is_null()) {
+    read.cells =
+        tracker::CellLimits{cells.at("cpu_allocation_ratio"), cells.at("ram_allocation_ratio")};
+  }
+  return read;
+}
+
+std::vector<tracker::UnitAmount> ReadUnits(const Json& allocations) {
+  std::vector<tracker::UnitAmount> units;
+  for (const auto& [provider, from] : allocations.items()) {
+    for (const auto& [resource_class, amount] : from.at("resources").items()) {
+      units.push_back({provider, resource_class, amount});
+    }
+  }
+  return units;
+}
+
 Json DescribeAccount(const tracker::NodeAccount& account) {
   const tracker::Amounts used = account.used();
   const tracker::Amounts free = account.free();

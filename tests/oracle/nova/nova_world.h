@@ -8,10 +8,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/oracle/nova/replay.h"
 #include "tests/worlds/naive_account.h"
 #include "tracker/account/account.h"
+#include "tracker/claims/terms.h"
 
 namespace berth::oracle::nova {
 
@@ -32,6 +34,10 @@ std::optional<tracker::GuestTopology> ReadTopology(const Json& cells,
 std::optional<tracker::MigrationContext> ReadContext(const NovaWorld& world, const Json& context,
                                                      const Json& old_flavor, const Json& new_flavor,
                                                      const tracker::Flavor& flavor);
+
+tracker::ClaimLimits ReadLimits(const Json& limits);
+// Reads the allocations of a claim, by provider.
+std::vector<tracker::UnitAmount> ReadUnits(const Json& allocations);
 
 // What an account says, in the form of a recording: node, stats, cells, tracked_instances,
 // tracked_migrations, pci_devices, named_units_assigned.
