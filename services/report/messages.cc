@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "placement/commands/fleet_node.h"
 #include "services/process/error.h"
 #include "services/report/record_push.h"
+#include "services/report/subtree.h"
 #include "services/wire/allocation.h"
 #include "services/wire/fleet.h"
 #include "services/wire/inventory.h"
@@ -81,36 +83,6 @@ void FillGenerations(const State& state, const placement::ProviderConfig& config
   to->set_generation(config.generation.value);
   const auto place = state.FindProvider(config.id);
   if (place) to->set_allocation_generation(place->allocation_generation().value);
-}
-
-// Visits the providers of the subtree of `node`, parents before children.
-template <typename Visit>
-void ForSubtree(const State& state, ProviderId node, Visit visit) {
-  const auto root = state.FindProvider(node);
-  if (!root) return;
-  for (int p = root->position; p < root->tree->shape->end_of[root->position]; ++p) {
-    visit(placement::ProviderPlace{root->tree, p});
-  }
-}
-
-bool IsInSubtree(const State& state, ProviderId node, ProviderId id) {
-  const auto root = state.FindProvider(node);
-  if (!root) return false;
-  const int position = root->tree->Find(id);
-  return position >= 0 && root->tree->IsAncestorOrSelf(root->position, position);
-}
-
-void PushConsumer(const State& state, ProviderId node, ConsumerId id, pb::Push* to) {
-  const placement::ConsumerPtr consumer = state.FindConsumer(id);
-  if (consumer != nullptr) {
-    pb::Consumer* filled = to->add_consumers();
-    FillConsumer(
-        state, *consumer, [&](ProviderId provider) { return IsInSubtree(state, node, provider); },
-        filled);
-    if (!filled->allocations().empty()) return;
-    to->mutable_consumers()->RemoveLast();
-  }
-  to->add_removed_consumer_uuids(id.ToString());
 }
 
 }  // namespace
@@ -190,6 +162,12 @@ bool IsKnown(const State& state, const placement::NodeRecord& node, const std::s
   return true;
 }
 
+bool IsHeldElsewhere(const State& state, const placement::NodeRecord& node,
+                     const std::string& host) {
+  const ServicePtr owner = node.host == host ? nullptr : FindTracker(state, node.host);
+  return owner != nullptr && placement::HoldsLease(*owner);
+}
+
 void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to) {
   to->set_node_uuid(node.id.ToString());
   to->set_node_name(node.name);
@@ -263,27 +241,6 @@ void AddRecordsToScope(const placement::FeedCommand& command, const std::string&
     AddRecord(change, scope);
     scope->Limit();  // an import may have 100,000 records
   }
-}
-
-void FillPush(const State& state, const std::string& host, ProviderId node, const PushScope& scope,
-              pb::Push* to) {
-  to->set_node_uuid(node.ToString());
-  to->set_complete(scope.complete);
-  std::set<ConsumerId> consumers = scope.consumers;
-  ForSubtree(state, node, [&](const placement::ProviderPlace& place) {
-    if (scope.complete || scope.providers.contains(place.config().id)) {
-      FillProvider(state, place, pb::PROVIDER_VIEW_FULL, to->add_providers());
-    }
-    if (!scope.complete) return;
-    place.consumers().ForEach([&](const ConsumerId& id, const auto&) { consumers.insert(id); });
-  });
-  for (const ProviderId id : scope.providers) {
-    if (!IsInSubtree(state, node, id)) to->add_removed_provider_uuids(id.ToString());
-  }
-  for (const ConsumerId id : consumers) PushConsumer(state, node, id, to);
-  FillRecords(state, host, node, scope, to);
-  const ServicePtr service = scope.service ? FindTracker(state, host) : nullptr;
-  if (service != nullptr) FillService(*service, nullptr, to->mutable_service());
 }
 
 }  // namespace berth::services

@@ -44,6 +44,10 @@ absl::StatusOr<placement::ApplyReport> ApplyReportOf(const placement::State& sta
 bool IsKnown(const placement::State& state, const placement::NodeRecord& node,
              const std::string& digest);
 
+// Whether `node` belongs to another host than `host`, and the tracker of that host is alive.
+bool IsHeldElsewhere(const placement::State& state, const placement::NodeRecord& node,
+                     const std::string& host);
+
 void FillRecordedNode(const placement::NodeRecord& node, pb::RecordedNode* to);
 
 void FillAck(const placement::State& state, const pb::Report& report,
@@ -60,11 +64,6 @@ void AddTreeToScope(const placement::FeedCommand& command, placement::ProviderId
 // another host, the scope becomes complete: the tracker of `host` knows nothing of the node's tree.
 void AddRecordsToScope(const placement::FeedCommand& command, const std::string& host,
                        placement::ProviderId node, PushScope* scope);
-
-// Fills `to` with everything that `scope` names, with the values in `state`. The push goes to the
-// tracker of `host`.
-void FillPush(const placement::State& state, const std::string& host, placement::ProviderId node,
-              const PushScope& scope, pb::Push* to);
 
 }  // namespace berth::services
 

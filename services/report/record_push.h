@@ -8,23 +8,28 @@
 
 #include <string>
 
-#include "berth/placement/v1/report.pb.h"
 #include "placement/state/state.h"
 #include "placement/values/change.h"
 #include "services/report/push_scope.h"
 
 namespace berth::services {
 
-namespace pb = ::berth::placement::v1;
-
 // Adds the ids of the records that may concern a node otherwise after `change` than before it.
 void AddRecord(const placement::Change& change, PushScope* scope);
 
-// Fills in the records that `scope` names: those that concern the node, with their values in
-// `state`, and the ids of those that do not concern it any more. A complete scope names all records
-// that concern the node.
-void FillRecords(const placement::State& state, const std::string& host, placement::ProviderId node,
-                 const PushScope& scope, pb::Push* to);
+// Adds the ids of all records that may concern a node of `host`.
+void NameRecords(const placement::Records& records, const std::string& host, PushScope* scope);
+
+// One node of a tracker.
+struct TrackedNode {
+  const std::string& host;
+  placement::ProviderId id;
+};
+// The record, if it concerns the node; else null.
+placement::InstancePtr FindFor(const TrackedNode& node, const placement::Records& records,
+                               placement::InstanceId id);
+placement::MigrationPtr FindFor(const TrackedNode& node, const placement::Records& records,
+                                placement::MigrationId id);
 
 }  // namespace berth::services
 

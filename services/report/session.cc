@@ -6,7 +6,6 @@
 #include "absl/time/clock.h"
 #include "placement/commands/fleet_node.h"
 #include "services/process/log.h"
-#include "services/report/missed_changes.h"
 #include "services/wire/fleet.h"
 
 namespace berth::services {
@@ -21,21 +20,6 @@ namespace {
 
 // Trackers do not authenticate yet, so nobody has checked that the tracker belongs to this host.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
-
-// Whether `node` belongs to another host than `host`, and the tracker of that host is alive.
-bool IsHeldElsewhere(const State& state, const NodePtr& node, const std::string& host) {
-  const ServicePtr owner = node->host == host ? nullptr : FindTracker(state, node->host);
-  return owner != nullptr && placement::HoldsLease(*owner);
-}
-
-// Whether the tracker of `host` gets pushes for `node`. The tracker of a recorded node reports only
-// after a complete push, even if the push is empty because the node's providers were removed. So the
-// tracker that takes over a node whose host is down gets pushes before the node is recorded for it.
-bool IsTold(const State& state, const std::string& host, ProviderId node) {
-  const NodePtr* record = state.nodes().Find(node);
-  return record != nullptr ? !IsHeldElsewhere(state, *record, host)
-                           : state.FindProvider(node).has_value();
-}
 
 bool HasReason(const absl::Status& status, absl::string_view reason) {
   const auto refusal = placement::RefusalOf(status);
@@ -137,7 +121,7 @@ std::vector<ProviderId> ReportSession::OwnNodes(const State& state, const HelloF
   std::vector<ProviderId> own;
   for (const HelloNode& node : hello.nodes) {
     const NodePtr* record = state.nodes().Find(node.id);
-    if (record == nullptr || !IsHeldElsewhere(state, *record, key_.first)) own.push_back(node.id);
+    if (record == nullptr || !IsHeldElsewhere(state, **record, key_.first)) own.push_back(node.id);
   }
   return own;
 }
@@ -167,28 +151,12 @@ void ReportSession::FillNodeWelcome(const State& state, const HelloNode& node,
     if (!record.retired && record.host == key_.first && IsKnown(state, record, node.digest)) {
       return to->set_standing(pb::NODE_STANDING_KNOWN);
     }
-    if (IsHeldElsewhere(state, *found, key_.first)) {
+    if (IsHeldElsewhere(state, record, key_.first)) {
       return to->set_standing(pb::NODE_STANDING_STANDBY);
     }
   }
   to->set_standing(sessions_->AskForSnapshot(node.id) ? pb::NODE_STANDING_SEND_ALL
                                                       : pb::NODE_STANDING_WAIT);
-}
-
-// Prepares the first pushes. For each node, pushes the changes after the revision that the tracker
-// has; if these changes cannot be found, pushes everything.
-void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
-  MutexLock lock(&mutex_);
-  std::map<ProviderId, PushScope> scopes;
-  for (const HelloNode& node : hello.nodes) {
-    PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
-    if (!IsTold(state, key_.first, node.id)) continue;
-    const placement::Revision now = state.position().revision;
-    const placement::Feed& feed = sessions_->ledger()->feed();
-    if (!AddMissed(feed, now, key_.first, node, &scope)) scope.complete = true;
-  }
-  scopes_ = std::move(scopes);
-  welcoming_ = false;
 }
 
 // Retires the nodes that the tracker's configuration no longer names (T-40).
@@ -232,9 +200,12 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   } else {
     FillReject(*state, node, report, decision.status, response.mutable_reject());
   }
+  // If the node's tree has just been created, no push has contained the allocations in it yet. If a
+  // push for the node is being sent, the tracker will take in its first slices after the Ack,
+  // although they may have the values from before the report.
+  const bool push_all = decision.status.ok() && (decision.result.created || IsPushing(node));
   Send(std::move(response));
-  if (decision.status.ok() && decision.result.created) {
-    // The node's tree has just been created, so no push has contained the allocations in it yet.
+  if (push_all) {
     MutexLock lock(&mutex_);
     scopes_[node].complete = true;
   }
@@ -345,56 +316,6 @@ void ReportSession::TouchAll() {
     for (auto& [node, scope] : scopes_) scope.complete = true;
   }
   FlushPushes();
-}
-
-void ReportSession::FlushPushes() {
-  {
-    MutexLock lock(&mutex_);
-    const bool wanted = std::any_of(scopes_.begin(), scopes_.end(),
-                                    [](const auto& entry) { return !entry.second.empty(); });
-    if (!wanted || welcoming_ || pushing_ || finished_ || writing_) return;
-    pushing_ = true;
-  }
-  if (sessions_->workers()->Submit([self = shared_from_this()] { self->TellPushes(); })) return;
-  {
-    MutexLock lock(&mutex_);
-    pushing_ = false;
-  }
-  sessions_->TickLater(shared_from_this());
-}
-
-// Sends one push at a time. Meanwhile, new changes are added to the scopes of the next pushes.
-void ReportSession::TellPushes() {
-  MutexLock lock(&mutex_);
-  pushing_ = false;
-  if (welcoming_ || writing_ || finished_ || ending_) return;
-  pb::SessionResponse message;
-  if (!NextPush(&message)) return;
-  outbox_.push_back(std::move(message));
-  WriteNext();
-}
-
-bool ReportSession::NextPush(pb::SessionResponse* message) {
-  const placement::Revision dispatched = sessions_->dispatched();
-  const placement::StatePtr state = sessions_->ledger()->Newest();
-  const placement::Revision newest = state->position().resume_point();
-  for (auto& [node, scope] : scopes_) {
-    if (!IsTold(*state, key_.first, node)) {  // only the host's own service concerns the tracker
-      const bool service = scope.service;
-      scope = PushScope();
-      scope.service = service;
-    }
-    if (scope.empty()) continue;
-    // A push that is not complete has the values of the newest state, but may lack entities that
-    // changed after `dispatched`. So it tells the tracker only that all changes up to `dispatched`
-    // were sent.
-    SetRevision(scope.complete ? newest : std::min(newest, dispatched),
-                message->mutable_revision());
-    FillPush(*state, key_.first, node, scope, message->mutable_push());
-    scope = PushScope();
-    return true;
-  }
-  return false;
 }
 
 }  // namespace berth::services

@@ -2,10 +2,11 @@
 //
 // A session handles one message of its tracker at a time: it asks for the next message when the
 // present one is settled. So the session holds at most one report, and sends answers in the order
-// of the messages. Of the changes that must be pushed a session keeps only names (one PushScope per
-// node, however slow the tracker is). It fills in the values from the newest state when the stream
-// can take a message. The owner of the stream calls HandleRead, HandleSent and Closed. A session
-// lives until its owner has called Closed and nobody refers to the session any more. Thread-safe.
+// of the messages. Of the changes that must be pushed a session keeps only names, however slow the
+// tracker is: one PushScope per node, and one for the push that is being sent. It fills in the
+// values from the newest state when the stream can take a message. The owner of the stream calls
+// HandleRead, HandleSent and Closed. A session lives until its owner has called Closed and nobody
+// refers to the session any more. Thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SESSION_H_
 #define BERTH_SERVICES_REPORT_SESSION_H_
 
@@ -68,6 +69,12 @@ class ReportSession final : public TrackerStream,
 
  private:
   using HelloPtr = std::shared_ptr<const HelloFacts>;
+  // A push of which at least one slice has not been sent.
+  struct OpenPush {
+    placement::ProviderId node;
+    PushScope rest;  // the names of everything that the next slices must contain
+    placement::Revision revision;
+  };
 
   void HandleHello();
   void Welcome(const HelloPtr& hello, const placement::Decision& decision);
@@ -96,6 +103,10 @@ class ReportSession final : public TrackerStream,
   void FlushPushes();
   void TellPushes();
   bool NextPush(pb::SessionResponse* message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool OpenNextPush(const placement::State& state, placement::Revision dispatched)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether some slices of a push for `node` have been sent, and others have not.
+  bool IsPushing(placement::ProviderId node) const;
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ReportSessions* const sessions_;
@@ -112,6 +123,7 @@ class ReportSession final : public TrackerStream,
   bool recording_readiness_ ABSL_GUARDED_BY(mutex_) = false;        // a command records it now
   HelloPtr hello_ ABSL_GUARDED_BY(mutex_);
   std::map<placement::ProviderId, PushScope> scopes_ ABSL_GUARDED_BY(mutex_);
+  std::optional<OpenPush> push_ ABSL_GUARDED_BY(mutex_);
   // A list, because an empty deque takes half a KiB, and most sessions have an empty outbox.
   std::list<pb::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
   pb::SessionResponse outgoing_ ABSL_GUARDED_BY(mutex_);

@@ -376,7 +376,9 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
 }
 
 void UplinkSession::HearPush(const Response& response) {
-  const v1::Push& push = response.push();
+  push_.MergeFrom(response.push());
+  if (response.push().more()) return;
+  const v1::Push push = std::exchange(push_, v1::Push());
   if (push.has_service()) service_disabled_ = push.service().disabled();
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();

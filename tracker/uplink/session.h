@@ -93,6 +93,7 @@ class UplinkSession {
   std::set<std::string> greeted_;         // the nodes that the last Hello named
   std::set<std::string> welcomed_nodes_;  // the nodes about which a Welcome was processed
   std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
+  placement::v1::Push push_;  // the joined slices of a push whose last slice has not come yet
   bool service_disabled_ = false;
   Clock::time_point next_beat_;
   std::chrono::milliseconds heartbeat_;

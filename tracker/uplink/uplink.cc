@@ -86,6 +86,8 @@ void Uplink::Worker::Run() {
   // before the lease that placement keeps for the tracker expires.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  // Placement limits the sizes of its messages by an option that the tracker does not know.
+  arguments.SetMaxReceiveMessageSize(-1);
   const auto channel =
       grpc::CreateCustomChannel(options_.target, grpc::InsecureChannelCredentials(), arguments);
   while (true) {

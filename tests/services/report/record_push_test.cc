@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/report/push_slice.h"
 
 namespace berth::services {
 namespace {
@@ -65,7 +66,11 @@ class RecordPushTest : public ::testing::Test {
   }
   std::string TextOf(const std::string& host, uint64_t node, const PushScope& scope) const {
     pb::Push push;
-    FillRecords(state_, host, Node(node), scope, &push);
+    PushScope rest = scope;
+    if (scope.complete) NameAll(state_, host, Node(node), &rest);
+    FillSlice(state_, host, Node(node), &rest, &push);
+    EXPECT_FALSE(push.more());
+    EXPECT_EQ(rest.size(), 0u);
     std::string present, removed;
     for (const auto& instance : push.instances()) Add(instance.uuid(), 'i', &present);
     for (const auto& migration : push.migrations()) Add(migration.uuid(), 'm', &present);

@@ -1,0 +1,130 @@
+#include "services/report/push_slice.h"
+
+#include <set>
+
+#include "services/report/record_push.h"
+#include "services/report/subtree.h"
+#include "services/wire/allocation.h"
+#include "services/wire/fleet.h"
+#include "services/wire/instance.h"
+#include "services/wire/provider.h"
+
+namespace berth::services {
+
+using placement::ConsumerId;
+using placement::InstanceId;
+using placement::MigrationId;
+using placement::ProviderId;
+using placement::State;
+
+namespace {
+
+// The bytes of an element's field number and length, at most.
+constexpr size_t kElementBytes = 8;
+
+size_t BytesOf(const std::string& text) { return text.size(); }
+size_t BytesOf(const google::protobuf::Message& message) { return message.ByteSizeLong(); }
+
+// A slice that is being filled.
+class OpenSlice {
+ public:
+  OpenSlice(const State& state, const TrackedNode& node, pb::Push* to)
+      : state_(state), node_(node), to_(to) {}
+
+  // Adds the entities that `names` names, and takes their names out, until the slice is full.
+  // Returns whether no name is left.
+  template <typename IdType>
+  bool AddAll(std::set<IdType>* names) {
+    while (!names->empty() && Add(*names->begin())) names->erase(names->begin());
+    return names->empty();
+  }
+
+ private:
+  // Adds one entity, or its removal if it does not concern the node. Returns false, and adds
+  // nothing, if the slice has no room for it.
+  bool Add(ProviderId id) {
+    const auto place = state_.FindProvider(id);
+    if (!place || !IsInSubtree(state_, node_.id, id)) {
+      return AddRemoval(id, to_->mutable_removed_provider_uuids());
+    }
+    FillProvider(state_, *place, pb::PROVIDER_VIEW_FULL, to_->add_providers());
+    return KeepsLast(to_->mutable_providers());
+  }
+
+  bool Add(ConsumerId id) {
+    const placement::ConsumerPtr consumer = state_.FindConsumer(id);
+    if (consumer != nullptr) {
+      pb::Consumer* const filled = to_->add_consumers();
+      FillConsumer(
+          state_, *consumer,
+          [this](ProviderId provider) { return IsInSubtree(state_, node_.id, provider); }, filled);
+      if (!filled->allocations().empty()) return KeepsLast(to_->mutable_consumers());
+      to_->mutable_consumers()->RemoveLast();
+    }
+    return AddRemoval(id, to_->mutable_removed_consumer_uuids());
+  }
+
+  bool Add(InstanceId id) {
+    const placement::InstancePtr instance = FindFor(node_, state_.records(), id);
+    if (instance == nullptr) return AddRemoval(id, to_->mutable_removed_instance_uuids());
+    FillInstance(*instance, to_->add_instances());
+    return KeepsLast(to_->mutable_instances());
+  }
+
+  bool Add(MigrationId id) {
+    const placement::MigrationPtr migration = FindFor(node_, state_.records(), id);
+    if (migration == nullptr) return AddRemoval(id, to_->mutable_removed_migration_uuids());
+    FillMigration(*migration, to_->add_migrations());
+    return KeepsLast(to_->mutable_migrations());
+  }
+
+  // A complete push contains no removals: the tracker forgets everything that the push lacks.
+  template <typename IdType>
+  bool AddRemoval(IdType id, google::protobuf::RepeatedPtrField<std::string>* removals) {
+    if (to_->complete()) return true;
+    *removals->Add() = id.ToString();
+    return KeepsLast(removals);
+  }
+
+  // Whether the last element of `list` fits into the slice. If not, takes it out of the list.
+  template <typename Element>
+  bool KeepsLast(google::protobuf::RepeatedPtrField<Element>* list) {
+    const size_t bytes = BytesOf(list->Get(list->size() - 1)) + kElementBytes;
+    if (bytes_ > 0 && bytes_ + bytes > kSliceBytesMax) {
+      list->RemoveLast();
+      return false;
+    }
+    bytes_ += bytes;
+    return true;
+  }
+
+  const State& state_;
+  const TrackedNode node_;
+  pb::Push* const to_;
+  size_t bytes_ = kElementBytes;
+};
+
+}  // namespace
+
+void NameAll(const State& state, const std::string& host, ProviderId node, PushScope* scope) {
+  ForSubtree(state, node, [scope](const placement::ProviderPlace& place) {
+    scope->providers.insert(place.config().id);
+    place.consumers().ForEach(
+        [scope](const ConsumerId& id, const auto&) { scope->consumers.insert(id); });
+  });
+  NameRecords(state.records(), host, scope);
+}
+
+void FillSlice(const State& state, const std::string& host, ProviderId node, PushScope* rest,
+               pb::Push* to) {
+  to->set_node_uuid(node.ToString());
+  to->set_complete(rest->complete);
+  OpenSlice slice(state, {host, node}, to);
+  const bool is_last = slice.AddAll(&rest->providers) && slice.AddAll(&rest->consumers) &&
+                       slice.AddAll(&rest->instances) && slice.AddAll(&rest->migrations);
+  to->set_more(!is_last);
+  const ServicePtr service = is_last && rest->service ? FindTracker(state, host) : nullptr;
+  if (service != nullptr) FillService(*service, nullptr, to->mutable_service());
+}
+
+}  // namespace berth::services

@@ -1,0 +1,109 @@
+// The methods of ReportSession that send the pushes.
+#include <algorithm>
+#include <utility>
+
+#include "services/report/missed_changes.h"
+#include "services/report/push_slice.h"
+#include "services/report/session.h"
+
+namespace berth::services {
+
+using placement::MutexLock;
+using placement::ProviderId;
+using placement::State;
+
+namespace {
+
+// Whether the tracker of `host` gets pushes for `node`. The tracker of a recorded node reports only
+// after a complete push, even if the push is empty because the node's providers were removed. So the
+// tracker that takes over a node whose host is down gets pushes before the node is recorded for it.
+bool IsTold(const State& state, const std::string& host, ProviderId node) {
+  const NodePtr* record = state.nodes().Find(node);
+  return record != nullptr ? !IsHeldElsewhere(state, **record, host)
+                           : state.FindProvider(node).has_value();
+}
+
+}  // namespace
+
+// Prepares the first pushes. For each node, pushes the changes after the revision that the tracker
+// has; if these changes cannot be found, pushes everything.
+void ReportSession::BeginPushes(const State& state, const HelloFacts& hello) {
+  MutexLock lock(&mutex_);
+  std::map<ProviderId, PushScope> scopes;
+  for (const HelloNode& node : hello.nodes) {
+    PushScope& scope = scopes[node.id] = std::move(scopes_[node.id]);
+    if (!IsTold(state, key_.first, node.id)) continue;
+    const placement::Revision now = state.position().revision;
+    const placement::Feed& feed = sessions_->ledger()->feed();
+    if (!AddMissed(feed, now, key_.first, node, &scope)) scope.complete = true;
+  }
+  scopes_ = std::move(scopes);
+  welcoming_ = false;
+}
+
+void ReportSession::FlushPushes() {
+  {
+    MutexLock lock(&mutex_);
+    const bool wanted = push_ || std::any_of(scopes_.begin(), scopes_.end(), [](const auto& entry) {
+                          return !entry.second.empty();
+                        });
+    if (!wanted || welcoming_ || pushing_ || finished_ || writing_) return;
+    pushing_ = true;
+  }
+  if (sessions_->workers()->Submit([self = shared_from_this()] { self->TellPushes(); })) return;
+  {
+    MutexLock lock(&mutex_);
+    pushing_ = false;
+  }
+  sessions_->TickLater(shared_from_this());
+}
+
+// Sends one slice of a push at a time. Meanwhile, new changes are added to the scopes of the next
+// pushes.
+void ReportSession::TellPushes() {
+  MutexLock lock(&mutex_);
+  pushing_ = false;
+  if (welcoming_ || writing_ || finished_ || ending_) return;
+  pb::SessionResponse message;
+  if (!NextPush(&message)) return;
+  outbox_.push_back(std::move(message));
+  WriteNext();
+}
+
+bool ReportSession::NextPush(pb::SessionResponse* message) {
+  const placement::Revision dispatched = sessions_->dispatched();
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  if (!push_ && !OpenNextPush(*state, dispatched)) return false;
+  SetRevision(push_->revision, message->mutable_revision());
+  FillSlice(*state, key_.first, push_->node, &push_->rest, message->mutable_push());
+  if (!message->push().more()) push_.reset();
+  return true;
+}
+
+// Begins the next push. Returns false if no push is needed.
+bool ReportSession::OpenNextPush(const State& state, placement::Revision dispatched) {
+  const placement::Revision newest = state.position().resume_point();
+  for (auto& [node, scope] : scopes_) {
+    if (!IsTold(state, key_.first, node)) {  // only the host's own service concerns the tracker
+      const bool service = scope.service;
+      scope = PushScope();
+      scope.service = service;
+    }
+    if (scope.empty()) continue;
+    // A push that is not complete has the values of the newest state, but may lack entities that
+    // changed after `dispatched`. So it tells the tracker only that all changes up to `dispatched`
+    // were sent.
+    const placement::Revision revision = scope.complete ? newest : std::min(newest, dispatched);
+    if (scope.complete) NameAll(state, key_.first, node, &scope);
+    push_ = OpenPush{node, std::exchange(scope, PushScope()), revision};
+    return true;
+  }
+  return false;
+}
+
+bool ReportSession::IsPushing(ProviderId node) const {
+  MutexLock lock(&mutex_);
+  return push_ && push_->node == node;
+}
+
+}  // namespace berth::services
