@@ -16,14 +16,15 @@ void TextField(Faults& faults, absl::string_view field, absl::string_view text, 
 
 void AmountField(Faults& faults, absl::string_view field, int64_t amount) {
   if (amount >= 0 && amount <= kAmountMax) return;
-  faults.Add(kInvalidField, std::string(field), absl::StrCat("must be 0 to ", kAmountMax));
+  faults.Add(kInvalidField, std::string(field),
+             absl::StrCat("must be 0 to ", kAmountMax, ", but is ", amount));
 }
 
 }  // namespace
 
 void NodeNeedsHost(Faults& faults, absl::string_view field, bool has_node, absl::string_view host) {
   if (!has_node || !host.empty()) return;
-  faults.Add(kInvalidField, std::string(field), "is only allowed together with its host");
+  faults.Add(kInvalidField, std::string(field), "is only allowed if the host is given too");
 }
 
 void InstanceFields(Faults& faults, const InstanceRecord& instance) {
@@ -41,14 +42,15 @@ void InstanceFields(Faults& faults, const InstanceRecord& instance) {
   AmountField(faults, "instance.flavor.swap_mib", instance.flavor.swap_mib);
   if (instance.details.size() > kRecordBytesMax) {
     faults.Add(kInvalidField, "instance",
-               absl::StrCat("must not have more than ", kRecordBytesMax, " bytes of details"));
+               absl::StrCat("is too large: its flavor, image and other details must have at most ",
+                            kRecordBytesMax, " bytes together"));
   }
 }
 
 void MigrationFields(Faults& faults, const MigrationRecord& migration) {
   const int type = static_cast<int>(migration.type);
   if (type < 1 || type > kMigrationTypeMax) {
-    faults.Add(kInvalidField, "migration.type", "must be a type that this release knows");
+    faults.Add(kInvalidField, "migration.type", "must be a migration type that this release knows");
   }
   TextField(faults, "migration.status", migration.status, 1);
   TextField(faults, "migration.source_host", migration.source_host, 1);
@@ -73,7 +75,7 @@ absl::Status MigrationNotFound(MigrationId id) {
 
 absl::Status DuplicateMigration(MigrationId id) {
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_MIGRATION",
-                absl::StrCat("there is already a migration ", id.ToString()),
+                absl::StrCat("there is already a record of migration ", id.ToString()),
                 {{{"migration", id.ToString()}, {"field", "migration.uuid"}}});
 }
 

@@ -157,8 +157,8 @@ absl::StatusOr<Headroom> CountHeadroom(const State& state, const CandidateReques
   if (headroom.truncated && headroom.total_count == 0) {
     return Refuse(
         absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
-        absl::StrCat("the count used up its work budget without a result: ", budget.steps_max,
-                     " steps: narrow the query, for example with in_tree"));
+        absl::StrCat("the count used up its work budget of ", budget.steps_max,
+                     " steps without a result: narrow the query, for example with in_tree"));
   }
   return headroom;
 }

@@ -21,7 +21,8 @@ absl::Status Reused(const RequestKey& key) {
 
 absl::Status Unknown() {
   return Refuse(absl::StatusCode::kNotFound, "REQUEST_NOT_FOUND",
-                "no write was done under this request id within the time for which ids are kept");
+                "no write with this request id is known: it was not done, or it was done so long "
+                "ago that the id is no longer kept");
 }
 
 absl::Status Cancelled(const RequestKey& key) {

@@ -38,8 +38,9 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
   if (head.revision != start.expected_head) {
     return Refuse(
         absl::StatusCode::kAborted, "CONCURRENT_UPDATE",
-        absl::StrCat("look at the lost changes again: the newest revision in the database is now ",
-                     head.revision.number, " of epoch ", head.revision.epoch));
+        absl::StrCat("the newest revision in the database is ", head.revision.epoch, ":",
+                     head.revision.number,
+                     ", not the revision that the request names: read the lost changes again"));
   }
   // Loading the tables may take minutes, and meanwhile PostgreSQL often waits for this process. A
   // writer that waits for the lock would take this process for a paused one and end its session.

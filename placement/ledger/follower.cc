@@ -59,11 +59,13 @@ absl::StatusOr<int> Follower::Follow() {
       // Reads are still answered from the last good state, so that state counts as fresh.
       publisher_->SetFresh(began);
       health_->SetDatabaseRevision(step.head);
-      health_->RequireRecovery("the database went back in time: the follower found it");
+      health_->RequireRecovery(
+          "the database went back in time, for example because it was restored");
       break;
     case CaughtUp::kTooNew:
       health_->format_too_new = true;
-      return absl::FailedPreconditionError("the log has a newer format: run the newer release");
+      return absl::FailedPreconditionError(
+          "a newer release has changed the format of the ledger: upgrade this process");
   }
   return step.applied;
 }

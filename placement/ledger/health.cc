@@ -8,14 +8,16 @@ namespace berth::placement {
 absl::Status Health::WhyNoWrites() const {
   if (recovery_required) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "RECOVERY_REQUIRED",
-                  "the database lost committed changes: an operator must begin a new epoch");
+                  "the database has lost committed changes: placement refuses writes until an "
+                  "operator begins a new epoch");
   }
   if (format_too_new)
     return NotDone("a newer release has changed the format of the ledger: upgrade this process");
   if (writing_stopped) {
     return NotDone(
-        "the tables differ from the memory of placement, which stopped writing: an operator must "
-        "read its log and restart it");
+        "the tables differ from what placement has in memory, so it refuses writes: an operator "
+        "must "
+        "read the log of placement and restart it");
   }
   return absl::OkStatus();
 }

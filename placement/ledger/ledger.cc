@@ -45,7 +45,7 @@ absl::StatusOr<std::optional<Position>> FindLost(Database& database, const Ledge
   if (!seen.ok()) {
     if (options.tell_operator) {
       options.tell_operator(absl::StrCat(seen.status().message(),
-                                         ": whether the database was restored is not known"));
+                                         ": so it is not known whether the database was restored"));
     }
     return std::optional<Position>();
   }
@@ -105,7 +105,8 @@ void Ledger::Submit(Command command, absl::Time deadline,
   pending->cancelled = std::move(cancelled);
   pending->done = std::move(done);
   if (queue_->Push(pending)) return;
-  pending->done(OnlyStatus(NotDone("too many writes are waiting, or placement is stopping")));
+  pending->done(OnlyStatus(NotDone(
+      "too many writes are waiting, or placement is stopping: nothing was done, try again")));
 }
 
 bool Ledger::Reachable() const { return health_->reachable && !writer_->ConnectsSlowly(); }

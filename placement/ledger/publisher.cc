@@ -33,7 +33,7 @@ absl::Status NotReached() {
 
 absl::Status TooManyWait() {
   return Refuse(absl::StatusCode::kUnavailable, "TOO_MANY_WAIT",
-                "too many readers wait for a revision: try again, or ask another process", {},
+                "too many reads wait for a newer revision: try again, or ask another process", {},
                 kWaitAgainAfter);
 }
 
@@ -86,7 +86,7 @@ void Publisher::AwaitRevision(Revision minimum, absl::Time deadline,
         waiters_.push_back({minimum, deadline, std::move(ready)});
         return;
       }
-      answer = closed_ ? NotDone("placement is stopping") : TooManyWait();
+      answer = closed_ ? NotDone("placement is stopping: ask another process") : TooManyWait();
     } else if (answer.ok()) {
       answer = recent_.back();
     }
@@ -113,7 +113,7 @@ void Publisher::Close() {
     closed_ = true;
   }
   TellWaiters([](const Waiter&) -> std::optional<absl::StatusOr<StatePtr>> {
-    return NotDone("placement is stopping");
+    return NotDone("placement is stopping: ask another process");
   });
 }
 

@@ -365,7 +365,9 @@ absl::StatusOr<StatePtr> BeginSnapshot(Database& database, const Ledger& ledger)
       absl::SleepFor(kAttemptWait);
     }
   }
-  return absl::UnavailableError("this process did not reach the revision of the tables in time");
+  return absl::UnavailableError(
+      "the check could not begin, because this process does not yet have the newest changes of the "
+      "database: try again");
 }
 
 }  // namespace

@@ -250,7 +250,8 @@ bool Writer::MayDecide(const Pending& pending) const {
 
 absl::Status Writer::WhyNotDecide(const Pending& pending, absl::Time now) const {
   if (pending.losses < kLossesMax) return WhyNotBegin(pending, now);
-  return NotDone("the connection to the database broke both times when this was written");
+  return NotDone(
+      "the connection to the database broke twice during this write: nothing was done, try again");
 }
 
 Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_wait,
@@ -304,7 +305,8 @@ void Writer::Write(std::unique_ptr<Batch> batch) {
     publisher_->EndCommit(batch->id());
     if (status.code() != absl::StatusCode::kUnavailable) return Refused(status, *batch);
     health_->in_doubt += static_cast<int64_t>(batch->Commands().size());
-    health_->Tell(absl::StrCat("the outcome of a batch is unknown: ", status.message()));
+    health_->Tell(absl::StrCat("it is not known whether the last batch of writes was committed: ",
+                               status.message()));
     turns_.Lost(std::move(batch));
     return ConnectionLost();
   }
@@ -339,7 +341,8 @@ void Writer::RotateRequests() {
       absl::ToUnixMicros(now), ", ",
       absl::ToInt64Hours(absl::Ceil(options_.requests_kept, absl::Hours(1))), "); COMMIT"));
   if (status.ok()) return;
-  health_->Tell(absl::StrCat("old request ids stay for another hour: ", status.message()));
+  health_->Tell(absl::StrCat(
+      "old request ids could not be deleted; the next attempt is in an hour: ", status.message()));
   if (status.code() == absl::StatusCode::kUnavailable || !Call("ROLLBACK").ok()) Disconnect();
 }
 

@@ -68,15 +68,15 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
   const absl::Status ended = Call("ROLLBACK");
   if (timed_out && ended.ok()) {
     const absl::StatusOr<bool> found = EndIdleLockHolder(*connection_);
-    health_->Tell(found.ok() && *found
-                      ? "a paused process held the ledger's lock: its session was ended"
-                      : "the ledger's lock is held by another process");
+    health_->Tell(found.ok() && *found ? "another process was paused while it held the ledger's "
+                                         "lock: its database session was ended"
+                                       : "the ledger's lock is held by another process");
     return PutBack(commands);
   }
   health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
-  Refuse(commands, NotDone("the database does not accept writes"));
+  Refuse(commands, NotDone("the database does not accept writes: nothing was done, try again"));
   health_->reachable = false;
-  RefuseAll(NotDone("the database does not accept writes"));
+  RefuseAll(NotDone("the database does not accept writes: nothing was done, try again"));
   Disconnect();
   Pause();
 }
@@ -89,13 +89,14 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   if (for_leases) PutOffLeases();
   if (status.code() == absl::StatusCode::kAborted) {
     health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
-    Refuse(commands, NotDone("the database does not accept writes"));
+    Refuse(commands, NotDone("the database does not accept writes: nothing was done, try again"));
     return Pause();
   }
   if (commands.size() == 1) return RefusedAlone(status, commands.front());
   health_->Tell(
       absl::StrCat("a batch of ", commands.size(),
-                   " commands was refused and is decided again one by one: ", status.message()));
+                   " writes was refused, so each of them is tried in a transaction of its own: ",
+                   status.message()));
   // The batch has only a log row, which should prove that earlier batches are durable, and
   // PostgreSQL refuses it. Without this alarm the writer would try again for ever.
   if (commands.empty() && !for_leases) health_->writing_stopped = true;
@@ -105,15 +106,17 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
 void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending) {
   if (SqlStateOf(status) == kRowsDiffer && reloaded_for_ != pending) {
     const absl::Duration now = publisher_->BootTime();
-    health_->Tell(
-        absl::StrCat("the tables differ from memory and are loaded again: ", status.message()));
+    health_->Tell(absl::StrCat(
+        "the tables differ from what this process has in memory, so they are loaded again: ",
+        status.message()));
     if (reloaded_at_ && now - *reloaded_at_ < kReloadsApartMin) {
       health_->Tell(
-          "the tables differ from memory again within a minute: writing stops until a restart");
+          "the tables differ from memory a second time within a minute: this process refuses "
+          "writes until it is restarted");
       health_->writing_stopped = true;
-      return Refuse({pending}, NotDone("the tables differ from the memory of placement, which "
-                                       "stopped writing: an operator must "
-                                       "read its log and restart it"));
+      return Refuse({pending}, NotDone("the tables differ from what placement has in memory, so it "
+                                       "refuses writes: an operator must "
+                                       "read the log of placement and restart it"));
     }
     reloaded_at_ = now;
     reloaded_for_ = pending;
@@ -121,8 +124,10 @@ void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending)
     return Reload();
   }
   health_->Tell(
-      absl::StrCat("the database refused a command that was written alone: ", status.message()));
-  Refuse({pending}, absl::InternalError("the ledger could not write the command"));
+      absl::StrCat("the database refused a write that was tried in a transaction of its own: ",
+                   status.message()));
+  Refuse({pending},
+         absl::InternalError("the database refused the write: the log of placement says why"));
 }
 
 void Writer::Reload() {

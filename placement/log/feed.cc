@@ -40,9 +40,12 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
 absl::Status RevisionLost(Revision wanted, Revision there) {
   const std::string now =
       wanted.epoch == there.epoch ? "another batch" : absl::StrCat("epoch ", there.epoch);
-  return Refuse(absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
-                absl::StrCat("revision ", wanted.number, " of epoch ", wanted.epoch,
-                             " was lost: the revision with this number belongs to ", now));
+  return Refuse(
+      absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
+      absl::StrCat(
+          "revision ", wanted.number, " of epoch ", wanted.epoch,
+          " was lost in a restore of the database: the revision with this number now belongs to ",
+          now));
 }
 
 void Feed::Append(const FeedBatchPtr& batch) {

@@ -60,7 +60,7 @@ absl::Status CheckForm(const UpdateService& command) {
     if (!command.disabled.value_or(false)) {
       faults.Add(kInvalidField, "disabled_reason", "is only allowed if disabled is true");
     } else if (absl::StripAsciiWhitespace(command.disabled_reason).empty()) {
-      faults.Add(kInvalidField, "disabled_reason", "must not consist of blanks only");
+      faults.Add(kInvalidField, "disabled_reason", "must not consist of spaces only");
     }
   }
   return faults.status();
@@ -87,7 +87,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   faults.Line("host", command.host);
   faults.Line("binary", command.binary);
   if (command.incarnation == Uuid{}) {
-    faults.Add(kInvalidField, "incarnation", "must not be the nil uuid");
+    faults.Add(kInvalidField, "incarnation", "must not consist of zeros only");
   }
   faults.Length("machine_id", command.machine_id, 0, kTextMax);
   faults.Length("version", command.version, 0, kTextMax);

@@ -82,7 +82,8 @@ class ImportForm {
     const auto parent = record.parent ? places_.find(*record.parent) : places_.end();
     if (parent != places_.end() && parent->second > record.record) {
       faults.Add(kInvalidField, "provider.parent_uuid",
-                 absl::StrCat("must come before its children, but is record ", parent->second),
+                 absl::StrCat("names the provider of record ", parent->second,
+                              ", which comes later: a parent must come before its children"),
                  {{"provider", id}});
     }
     InventoryListFields(faults, "provider.inventories", record.inventories);

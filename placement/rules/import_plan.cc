@@ -112,10 +112,10 @@ void ImportPlan::CheckProvider(const ImportedProvider& record) {
   } else if (record.parent && !new_providers_.contains(*record.parent) &&
              !state_.FindProvider(*record.parent)) {
     Note(Stage::kParent, record.record, [&] {
-      return Refuse(Code::kNotFound, "PARENT_NOT_FOUND",
-                    absl::StrCat("there is no provider ", record.parent->ToString(),
-                                 ", which is named as the parent"),
-                    {{{"provider", record.parent->ToString()}, {"field", "provider.parent_uuid"}}});
+      return Refuse(
+          Code::kNotFound, "PARENT_NOT_FOUND",
+          absl::StrCat("the parent provider ", record.parent->ToString(), " does not exist"),
+          {{{"provider", record.parent->ToString()}, {"field", "provider.parent_uuid"}}});
     });
   }
   const bool there = state_.FindProvider(record.id).has_value();
@@ -221,10 +221,12 @@ void ImportPlan::CheckRow(const ImportedConsumer& record, const Taken& taken,
   const InventoryRow& inventory = taken.config->inventories[static_cast<size_t>(row)];
   if (!UnitsAllow(inventory.inventory, amount.amount)) {
     Note(Stage::kUnits, record.record, [&] {
-      return Refuse(Code::kFailedPrecondition, "UNIT_CONSTRAINT_VIOLATED",
-                    absl::StrCat(NameOf(amount, *taken.config), ": ", amount.amount,
-                                 " breaks min_unit, max_unit or step_size of the inventory"),
-                    {ItemOf(record, amount, *taken.config)});
+      return Refuse(
+          Code::kFailedPrecondition, "UNIT_CONSTRAINT_VIOLATED",
+          absl::StrCat(
+              NameOf(amount, *taken.config), ": ", amount.amount,
+              " is not an amount that min_unit, max_unit and step_size of the inventory allow"),
+          {ItemOf(record, amount, *taken.config)});
     });
   }
   const Amount before = taken.before[row];

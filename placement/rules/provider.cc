@@ -16,7 +16,7 @@ namespace {
 
 absl::Status ParentNotFound(ProviderId parent) {
   return Refuse(absl::StatusCode::kNotFound, "PARENT_NOT_FOUND",
-                absl::StrCat("there is no provider ", parent.ToString(), " to be the parent"),
+                absl::StrCat("the parent provider ", parent.ToString(), " does not exist"),
                 {{{"provider", parent.ToString()}, {"field", "parent_uuid"}}});
 }
 

@@ -84,8 +84,9 @@ void NamesOnce(Faults& faults, const std::vector<ReportedProvider>& providers) {
   absl::flat_hash_set<absl::string_view> names;
   for (size_t i = 0; i < providers.size(); ++i) {
     if (names.insert(providers[i].name).second) continue;
-    faults.Add(kDuplicateParameter, absl::StrCat("providers[", i, "].name"),
-               absl::StrCat("has the name ", providers[i].name, " again"));
+    faults.Add(
+        kDuplicateParameter, absl::StrCat("providers[", i, "].name"),
+        absl::StrCat("must be unique in the report, but ", providers[i].name, " is there twice"));
   }
 }
 

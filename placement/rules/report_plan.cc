@@ -138,8 +138,8 @@ absl::Status ReportPlan::CheckSubtree() const {
     if (provider.parent && !entry_of_.contains(*provider.parent)) {
       if (!state_.FindProvider(*provider.parent)) {
         return Refuse(absl::StatusCode::kNotFound, "PARENT_NOT_FOUND",
-                      absl::StrCat("there is no provider ", provider.parent->ToString(),
-                                   ", which is named as the parent of ", provider.name),
+                      absl::StrCat("the parent of provider ", provider.name,
+                                   " does not exist: provider ", provider.parent->ToString()),
                       {{{"provider", provider.parent->ToString()}}});
       }
       named.push_back(*provider.parent);
@@ -267,7 +267,7 @@ absl::StatusOr<ReportPlan::Content> ReportPlan::ResolveContent() const {
     if (content.new_classes.size() + content.new_traits.size() <= kNewNamesMax) continue;
     return Refuse(absl::StatusCode::kInvalidArgument, "INVALID_FIELD",
                   absl::StrCat("providers must not name more than ", kNewNamesMax,
-                               " new classes and traits at once"),
+                               " resource classes and traits that do not exist yet"),
                   {{{"field", "providers"}}});
   }
   return content;

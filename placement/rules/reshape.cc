@@ -27,7 +27,7 @@ absl::Status CheckForm(const Reshape& command) {
     const auto require = [&](const char* name, std::optional<Generation> expected) {
       if (expected) return;
       faults.Add(kGenerationRequired, absl::StrCat(FieldOf(i), ".", name),
-                 "is required: the generation of the provider as it was last read",
+                 "is required: give the generation that the provider had when it was last read",
                  {{"provider", provider.provider.ToString()}});
     };
     require("expected_generation", provider.expected_generation);

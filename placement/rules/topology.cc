@@ -130,9 +130,9 @@ absl::Status TopologyPlan::CheckParents(bool of_new) const {
     const ProviderTopology& wanted = command_.providers[i];
     if (wanted.expected_generation.has_value() == of_new) continue;
     if (!wanted.parent || !*wanted.parent || forest_.Knows(**wanted.parent)) continue;
-    faults.Add(**wanted.parent, FieldOf(i, "parent_uuid"),
-               absl::StrCat("there is no provider ", (*wanted.parent)->ToString(),
-                            ", which is named as the parent"));
+    faults.Add(
+        **wanted.parent, FieldOf(i, "parent_uuid"),
+        absl::StrCat("the parent provider ", (*wanted.parent)->ToString(), " does not exist"));
   }
   return faults.Refuse(Code::kNotFound, "PARENT_NOT_FOUND");
 }
@@ -218,9 +218,11 @@ absl::Status TopologyPlan::CheckRemoved() const {
     CompareGenerations(*place, absl::StrCat("removed_providers[", i, "]"),
                        removal.expected_generation, std::nullopt, stale.items, stale.message);
     if (forest_.HasChildren(*place)) {
-      parents.Add(removal.provider, RemovedFieldOf(i, "provider_uuid"),
-                  absl::StrCat(Describe(place->config()),
-                               " cannot be deleted: some of its children would remain"));
+      parents.Add(
+          removal.provider, RemovedFieldOf(i, "provider_uuid"),
+          absl::StrCat(
+              Describe(place->config()),
+              " cannot be deleted without its children: name them in removed_providers too"));
     }
     if (FindNode(state_, removal.provider)) {
       nodes.Add(

@@ -44,7 +44,7 @@ void CheckTraitTerms(Faults& faults, const std::string& field,
                      const std::vector<std::vector<std::string>>& terms) {
   for (const std::vector<std::string>& set : terms) {
     if (set.empty()) {
-      faults.Add(kInvalidField, field, "has an empty term: each term must name at least one");
+      faults.Add(kInvalidField, field, "has an empty term: each term must name at least one trait");
     }
     for (const std::string& trait : set) faults.UpperName(field, trait);
   }
@@ -54,7 +54,8 @@ void CheckAggregateTerms(Faults& faults, const std::string& field,
                          const std::vector<std::vector<AggregateId>>& terms) {
   for (const std::vector<AggregateId>& set : terms) {
     if (set.empty()) {
-      faults.Add(kInvalidField, field, "has an empty term: each term must name at least one");
+      faults.Add(kInvalidField, field,
+                 "has an empty term: each term must name at least one aggregate");
     }
   }
 }
@@ -63,8 +64,9 @@ void CheckAggregateTerms(Faults& faults, const std::string& field,
 void CheckWeights(Faults& faults, const std::string& field, const std::vector<NamedWeight>& weights,
                   double least) {
   if (weights.size() > kWeightsMax) {
-    return faults.Add(kInvalidField, field,
-                      absl::StrCat("must not have more weights than ", kWeightsMax));
+    return faults.Add(
+        kInvalidField, field,
+        absl::StrCat("must have at most ", kWeightsMax, " weights, but has ", weights.size()));
   }
   for (const NamedWeight& each : weights) {
     faults.UpperName(field, each.name);
@@ -164,7 +166,7 @@ absl::Status CheckSetForm(const CandidateRequest& request) {
                    "has an empty set: each set must name at least one suffix");
       }
       if (Contains(set, "")) {
-        faults.Add("UNKNOWN_SUFFIX", field, "cannot name the unsuffixed group");
+        faults.Add("UNKNOWN_SUFFIX", field, "must not name the group without a suffix");
       }
     }
   }
@@ -196,13 +198,14 @@ void CheckMaxProviders(Faults& faults, const std::string& field, const RequestGr
       return wanted.resource_class == each.resource_class;
     };
     if (!group.suffix.empty()) {
-      faults.Add(kInvalidField, field, "is only allowed in the unsuffixed group");
+      faults.Add(kInvalidField, field, "is only allowed in the group without a suffix");
     } else if (std::none_of(group.resources.begin(), group.resources.end(), asked)) {
       faults.Add(kInvalidField, field,
                  absl::StrCat("names ", each.resource_class, ", which the group does not ask for"));
     } else if (each.amount < 1 || each.amount > kProvidersMax) {
       faults.Add(kInvalidField, field,
-                 absl::StrCat("must be 1 to ", kProvidersMax, ", but is ", each.amount));
+                 absl::StrCat("must be 1 to ", kProvidersMax, " for ", each.resource_class,
+                              ", but is ", each.amount));
     }
   }
 }
@@ -243,8 +246,8 @@ absl::Status CheckResourceless(const CandidateRequest& request) {
                     [&group](const auto& set) { return Contains(set, group.suffix); });
     if (!group.suffix.empty() && filters && placed) continue;
     faults.Add("RESOURCELESS_GROUP", FieldOf(request, group),
-               absl::StrCat("asks for no resources, so it needs a suffix, another filter and a "
-                            "place in same_subtree (",
+               absl::StrCat("asks for no resources, so it must have a suffix and a filter, and "
+                            "same_subtree must name it (",
                             NameOf(group), ")"));
   }
   return faults.status();
@@ -289,8 +292,9 @@ absl::Status CheckPolicy(const CandidateRequest& request) {
   const auto suffixed = std::count_if(request.groups.begin(), request.groups.end(), IsSuffixed);
   if (suffixed <= 1 || request.group_policy != GroupPolicy::kUnset) return absl::OkStatus();
   Faults faults;
-  faults.Add("GROUP_POLICY_REQUIRED", "group_policy",
-             absl::StrCat("is required, because the query has ", suffixed, " suffixed groups"));
+  faults.Add(
+      "GROUP_POLICY_REQUIRED", "group_policy",
+      absl::StrCat("is required, because the query has ", suffixed, " groups with a suffix"));
   return faults.status();
 }
 

@@ -335,8 +335,8 @@ absl::StatusOr<SearchEnd> RunPlan(const State& state, const SearchPlan& plan,
   if (spent && search.size() == 0) {
     return Refuse(
         absl::StatusCode::kDeadlineExceeded, "SEARCH_BUDGET_EXCEEDED",
-        absl::StrCat("the search used up its work budget without a result: ", budget.steps_max,
-                     " steps: narrow the query, for example with in_tree"));
+        absl::StrCat("the search used up its work budget of ", budget.steps_max,
+                     " steps without a result: narrow the query, for example with in_tree"));
   }
   SearchEnd end;
   end.trees = search.Trees();

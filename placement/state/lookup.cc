@@ -108,8 +108,9 @@ absl::Status CheckRevision(const State& newest, Revision wanted) {
   };
   if (wanted.epoch == epoch) return absl::OkStatus();
   if (wanted.epoch > epoch) {
-    return refuse(absl::StatusCode::kOutOfRange, "EPOCH_UNKNOWN",
-                  absl::StrCat("epoch ", wanted.epoch, " has not begun"));
+    return refuse(
+        absl::StatusCode::kOutOfRange, "EPOCH_UNKNOWN",
+        absl::StrCat("epoch ", wanted.epoch, " has not begun: the ledger is in epoch ", epoch));
   }
   const std::vector<Revision>& epochs = newest.epochs();
   const auto after = std::find_if(epochs.begin(), epochs.end(), [wanted](const Revision& first) {
@@ -118,7 +119,9 @@ absl::Status CheckRevision(const State& newest, Revision wanted) {
   if (after == epochs.begin() || std::prev(after)->epoch == wanted.epoch) return absl::OkStatus();
   return refuse(absl::StatusCode::kFailedPrecondition, "REVISION_LOST",
                 absl::StrCat("revision ", wanted.number, " of epoch ", wanted.epoch,
-                             " was lost: that revision is of epoch ", std::prev(after)->epoch));
+                             " was lost in a restore of the database: the revision with this "
+                             "number now belongs to epoch ",
+                             std::prev(after)->epoch));
 }
 
 }  // namespace berth::placement

@@ -88,9 +88,9 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
       return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
     if (ended < 0 && errno != EINTR)
-      return absl::NotFoundError(absl::StrCat("process ", pid, " is already gone"));
+      return absl::NotFoundError(absl::StrCat("process ", pid, " has already ended"));
     if (absl::Now() >= end)
-      return absl::DeadlineExceededError(absl::StrCat("process ", pid, " has not ended in time"));
+      return absl::DeadlineExceededError(absl::StrCat("process ", pid, " did not end in time"));
     absl::SleepFor(kWaitInterval);
   }
 }

@@ -56,7 +56,9 @@ absl::StatusOr<Account> ChooseAccount(const std::string& run_as) {
       return Account{entry.pw_uid, entry.pw_gid};
     }
   }
-  return absl::NotFoundError(absl::StrCat("no user ", names.back(), ": PostgreSQL needs one"));
+  return absl::NotFoundError(
+      absl::StrCat("there is no user ", names.back(),
+                   " on this machine: PostgreSQL needs a user that is not root"));
 }
 
 absl::Status MakeDirectory(const std::string& path, mode_t mode, const Account& account) {
@@ -66,7 +68,7 @@ absl::Status MakeDirectory(const std::string& path, mode_t mode, const Account& 
   const bool give_away = account.uid != geteuid();
   if (error || (give_away && chown(path.c_str(), account.uid, account.gid) != 0) ||
       chmod(path.c_str(), mode) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat("cannot make directory ", path, ": ",
+    return absl::PermissionDeniedError(absl::StrCat("cannot create directory ", path, ": ",
                                                     error ? error.message() : strerror(errno)));
   }
   return absl::OkStatus();
@@ -99,13 +101,15 @@ absl::StatusOr<std::string> FindPrograms(const std::string& data) {
         newest = number;
       }
     }
-    if (newest == 0) return absl::NotFoundError("PostgreSQL is not installed");
+    if (newest == 0)
+      return absl::NotFoundError(
+          "PostgreSQL is not installed: install it, or name a running one with --database");
     version = absl::StrCat(newest);
   }
   const std::string programs = absl::StrCat(kInstalled, "/", version, "/bin");
   std::error_code error;
   if (fs::exists(programs + "/postgres", error)) return programs;
-  return absl::NotFoundError(absl::StrCat(data, " is of PostgreSQL ", version,
+  return absl::NotFoundError(absl::StrCat(data, " was created by PostgreSQL ", version,
                                           ", which is not installed under ", kInstalled));
 }
 
@@ -183,7 +187,8 @@ class Cluster::Impl {
       if (code.ok()) {
         postmaster_ = -1;
         return absl::UnavailableError(
-            absl::StrCat("PostgreSQL ended with exit code ", *code, ": ", EndOf(log_)));
+            absl::StrCat("the private PostgreSQL ended at its start, with exit code ", *code, ": ",
+                         EndOf(log_)));
       }
       // The first line of the file is the postmaster's pid, the eighth line its status.
       std::ifstream file(data_ + "/postmaster.pid");
@@ -197,7 +202,8 @@ class Cluster::Impl {
       }
       absl::SleepFor(kPollInterval);
     }
-    return absl::UnavailableError(absl::StrCat("PostgreSQL does not become ready: ", EndOf(log_)));
+    return absl::UnavailableError(absl::StrCat(
+        "the private PostgreSQL was started, but did not become ready in time: ", EndOf(log_)));
   }
 
   absl::StatusOr<absl::Duration> Tend(absl::Time now) {
@@ -252,7 +258,7 @@ class Cluster::Impl {
     const std::optional<absl::Duration> pause = pace_.NoteEnd(now);
     if (!pause) {
       return absl::ResourceExhaustedError(
-          absl::StrCat(words, ", too often to be started again: ", EndOf(log_)));
+          absl::StrCat(words, ", too often, so it is not started again: ", EndOf(log_)));
     }
     start_at_ = now + *pause;
     if (options_.tell_operator) {
@@ -275,7 +281,8 @@ class Cluster::Impl {
           absl::StrCat("cannot write ", path, ": ", strerror(errno)));
     }
     if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat("another process uses ", options_.directory));
+    return absl::FailedPreconditionError(
+        absl::StrCat("another process uses the directory ", options_.directory));
   }
 
   absl::Status ChooseSocketDirectory() {
@@ -283,7 +290,7 @@ class Cluster::Impl {
     if (socket_directory_.size() > kSocketDirectoryMax) {
       char path[] = "/tmp/berth-XXXXXX";
       if (mkdtemp(path) == nullptr) {
-        return absl::PermissionDeniedError("cannot make a directory under /tmp");
+        return absl::PermissionDeniedError("cannot create a directory under /tmp");
       }
       socket_directory_ = path;
     }

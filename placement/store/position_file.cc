@@ -64,7 +64,7 @@ absl::StatusOr<std::optional<Position>> PositionFile::Read() const {
   std::optional<Position> position = PositionIn(line);
   if (position) return position;
   return absl::DataLossError(
-      absl::StrCat(path_, " is damaged: remove it if the database was not restored"));
+      absl::StrCat(path_, " is damaged: if the database was not restored, remove the file"));
 }
 
 absl::Status PositionFile::Write(const Position& position) {

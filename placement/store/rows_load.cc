@@ -21,8 +21,9 @@ namespace {
 constexpr int kRowsAtOnce = 20'000;
 
 absl::Status Contradiction(absl::string_view what, absl::string_view which) {
-  return absl::DataLossError(
-      absl::StrCat("the database is inconsistent, restore a backup: ", what, " ", which));
+  return absl::DataLossError(absl::StrCat(
+      "the tables of the database contradict each other, so a backup must be restored: ", what, " ",
+      which));
 }
 
 // Reads all tables into a list of changes that turns an empty state into the state in the tables.
@@ -34,7 +35,8 @@ class Loader {
     State state;
     BERTH_ASSIGN_OR_RETURN(std::optional<LogRow> head, ReadHead(database_));
     if (head && head->position.format > kLogFormat) {
-      return absl::FailedPreconditionError("the log has a format that this release does not know");
+      return absl::FailedPreconditionError(
+          "a newer release has changed the format of the ledger: run that release");
     }
     absl::Status status;
     ForEachEntityKind([&](EntityKind kind) {

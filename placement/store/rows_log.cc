@@ -91,9 +91,9 @@ absl::Status CheckFollows(const LogRow& before, const LogRow& row) {
   if (to.number == from.number + 1 && row.previous == before.position.batch) {
     return absl::OkStatus();
   }
-  return absl::DataLossError(
-      absl::StrCat("the log has a gap: the row after revision ", from.number, " is revision ",
-                   to.number, to.number == from.number + 1 ? " of another history" : ""));
+  return absl::DataLossError(absl::StrCat(
+      "the log has a gap: the row after revision ", from.number, " is revision ", to.number,
+      to.number == from.number + 1 ? ", which was written after another one" : ""));
 }
 
 absl::StatusOr<Revision> ReadHorizon(Database& database) {

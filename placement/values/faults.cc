@@ -88,7 +88,7 @@ void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view byte
 void RequireGenerationField(Faults& faults, bool present) {
   if (!present) {
     faults.Add(kGenerationRequired, "expected_generation",
-               "is required: the generation of the provider as it was last read");
+               "is required: give the generation that the provider had when it was last read");
   }
 }
 

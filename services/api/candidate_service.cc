@@ -61,7 +61,7 @@ class CandidateService final : public Service {
     grpc::ByteBuffer copy = *bytes;  // copies references only
     if (!grpc::SerializationTraits<pb::FindCandidatesRequest>::Deserialize(&copy, request.get())
              .ok()) {
-      const auto unreadable = InvalidField("request", "is not a FindCandidatesRequest");
+      const auto unreadable = InvalidField("request", "cannot be read as a FindCandidatesRequest");
       return edge_->EndAtOnce(context, pb::FindCandidatesRequest(), begun, unreadable);
     }
     if (const std::optional<absl::Status> found = FindAtOnce(*request, reply)) {
@@ -212,7 +212,7 @@ class CandidateService final : public Service {
       case pb::CANDIDATE_FORM_TABLE:
         return Write<CandidateTableWriter>(state, request, wanted, budget, reply);
       default:
-        return InvalidField("form", "is not a value that this release knows");
+        return InvalidField("form", "has a value that this release does not know");
     }
   }
 

@@ -33,8 +33,9 @@ pb::LedgerState StateOf(const LedgerHealth& health) {
 
 const char* ReasonOf(const LedgerHealth& health) {
   if (health.recovery_required) return "the database went back in time";
-  if (health.format_too_new) return "the log is in a format that this release does not know";
-  if (health.writing_stopped) return "tables and rules disagreed twice within a minute";
+  if (health.format_too_new) return "a newer release has changed the format of the ledger";
+  if (health.writing_stopped)
+    return "the tables differed twice within a minute from what placement has in memory";
   return health.writable ? "" : "the database does not answer";
 }
 

@@ -38,7 +38,7 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
     // keeps the watcher alive.
     const WatcherPtr watcher = watcher_;
     if (parsed) return hub_->Open(watcher, request);
-    watcher->End(InvalidField("request", "is not a WatchRequest"));
+    watcher->End(InvalidField("request", "cannot be read as a WatchRequest"));
   }
 
   void Send(const WatchMessage& message) override {

@@ -64,7 +64,8 @@ void AddOptions(CLI::App& app, Said* flags) {
   AddText(app, "--columns", "columns", flags, "A,B", "Print only these columns of a table");
   AddText(app, "--sort", "sort", flags, "COLUMN",
           "Sort a table by this column; -COLUMN: descending");
-  AddFlag(app, "no-color", flags, "No colours, no bars; NO_COLOR does the same");
+  AddFlag(app, "no-color", flags,
+          "No colours and no bars, as with the environment variable NO_COLOR");
   AddFlag(app, "bars", flags, "Print bars even if the output is not a terminal");
 }
 
@@ -173,7 +174,8 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
 }
 
 int RunCommandLine(int argc, const char* const* argv, Session& session) {
-  CLI::App app("berth: shows what hosts have and who holds it, and allocates it", "berth");
+  CLI::App app("berth: shows which resources hosts have and who holds them, and allocates them",
+               "berth");
   Said flags;
   AddGrammar(app, session, &flags);
   const bool json = AsksForJson(argc, argv);

@@ -61,8 +61,8 @@ int Fail(const absl::Status& status) {
 int Main(int argc, char** argv) {
   SetUpLibraries();
   PlacementOptions options;
-  Config config("berth-placement", "Keeps which consumer has which allocations on which host.",
-                kSettingsFile);
+  Config config("berth-placement",
+                "Records what hosts have, and which consumer holds how much of it.", kSettingsFile);
   AddPlacementOptions(&options, &config);
   const absl::StatusOr<Config::Next> next = config.Parse(argc, argv);
   if (!next.ok()) return Fail(next.status());

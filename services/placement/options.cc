@@ -11,9 +11,10 @@ void AddStorage(PlacementOptions* options, Config* config) {
               "The PostgreSQL to use: postgresql://...; empty: a private one under --state-dir");
   config->Add(
       "state-dir", &options->state_dir,
-      absl::StrCat("Directory of the private PostgreSQL, and of the file that tells the next start "
-                   "whether the database was restored; empty: ",
-                   DefaultStateDirectory("berth-placement"), ", or with --database none"));
+      absl::StrCat(
+          "Directory of the private PostgreSQL, and of a file by which the next start notices "
+          "that the database was restored; empty: ",
+          DefaultStateDirectory("berth-placement"), ", or no directory with --database"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,
@@ -32,15 +33,16 @@ void AddLimits(PlacementOptions* options, Config* config) {
   config->Add("candidates-max", &options->candidates_max,
               "How many candidates one search may find");
   config->Add("search-steps-max", &options->search_steps_max,
-              "How many steps one search may take: its work budget");
+              "How many steps one search may take (its work budget)");
   config->Add("staleness-max", &options->staleness_max,
               "Refuse reads if the database last answered longer ago than this");
   config->Add("request-keep", &options->request_keep,
-              "How long answers are kept by request_id: 1 minute to 7 days, rounded up to hours");
+              "How long request ids and their answers are kept: 1m to 168h, rounded up to hours");
   config->Add("service-down-time", &options->service_down_time,
-              "Consider a service down if nothing was heard from it for this time");
-  config->Add("drain-delay", &options->drain_delay,
-              "On SIGTERM: time between reporting NOT_SERVING and refusing calls");
+              "A tracker counts as down if it sent nothing for this long");
+  config->Add(
+      "drain-delay", &options->drain_delay,
+      "On SIGTERM: how long calls are still accepted after health checks report NOT_SERVING");
 }
 
 struct Bound {

@@ -34,8 +34,8 @@ std::string HostOf(const std::string& address) { return address.substr(0, addres
 
 absl::Status CheckAddress(const std::string& address, bool insecure_listen) {
   if (!absl::StartsWith(address, "unix:") && address.find(':') == std::string::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("listen address '", address, "' is not HOST:PORT, [IPV6]:PORT or unix:PATH"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "listen address '", address, "' is not valid: write HOST:PORT, [IPV6]:PORT or unix:PATH"));
   }
   if (insecure_listen || IsLoopback(address)) return absl::OkStatus();
   return absl::FailedPreconditionError(

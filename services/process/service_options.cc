@@ -14,13 +14,13 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
   config->Add("insecure-listen", &options->insecure_listen,
               "Allow addresses that other machines can reach, although callers are not identified");
   config->Add("address-file", &options->address_file,
-              "Write the addresses that are served to this file");
+              "Write the addresses on which gRPC is served to this file");
   config->Add("metrics-listen", &options->metrics_listen,
               "Address on which to serve Prometheus metrics: HOST:PORT; empty: none");
   config->AddChoice("log-format", {"text", "json"}, &options->log_format,
                     "The format of log lines");
   config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
-                    "Log messages of this level and above");
+                    "Write log messages of this level and above");
   config->Add("drain-max", &options->drain_max,
               "On SIGTERM: how long running calls may take to end");
 }

@@ -44,7 +44,7 @@ void ReportSession::HandleRead(bool ok) {
   if (incoming_.has_hello()) return HandleHello();
   if (hello() == nullptr)
     return End(
-        InvalidField("message", "must be hello: the first message of a session has to be hello"));
+        InvalidField("message", "must be hello, because it is the first message of the session"));
   std::optional<Beat> beat;
   if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
   sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
@@ -177,7 +177,7 @@ void ReportSession::HandleReport() {
   if (std::none_of(said->nodes.begin(), said->nodes.end(),
                    [node](const HelloNode& named) { return named.id == node; })) {
     return End(
-        InvalidField("report.node_uuid", "names a node that no hello of this session named"));
+        InvalidField("report.node_uuid", "is not a node that this session announced in its hello"));
   }
   Submit(*std::move(report),
          [this, node](const Decision& decision) { SettleReport(node, decision); });
@@ -222,14 +222,14 @@ absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind 
   // ends, and the Welcome of the next stream tells the tracker which number is free.
   if (absl::IsDeadlineExceeded(status) && !placement::RefusalOf(status)) {
     return placement::Refuse(absl::StatusCode::kDeadlineExceeded, "OUTCOME_UNKNOWN",
-                             "it is not known whether the report was applied: say hello again");
+                             "it is not known whether the report was applied: send hello again");
   }
   if (HasReason(status, "REPORT_GAP") && kind == pb::REPORT_KIND_SNAPSHOT) return status;
   if (!HasReason(status, "SERVICE_NOT_REGISTERED")) return absl::OkStatus();
   const placement::StatePtr state = sessions_->ledger()->Newest();
   if (state->services().Find(key_) == nullptr) return status;
   return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
-                           "another process of this host's tracker has taken over",
+                           "a newer tracker process of this host has taken over",
                            {{{"host", key_.first}, {"incarnation", incarnation_.ToString()}}});
 }
 

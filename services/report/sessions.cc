@@ -29,7 +29,7 @@ absl::Status ComeBack() {
 
 absl::Status Fenced(const std::string& host) {
   return placement::Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
-                           "another process of this host's tracker has taken over",
+                           "a newer tracker process of this host has taken over",
                            {{{"host", host}}});
 }
 
@@ -129,7 +129,7 @@ void ReportSessions::Audit(ProviderId node, absl::Time deadline, const AuditAnsw
   if (is_full) {
     return answer(placement::Refuse(
         absl::StatusCode::kUnavailable, "OVERLOADED",
-        "the node's tracker has not answered the earlier audit orders yet: try again later",
+        "the node's tracker has not yet answered earlier requests for an audit: try again later",
         {{{"node", node.ToString()}}}, kOrdersRetry));
   }
   if (owner != nullptr) return owner->OrderAudit(order_id, node);

@@ -113,22 +113,27 @@ absl::Status ReservePages(const Texts& texts, NodeConfiguration* node) {
 std::vector<NodeSetting> CapacitySettings() {
   using Node = NodeConfiguration;
   return {
-      {"cpu-shared-set", "CPUs that guests share, e.g. 0-3,^2", Set(&Node::cpu_shared_set)},
-      {"cpu-dedicated-set", "CPUs that serve one guest each", Set(&Node::cpu_dedicated_set)},
+      {"cpu-shared-set", "CPUs that guests share, such as 0-3,^2 (CPUs 0, 1 and 3)",
+       Set(&Node::cpu_shared_set)},
+      {"cpu-dedicated-set", "CPUs that are each used by one guest only",
+       Set(&Node::cpu_dedicated_set)},
       {"vcpu-pin-set", "The older name of cpu-shared-set", Set(&Node::vcpu_pin_set)},
-      {"cpu-power-management", "Dedicated CPUs may be offline", Flag(&Node::cpu_power_management)},
-      {"reserved-host-cpus", "CPUs that the host keeps", Number(&Node::reserved_host_cpus)},
-      {"reserved-host-memory-mb", "Memory that the host keeps, in MiB; default 512",
+      {"cpu-power-management",
+       "true: dedicated CPUs that no guest uses may be offline; default false",
+       Flag(&Node::cpu_power_management)},
+      {"reserved-host-cpus", "How many CPUs are reserved for the host",
+       Number(&Node::reserved_host_cpus)},
+      {"reserved-host-memory-mb", "Memory that is reserved for the host, in MiB; default 512",
        Number(&Node::reserved_host_memory_mib)},
-      {"reserved-host-disk-mb", "Disk that the host keeps, in MiB",
+      {"reserved-host-disk-mb", "Disk that is reserved for the host, in MiB",
        Number(&Node::reserved_host_disk_mib)},
-      {"reserved-huge-pages", "Huge pages that the host keeps, as node:N,size:S,count:C",
-       ReservePages},
-      {"cpu-allocation-ratio", "How many times each CPU may be allocated",
+      {"reserved-huge-pages",
+       "Huge pages that are reserved for the host, such as node:0,size:2M,count:64", ReservePages},
+      {"cpu-allocation-ratio", "How many times each CPU may be allocated (overcommitment)",
        Ratio(&Node::cpu_allocation_ratio)},
-      {"ram-allocation-ratio", "How many times the memory may be allocated",
+      {"ram-allocation-ratio", "How many times the memory may be allocated (overcommitment)",
        Ratio(&Node::ram_allocation_ratio)},
-      {"disk-allocation-ratio", "How many times the disk may be allocated",
+      {"disk-allocation-ratio", "How many times the disk may be allocated (overcommitment)",
        Ratio(&Node::disk_allocation_ratio)},
       {"initial-cpu-allocation-ratio",
        "CPU allocation ratio of a new node, until somebody sets one; default 4",
@@ -148,18 +153,20 @@ std::vector<NodeSetting> KindSettings() {
   using tracker::DiskBackend;
   using tracker::OrphanPolicy;
   return {
-      {"virt-type", "kvm, qemu, ...; default: kvm if the host has it", Text(&Node::virt_type)},
-      {"cpu-mode", "none, host-model, host-passthrough or custom",
+      {"virt-type", "Type of virtualization: kvm, qemu, ...; default: kvm if the host has it",
+       Text(&Node::virt_type)},
+      {"cpu-mode", "CPU mode of guests: none, host-model, host-passthrough or custom",
        OneOf<CpuMode>(&Node::cpu_mode, {{"none", CpuMode::kNone},
                                         {"host-model", CpuMode::kHostModel},
                                         {"host-passthrough", CpuMode::kHostPassthrough},
                                         {"custom", CpuMode::kCustom}})},
       {"cpu-models", "CPU models of guests, for cpu-mode custom", List(&Node::cpu_models)},
-      {"cpu-model-extra-flags", "CPU features that guests get in addition to the mode's",
+      {"cpu-model-extra-flags", "CPU features that guests get in addition to those of cpu-mode",
        List(&Node::cpu_model_extra_flags)},
-      {"file-backed-memory", "Size of guests' memory in MiB if files back it; default 0: no files",
+      {"file-backed-memory",
+       "If files back the memory of guests: how much, in MiB; default 0: none",
        Number(&Node::file_backed_memory_mib)},
-      {"images-type", "file, lvm or rbd",
+      {"images-type", "How local disks of guests are stored: file, lvm or rbd",
        OneOf<DiskBackend>(
            &Node::disk_backend,
            {{"file", DiskBackend::kFile}, {"lvm", DiskBackend::kLvm}, {"rbd", DiskBackend::kRbd}})},
@@ -167,11 +174,13 @@ std::vector<NodeSetting> KindSettings() {
        Text(&Node::instances_path)},
       {"images-volume-group", "Volume group, for images-type lvm", Text(&Node::volume_group)},
       {"images-rbd-pool", "Ceph pool, for images-type rbd; default rbd", Text(&Node::rbd_pool)},
-      {"force-raw-images", "Images are converted to raw", Flag(&Node::force_raw_images)},
-      {"shared-disk-provider", "Another provider has the disk", Flag(&Node::shared_disk_provider)},
+      {"force-raw-images", "true: images are stored in raw format", Flag(&Node::force_raw_images)},
+      {"shared-disk-provider", "true: another provider reports the disk, so this node does not",
+       Flag(&Node::shared_disk_provider)},
       {"image-type-exclude-list", "Image types that guests may not use",
        List(&Node::image_type_exclude_list)},
-      {"orphans", "withhold: placement does not allocate what orphan guests use; report: it does",
+      {"orphans",
+       "withhold: what orphan guests use is not offered; report: it is offered, and only reported",
        OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
                                             {"report", OrphanPolicy::kReport}})},
   };
@@ -260,21 +269,22 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
   config->Add("placement", &options->placement, "Placement's address: HOST:PORT or unix:PATH");
   config->Add("host", &options->host,
               "Host name of this service; empty: the host name of the system");
-  config->Add("my-ip", &options->my_ip, "Address of this host; empty: that of the default route");
+  config->Add("my-ip", &options->my_ip,
+              "IP address of this host; empty: the address of the default route");
   config->Add("state-dir", &options->state_dir,
               absl::StrCat("Directory that keeps the identities of nodes; empty: ",
                            DefaultStateDirectory("berth-tracker")));
   config->Add("hypervisor", &options->hypervisor,
               "libvirt URI of a hypervisor: [NAME=]URI; repeatable; empty: qemu:///system");
   config->Add("update-resources-interval", &options->update_resources_interval,
-              "Seconds between two audits; 0: 60; negative: no periodic audits");
+              "Seconds between two audits; 0 means 60; negative: no periodic audits");
   config->Add("periodic-fuzzy-delay", &options->periodic_fuzzy_delay,
               "Delay the first periodic audit randomly by up to this many seconds");
   config->Add("driver-timeout", &options->driver_timeout, "How long one libvirt call may take");
   config->Add("startup-driver-timeout", &options->startup_driver_timeout,
               "How long to wait at start for a hypervisor to answer");
   config->Add("orphan-confirmation", &options->orphan_confirmation,
-              "Age from which the resources of an orphan guest are withheld from placement");
+              "How old an orphan guest must be before what it uses is no longer offered");
   std::set<std::string> keys = {"name", "uri"};
   for (const NodeSetting& setting : NodeSettings()) {
     keys.insert(setting.name);

@@ -17,7 +17,8 @@ absl::Status TakeOver(int argc, const char* const* argv, const TrackerOptions& r
   std::vector<std::string> waiting = WaitingForRestart(running, read.options);
   waiting.insert(waiting.end(), of_nodes.begin(), of_nodes.end());
   if (!waiting.empty()) {
-    Log(LogLevel::kWarning, "changed settings need a restart: their old values stay",
+    Log(LogLevel::kWarning,
+        "these changed settings need a restart; until then their old values stay in use",
         {{"settings", absl::StrJoin(waiting, ",")}});
   }
   Log(LogLevel::kInfo, "the settings were read again");
@@ -30,7 +31,7 @@ absl::Status ReloadTracker(int argc, const char* const* argv, const TrackerOptio
                            TrackerHost* host) {
   const absl::Status taken = TakeOver(argc, argv, running, host);
   if (!taken.ok()) {
-    Log(LogLevel::kError, "the settings are refused: the old ones stay",
+    Log(LogLevel::kError, "the new settings have an error, so the old settings stay in use",
         {{"error", std::string(taken.message())}});
   }
   host->RequestRecords();

@@ -111,7 +111,7 @@ absl::StatusOr<CandidateOrder> CandidateOrderOf(const pb::CandidateOrder& from) 
       order.seed = from.seed() != 0 ? from.seed() : NewSeed();
       break;
     default:
-      return InvalidField("order.strategy", "is not a value that this release knows");
+      return InvalidField("order.strategy", "has a value that this release does not know");
   }
   for (const auto* entry : SortedEntries(from.class_weights())) {
     order.class_weights.push_back({entry->first, entry->second});

@@ -54,7 +54,7 @@ absl::StatusOr<MemberAffinity> AffinityOf(pb::MemberAffinity affinity) {
     case pb::MEMBER_AFFINITY_DIFFERENT_ROOTS:
       return MemberAffinity::kDifferentRoots;
     default:
-      return InvalidField("affinity", "is not a value that this release knows");
+      return InvalidField("affinity", "has a value that this release does not know");
   }
 }
 

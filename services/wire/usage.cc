@@ -23,7 +23,7 @@ absl::StatusOr<UsageGrouping> GroupingOf(pb::UsageGrouping grouping) {
     case pb::USAGE_GROUPING_CONSUMER_TYPE:
       return UsageGrouping::kConsumerType;
     default:
-      return InvalidField("grouping", "is not a value that this release knows");
+      return InvalidField("grouping", "has a value that this release does not know");
   }
 }
 

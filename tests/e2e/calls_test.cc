@@ -158,7 +158,8 @@ TEST_F(CallsTest, UnreadableRequestsAreRefusedInWords) {
   const grpc::Status status = Invoke("CandidateService/FindCandidates", bytes, &response);
   EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT) << status.error_message();
   EXPECT_EQ(ReasonOf(status), "INVALID_FIELD");
-  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("is not a FindCandidatesRequest"));
+  EXPECT_THAT(status.error_message(),
+              ::testing::HasSubstr("cannot be read as a FindCandidatesRequest"));
 }
 
 TEST_F(CallsTest, AClaimIsSeenByWhoeverAsksForItsRevision) {

@@ -168,7 +168,7 @@ TEST_F(TrackerTest, ReadsItsSettingsAnewOnSighup) {  // T-63
   EXPECT_TRUE(tracker.AwaitLog("Hypervisor/Node resource view")) << tracker.Log();
   WriteFile("reserved-host-memory-mb = 'much'");
   tracker.Signal(SIGHUP);
-  EXPECT_TRUE(tracker.AwaitLog("the settings are refused")) << tracker.Log();
+  EXPECT_TRUE(tracker.AwaitLog("the new settings have an error")) << tracker.Log();
   EXPECT_TRUE(tracker.AwaitLog("used_ram=200MB", 2)) << tracker.Log();  // a pass, as before
   tracker.Signal(SIGTERM);
   EXPECT_EQ(tracker.AwaitEnd(kTrackerEndMax), 0);

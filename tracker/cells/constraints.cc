@@ -47,7 +47,8 @@ absl::StatusOr<std::vector<Value>> ReadList(const SettingsByName& settings, absl
 }
 
 absl::Status GivenTwice(absl::string_view name) {
-  return RefuseGuest(Kind::kNumaForbidden, name, "the flavor gives this already");
+  return RefuseGuest(Kind::kNumaForbidden, name,
+                     "the flavor sets this too, so the image must not set it");
 }
 
 // Reads the list `name` from the flavor or, if the flavor has none, from the image. `name` is given
@@ -88,8 +89,9 @@ absl::StatusOr<int64_t> ReadNodes(const GuestWishes& wishes) {
   const bool plain =
       flavor.empty() || (text[0] != '0' && text.find_first_not_of("0123456789") == text.npos);
   if (plain && absl::SimpleAtoi(text, &nodes) && nodes > 0) return nodes;
-  return RefuseGuest(Kind::kNodesInvalid, flavor.empty() ? "hw_numa_nodes" : "hw:numa_nodes",
-                     absl::StrCat("'", text, "' is no number of cells"));
+  return RefuseGuest(
+      Kind::kNodesInvalid, flavor.empty() ? "hw_numa_nodes" : "hw:numa_nodes",
+      absl::StrCat("'", text, "' is not valid: it must be a whole number of 1 or more"));
 }
 
 bool WantsPersistentMemory(const GuestWishes& wishes) {
@@ -108,9 +110,10 @@ GuestCell CellWith(const CpuSet& vcpus, int64_t memory_mib) {
 // Divides vCPUs and memory evenly.
 absl::StatusOr<std::vector<GuestCell>> DivideEvenly(const GuestWishes& wishes, int64_t nodes) {
   if (wishes.vcpus % nodes != 0 || wishes.memory_mib % nodes != 0) {
-    return RefuseGuest(Kind::kAsymmetric, "hw:numa_nodes",
-                       absl::StrCat(wishes.vcpus, " vCPUs and ", wishes.memory_mib,
-                                    " MiB cannot be divided over ", nodes, " cells"));
+    return RefuseGuest(
+        Kind::kAsymmetric, "hw:numa_nodes",
+        absl::StrCat(wishes.vcpus, " vCPUs and ", wishes.memory_mib,
+                     " MiB of memory cannot be divided evenly over ", nodes, " NUMA cells"));
   }
   const int each = static_cast<int>(wishes.vcpus / nodes);
   std::vector<GuestCell> cells;
@@ -126,19 +129,21 @@ absl::Status CheckListedCpus(const GuestWishes& wishes, const ListedCells& liste
   for (size_t i = 0; i < listed.cpus.size(); ++i) {
     const std::string name = absl::StrCat(listed.cpus_name, ".", i);
     if (!listed.cpus[i].IsSubsetOf(all)) {
-      return RefuseGuest(Kind::kCpuOutOfRange, name,
-                         absl::StrCat("vCPU ", listed.cpus[i].Without(all).First(),
-                                      " is not one of ", wishes.vcpus));
+      return RefuseGuest(
+          Kind::kCpuOutOfRange, name,
+          absl::StrCat("vCPU ", listed.cpus[i].Without(all).First(),
+                       " does not exist: the guest has vCPUs 0 to ", wishes.vcpus - 1));
     }
     if (const CpuSet twice = listed.cpus[i].And(seen); !twice.empty()) {
       return RefuseGuest(Kind::kCpuDuplicate, name,
-                         absl::StrCat("vCPU ", twice.First(), " is in another cell too"));
+                         absl::StrCat("vCPU ", twice.First(), " is also in another NUMA cell"));
     }
     seen = seen.Or(listed.cpus[i]);
   }
   if (seen == all) return absl::OkStatus();
-  return RefuseGuest(Kind::kCpusUnassigned, listed.cpus_name,
-                     absl::StrCat("vCPU ", all.Without(seen).First(), " is in no cell"));
+  return RefuseGuest(
+      Kind::kCpusUnassigned, listed.cpus_name,
+      absl::StrCat("vCPU ", all.Without(seen).First(), " is in none of the NUMA cells"));
 }
 
 absl::Status CheckListedMemory(const GuestWishes& wishes, const ListedCells& listed) {
@@ -149,9 +154,9 @@ absl::Status CheckListedMemory(const GuestWishes& wishes, const ListedCells& lis
     rest -= memory_mib;
   }
   if (rest == 0) return absl::OkStatus();
-  return RefuseGuest(
-      Kind::kMemoryOutOfRange, listed.memory_name,
-      absl::StrCat("the cells together do not have the ", wishes.memory_mib, " MiB of the flavor"));
+  return RefuseGuest(Kind::kMemoryOutOfRange, listed.memory_name,
+                     absl::StrCat("the memory of all NUMA cells together must be the ",
+                                  wishes.memory_mib, " MiB of the flavor"));
 }
 
 absl::StatusOr<std::vector<GuestCell>> TakeListed(const GuestWishes& wishes,
@@ -159,8 +164,9 @@ absl::StatusOr<std::vector<GuestCell>> TakeListed(const GuestWishes& wishes,
   const auto count = static_cast<size_t>(nodes);
   if (listed.cpus.size() != count || listed.memory_mib.size() != count) {
     const bool cpus = listed.cpus.size() != count;
-    return RefuseGuest(Kind::kIncomplete, cpus ? listed.cpus_name : listed.memory_name,
-                       absl::StrCat("this is not given for each of ", nodes, " cells"));
+    return RefuseGuest(
+        Kind::kIncomplete, cpus ? listed.cpus_name : listed.memory_name,
+        absl::StrCat("a value must be given for each of the ", nodes, " NUMA cells"));
   }
   absl::Status status = CheckListedCpus(wishes, listed);
   if (status.ok()) status = CheckListedMemory(wishes, listed);
@@ -189,11 +195,12 @@ GuestTopology TopologyOf(std::vector<GuestCell> cells, const CpuWishes& cpus, in
 
 absl::Status CheckFlavor(const GuestWishes& wishes) {
   if (wishes.vcpus < 1 || wishes.vcpus > CpuSet::kMaxCpu + 1) {
-    return RefuseGuest(Kind::kUnparsable, "vcpus",
-                       absl::StrCat(wishes.vcpus, " is no number of vCPUs"));
+    return RefuseGuest(
+        Kind::kUnparsable, "vcpus",
+        absl::StrCat("must be 1 to ", CpuSet::kMaxCpu + 1, ", but is ", wishes.vcpus));
   }
   if (wishes.memory_mib >= 0) return absl::OkStatus();
-  return RefuseGuest(Kind::kUnparsable, "memory_mib", "the memory is below zero");
+  return RefuseGuest(Kind::kUnparsable, "memory_mib", "must not be negative");
 }
 
 }  // namespace
@@ -211,7 +218,8 @@ absl::StatusOr<std::optional<GuestTopology>> ReadGuestTopology(const GuestWishes
     return std::optional<GuestTopology>();
   }
   if (wishes.flavor.contains("hw:cpu_thread_policy") && !cpus.thread_policy) {
-    return RefuseGuest(Kind::kThreadPolicyUnknown, "hw:cpu_thread_policy", "the policy is empty");
+    return RefuseGuest(Kind::kThreadPolicyUnknown, "hw:cpu_thread_policy",
+                       "must be prefer, isolate or require, but is empty");
   }
   BERTH_ASSIGN_OR_RETURN(const ListedCells listed, ReadListedCells(wishes));
   const int64_t count = std::max<int64_t>(nodes, 1);

@@ -17,8 +17,9 @@ namespace {
 
 using Kind = GuestFaultKind;
 
-absl::Status UnknownWord(Kind kind, absl::string_view name, absl::string_view word) {
-  return RefuseGuest(kind, name, absl::StrCat("'", word, "' is no policy that Berth knows"));
+absl::Status UnknownWord(Kind kind, absl::string_view name, absl::string_view word,
+                         absl::string_view known) {
+  return RefuseGuest(kind, name, absl::StrCat("must be ", known, ", but is '", word, "'"));
 }
 
 std::optional<CpuPolicy> CpuPolicyOf(absl::string_view word) {
@@ -39,12 +40,16 @@ absl::Status ReadPolicy(const GuestWishes& wishes, CpuWishes* out) {
   const absl::string_view word = SettingOf(wishes.flavor, "hw:cpu_policy");
   const std::optional<CpuPolicy> flavor = CpuPolicyOf(word);
   const std::optional<CpuPolicy> image = CpuPolicyOf(SettingOf(wishes.image, "hw_cpu_policy"));
-  if (!flavor && !word.empty()) return UnknownWord(Kind::kCpuPolicyUnknown, "hw:cpu_policy", word);
+  if (!flavor && !word.empty())
+    return UnknownWord(Kind::kCpuPolicyUnknown, "hw:cpu_policy", word,
+                       "shared, dedicated or mixed");
   const bool more_than_shared = flavor == CpuPolicy::kShared && image && image != flavor;
   const bool more_than_mixed = flavor == CpuPolicy::kMixed && image == CpuPolicy::kDedicated;
   if (more_than_shared || more_than_mixed) {
-    return RefuseGuest(Kind::kCpuPolicyForbidden, "hw_cpu_policy",
-                       absl::StrCat("the image asks for more than the flavor's policy ", word));
+    return RefuseGuest(
+        Kind::kCpuPolicyForbidden, "hw_cpu_policy",
+        absl::StrCat("the image asks for more dedicated CPUs than the flavor's policy ", word,
+                     " allows"));
   }
   out->policy = flavor ? flavor : image;
   return absl::OkStatus();
@@ -62,11 +67,12 @@ absl::Status ReadThreadPolicy(const GuestWishes& wishes, CpuWishes* out) {
   }
   const std::optional<CpuThreadPolicy> flavor = ThreadPolicyOf(found->second);
   if (!flavor && !found->second.empty()) {
-    return UnknownWord(Kind::kThreadPolicyUnknown, "hw:cpu_thread_policy", found->second);
+    return UnknownWord(Kind::kThreadPolicyUnknown, "hw:cpu_thread_policy", found->second,
+                       "prefer, isolate or require");
   }
   if (flavor != CpuThreadPolicy::kPrefer && image && image != flavor) {
     return RefuseGuest(Kind::kThreadPolicyForbidden, "hw_cpu_thread_policy",
-                       "the flavor has another policy");
+                       "the image asks for another thread policy than the flavor");
   }
   out->thread_policy = flavor;
   return absl::OkStatus();
@@ -77,7 +83,8 @@ absl::Status ReadEmulatorThreadsPolicy(const GuestWishes& wishes, CpuWishes* out
   if (word == "share") out->emulator_threads_policy = EmulatorThreadsPolicy::kShare;
   if (word == "isolate") out->emulator_threads_policy = EmulatorThreadsPolicy::kIsolate;
   if (word.empty() || out->emulator_threads_policy) return absl::OkStatus();
-  return UnknownWord(Kind::kEmulatorPolicyUnknown, "hw:emulator_threads_policy", word);
+  return UnknownWord(Kind::kEmulatorPolicyUnknown, "hw:emulator_threads_policy", word,
+                     "share or isolate");
 }
 
 // Reads a list of virtual CPUs. If it begins with ^, it lists the CPUs that are excluded, and the
@@ -102,9 +109,10 @@ absl::StatusOr<CpuSet> ReadRealtimeMask(const GuestWishes& wishes, const CpuWish
   if (!mask.ok()) return mask;
   const bool needs_other = *mask == all && !cpus.emulator_threads_policy;
   if (mask->empty() || needs_other || !mask->IsSubsetOf(all)) {
-    return RefuseGuest(Kind::kRealtimeMaskInvalid, name,
-                       "realtime vCPUs are some of the guest's vCPUs, and all of them only with a "
-                       "policy for emulator threads");
+    return RefuseGuest(
+        Kind::kRealtimeMaskInvalid, name,
+        "must name at least one of the guest's vCPUs, and may name all of them only if "
+        "hw:emulator_threads_policy is set");
   }
   return mask;
 }
@@ -118,7 +126,7 @@ absl::StatusOr<CpuSet> ReadDedicatedMask(const GuestWishes& wishes) {
   const CpuSet all = CpuSet::Range(0, wishes.vcpus - 1);
   if (!mask->empty() && *mask != all && mask->IsSubsetOf(all)) return mask;
   return RefuseGuest(Kind::kDedicatedMaskInvalid, kName,
-                     "dedicated vCPUs are some of the guest's vCPUs, not all of them");
+                     "must name some of the guest's vCPUs, but not all of them");
 }
 
 // Whether `key` is `prefix`, perhaps with the number of a request group, then `:` and `name`: for
@@ -152,14 +160,16 @@ absl::Status ReadResources(const GuestWishes& wishes, CpuWishes* out) {
   if (shared == 0 && dedicated == 0) return absl::OkStatus();
   const absl::string_view name = dedicated != 0 ? "resources:PCPU" : "resources:VCPU";
   if (out->policy || (shared != 0 && dedicated != 0)) {
-    return RefuseGuest(Kind::kResourcesConflict, name,
-                       "give either one of the classes VCPU and PCPU, or a CPU policy");
+    return RefuseGuest(
+        Kind::kResourcesConflict, name,
+        "give only one of these three: resources:VCPU, resources:PCPU, or a CPU policy");
   }
   const bool isolate = out->emulator_threads_policy == EmulatorThreadsPolicy::kIsolate;
   if (dedicated != 0 && dedicated != wishes.vcpus + (isolate ? 1 : 0)) {
-    return RefuseGuest(Kind::kResourcesConflict, name,
-                       absl::StrCat(dedicated, " dedicated CPUs do not suit ", wishes.vcpus,
-                                    " vCPUs", isolate ? " and one CPU for emulator threads" : ""));
+    return RefuseGuest(
+        Kind::kResourcesConflict, name,
+        absl::StrCat("must be ", wishes.vcpus + (isolate ? 1 : 0), ", one for each vCPU",
+                     isolate ? " and one for the emulator threads" : "", ", but is ", dedicated));
   }
   out->policy = dedicated != 0 ? CpuPolicy::kDedicated : CpuPolicy::kShared;
   return absl::OkStatus();
@@ -179,7 +189,7 @@ absl::Status ReadHyperthreading(const GuestWishes& wishes, CpuWishes* out) {
   if (word.empty()) return absl::OkStatus();
   if (out->thread_policy) {
     return RefuseGuest(Kind::kResourcesConflict, absl::StrCat("trait:", kTrait),
-                       "give either the trait or a thread policy");
+                       "give either this trait or hw:cpu_thread_policy");
   }
   if (word == "required") out->thread_policy = CpuThreadPolicy::kRequire;
   if (word == "forbidden") out->thread_policy = CpuThreadPolicy::kIsolate;
@@ -189,15 +199,15 @@ absl::Status ReadHyperthreading(const GuestWishes& wishes, CpuWishes* out) {
 absl::Status CheckWithoutPins(const CpuWishes& cpus, const CpuSet& realtime) {
   if (cpus.thread_policy) {
     return RefuseGuest(Kind::kThreadPolicyNeedsPinnedCpus, "hw:cpu_thread_policy",
-                       "a thread policy needs dedicated CPUs");
+                       "is only allowed together with dedicated CPUs");
   }
   if (cpus.emulator_threads_policy == EmulatorThreadsPolicy::kIsolate) {
     return RefuseGuest(Kind::kEmulatorPolicyNeedsPinnedCpus, "hw:emulator_threads_policy",
-                       "isolate needs dedicated CPUs");
+                       "isolate is only allowed together with dedicated CPUs");
   }
   if (!realtime.empty()) {
     return RefuseGuest(Kind::kRealtimeNeedsPinnedCpus, "hw:cpu_realtime",
-                       "realtime vCPUs need dedicated CPUs");
+                       "is only allowed together with dedicated CPUs");
   }
   return absl::OkStatus();
 }
@@ -210,11 +220,11 @@ absl::Status ChoosePinned(const GuestWishes& wishes, const CpuSet& dedicated,
     out->pinned = CpuSet::Range(0, wishes.vcpus - 1);
     if (dedicated.empty()) return absl::OkStatus();
     return RefuseGuest(Kind::kDedicatedMaskNeedsMixed, "hw:cpu_dedicated_mask",
-                       "a mask needs the CPU policy mixed");
+                       "is only allowed together with hw:cpu_policy=mixed");
   }
   if (dedicated.empty() == realtime.empty()) {
     return RefuseGuest(Kind::kMixedNeedsOneMask, "hw:cpu_policy",
-                       "mixed takes either a dedicated mask or realtime vCPUs");
+                       "mixed needs exactly one of hw:cpu_dedicated_mask and hw:cpu_realtime");
   }
   out->pinned = dedicated.Or(realtime);
   return absl::OkStatus();

@@ -55,8 +55,9 @@ absl::StatusOr<int64_t> PageSizeOf(absl::string_view name, absl::string_view tex
   std::optional<int64_t> size = KibOf(text);
   if (int64_t number = 0; IsDigits(text) && absl::SimpleAtoi(text, &number)) size = number;
   if (size && *size <= static_cast<int64_t>(kPageBytesMax) / 1024) return *size;
-  return RefuseGuest(Kind::kPageSizeInvalid, name,
-                     absl::StrCat("'", text, "' is neither small, large or any nor a size"));
+  return RefuseGuest(
+      Kind::kPageSizeInvalid, name,
+      absl::StrCat("must be small, large, any, or a size such as 2MB, but is '", text, "'"));
 }
 
 }  // namespace
@@ -68,8 +69,9 @@ absl::StatusOr<int64_t> ReadPageSize(const GuestWishes& wishes) {
   if (!flavor.empty()) size = PageSizeOf("hw:mem_page_size", flavor);
   if (!size.ok() || image.empty()) return size;
   if (*size == kAnyPages || *size == kLargePages) return PageSizeOf("hw_mem_page_size", image);
-  return RefuseGuest(Kind::kPageSizeForbidden, "hw_mem_page_size",
-                     "an image may choose a page size only if the flavor says any or large");
+  return RefuseGuest(
+      Kind::kPageSizeForbidden, "hw_mem_page_size",
+      "the image may choose a page size only if the flavor has hw:mem_page_size=any or large");
 }
 
 absl::Status CheckLockedMemory(const GuestWishes& wishes) {
@@ -79,16 +81,17 @@ absl::Status CheckLockedMemory(const GuestWishes& wishes) {
   const bool by_image = image != wishes.image.end();
   const bool locked = by_flavor ? IsYes(flavor->second) : by_image && IsYes(image->second);
   if (by_flavor && by_image && IsYes(image->second) != locked) {
-    return RefuseGuest(Kind::kLockedMemoryConflict, "hw_locked_memory",
-                       "flavor and image contradict each other");
+    return RefuseGuest(
+        Kind::kLockedMemoryConflict, "hw_locked_memory",
+        "the flavor and the image contradict each other: one locks the memory, the other does not");
   }
   if (!locked || !SettingOf(wishes.flavor, "hw:mem_page_size").empty() ||
       !SettingOf(wishes.image, "hw_mem_page_size").empty()) {
     return absl::OkStatus();
   }
-  return RefuseGuest(Kind::kLockedMemoryNeedsPageSize,
-                     by_flavor ? "hw:locked_memory" : "hw_locked_memory",
-                     "locked memory needs a page size");
+  return RefuseGuest(
+      Kind::kLockedMemoryNeedsPageSize, by_flavor ? "hw:locked_memory" : "hw_locked_memory",
+      "locked memory is only possible if the flavor or the image also sets a page size");
 }
 
 }  // namespace berth::tracker

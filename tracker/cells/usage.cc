@@ -42,10 +42,11 @@ CpuSet CpusOf(const GuestCell& guest, const HostCell& host) {
 absl::Status PinCpus(const CpuSet& cpus, HostCell* host) {
   if (const CpuSet unknown = cpus.Without(host->offer.dedicated_cpus); !unknown.empty()) {
     return PinningError(PinningFault::kCpuPinningUnknown, *host, unknown,
-                        "a guest is pinned to them, and they are not dedicated CPUs");
+                        "a guest is pinned to these CPUs, but they are not in cpu_dedicated_set");
   }
   if (const CpuSet taken = cpus.And(host->usage.pinned_cpus); !taken.empty()) {
-    return PinningError(PinningFault::kCpuPinningInvalid, *host, taken, "another guest has them");
+    return PinningError(PinningFault::kCpuPinningInvalid, *host, taken,
+                        "these CPUs are already pinned to another guest");
   }
   host->usage.pinned_cpus = host->usage.pinned_cpus.Or(cpus);
   return absl::OkStatus();
@@ -54,10 +55,11 @@ absl::Status PinCpus(const CpuSet& cpus, HostCell* host) {
 absl::Status UnpinCpus(const CpuSet& cpus, HostCell* host) {
   if (const CpuSet unknown = cpus.Without(host->offer.dedicated_cpus); !unknown.empty()) {
     return PinningError(PinningFault::kCpuUnpinningUnknown, *host, unknown,
-                        "a guest gives them back, and they are not dedicated CPUs");
+                        "a guest releases these CPUs, but they are not in cpu_dedicated_set");
   }
   if (const CpuSet free = cpus.Without(host->usage.pinned_cpus); !free.empty()) {
-    return PinningError(PinningFault::kCpuUnpinningInvalid, *host, free, "no guest has them");
+    return PinningError(PinningFault::kCpuUnpinningInvalid, *host, free,
+                        "a guest releases these CPUs, but no guest was pinned to them");
   }
   host->usage.pinned_cpus = host->usage.pinned_cpus.Without(cpus);
   return absl::OkStatus();
@@ -84,11 +86,12 @@ absl::Status CheckRecord(const GuestCell& guest, const HostCell& host) {
   for (const auto& [vcpu, cpu] : guest.pinning) {
     if (cpu >= 0 && cpu <= CpuSet::kMaxCpu) continue;
     return PinningError(PinningFault::kCpuPinningUnknown, host, CpuSet(),
-                        absl::StrCat("a guest is pinned to CPU ", cpu));
+                        absl::StrCat("a guest is pinned to CPU ", cpu, ", which cannot exist"));
   }
   if (guest.memory_mib >= 0 && guest.memory_mib <= kMemoryMibMax) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("a cell of a guest has ", guest.memory_mib, " MiB of memory"));
+      absl::StrCat("the record of a guest is broken: one of its NUMA cells has ", guest.memory_mib,
+                   " MiB of memory"));
 }
 
 // Adds the guest to all its host cells if `sign` is 1, and removes it if `sign` is -1.

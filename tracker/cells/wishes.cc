@@ -51,7 +51,7 @@ absl::StatusOr<int64_t> ReadNumber(absl::string_view name, absl::string_view tex
   int64_t number = 0;
   if (absl::SimpleAtoi(text, &number)) return number;
   return RefuseGuest(GuestFaultKind::kUnparsable, name,
-                     absl::StrCat("'", text, "' is no whole number"));
+                     absl::StrCat("'", text, "' is not a whole number"));
 }
 
 absl::Status CheckImage(const SettingsByName& image) {
@@ -60,9 +60,9 @@ absl::Status CheckImage(const SettingsByName& image) {
     if (found == image.end()) continue;
     const std::vector<absl::string_view>& words = property.words;
     if (std::find(words.begin(), words.end(), found->second) == words.end()) {
-      return RefuseGuest(
-          GuestFaultKind::kUnparsable, property.name,
-          absl::StrCat("'", found->second, "' is none of the words ", absl::StrJoin(words, ", ")));
+      return RefuseGuest(GuestFaultKind::kUnparsable, property.name,
+                         absl::StrCat("must be one of ", absl::StrJoin(words, ", "), ", but is '",
+                                      found->second, "'"));
     }
   }
   for (const auto& [name, text] : image) {

@@ -31,18 +31,20 @@ absl::Status CheckForm(const Instance& instance, const Flavor& flavor,
   constexpr int64_t kVcpusMax = 65536;
   constexpr int64_t kAmountMax = int64_t{1} << 40;
   const auto is_amount = [](int64_t amount) { return amount >= 0 && amount <= kAmountMax; };
-  if (instance.uuid.empty()) return absl::InvalidArgumentError("instance.uuid is empty");
+  if (instance.uuid.empty()) return absl::InvalidArgumentError("instance.uuid is required");
   if (flavor.vcpus < 0 || flavor.vcpus > kVcpusMax || !is_amount(flavor.memory_mib) ||
       !is_amount(flavor.root_disk_gib) || !is_amount(flavor.ephemeral_disk_gib) ||
       !is_amount(flavor.swap_mib)) {
-    return absl::InvalidArgumentError("flavor has an amount that no node can have");
+    return absl::InvalidArgumentError("an amount of the flavor is negative or too large");
   }
   for (const DeviceRequest& request : instance.device_requests) {
     if (request.count >= 1) continue;
-    return absl::InvalidArgumentError("instance.device_requests has a request for no device");
+    return absl::InvalidArgumentError(
+        "instance.device_requests: each request must ask for at least one device");
   }
   for (const UnitAmount& unit : units) {
-    if (!is_amount(unit.amount)) return absl::InvalidArgumentError("units has a negative amount");
+    if (!is_amount(unit.amount))
+      return absl::InvalidArgumentError("units: each amount must be 0 to 2^40");
   }
   return absl::OkStatus();
 }
@@ -175,7 +177,7 @@ absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveCla
   if (!node.ok()) return node;
   BERTH_RETURN_IF_ERROR(CheckForm(request.instance, request.new_flavor, request.units));
   if (request.migration.instance_uuid != uuid) {
-    return absl::InvalidArgumentError("migration.instance_uuid is another instance");
+    return absl::InvalidArgumentError("migration.instance_uuid must be the uuid of the instance");
   }
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
     const bool repeat = open->id == request.id && open->migration.has_value();

@@ -24,7 +24,7 @@ bool HasContextOf(const Instance& instance, const std::string& migration_uuid) {
 absl::Status CheckContext(const Instance& instance, const Migration& migration) {
   if (HasContextOf(instance, migration.uuid)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "instance ", instance.uuid, " has no context of the migration ", migration.uuid));
+      "the record of instance ", instance.uuid, " holds nothing about migration ", migration.uuid));
 }
 
 // Gives the instance the values after the move, and puts it on the destination.
@@ -87,8 +87,9 @@ Ending ConfirmMove(const Instance& instance, const Migration& migration) {
 
 absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& migration) {
   if (instance.task_state != "resize_reverting") {
-    return absl::FailedPreconditionError(
-        absl::StrCat("instance ", instance.uuid, " has the task `", instance.task_state, "`"));
+    return absl::FailedPreconditionError(absl::StrCat("instance ", instance.uuid,
+                                                      " has task_state '", instance.task_state,
+                                                      "', but it must be 'resize_reverting'"));
   }
   if (const absl::Status status = CheckContext(instance, migration); !status.ok()) return status;
   Ending ending{instance, migration, AllocationChange::kGiveBack};

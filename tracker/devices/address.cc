@@ -42,7 +42,7 @@ absl::StatusOr<std::string> NormalPart(size_t index, absl::string_view text) {
   }
   if (*number > part.max) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s %X is larger than %X", part.name, *number, part.max));
+        absl::StrFormat("%s %X is larger than %X (hexadecimal)", part.name, *number, part.max));
   }
   return absl::StrFormat("%0*x", part.width, *number);
 }
@@ -85,7 +85,9 @@ std::optional<AddressParts> SplitAddress(absl::string_view address) {
 
 absl::StatusOr<AddressPattern> AddressPattern::FromGlob(absl::string_view text) {
   const auto parts = SplitParts(text);
-  if (!parts) return absl::InvalidArgumentError("more than three parts before the function");
+  if (!parts)
+    return absl::InvalidArgumentError(
+        "is not valid: write DOMAIN:BUS:SLOT.FUNCTION, such as 0000:81:00.0");
   AddressPattern pattern;
   AddressParts normal;
   bool single = true;

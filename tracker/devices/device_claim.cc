@@ -24,9 +24,9 @@ void RemoveFromPools(const std::string& address, std::vector<DevicePool>* pools)
 
 absl::Status RequestFailed(size_t index, const DeviceRequest& request) {
   return absl::ResourceExhaustedError(absl::StrCat(
-      "PciDeviceRequestFailed: too few free devices for PCI request ", index,
+      "PciDeviceRequestFailed: PCI request ", index,
       request.alias_name.empty() ? "" : absl::StrCat(" (alias ", request.alias_name, ")"),
-      ", which ", "asks for ", request.count));
+      " asks for ", request.count, " devices, and fewer suitable devices are free"));
 }
 
 }  // namespace

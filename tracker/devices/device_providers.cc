@@ -58,12 +58,12 @@ absl::Status AddDevice(const DeviceRecord& record, const DeviceSpec& spec,
     if (to->devices.front() == to->address || device.address == to->address) {
       return absl::FailedPreconditionError(absl::StrCat(
           spec.where, ": the PCI device ", to->address,
-          " and its virtual functions are both to be reported: specify the one or the other"));
+          " and its virtual functions both match device_spec: only one of the two may match"));
     }
     if (to->resource_class != resource_class || to->traits != traits) {
       return absl::FailedPreconditionError(absl::StrCat(
           spec.where, ": the virtual functions ", to->devices.front(), " and ", device.address,
-          " of one device need one resource_class and the same traits"));
+          " belong to one device, so they must have the same resource_class and the same traits"));
     }
   }
   to->resource_class = resource_class;
@@ -89,7 +89,7 @@ absl::StatusOr<DeviceProviderTree> DescribeDeviceProviders(absl::string_view nod
   for (const DeviceSpec& spec : table.specs().specs()) {
     if (!spec.interface_name) continue;
     return absl::FailedPreconditionError(absl::StrCat(
-        spec.where, ".devname: devices that are reported to placement need an address"));
+        spec.where, ".devname: use address instead, because devices are reported to placement"));
   }
   std::map<std::string, DeviceProvider> providers;
   for (const DeviceRecord& record : table.Records()) {
@@ -115,7 +115,7 @@ absl::StatusOr<DeviceProviderTree> DescribeDeviceProviders(absl::string_view nod
     if (known.used == 0) continue;
     tree.problems.push_back(absl::StrCat("INVENTORY_IN_USE: placement has ", known.used,
                                          " allocated of the PCI device ", address,
-                                         ", which is no longer there"));
+                                         ", which the host no longer has"));
   }
   return tree;
 }
@@ -123,7 +123,7 @@ absl::StatusOr<DeviceProviderTree> DescribeDeviceProviders(absl::string_view nod
 absl::Status CheckDeviceReporting(bool report_in_placement, bool has_managed_providers) {
   if (report_in_placement || !has_managed_providers) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "report_in_placement was switched off, but placement has providers of PCI devices");
+      "report_in_placement cannot be switched off while placement has providers of PCI devices");
 }
 
 std::vector<DeviceAllocation> MissingDeviceAllocations(

@@ -20,22 +20,23 @@ using SpecJson = nlohmann::json;
 constexpr absl::string_view kAnyId = "*";
 
 absl::StatusOr<std::string> ParseSpecId(absl::string_view where, const SpecJson& value) {
-  if (!value.is_string()) return WrongOption(where, "a text is needed");
+  if (!value.is_string()) return WrongOption(where, "must be a JSON string");
   const std::string text = value.get<std::string>();
   if (text == kAnyId) return std::string();
   const std::optional<uint32_t> number = ParseHexNumber(text);
   if (!number) return WrongOption(where, absl::StrCat("'", text, "' is not a hexadecimal number"));
-  if (*number > 0xFFFF) return WrongOption(where, absl::StrCat("'", text, "' is larger than FFFF"));
+  if (*number > 0xFFFF)
+    return WrongOption(where, absl::StrCat("'", text, "' is larger than FFFF (hexadecimal)"));
   return absl::StrFormat("%04x", *number);
 }
 
 absl::StatusOr<AddressPattern> ParseSpecAddress(const SpecJson& value) {
   if (value.is_string()) return AddressPattern::FromGlob(value.get<std::string>());
-  if (!value.is_object()) return absl::InvalidArgumentError("a text or an object is needed");
+  if (!value.is_object()) return absl::InvalidArgumentError("must be a JSON string or object");
   std::array<std::optional<std::string>, 4> expressions;
   for (const auto& [key, expression] : value.items()) {
     if (!expression.is_string()) {
-      return absl::InvalidArgumentError(absl::StrCat(key, " needs a text"));
+      return absl::InvalidArgumentError(absl::StrCat(key, " must be a JSON string"));
     }
     const std::array<absl::string_view, 4> names = {"domain", "bus", "slot", "function"};
     const auto name = std::find(names.begin(), names.end(), key);
@@ -49,7 +50,7 @@ absl::Status NormalizeBoolean(const char* tag, DeviceSpec* spec) {
   const auto found = spec->tags.find(tag);
   if (found == spec->tags.end()) return absl::OkStatus();
   const std::optional<bool> meaning = BooleanOf(TextOf(spec->tags, tag));
-  if (!meaning) return WrongOption(absl::StrCat(spec->where, ".", tag), "true or false is needed");
+  if (!meaning) return WrongOption(absl::StrCat(spec->where, ".", tag), "must be true or false");
   found->second = std::string(*meaning ? "true" : "false");
   return absl::OkStatus();
 }
@@ -69,7 +70,7 @@ absl::Status ReadSpecKey(const std::string& key, const SpecJson& value, DeviceSp
     return absl::OkStatus();
   }
   if (key == "devname") {
-    if (!value.is_string()) return WrongOption(where, "a text is needed");
+    if (!value.is_string()) return WrongOption(where, "must be a JSON string");
     if (!value.get<std::string>().empty()) spec->interface_name = value.get<std::string>();
     return absl::OkStatus();
   }
@@ -84,26 +85,26 @@ absl::Status ReadSpecKey(const std::string& key, const SpecJson& value, DeviceSp
 
 absl::Status CheckLimits(const DeviceSpec& spec, const DeviceSpecLimits& limits) {
   if (spec.one_time_use() && !limits.report_in_placement) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(spec.where, ".one_time_use: report_in_placement is needed"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        spec.where, ".one_time_use: is only allowed together with report_in_placement"));
   }
   if (spec.Says("live_migratable") && !limits.live_migration) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(spec.where, ".live_migratable: libvirt 10.0.0 and QEMU 8.2.2 are needed"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        spec.where, ".live_migratable: this needs libvirt 10.0.0 and QEMU 8.2.2, or newer"));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<DeviceSpec> ReadSpec(const std::string& where, const SpecJson& entry,
                                     const DeviceSpecLimits& limits) {
-  if (!entry.is_object()) return WrongOption(where, "an object is needed");
+  if (!entry.is_object()) return WrongOption(where, "must be a JSON object");
   DeviceSpec spec;
   spec.where = where;
   for (const auto& [key, value] : entry.items()) {
     BERTH_RETURN_IF_ERROR(ReadSpecKey(key, value, &spec));
   }
   if (spec.interface_name && entry.contains("address") && !entry["address"].empty()) {
-    return WrongOption(where, "address and devname exclude each other");
+    return WrongOption(where, "give either address or devname, not both");
   }
   for (const char* const tag : {"managed", "live_migratable", "one_time_use"}) {
     BERTH_RETURN_IF_ERROR(NormalizeBoolean(tag, &spec));
@@ -159,7 +160,7 @@ absl::StatusOr<DeviceSpecs> DeviceSpecs::Parse(const std::vector<std::string>& o
   for (size_t i = 0; i < options.size(); ++i) {
     const std::string where = absl::StrCat("device_spec[", i, "]");
     BERTH_ASSIGN_OR_RETURN(SpecJson option, ParseOptionJson(where, options[i]));
-    if (!option.is_structured()) return WrongOption(where, "an object or a list is needed");
+    if (!option.is_structured()) return WrongOption(where, "must be a JSON object or array");
     const SpecJson list = option.is_array() ? option : SpecJson::array({option});
     for (size_t j = 0; j < list.size(); ++j) {
       BERTH_ASSIGN_OR_RETURN(
@@ -179,8 +180,8 @@ absl::Status DeviceSpecs::CheckRemoteManaged(const std::vector<PciDevice>& devic
     if (spec.interface_name) {
       const auto found = interfaces.find(*spec.interface_name);
       if (found == interfaces.end()) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(spec.where, ".devname: there is no interface ", *spec.interface_name));
+        return absl::FailedPreconditionError(absl::StrCat(
+            spec.where, ".devname: there is no network interface ", *spec.interface_name));
       }
       address = found->second;
     } else if (spec.address.single()) {

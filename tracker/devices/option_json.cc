@@ -50,16 +50,17 @@ absl::StatusOr<nlohmann::json> ParseOptionJson(absl::string_view where, const st
   if (!parsed.is_discarded()) return parsed;
   ErrorPosition error;
   OptionJson::sax_parse(text, &error);
-  return WrongOption(where, absl::StrCat("not JSON: error at byte ", error.position()));
+  return WrongOption(
+      where, absl::StrCat("is not valid JSON: there is an error at byte ", error.position()));
 }
 
 absl::StatusOr<PropertyValue> PropertyOfJson(absl::string_view where, const OptionJson& value) {
-  if (value.is_object()) return WrongOption(where, "a text or a list is needed");
+  if (value.is_object()) return WrongOption(where, "must be a JSON string or array");
   if (!value.is_array()) return PropertyValue(TextOfScalar(value));
   std::vector<std::string> list;
   for (const OptionJson& item : value) {
     if (item.is_structured() || item.is_null())
-      return WrongOption(where, "a list of texts is needed");
+      return WrongOption(where, "must be a JSON array of strings");
     list.push_back(TextOfScalar(item));
   }
   return PropertyValue(std::move(list));

@@ -37,7 +37,7 @@ absl::Status ReadAliasText(const std::string& key, const std::string& text,
   if (key == "name") {
     definition->name = std::string(absl::StripAsciiWhitespace(text));
     if (text.size() <= kNameBytesMax) return absl::OkStatus();
-    return absl::InvalidArgumentError("longer than 256 bytes");
+    return absl::InvalidArgumentError("must have at most 256 bytes");
   }
   if (key == "numa_policy") {
     absl::StatusOr<DeviceNumaPolicy> policy = ParseDeviceNumaPolicy(text);
@@ -47,37 +47,37 @@ absl::Status ReadAliasText(const std::string& key, const std::string& text,
   if (key == "vendor_id" || key == "product_id") {
     definition->properties[key] = text;
     if (IsFourHexDigits(text)) return absl::OkStatus();
-    return absl::InvalidArgumentError("four hexadecimal digits are needed");
+    return absl::InvalidArgumentError("must be four hexadecimal digits such as 8086");
   }
   if (key == "device_type") {
     definition->properties["dev_type"] = text;
     if (text == "type-PCI" || text == "type-PF" || text == "type-VF") return absl::OkStatus();
-    return absl::InvalidArgumentError("type-PCI, type-PF or type-VF is needed");
+    return absl::InvalidArgumentError("must be type-PCI, type-PF or type-VF");
   }
   if (key == "live_migratable") {
     const std::optional<bool> meaning = BooleanOf(text);
     definition->properties[key] = std::string(meaning.value_or(false) ? "true" : "false");
     if (meaning) return absl::OkStatus();
-    return absl::InvalidArgumentError("true or false is needed");
+    return absl::InvalidArgumentError("must be true or false");
   }
   if (key == "resource_class" || key == "traits") {
     definition->properties[key] = text;
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError("unknown key");
+  return absl::InvalidArgumentError("there is no such key");
 }
 
 absl::StatusOr<AliasDefinition> ReadAlias(const std::string& where, const std::string& option) {
   BERTH_ASSIGN_OR_RETURN(AliasJson parsed, ParseOptionJson(where, option));
-  if (!parsed.is_object()) return WrongOption(where, "an object is needed");
+  if (!parsed.is_object()) return WrongOption(where, "must be a JSON object");
   AliasDefinition definition;
   for (const auto& [key, value] : parsed.items()) {
     const std::string place = absl::StrCat(where, ".", key);
-    if (!value.is_string()) return WrongOption(place, "a text is needed");
+    if (!value.is_string()) return WrongOption(place, "must be a JSON string");
     const absl::Status read = ReadAliasText(key, value.get<std::string>(), &definition);
     if (!read.ok()) return WrongOption(place, read.message());
   }
-  if (definition.name.empty()) return WrongOption(absl::StrCat(where, ".name"), "a name is needed");
+  if (definition.name.empty()) return WrongOption(absl::StrCat(where, ".name"), "is required");
   return definition;
 }
 
@@ -89,7 +89,7 @@ absl::StatusOr<DeviceNumaPolicy> ParseDeviceNumaPolicy(absl::string_view text) {
     if (DeviceNumaPolicyName(policy) == text) return policy;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", text, "' is not required, preferred, legacy or socket"));
+      absl::StrCat("must be required, preferred, legacy or socket, but is '", text, "'"));
 }
 
 absl::string_view DeviceNumaPolicyName(DeviceNumaPolicy policy) {
@@ -115,13 +115,15 @@ absl::StatusOr<DeviceAliases> ParseDeviceAliases(const std::vector<std::string>&
         aliases.emplace(definition.name, DeviceAlias{definition.numa_policy, {}});
     DeviceAlias& alias = found->second;
     if (alias.numa_policy != definition.numa_policy) {
-      return WrongOption(absl::StrCat(where, ".numa_policy"),
-                         absl::StrCat("differs from an earlier alias ", definition.name));
+      return WrongOption(
+          absl::StrCat(where, ".numa_policy"),
+          absl::StrCat("must be the same in all entries of alias ", definition.name));
     }
     if (!first &&
         TextOf(alias.alternatives[0], "dev_type") != TextOf(definition.properties, "dev_type")) {
-      return WrongOption(absl::StrCat(where, ".device_type"),
-                         absl::StrCat("differs from an earlier alias ", definition.name));
+      return WrongOption(
+          absl::StrCat(where, ".device_type"),
+          absl::StrCat("must be the same in all entries of alias ", definition.name));
     }
     alias.alternatives.push_back(std::move(definition.properties));
   }
@@ -136,13 +138,13 @@ absl::StatusOr<std::vector<DeviceRequest>> RequestsOfFlavor(
     DeviceRequest request;
     if (halves.size() != 2 || !absl::SimpleAtoi(halves[1], &request.count) || request.count < 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat("'", item, "' is not an alias, a colon and a number of at least 1"));
+          absl::StrCat("'", item, "' is not valid: write ALIAS:COUNT, such as gpu:2"));
     }
     request.alias_name = std::string(absl::StripAsciiWhitespace(halves[0]));
     const auto alias = aliases.find(request.alias_name);
     if (alias == aliases.end()) {
       return absl::NotFoundError(
-          absl::StrCat("no PCI alias ", request.alias_name, " is configured"));
+          absl::StrCat("there is no PCI alias '", request.alias_name, "' in the settings"));
     }
     request.alternatives = alias->second.alternatives;
     request.numa_policy = policy.value_or(alias->second.numa_policy);
@@ -155,7 +157,7 @@ absl::StatusOr<std::optional<DeviceNumaPolicy>> CombineDevicePolicies(absl::stri
                                                                       absl::string_view image) {
   if (!flavor.empty() && !image.empty() && flavor != image) {
     return absl::InvalidArgumentError(absl::StrCat("the flavor asks for the PCI NUMA policy ",
-                                                   flavor, ", the image for ", image));
+                                                   flavor, ", but the image asks for ", image));
   }
   const absl::string_view asked = flavor.empty() ? image : flavor;
   if (asked.empty()) return std::optional<DeviceNumaPolicy>();

@@ -48,7 +48,7 @@ absl::StatusOr<StorageReading> ParseVolumeGroup(absl::string_view output) {
       !absl::SimpleAtoi(absl::StripAsciiWhitespace(fields[0]), &reading.total_bytes) ||
       !absl::SimpleAtoi(absl::StripAsciiWhitespace(fields[1]), &reading.free_bytes)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the output of vgs has an unknown form: '", output, "'"));
+        absl::StrCat("the output of vgs cannot be understood: '", output, "'"));
   }
   reading.used_bytes = reading.total_bytes - reading.free_bytes;
   return reading;
@@ -61,7 +61,9 @@ absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::st
     return in.is_object() && in.contains(name) ? in.at(name) : none;
   };
   const nlohmann::json& total = field(field(usage, "stats"), "total_bytes");
-  if (!total.is_number()) return absl::InvalidArgumentError("the output of ceph df has no stats");
+  if (!total.is_number())
+    return absl::InvalidArgumentError(
+        "the output of ceph df cannot be understood: it has no 'stats'");
   for (const nlohmann::json& entry : field(usage, "pools")) {
     if (field(entry, "name") != nlohmann::json(std::string(pool))) continue;
     const nlohmann::json& stats = field(entry, "stats");

@@ -30,7 +30,7 @@ std::optional<int> Socket(const CapabilitiesCell& cell, std::vector<std::string>
   for (const CellCpu& cpu : cell.cpus) sockets.insert(cpu.socket);
   if (sockets.size() == 1) return *sockets.begin();
   if (sockets.size() > 1) {
-    warnings->push_back(absl::StrCat("NUMA cell ", cell.id, " spans several sockets"));
+    warnings->push_back(absl::StrCat("NUMA cell ", cell.id, " has CPUs of several sockets"));
   }
   return std::nullopt;
 }

@@ -67,7 +67,8 @@ std::map<std::string, int64_t> CallCounter::counts() const {
 
 absl::Status LibvirtError(absl::string_view call) {
   const virErrorPtr error = virGetLastError();
-  if (error == nullptr) return absl::InternalError(absl::StrCat(call, " failed without a reason"));
+  if (error == nullptr)
+    return absl::InternalError(absl::StrCat(call, " failed, and libvirt gave no reason"));
   const std::string text =
       absl::StrCat(call, ": ", error->message == nullptr ? "no message" : error->message);
   switch (error->code) {

@@ -158,9 +158,9 @@ std::vector<absl::Status> DeadlinePool::RunAll(absl::string_view name,
           absl::StrCat(name, " did not answer within ", absl::FormatDuration(timeout))));
     }
   }
-  statuses.resize(works.size(),
-                  absl::UnavailableError(absl::StrCat(name, " was not called: ", state_->hung,
-                                                      " earlier calls still hang")));
+  statuses.resize(works.size(), absl::UnavailableError(
+                                    absl::StrCat(name, " was not called, because ", state_->hung,
+                                                 " earlier calls still wait for an answer")));
   return statuses;
 }
 

@@ -39,7 +39,8 @@ bool IsNoImage(const absl::Status& status) {
 
 template <typename T>
 std::string ProbeText(const Probe<T>& probe) {
-  return absl::StrCat(probe.status.message(), probe.value ? "; its last reading is used" : "");
+  return absl::StrCat(probe.status.message(),
+                      probe.value ? "; the values that were read last are used" : "");
 }
 
 }  // namespace

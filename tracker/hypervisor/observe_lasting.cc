@@ -86,7 +86,7 @@ absl::Status Observer::ReadCpu(Lasting* lasting) {
     if (expanded.ok()) {
       BERTH_ASSIGN_OR_RETURN(capabilities.cpu.features, ParseCpuFeatures(*expanded));
     } else if (absl::IsUnimplemented(expanded.status())) {
-      facts.warnings.push_back("the hypervisor does not tell the features of its CPU");  // T-91
+      facts.warnings.push_back("the hypervisor does not say which features its CPU has");  // T-91
     } else if (lasting->shows_this_machine) {
       return expanded.status();
     }
@@ -96,7 +96,9 @@ absl::Status Observer::ReadCpu(Lasting* lasting) {
   if (features.ok()) {
     facts.cpu_features = *std::move(features);
   } else if (!absl::IsUnimplemented(features.status())) {
-    facts.warnings.push_back(absl::StrCat("no CPU traits: ", features.status().message()));
+    facts.warnings.push_back(
+        absl::StrCat("the CPU features could not be read, so CPU traits are not reported: ",
+                     features.status().message()));
   }
   return absl::OkStatus();
 }

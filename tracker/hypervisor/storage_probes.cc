@@ -37,8 +37,10 @@ std::map<std::string, Probe<ImageReading>> StorageProbes::Images(
   for (const std::string& path : paths) {
     ImageAtPath* const image = &*images_.try_emplace(path).first;
     if (!image->second.running.expired()) {
-      probes[path] = {absl::UnavailableError(absl::StrCat(path, ": an earlier read still hangs")),
-                      image->second.last};
+      probes[path] = {
+          absl::UnavailableError(absl::StrCat(
+              path, ": was not read, because an earlier read still waits for an answer")),
+          image->second.last};
       continue;
     }
     together.push_back(image);

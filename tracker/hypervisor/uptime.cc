@@ -19,9 +19,10 @@ absl::StatusOr<std::string> UptimeLine(absl::string_view proc_uptime,
       absl::StrSplit(proc_loadavg, absl::ByAnyChar(" \n"), absl::SkipEmpty());
   double seconds = 0;
   if (up.empty() || !absl::SimpleAtod(up[0], &seconds) || seconds < 0) {
-    return absl::InvalidArgumentError("/proc/uptime has an unknown form");
+    return absl::InvalidArgumentError("the contents of /proc/uptime cannot be understood");
   }
-  if (load.size() < 3) return absl::InvalidArgumentError("/proc/loadavg has an unknown form");
+  if (load.size() < 3)
+    return absl::InvalidArgumentError("the contents of /proc/loadavg cannot be understood");
   const int64_t minutes = static_cast<int64_t>(seconds) / 60;
   const int64_t days = minutes / (24 * 60);
   const int64_t hours = minutes / 60 % 24;

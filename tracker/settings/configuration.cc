@@ -23,7 +23,8 @@ absl::Status ValidateCpuSets(const NodeConfiguration& node, ConfigurationWarning
     const CpuSet both = node.cpu_dedicated_set->And(*node.cpu_shared_set);
     if (!both.empty()) {
       return Invalid(
-          node, absl::StrCat("cpu_dedicated_set and cpu_shared_set share CPUs ", both.ToString()));
+          node, absl::StrCat("these CPUs are both in cpu_dedicated_set and in cpu_shared_set: ",
+                             both.ToString()));
     }
   }
   if (node.reserved_host_cpus != 0 && (node.cpu_dedicated_set || node.cpu_shared_set)) {
@@ -35,9 +36,9 @@ absl::Status ValidateCpuSets(const NodeConfiguration& node, ConfigurationWarning
     return Invalid(node, "vcpu_pin_set cannot be combined with cpu_dedicated_set");
   }
   if (node.vcpu_pin_set && node.cpu_shared_set && warnings != nullptr) {
-    warnings->texts.push_back(
-        absl::StrCat("hypervisor ", node.name.empty() ? node.uri : node.name,
-                     ": vcpu_pin_set defines VCPU; cpu_shared_set only serves emulator threads"));
+    warnings->texts.push_back(absl::StrCat("hypervisor ", node.name.empty() ? node.uri : node.name,
+                                           ": guests get their VCPU from vcpu_pin_set; "
+                                           "cpu_shared_set is only used for emulator threads"));
   }
   return absl::OkStatus();
 }
@@ -45,46 +46,50 @@ absl::Status ValidateCpuSets(const NodeConfiguration& node, ConfigurationWarning
 absl::Status ValidateAmounts(const NodeConfiguration& node) {
   if (node.reserved_host_cpus < 0 || node.reserved_host_memory_mib < 0 ||
       node.reserved_host_disk_mib < 0) {
-    return Invalid(node, "a reserved amount is negative");
+    return Invalid(node,
+                   "reserved_host_cpus, reserved_host_memory_mb and reserved_host_disk_mb must not "
+                   "be negative");
   }
   for (const std::optional<double>& ratio :
        {node.cpu_allocation_ratio, node.ram_allocation_ratio, node.disk_allocation_ratio,
         std::optional<double>(node.initial_cpu_allocation_ratio),
         std::optional<double>(node.initial_ram_allocation_ratio),
         std::optional<double>(node.initial_disk_allocation_ratio)}) {
-    if (ratio && !(*ratio >= 0)) return Invalid(node, "an allocation ratio is negative");
+    if (ratio && !(*ratio >= 0)) return Invalid(node, "an allocation ratio must not be negative");
   }
   if (node.initial_cpu_allocation_ratio == 0 || node.initial_ram_allocation_ratio == 0 ||
       node.initial_disk_allocation_ratio == 0) {
-    return Invalid(node, "an initial allocation ratio is zero");
+    return Invalid(node, "an initial allocation ratio must be above 0");
   }
   return absl::OkStatus();
 }
 
 absl::Status ValidateFileBackedMemory(const NodeConfiguration& node) {
-  if (node.file_backed_memory_mib < 0) return Invalid(node, "file_backed_memory is negative");
+  if (node.file_backed_memory_mib < 0)
+    return Invalid(node, "file_backed_memory must not be negative");
   if (node.file_backed_memory_mib == 0) return absl::OkStatus();
   if (!node.virt_type.empty() && node.virt_type != "kvm" && node.virt_type != "qemu") {
-    return Invalid(node, "file_backed_memory needs virt_type kvm or qemu");
+    return Invalid(node, "file_backed_memory is only possible with virt_type kvm or qemu");
   }
   const double ratio = node.ram_allocation_ratio.value_or(0) != 0
                            ? *node.ram_allocation_ratio
                            : node.initial_ram_allocation_ratio;
-  if (ratio != 1.0) return Invalid(node, "file_backed_memory needs ram_allocation_ratio 1.0");
+  if (ratio != 1.0)
+    return Invalid(node, "file_backed_memory is only possible with ram_allocation_ratio 1.0");
   if (node.reserved_host_memory_mib >= node.file_backed_memory_mib) {
-    return Invalid(node, "reserved_host_memory_mb is not below file_backed_memory");
+    return Invalid(node, "reserved_host_memory_mb must be less than file_backed_memory");
   }
   return absl::OkStatus();
 }
 
 absl::Status ValidateNode(const NodeConfiguration& node, ConfigurationWarnings* warnings) {
-  if (node.uri.empty()) return Invalid(node, "no URI");
+  if (node.uri.empty()) return Invalid(node, "the URI is missing");
   for (const absl::Status& status :
        {ValidateCpuSets(node, warnings), ValidateAmounts(node), ValidateFileBackedMemory(node)}) {
     if (!status.ok()) return status;
   }
   if (node.disk_backend == DiskBackend::kLvm && node.volume_group.empty()) {
-    return Invalid(node, "images_type lvm needs images_volume_group");
+    return Invalid(node, "images_volume_group is required, because images_type is lvm");
   }
   return absl::OkStatus();
 }
@@ -153,8 +158,8 @@ absl::StatusOr<ReservedPages> ParseReservedPages(absl::string_view text) {
     }
     int64_t number = 0;
     if (!absl::SimpleAtoi(value, &number) || number < 0 || number > (int64_t{1} << 40)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("reserved_huge_pages '", text, "': '", part, "' has no valid number"));
+      return absl::InvalidArgumentError(absl::StrCat("reserved_huge_pages '", text, "': '", part,
+                                                     "' must have a number that is not negative"));
     }
     if (key == "node") pages.cell = static_cast<int>(number);
     if (key == "size") pages.size_kib = number * factor;
@@ -163,7 +168,8 @@ absl::StatusOr<ReservedPages> ParseReservedPages(absl::string_view text) {
   }
   if (seen != std::set<absl::string_view>{"node", "size", "count"} || pages.size_kib == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("reserved_huge_pages '", text, "': must be node:N,size:S,count:C"));
+        absl::StrCat("reserved_huge_pages '", text,
+                     "': write node:N,size:S,count:C, such as node:0,size:2M,count:64"));
   }
   return pages;
 }

@@ -8,8 +8,9 @@ namespace {
 absl::Status CheckWithin(absl::string_view option, const CpuSet& configured, absl::string_view kind,
                          const CpuSet& host) {
   if (configured.IsSubsetOf(host)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      option, " ", configured.ToString(), " is not within the ", kind, " CPUs ", host.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(option, " ", configured.ToString(),
+                                                 " names CPUs that are not ", kind, ": the host's ",
+                                                 kind, " CPUs are ", host.ToString()));
 }
 
 }  // namespace

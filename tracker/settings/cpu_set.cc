@@ -25,9 +25,9 @@ absl::StatusOr<int> ParseNumber(absl::string_view item, absl::string_view text) 
     return absl::ascii_isdigit(c);
   });
   int number = 0;
-  if (!digits) return BadItem(item, "not a CPU number");
+  if (!digits) return BadItem(item, "must be a CPU number such as 3, or a range such as 0-3");
   if (!absl::SimpleAtoi(text, &number) || number > CpuSet::kMaxCpu) {
-    return BadItem(item, absl::StrCat("above ", CpuSet::kMaxCpu));
+    return BadItem(item, absl::StrCat("a CPU number must be at most ", CpuSet::kMaxCpu));
   }
   return number;
 }
@@ -38,7 +38,7 @@ absl::StatusOr<CpuSet> ParseItem(absl::string_view item, absl::string_view text)
   BERTH_ASSIGN_OR_RETURN(const int first, ParseNumber(item, ends.first));
   if (!absl::StrContains(text, "-")) return CpuSet::Range(first, first);
   BERTH_ASSIGN_OR_RETURN(const int last, ParseNumber(item, ends.second));
-  if (first > last) return BadItem(item, "the range is reversed");
+  if (first > last) return BadItem(item, "the range must begin with its smaller number");
   return CpuSet::Range(first, last);
 }
 
@@ -51,7 +51,7 @@ CpuSet::CpuSet(std::initializer_list<int> cpus) {
 absl::StatusOr<CpuSet> CpuSet::Parse(absl::string_view text) {
   absl::StatusOr<CpuSet> result = ParseMaybeEmpty(text);
   if (result.ok() && result->empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("CPU set '", text, "' holds no CPU"));
+    return absl::InvalidArgumentError(absl::StrCat("CPU set '", text, "' contains no CPU"));
   }
   return result;
 }

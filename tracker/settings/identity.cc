@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<std::string>> ReadIdentityFile(const std::string& p
   std::optional<std::string> uuid = CanonicalUuid(absl::StripAsciiWhitespace(text));
   if (!uuid) {
     return absl::FailedPreconditionError(
-        absl::StrCat("node identity: ", path, " does not hold a uuid"));
+        absl::StrCat("node identity: ", path, " does not contain a uuid"));
   }
   return uuid;
 }
@@ -80,7 +80,7 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
     } else if (found->uuid != *uuid) {
       return absl::FailedPreconditionError(
           absl::StrCat("node identity: ", found->path, " and ", path,
-                       " hold different uuids: remove the wrong file"));
+                       " contain different uuids: remove the wrong file"));
     }
   }
   return found;
@@ -162,22 +162,22 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
     if (record.uuid == identity.uuid) by_uuid = &record;
   }
   if (by_uuid != nullptr && by_uuid->name != name) {
-    return absl::FailedPreconditionError(absl::StrCat("possible rename: node ", identity.uuid,
-                                                      " is recorded as ", by_uuid->name,
-                                                      ", but the hypervisor is now called ", name));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "possible rename: placement has node ", identity.uuid, " with the name ", by_uuid->name,
+        ", but the hypervisor is now called ", name, ": restore its old name, or delete the node"));
   }
   if (by_uuid != nullptr && by_uuid->host != host) {
-    const std::string moved = absl::StrCat("node ", name, " is recorded under host ", by_uuid->host,
+    const std::string moved = absl::StrCat("placement has node ", name, " on host ", by_uuid->host,
                                            ", but this is host ", host);
     if (!several_nodes) return absl::FailedPreconditionError(moved);
     check.warnings.push_back(moved);
   }
   for (const NodeRecord& record : records) {
     if (record.uuid == identity.uuid || record.name != name) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("name conflict: node ", name, " is recorded as ", record.uuid, " under host ",
-                     record.host, ", but its identity file ", identity.path, " holds ",
-                     identity.uuid, identity.created ? " and was new (lost state)" : ""));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "name conflict: placement has a node ", name, " with uuid ", record.uuid, " on host ",
+        record.host, ", but the identity file ", identity.path, " has uuid ", identity.uuid,
+        identity.created ? ", which is new, so the old uuid was lost (lost state)" : ""));
   }
   for (const NodeRecord& record : records) {
     const bool lost = identity.created && by_uuid == nullptr;
@@ -188,7 +188,8 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
   }
   if (by_uuid == nullptr) {
     check.warnings.push_back(
-        absl::StrCat("placement has no record of node ", name, ": normal at its first start"));
+        absl::StrCat("placement has no record of node ", name,
+                     ", which is normal when a node starts for the first time"));
   }
   return check;
 }

@@ -27,9 +27,9 @@ void AddAggregateCommands(CLI::App& app, Session& session) {
       AddVerb(*noun, "show", "Show the aggregates of a provider", "berth aggregate show dc1-h07");
   AddProviderName(show, &Does(show, session, ShowSet<Aggregates>).provider);
 
-  CLI::App* add =
-      AddVerb(*noun, "add", "Put a provider into aggregates; new aggregates need no creation",
-              "berth aggregate add dc1-h07 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
+  CLI::App* add = AddVerb(
+      *noun, "add", "Put a provider into aggregates; an aggregate that does not exist is created",
+      "berth aggregate add dc1-h07 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
   ChangeSetArguments& adding = Does(add, session, ChangeSet<Aggregates, SetChange::kAdd>);
   AddProviderName(add, &adding.provider);
   add->add_option("aggregates", adding.names, "The uuids of the aggregates")->required();

@@ -73,7 +73,8 @@ void AddAllocationCommands(CLI::App& app, Session& session) {
   command->add_option("consumer", arguments.consumer, "The uuid of the consumer");
   command->add_option("--provider", arguments.provider,
                       "Show the consumers of this provider (name or uuid)");
-  command->add_flag("--tree", arguments.tree, "With --provider: of all providers in its tree");
+  command->add_flag("--tree", arguments.tree,
+                    "With --provider: show the consumers of all providers in its tree");
   AddLimit(command, &arguments.limit, "List at most this many consumers");
 }
 

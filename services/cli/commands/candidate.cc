@@ -74,7 +74,7 @@ void AddCandidateCommand(CLI::App& app, Session& session) {
   AddOrderOptions(command, &arguments.order);
   AddLimit(command, &arguments.limit, "List at most this many candidates");
   command->add_flag("--explain", arguments.explain,
-                    "Explain also how many hosts each constraint leaves");
+                    "Also show how many hosts are left after each constraint");
 }
 
 }  // namespace berth::cli

@@ -123,16 +123,17 @@ absl::Status Claim(Session& session, const ClaimArguments& arguments) {
 }  // namespace
 
 void AddClaimCommands(CLI::App& app, Session& session) {
-  CLI::App* claim = AddVerb(
-      app, "claim", "Find providers that a request fits on and allocate it there, in one step",
-      "berth claim --resources VCPU=4,MEMORY_MB=8Gi --order spread\n"
-      "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)",
-      "Find and claim");
+  CLI::App* claim =
+      AddVerb(app, "claim",
+              "Find providers that a request fits on, and allocate the request there in one step",
+              "berth claim --resources VCPU=4,MEMORY_MB=8Gi --order spread\n"
+              "berth claim -r VCPU=4 --provider dc1-h07 --consumer $(uuidgen)",
+              "Find and claim");
   ClaimArguments& claiming = Does(claim, session, Claim);
   AddQueryOptions(claim, &claiming.query);
   AddOrderOptions(claim, &claiming.order);
   claim->add_option("--provider", claiming.provider,
-                    "Allocate on this provider and search nowhere (name or uuid)");
+                    "Allocate on this provider, without a search (name or uuid)");
   claim->add_option("--consumer", claiming.consumer,
                     "The uuid of the consumer; left out: a random one");
   claim->add_option("--project", claiming.project, "The project that pays")->capture_default_str();

@@ -54,7 +54,9 @@ void AddExplainCommands(CLI::App& app, Session& session) {
       "berth explain --resources VCPU=16,MEMORY_MB=64Gi --required CUSTOM_A100", "Find and claim");
   ExplainArguments& why = Does(explain, session, Explain);
   AddQueryOptions(explain, &why.query);
-  explain->add_option("--near", why.near, "List at most this many hosts on which it nearly fits")
+  explain
+      ->add_option("--near", why.near,
+                   "List at most this many hosts on which the request nearly fits")
       ->check(CLI::Range(1, 100));
 
   CLI::App* capacity = AddVerb(

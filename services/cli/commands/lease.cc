@@ -115,8 +115,9 @@ void AddLeaseCommands(CLI::App& app, Session& session) {
   LeaseArguments& leasing = Does(lease, session, Lease);
   lease->add_option("consumer", leasing.consumer, "The uuid of the consumer")->required();
   lease->add_option("duration", leasing.duration, "The time from now, such as 90s, 5m or 2h");
-  lease->add_flag("--confirm", leasing.confirm,
-                  "End the lease: the consumer holds until somebody releases it");
+  lease->add_flag(
+      "--confirm", leasing.confirm,
+      "End the lease: the consumer then keeps its allocations until somebody releases them");
   lease->add_option("--generation", leasing.generation,
                     "Fail if the consumer is no longer at this generation");
 }

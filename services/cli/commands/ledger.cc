@@ -144,13 +144,15 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
 
 // Adds what an operator needs after a database went back in time.
 void AddRecovery(CLI::App* noun, Session& session) {
-  CLI::App* lost = AddVerb(*noun, "lost", "List what a database that went back in time has lost",
-                           "berth ledger lost");
+  CLI::App* lost = AddVerb(
+      *noun, "lost", "List the changes that the database has lost, for example in a restore",
+      "berth ledger lost");
   AddLimit(lost, &Does(lost, session, Lost).limit, "List at most this many differences");
 
-  CLI::App* epoch = AddVerb(
-      *noun, "start-epoch", "Accept a database that went back in time, and allow writes again",
-      "berth ledger start-epoch 1:48231 --reason 'restored from the backup of Monday'");
+  CLI::App* epoch =
+      AddVerb(*noun, "start-epoch",
+              "Accept a database that has lost changes, and allow writes again",
+              "berth ledger start-epoch 1:48231 --reason 'restored from the backup of Monday'");
   StartEpochArguments& starting = Does(epoch, session, StartEpoch);
   epoch
       ->add_option("revision", starting.expected,
@@ -162,8 +164,9 @@ void AddRecovery(CLI::App* noun, Session& session) {
 }  // namespace
 
 void AddLedgerCommands(CLI::App& app, Session& session) {
-  CLI::App* noun = AddNoun(app, "ledger",
-                           "The ledger as a whole: its state, its checks, its recovery", "Operate");
+  CLI::App* noun = AddNoun(
+      app, "ledger", "The ledger (everything that placement keeps): its state, checks and recovery",
+      "Operate");
   CLI::App* check =
       AddVerb(*noun, "check", "Check that log, tables and memory agree; exit code 9: they do not",
               "berth ledger check");
@@ -178,7 +181,7 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
 
   CLI::App* format =
       AddVerb(*noun, "format",
-              "Raise the format of the ledger's log, once all processes run the new release",
+              "Raise the format of the ledger's log, after all processes run the new release",
               "berth ledger format 1");
   format->add_option("format", Does(format, session, SetFormat).format, "The wanted format number")
       ->required();

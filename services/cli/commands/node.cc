@@ -88,7 +88,8 @@ absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
   session.settings.endpoint = arguments.tracker;
   tracker::AuditNowRequest request;
   if (!arguments.node.empty() && !IsUuid(arguments.node)) {
-    return absl::InvalidArgumentError("with --tracker, give the uuid of the node");
+    return absl::InvalidArgumentError(
+        "with --tracker, the node must be given by its uuid, not by its name");
   }
   request.set_node_uuid(arguments.node);
   BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<tracker::AuditNowResponse>(request));
@@ -156,7 +157,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
       ->required();
 
   CLI::App* audit =
-      AddVerb(*noun, "audit", "Let the tracker audit a node now, and wait for the result",
+      AddVerb(*noun, "audit", "Make the tracker audit a node now, and wait for the result",
               "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312");
   AuditArguments& auditing = Does(audit, session, Audit);
   audit->add_option("node", auditing.node, "Name or uuid of the node");

@@ -85,13 +85,13 @@ void AddSets(const std::vector<std::string>& texts,
 
 void AddRootOptions(CLI::App* command, QueryOptions* options) {
   AddList(command, "--root-required", &options->root_required,
-          "The root has all these traits; in:A,B means A or B");
+          "The root must have all these traits; in:A,B means A or B");
   AddList(command, "--root-forbidden", &options->root_forbidden,
-          "The root has none of these traits");
+          "The root must have none of these traits");
   AddList(command, "--root-member-of", &options->root_member_of,
-          "The root is in all these aggregates; in:A,B means A or B");
+          "The root must be in all these aggregates; in:A,B means A or B");
   AddList(command, "--root-forbidden-aggregate", &options->root_forbidden_aggregates,
-          "The root is in none of these aggregates");
+          "The root must be in none of these aggregates");
 }
 
 }  // namespace
@@ -100,34 +100,37 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   AddList(command, "-r,--resources", &options->resources,
           "The amounts that have to fit: VCPU=4,MEMORY_MB=8Gi");
   AddList(command, "--required", &options->required,
-          "The providers have all these traits; in:A,B means A or B");
-  AddList(command, "--forbidden", &options->forbidden, "The providers have none of these traits");
+          "The chosen providers must have all these traits; in:A,B means A or B");
+  AddList(command, "--forbidden", &options->forbidden,
+          "The chosen providers must have none of these traits");
   AddList(command, "--member-of", &options->member_of,
-          "The providers are in all these aggregates; in:A,B means A or B");
+          "The chosen providers must be in all these aggregates; in:A,B means A or B");
   AddList(command, "--forbidden-aggregate", &options->forbidden_aggregates,
-          "The providers are in none of these aggregates");
+          "The chosen providers must be in none of these aggregates");
   command->add_option("--in-tree", options->in_tree,
-                      "Only in the tree of this provider (name or uuid)");
+                      "Search only the tree of this provider (name or uuid)");
   AddRootOptions(command, options);
   command->add_flag("--exclude-stale", options->exclude_stale,
-                    "Leave out hosts whose tracker is down or has reported nothing");
+                    "Leave out hosts whose tracker is down or has not reported yet");
   command->add_flag("--ignore-unknown-forbidden", options->ignore_unknown_forbidden,
                     "Ignore forbidden traits that do not exist");
   command->add_flag("--include-disabled", options->include_disabled, "Include disabled hosts");
   AddList(command, "--group", &options->groups,
-          "Another group: SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
+          "Resources that one provider must have: "
+          "SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
   command
-      ->add_option("--group-policy", options->group_policy,
-                   "isolate: a provider serves only one --group; none: it may serve several")
+      ->add_option(
+          "--group-policy", options->group_policy,
+          "isolate: each --group gets a provider of its own; none: groups may share a provider")
       ->check(CLI::IsMember({"none", "isolate"}));
   AddList(command, "--same-subtree", &options->same_subtree,
-          "Serve these groups in one subtree: _GPU,_NIC");
+          "Find the providers of these groups in one subtree: _GPU,_NIC");
   command->add_option("--isolate", options->isolate,
-                      "Serve these groups by different providers: _GPU,_NIC");
+                      "Find different providers for these groups: _GPU,_NIC");
   command->add_option("--separate-subtrees", options->separate,
-                      "Serve these groups in separate subtrees: _GPU,_NIC");
+                      "Find the providers of these groups in separate subtrees: _GPU,_NIC");
   AddList(command, "--max-providers", &options->max_providers,
-          "Split a class over at most so many providers: VCPU=2 means two providers");
+          "A class may be split over this many providers: VCPU=2 means at most two");
 }
 
 void AddOrderOptions(CLI::App* command, OrderOptions* options) {
@@ -136,10 +139,11 @@ void AddOrderOptions(CLI::App* command, OrderOptions* options) {
                    "Which hosts come first: lowest uuid, most free, least free, or at random")
       ->check(CLI::IsMember({"first", "spread", "pack", "random"}));
   AddList(command, "--class-weight", &options->class_weights,
-          "The weight of a class in spread and pack: VCPU=2,MEMORY_MB=1");
+          "With --order spread or pack, how much each class counts: VCPU=2,MEMORY_MB=1");
   AddList(command, "--trait-weight", &options->trait_weights,
-          "Prefer a trait, or avoid it if below 0: CUSTOM_FAST=0.5,CUSTOM_OLD=-1");
-  command->add_option("--seed", options->seed, "Repeat the random choices of an earlier answer");
+          "Prefer hosts with a trait, or avoid them if below 0: CUSTOM_FAST=0.5,CUSTOM_OLD=-1");
+  command->add_option("--seed", options->seed,
+                      "Repeat the random choices of an earlier answer, which printed this seed");
 }
 
 absl::StatusOr<pb::CandidateOrder> OrderOf(const OrderOptions& options) {

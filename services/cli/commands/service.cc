@@ -85,14 +85,14 @@ void AddServiceCommands(CLI::App& app, Session& session) {
   list->add_option("--host", listing.host, "Only services on this host");
   AddLimit(list, &listing.limit, "List at most this many services");
 
-  CLI::App* enable = AddVerb(*noun, "enable", "Enable a host: it gets new work again",
+  CLI::App* enable = AddVerb(*noun, "enable", "Enable a host: new allocations are made on it again",
                              "berth service enable dc1-h07");
   enable
       ->add_option("service", Does(enable, session, Enable).service,
                    "Host name, or uuid of the service")
       ->required();
 
-  CLI::App* disable = AddVerb(*noun, "disable", "Disable a host: it gets no new work",
+  CLI::App* disable = AddVerb(*noun, "disable", "Disable a host: no new allocations are made on it",
                               "berth service disable dc1-h07 --reason 'new memory on Friday'");
   DisableArguments& disabling = Does(disable, session, Disable);
   disable->add_option("service", disabling.service, "Host name, or uuid of the service")

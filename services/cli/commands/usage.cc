@@ -72,10 +72,11 @@ absl::Status Usage(Session& session, const UsageArguments& arguments) {
 }  // namespace
 
 void AddUsageCommand(CLI::App& app, Session& session) {
-  CLI::App* command = AddVerb(app, "usage", "Show how full a provider is, or all hosts",
-                              "berth usage dc1-h07\nberth usage --project team-a\n"
-                              "berth usage --by aggregate --class VCPU --sort -used",
-                              "Find and claim");
+  CLI::App* command =
+      AddVerb(app, "usage", "Show how full a provider is, or how full all hosts are",
+              "berth usage dc1-h07\nberth usage --project team-a\n"
+              "berth usage --by aggregate --class VCPU --sort -used",
+              "Find and claim");
   UsageArguments& arguments = Does(command, session, Usage);
   command->add_option("provider", arguments.provider,
                       "Name or uuid of the provider; left out: all hosts");

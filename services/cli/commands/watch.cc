@@ -154,7 +154,8 @@ void AddWatchCommand(CLI::App& app, Session& session) {
   command->add_option("--after", arguments.after,
                       "Begin with the changes after this revision: [EPOCH:]NUMBER");
   AddList(command, "--kind", &arguments.kinds,
-          "Only these kinds: provider, usage, consumer, class, trait, service, node");
+          "Only these kinds: provider, usage, consumer, class, trait, service, node, instance, "
+          "migration");
   AddList(
       command, "--tree", &arguments.trees,
       "Only in these trees (name or uuid of a provider of the tree; with --after, of its root)");

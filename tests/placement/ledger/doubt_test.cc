@@ -68,8 +68,9 @@ TEST(LedgerDoubt, AWriteThatBreaksItsConnectionIsRefusedAfterTheSecondTime) {
   for (std::future<Decision>& claim : neighbours) EXPECT_EQ(claim.get().status, absl::OkStatus());
   const Decision refused = poison.get();
   EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE") << refused.status;
-  EXPECT_TRUE(absl::StrContains(refused.status.message(), "broke both times")) << refused.status;
-  EXPECT_EQ(Occurrences(runner.told(), "the outcome of a batch is unknown"), 2) << runner.told();
+  EXPECT_TRUE(absl::StrContains(refused.status.message(), "broke twice")) << refused.status;
+  EXPECT_EQ(Occurrences(runner.told(), "the last batch of writes was committed"), 2)
+      << runner.told();
   EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 18);
   held.get();
   ExpectCleanSelfCheck(runner, url);

@@ -242,7 +242,7 @@ TEST(LedgerFault, OnePoisonedCommandFailsAlone) {
   }
   EXPECT_EQ(failed, 1);
   EXPECT_EQ(UsedOf(*runner.ledger().Newest(), 1), 9);
-  EXPECT_TRUE(absl::StrContains(runner.told(), "written alone")) << runner.told();
+  EXPECT_TRUE(absl::StrContains(runner.told(), "in a transaction of its own")) << runner.told();
   ExpectCleanSelfCheck(runner, url);
 }
 
@@ -255,7 +255,7 @@ TEST(LedgerFault, TablesThatWereTouchedAreLoadedAgainOnce) {
   ASSERT_TRUE(ConnectOrDie(url)->Run(corruption, nullptr).ok());
   runner.Must(Claim(1, {1}, 1));
   EXPECT_EQ(runner.ledger().health().reloads, 1);
-  EXPECT_TRUE(absl::StrContains(runner.told(), "differ from memory")) << runner.told();
+  EXPECT_TRUE(absl::StrContains(runner.told(), "are loaded again")) << runner.told();
   ExpectCleanSelfCheck(runner, url);
   ASSERT_TRUE(ConnectOrDie(url)->Run(corruption, nullptr).ok());
   EXPECT_EQ(ReasonOf(runner.Do(Claim(2, {1}, 1))), "STORE_UNAVAILABLE");

@@ -271,7 +271,7 @@ TEST_F(ReloadTest, RefusesAWrongFileAndLooksAgainAllTheSame) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(Reload().code(), absl::StatusCode::kInvalidArgument) << wrong;
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
-                HasSubstr("the settings are refused: the old ones stay"));
+                HasSubstr("the new settings have an error, so the old settings stay in use"));
     Pass();
     EXPECT_GT(host_->runners()[0]->passes(), before);
     EXPECT_EQ(ReservedMemory(), 1024);

@@ -163,9 +163,9 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
       {{"--cpu-shared-set=3-1"}, "", "cpu-shared-set"},  // T-72
       {{"--cpu-dedicated-set=a"}, "", "cpu-dedicated-set"},
       {{"--reserved-host-memory-mb=much"}, "", "reserved-host-memory-mb"},
-      {{"--reserved-host-memory-mb=-1"}, "", "a reserved amount is negative"},
+      {{"--reserved-host-memory-mb=-1"}, "", "reserved_host_disk_mb must not be negative"},
       {{"--cpu-allocation-ratio=x"}, "", "cpu-allocation-ratio"},
-      {{"--cpu-allocation-ratio=-1"}, "", "ratio is negative"},
+      {{"--cpu-allocation-ratio=-1"}, "", "ratio must not be negative"},
       {{"--cpu-power-management=perhaps"}, "", "cpu-power-management"},
       {{"--cpu-mode=fast"}, "", "cpu-mode: 'fast' is not valid: it must be one of custom"},
       {{"--images-type=tape"}, "", "images-type"},
@@ -182,7 +182,7 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
        "",
        "two hypervisors have this name"},  // T-5
       {{"--hypervisor=test:///1", "--hypervisor=test:///1"}, "", "two hypervisors have this URI"},
-      {{}, "[[hypervisor]]\nname='n'", "no URI"},
+      {{}, "[[hypervisor]]\nname='n'", "the URI is missing"},
       // T-73
       {{"--cpu-dedicated-set=0-3", "--cpu-shared-set=3-4"}, "", "cpu_dedicated_set"},
       {{"--cpu-shared-set=0", "--reserved-host-cpus=1"}, "", "reserved_host_cpus"},
@@ -202,7 +202,8 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
 TEST_F(TrackerOptionsTest, WarnsOfWhatOnlyLooksWrong) {  // T-73
   const absl::StatusOr<TrackerSettings> settings = Read({"--vcpu-pin-set=0", "--cpu-shared-set=1"});
   ASSERT_TRUE(settings.ok()) << settings.status();
-  EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("vcpu_pin_set defines VCPU")));
+  EXPECT_THAT(settings->warnings,
+              ElementsAre(HasSubstr("guests get their VCPU from vcpu_pin_set")));
 }
 
 TEST_F(TrackerOptionsTest, TellWhatWaitsForARestart) {

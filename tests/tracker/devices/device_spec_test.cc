@@ -52,10 +52,11 @@ TEST(DeviceSpec, IdsAreHexadecimalUpToFourDigits) {
 TEST(DeviceSpec, NamesTheEntryThatIsWrong) {  // T-233
   EXPECT_THAT(Fault({R"({"vendor_id": "8086"})", R"([{}, "8086"])"}),
               HasSubstr("device_spec[1][1]"));
-  EXPECT_THAT(Fault({R"({"vendor_id")"}), HasSubstr("device_spec[0]: not JSON: error at byte 13"));
-  EXPECT_THAT(Fault({"7"}), HasSubstr("device_spec[0]: an object or a list is needed"));
+  EXPECT_THAT(Fault({R"({"vendor_id")"}),
+              HasSubstr("device_spec[0]: is not valid JSON: there is an error at byte 13"));
+  EXPECT_THAT(Fault({"7"}), HasSubstr("device_spec[0]: must be a JSON object or array"));
   EXPECT_THAT(Fault({R"({"address": "0000:3b:00.0", "devname": "eth0"})"}),
-              HasSubstr("address and devname exclude each other"));
+              HasSubstr("give either address or devname, not both"));
   EXPECT_THAT(Fault({R"({"tier": {"a": 1}})"}), HasSubstr("device_spec[0].tier"));
   EXPECT_THAT(Fault({R"({"one_time_use": "perhaps"})"}), HasSubstr("device_spec[0].one_time_use"));
 }
@@ -72,12 +73,13 @@ TEST(DeviceSpec, GlobsOfAddresses) {  // T-234
 }
 
 TEST(DeviceSpec, WrongGlobsOfAddresses) {  // T-234
-  const std::vector<std::pair<std::string, std::string>> cases = {{"10000:00:00.0", "domain 10000"},
-                                                                  {"0000:100:00.0", "bus 100"},
-                                                                  {"20.0", "slot 20"},
-                                                                  {"00.8", "function 8"},
-                                                                  {"0:0:0:0.0", "three parts"},
-                                                                  {"*:*:*.[0-1]", "[0-1]"}};
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"10000:00:00.0", "domain 10000"},
+      {"0000:100:00.0", "bus 100"},
+      {"20.0", "slot 20"},
+      {"00.8", "function 8"},
+      {"0:0:0:0.0", "DOMAIN:BUS:SLOT.FUNCTION"},
+      {"*:*:*.[0-1]", "[0-1]"}};
   for (const auto& [glob, what] : cases) {
     const std::string fault = Fault({absl::StrCat(R"({"address": ")", glob, R"("})")});
     EXPECT_THAT(fault, HasSubstr("device_spec[0].address"));
@@ -95,7 +97,7 @@ TEST(DeviceSpec, ExpressionsOfAddresses) {  // T-234
   EXPECT_FALSE(Matches(R"({"address": {"bus": "b"}})", device));  // T-234: from the beginning
   EXPECT_FALSE(Matches(R"({"address": {"slot": "0[0-9]"}})", device));
   EXPECT_THAT(Fault({R"({"address": {"slot": "0["}})"}), HasSubstr("slot '0['"));
-  EXPECT_THAT(Fault({R"({"address": {"slot": 1}})"}), HasSubstr("slot needs a text"));
+  EXPECT_THAT(Fault({R"({"address": {"slot": 1}})"}), HasSubstr("slot must be a JSON string"));
 }
 
 TEST(DeviceSpec, AFullAddressStandsForTheVirtualFunctions) {  // T-235

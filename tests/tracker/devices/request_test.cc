@@ -40,25 +40,25 @@ TEST(DeviceAlias, DefinitionsOfOneNameAreAlternatives) {  // T-244
 
 TEST(DeviceAlias, NamesWhatIsWrong) {  // T-244
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"{", "alias[1]: not JSON: error at byte 2"},
-      {"[]", "alias[1]: an object is needed"},
+      {"{", "alias[1]: is not valid JSON: there is an error at byte 2"},
+      {"[]", "alias[1]: must be a JSON object"},
       {R"({"vendor_id": "8086"})", "alias[1].name"},
       {R"({"name": ""})", "alias[1].name"},
-      {R"({"name": "x", "vendor_id": "80"})", "alias[1].vendor_id: four"},
-      {R"({"name": "x", "colour": "red"})", "alias[1].colour: unknown key"},
-      {R"({"name": "x", "numa_policy": "strict"})", "alias[1].numa_policy: 'strict'"},
+      {R"({"name": "x", "vendor_id": "80"})", "alias[1].vendor_id: must be four"},
+      {R"({"name": "x", "colour": "red"})", "alias[1].colour: there is no such key"},
+      {R"({"name": "x", "numa_policy": "strict"})", "alias[1].numa_policy: must be required"},
       {R"({"name": "x", "device_type": "vdpa"})", "alias[1].device_type"},
-      {R"({"name": "x", "vendor_id": 8086})", "alias[1].vendor_id: a text is needed"},
+      {R"({"name": "x", "vendor_id": 8086})", "alias[1].vendor_id: must be a JSON string"},
       {R"({"name": "x", "live_migratable": "maybe"})", "alias[1].live_migratable"},
-      {R"({"name": "a", "device_type": "type-PF"})", "alias[1].numa_policy: differs"},
-      {R"({"name": "a", "numa_policy": "socket"})", "alias[1].device_type: differs"}};
+      {R"({"name": "a", "device_type": "type-PF"})", "alias[1].numa_policy: must be the same"},
+      {R"({"name": "a", "numa_policy": "socket"})", "alias[1].device_type: must be the same"}};
   for (const auto& [option, what] : cases) {
     EXPECT_THAT(
         AliasFault({R"({"name": "a", "device_type": "type-PF", "numa_policy": "socket"})", option}),
         HasSubstr(what));
   }
   EXPECT_THAT(AliasFault({absl::StrCat(R"({"name": ")", std::string(257, 'x'), R"("})")}),
-              HasSubstr("alias[0].name: longer"));
+              HasSubstr("alias[0].name: must have at most 256 bytes"));
 }
 
 TEST(DeviceAlias, FlavorsAskByAlias) {  // T-244

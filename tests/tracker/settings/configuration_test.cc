@@ -32,7 +32,7 @@ TEST(Configuration, RefusesContradictions) {
          other.uri = "test:///other";
          all->nodes.push_back(other);
        }},
-      {"share CPUs 3",  // T-73
+      {"in cpu_shared_set: 3",  // T-73
        [](Configuration*, NodeConfiguration* node) {
          node->cpu_dedicated_set = CpuSet::Range(3, 7);
          node->cpu_shared_set = CpuSet::Range(0, 3);
@@ -51,7 +51,7 @@ TEST(Configuration, RefusesContradictions) {
        [](Configuration*, NodeConfiguration* node) { node->reserved_host_memory_mib = -1; }},
       {"negative",
        [](Configuration*, NodeConfiguration* node) { node->cpu_allocation_ratio = -0.5; }},
-      {"initial allocation ratio is zero",
+      {"initial allocation ratio must be above 0",
        [](Configuration*, NodeConfiguration* node) { node->initial_ram_allocation_ratio = 0; }},
       {"virt_type",  // T-79
        [](Configuration*, NodeConfiguration* node) {
@@ -63,12 +63,12 @@ TEST(Configuration, RefusesContradictions) {
          node->file_backed_memory_mib = 4096;
          node->ram_allocation_ratio = 1.5;
        }},
-      {"not below",  // T-79
+      {"must be less than",  // T-79
        [](Configuration*, NodeConfiguration* node) { node->file_backed_memory_mib = 512; }},
       {"", [](Configuration*, NodeConfiguration* node) { node->file_backed_memory_mib = 513; }},
       {"images_volume_group",
        [](Configuration*, NodeConfiguration* node) { node->disk_backend = DiskBackend::kLvm; }},
-      {"no URI", [](Configuration*, NodeConfiguration* node) { node->uri = ""; }},
+      {"the URI is missing", [](Configuration*, NodeConfiguration* node) { node->uri = ""; }},
   };
   for (const Case& test : kCases) {
     Configuration configuration = OneNode();

@@ -138,7 +138,9 @@ TEST(GuestCpus, RefusalNamesOptionAndBothLists) {
   node.cpu_shared_set = CpuSet::Range(0, 9);
   const absl::Status status =
       SelectGuestCpus(node, CpuSet::Range(0, 7), CpuSet::Range(0, 7)).status();
-  EXPECT_EQ(status.message(), "cpu_shared_set 0-9 is not within the online CPUs 0-7");  // T-74
+  EXPECT_EQ(
+      status.message(),
+      "cpu_shared_set 0-9 names CPUs that are not online: the host's online CPUs are 0-7");  // T-74
 }
 
 }  // namespace

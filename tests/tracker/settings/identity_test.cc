@@ -109,7 +109,7 @@ TEST(IdentityCheck, ComparesWithRecords) {  // T-20
       {"first start", true, false, {}, "", 1},  // f; T-39, T-48: a warning only
       {"known", false, false, {{kUuid, "n", "h"}}, "", 0},
       {"renamed", false, false, {{kUuid, "m", "h"}}, "possible rename", 0},    // d
-      {"other host", false, false, {{kUuid, "n", "g"}}, "under host g", 0},    // e
+      {"other host", false, false, {{kUuid, "n", "g"}}, "on host g", 0},       // e
       {"other host, several", false, true, {{kUuid, "n", "g"}}, "", 1},        // e
       {"name taken", false, false, {{kOther, "n", "g"}}, "name conflict", 0},  // T-12
       {"lost state", true, false, {{kOther, "n", "h"}}, "lost state", 0},      // a; T-18
