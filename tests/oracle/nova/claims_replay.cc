@@ -200,7 +200,8 @@ class Comparison {
     }
     if (rule == "T-181")
       return reasons[0] == absl::StrCat("instance ", uuid, " is claimed already");
-    return rule == "T-174" && absl::StartsWith(reasons[0], "instance " + uuid + " has task_state '");
+    return rule == "T-174" &&
+           absl::StartsWith(reasons[0], "instance " + uuid + " has task_state '");
   }
 
   void CompareAccount(const Json& step, const StepOutcome& outcome, const Json& decided,
