@@ -74,8 +74,8 @@ absl::Status CheckNoneInUseGoes(const State& state, const ProviderPlace& place,
   }
   if (items.empty()) return absl::OkStatus();
   return Refuse(absl::StatusCode::kFailedPrecondition, "INVENTORY_IN_USE",
-                absl::StrCat(Describe(config), " has allocations of ", absl::StrJoin(names, ", "),
-                             ": these inventories cannot be deleted"),
+                absl::StrCat("the inventory of ", absl::StrJoin(names, ", "), " of ",
+                             Describe(config), " cannot be deleted: consumers hold some of it"),
                 items);
 }
 

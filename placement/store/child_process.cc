@@ -90,7 +90,8 @@ absl::StatusOr<int> WaitForChild(pid_t pid, absl::Duration limit) {
     if (ended < 0 && errno != EINTR)
       return absl::NotFoundError(absl::StrCat("process ", pid, " has already ended"));
     if (absl::Now() >= end)
-      return absl::DeadlineExceededError(absl::StrCat("process ", pid, " did not end in time"));
+      return absl::DeadlineExceededError(
+          absl::StrCat("process ", pid, " did not end within ", absl::FormatDuration(limit)));
     absl::SleepFor(kWaitInterval);
   }
 }

@@ -13,8 +13,8 @@ void AddStorage(PlacementOptions* options, Config* config) {
       "state-dir", &options->state_dir,
       absl::StrCat(
           "Directory of the private PostgreSQL, and of a file by which the next start notices "
-          "that the database was restored; empty: ",
-          DefaultStateDirectory("berth-placement"), ", or no directory with --database"));
+          "that the database was restored; default: ",
+          DefaultStateDirectory("berth-placement"), "; with --database: none"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,

@@ -180,7 +180,7 @@ std::vector<NodeSetting> KindSettings() {
       {"image-type-exclude-list", "Image types that guests may not use",
        List(&Node::image_type_exclude_list)},
       {"orphans",
-       "withhold: what orphan guests use is not offered; report: it is offered, and only reported",
+       "withhold (default): what orphan guests use is not offered; report: it is offered",
        OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
                                             {"report", OrphanPolicy::kReport}})},
   };
@@ -283,8 +283,9 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
   config->Add("driver-timeout", &options->driver_timeout, "How long one libvirt call may take");
   config->Add("startup-driver-timeout", &options->startup_driver_timeout,
               "How long to wait at start for a hypervisor to answer");
-  config->Add("orphan-confirmation", &options->orphan_confirmation,
-              "How old an orphan guest must be before what it uses is no longer offered");
+  config->Add(
+      "orphan-confirmation", &options->orphan_confirmation,
+      "How long after an orphan is found the tracker stops offering what it uses (see orphans)");
   std::set<std::string> keys = {"name", "uri"};
   for (const NodeSetting& setting : NodeSettings()) {
     keys.insert(setting.name);

@@ -97,9 +97,8 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
   if (rank == 0) return InvalidField("entity", "has a kind that cannot be imported");
   if (rank < rank_) {
     return InvalidField("entity",
-                        "is in the wrong order: the order must be classes and traits, providers, "
-                        "consumers, services, "
-                        "nodes, instances, migrations");
+                        "comes too late in the file: the order must be classes and traits, "
+                        "providers, consumers, services, nodes, instances, migrations");
   }
   rank_ = rank;
   switch (entity.entity_case()) {

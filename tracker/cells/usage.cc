@@ -89,9 +89,8 @@ absl::Status CheckRecord(const GuestCell& guest, const HostCell& host) {
                         absl::StrCat("a guest is pinned to CPU ", cpu, ", which cannot exist"));
   }
   if (guest.memory_mib >= 0 && guest.memory_mib <= kMemoryMibMax) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the record of a guest is broken: one of its NUMA cells has ", guest.memory_mib,
-                   " MiB of memory"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the instance's record is broken: a NUMA cell has ", guest.memory_mib, " MiB of memory"));
 }
 
 // Adds the guest to all its host cells if `sign` is 1, and removes it if `sign` is -1.

@@ -79,8 +79,10 @@ absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
       found = NodeIdentity{*uuid, path, false};
     } else if (found->uuid != *uuid) {
       return absl::FailedPreconditionError(
-          absl::StrCat("node identity: ", found->path, " and ", path,
-                       " contain different uuids: remove the wrong file"));
+          absl::StrCat("node identity: ", found->path, " contains the uuid ", found->uuid, ", but ",
+                       path, " contains ", *uuid,
+                       ": keep the file with the uuid that `berth node show` prints for this "
+                       "node, and remove the other"));
     }
   }
   return found;
@@ -153,6 +155,18 @@ std::vector<std::string> FindRetired(const std::string& state_path,
   return retired;
 }
 
+namespace {
+
+absl::Status PossibleRename(const NodeRecord& record, absl::string_view name) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "possible rename: the hypervisor is called ", name, " now, but placement knows it as node ",
+      record.name, " (", record.uuid,
+      "): the tracker reports nothing until the hypervisor is called ", record.name,
+      " again or the old record is deleted with `berth node delete ", record.name, "`"));
+}
+
+}  // namespace
+
 absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::string_view name,
                                             absl::string_view host, bool several_nodes,
                                             const std::vector<NodeRecord>& records) {
@@ -161,11 +175,7 @@ absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::
   for (const NodeRecord& record : records) {
     if (record.uuid == identity.uuid) by_uuid = &record;
   }
-  if (by_uuid != nullptr && by_uuid->name != name) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "possible rename: placement has node ", identity.uuid, " with the name ", by_uuid->name,
-        ", but the hypervisor is now called ", name, ": restore its old name, or delete the node"));
-  }
+  if (by_uuid != nullptr && by_uuid->name != name) return PossibleRename(*by_uuid, name);
   if (by_uuid != nullptr && by_uuid->host != host) {
     const std::string moved = absl::StrCat("placement has node ", name, " on host ", by_uuid->host,
                                            ", but this is host ", host);

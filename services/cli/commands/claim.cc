@@ -139,8 +139,10 @@ void AddClaimCommands(CLI::App& app, Session& session) {
   claim->add_option("--project", claiming.project, "The project that pays")->capture_default_str();
   claim->add_option("--user", claiming.user, "The user who asks")->capture_default_str();
   claim->add_option("--type", claiming.type, "The type of the consumer")->capture_default_str();
-  claim->add_option("--generation", claiming.generation,
-                    "Replace what the consumer holds; fail if it is no longer at this generation");
+  claim->add_option(
+      "--generation", claiming.generation,
+      "Replace all that the consumer holds, if it is still at this generation; left out: "
+      "fail if the consumer exists");
   claim->add_option("--lease", claiming.lease,
                     "Release the consumer automatically after this time, such as 5m");
 }

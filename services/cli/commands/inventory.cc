@@ -153,10 +153,13 @@ void AddInventoryCommands(CLI::App& app, Session& session) {
                           "berth inventory set dc1-h07 VCPU:ratio=8");
   SetInventoryArguments& setting = Does(set, session, SetInventory);
   AddProviderName(set, &setting.provider);
-  set->add_option("inventories", setting.inventories,
-                  "CLASS[=TOTAL][:KEY=VALUE]...; KEY is reserved, ratio, min, max or step")
+  set->add_option(
+         "inventories", setting.inventories,
+         "CLASS[=TOTAL][:KEY=VALUE]...; KEY is reserved, ratio, or the min, max or step of one "
+         "allocation")
       ->required();
-  set->add_flag("--replace", setting.replace, "Delete the classes that are not named");
+  set->add_flag("--replace", setting.replace,
+                "Also delete the provider's inventories of all other classes");
   set->add_option("--generation", setting.generation,
                   "Fail if the provider is no longer at this generation");
 

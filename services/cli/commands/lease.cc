@@ -107,17 +107,19 @@ void AddLeaseCommands(CLI::App& app, Session& session) {
   adjust->add_option("--generation", adjusting.generation,
                      "Fail if the consumer is no longer at this generation");
 
-  CLI::App* lease = AddVerb(
-      app, "lease", "Set or end a lease: the time after which a consumer is released automatically",
-      "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa 5m\n"
-      "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa --confirm",
-      "Find and claim");
+  CLI::App* lease =
+      AddVerb(app, "lease",
+              "Set or remove a lease: the time after which a consumer is released automatically",
+              "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa 5m\n"
+              "berth lease 5e08ea53-c4c6-448e-9334-ac4953de3cfa --confirm",
+              "Find and claim");
   LeaseArguments& leasing = Does(lease, session, Lease);
   lease->add_option("consumer", leasing.consumer, "The uuid of the consumer")->required();
-  lease->add_option("duration", leasing.duration, "The time from now, such as 90s, 5m or 2h");
+  lease->add_option("duration", leasing.duration,
+                    "The time from now, such as 90s, 5m or 2h; or give --confirm");
   lease->add_flag(
       "--confirm", leasing.confirm,
-      "End the lease: the consumer then keeps its allocations until somebody releases them");
+      "Remove the lease: the consumer keeps its allocations until somebody releases them");
   lease->add_option("--generation", leasing.generation,
                     "Fail if the consumer is no longer at this generation");
 }

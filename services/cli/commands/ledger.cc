@@ -144,15 +144,14 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
 
 // Adds what an operator needs after a database went back in time.
 void AddRecovery(CLI::App* noun, Session& session) {
-  CLI::App* lost = AddVerb(
-      *noun, "lost", "List the changes that the database has lost, for example in a restore",
-      "berth ledger lost");
+  CLI::App* lost = AddVerb(*noun, "lost",
+                           "List the changes that the database has lost, for example in a restore",
+                           "berth ledger lost");
   AddLimit(lost, &Does(lost, session, Lost).limit, "List at most this many differences");
 
-  CLI::App* epoch =
-      AddVerb(*noun, "start-epoch",
-              "Accept a database that has lost changes, and allow writes again",
-              "berth ledger start-epoch 1:48231 --reason 'restored from the backup of Monday'");
+  CLI::App* epoch = AddVerb(
+      *noun, "start-epoch", "Accept a database that has lost changes, and allow writes again",
+      "berth ledger start-epoch 1:48231 --reason 'restored from the backup of Monday'");
   StartEpochArguments& starting = Does(epoch, session, StartEpoch);
   epoch
       ->add_option("revision", starting.expected,
@@ -168,7 +167,9 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
       app, "ledger", "The ledger (everything that placement keeps): its state, checks and recovery",
       "Operate");
   CLI::App* check =
-      AddVerb(*noun, "check", "Check that log, tables and memory agree; exit code 9: they do not",
+      AddVerb(*noun, "check",
+              "Check that the database's change log and tables and placement's memory agree; exit "
+              "code 9: they do not",
               "berth ledger check");
   AddLimit(check, &Does(check, session, Check).limit, "List at most this many differences");
 
@@ -179,11 +180,14 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
 
   AddRecovery(noun, session);
 
-  CLI::App* format =
-      AddVerb(*noun, "format",
-              "Raise the format of the ledger's log, after all processes run the new release",
-              "berth ledger format 1");
-  format->add_option("format", Does(format, session, SetFormat).format, "The wanted format number")
+  CLI::App* format = AddVerb(
+      *noun, "format",
+      "After an upgrade of all placement processes, allow a new format of the change log; older "
+      "releases then cannot read it",
+      "berth ledger format 1");
+  format
+      ->add_option("format", Does(format, session, SetFormat).format,
+                   "The number; `berth ledger revision` shows the present and the highest one")
       ->required();
 
   CLI::App* request =

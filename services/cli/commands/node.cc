@@ -147,7 +147,8 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   ListNodesArguments& listing = Does(list, session, ListNodes);
   list->add_option("--host", listing.host, "Only nodes of this host");
   list->add_option("--name", listing.name, "Only nodes whose name contains this text");
-  list->add_flag("--retired", listing.retired, "Only retired nodes");
+  list->add_flag("--retired", listing.retired,
+                 "Only nodes that the tracker of their host no longer has");
   AddLimit(list, &listing.limit, "List at most this many nodes");
 
   CLI::App* show =
@@ -158,11 +159,14 @@ void AddNodeCommands(CLI::App& app, Session& session) {
 
   CLI::App* audit =
       AddVerb(*noun, "audit", "Make the tracker audit a node now, and wait for the result",
-              "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312");
+              "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312 "
+              "4c3b24f1-1b60-4e43-a138-48194e0721b2");
   AuditArguments& auditing = Does(audit, session, Audit);
-  audit->add_option("node", auditing.node, "Name or uuid of the node");
-  audit->add_option("--tracker", auditing.tracker,
-                    "Ask the tracker at this address directly: HOST:PORT");
+  audit->add_option("node", auditing.node,
+                    "Name or uuid of the node; with --tracker the uuid, or nothing");
+  audit->add_option(
+      "--tracker", auditing.tracker,
+      "Ask the tracker at HOST:PORT directly; without a node it audits all its nodes");
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete the record of a node and its provider tree",
                              "berth node delete dc1-h07 --cascade");

@@ -116,17 +116,18 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
                     "Ignore forbidden traits that do not exist");
   command->add_flag("--include-disabled", options->include_disabled, "Include disabled hosts");
   AddList(command, "--group", &options->groups,
-          "Resources that one provider must have: "
+          "Resources that one provider must have; SUFFIX names the group, such as _GPU: "
           "SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
   command
       ->add_option(
           "--group-policy", options->group_policy,
-          "isolate: each --group gets a provider of its own; none: groups may share a provider")
+          "isolate: each --group gets a provider of its own; none: groups may share a provider; "
+          "required with several groups")
       ->check(CLI::IsMember({"none", "isolate"}));
   AddList(command, "--same-subtree", &options->same_subtree,
           "Find the providers of these groups in one subtree: _GPU,_NIC");
   command->add_option("--isolate", options->isolate,
-                      "Find different providers for these groups: _GPU,_NIC");
+                      "Like --group-policy isolate, but only for these groups: _GPU,_NIC");
   command->add_option("--separate-subtrees", options->separate,
                       "Find the providers of these groups in separate subtrees: _GPU,_NIC");
   AddList(command, "--max-providers", &options->max_providers,
@@ -135,8 +136,9 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
 
 void AddOrderOptions(CLI::App* command, OrderOptions* options) {
   command
-      ->add_option("--order", options->strategy,
-                   "Which hosts come first: lowest uuid, most free, least free, or at random")
+      ->add_option(
+          "--order", options->strategy,
+          "Which hosts come first: lowest uuid (default), most free, least free, or at random")
       ->check(CLI::IsMember({"first", "spread", "pack", "random"}));
   AddList(command, "--class-weight", &options->class_weights,
           "With --order spread or pack, how much each class counts: VCPU=2,MEMORY_MB=1");

@@ -221,7 +221,7 @@ void AddReflectionCommands(CLI::App& app, Session& session) {
   call->add_option("-d,--data", calling.body,
                    "The request as JSON, @FILE, or - for standard input; left out: {}");
 
-  CLI::App* list = AddVerb(app, "list", "List the services of a server, or the methods of one",
+  CLI::App* list = AddVerb(app, "list", "List the gRPC services of a server, or the methods of one",
                            "berth list\nberth list ProviderService", "Raw gRPC");
   list->add_option("service", Does(list, session, ListServicesOrMethods).service,
                    "The service; left out: list all services");

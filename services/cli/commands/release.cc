@@ -117,12 +117,15 @@ absl::Status Release(Session& session, const ReleaseArguments& arguments) {
 }  // namespace
 
 void AddReleaseCommand(CLI::App& app, Session& session) {
-  CLI::App* release = AddVerb(app, "release", "Release everything that consumers hold",
-                              "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
-                              "berth release --project team-a --idle 720h --dry-run",
-                              "Find and claim");
+  CLI::App* release =
+      AddVerb(app, "release",
+              "Release everything that these consumers, or those that pass the filters, hold",
+              "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
+              "berth release --project team-a --idle 720h --dry-run",
+              "Find and claim");
   ReleaseArguments& arguments = Does(release, session, Release);
-  release->add_option("consumers", arguments.consumers, "The uuids of the consumers");
+  release->add_option("consumers", arguments.consumers,
+                      "The uuids of the consumers; left out: give a filter");
   AddConsumerFilter(release, &arguments.filter);
   release->add_option("--generation", arguments.generation,
                       "Fail if the consumer is no longer at this generation");

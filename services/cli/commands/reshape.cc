@@ -77,7 +77,8 @@ void AddFile(CLI::App* command, FileArguments& arguments, const std::string& mes
   command
       ->add_option(
           "file", arguments.file,
-          absl::StrCat("A file with the JSON of message ", message, ", or - for standard input"))
+          absl::StrCat("A file with the request as JSON, or - for standard input; `berth describe ",
+                       message, "` shows its fields"))
       ->required();
   command->add_flag("--dry-run", arguments.dry_run, "Check everything, but change nothing");
 }

@@ -174,7 +174,7 @@ void AddTransferCommands(CLI::App& app, Session& session) {
       ->required();
   bring->add_flag("--dry-run", importing.dry_run, "Check everything, but change nothing");
   bring->add_flag("--require-empty", importing.require_empty,
-                  "Fail unless the ledger is empty (standard names may exist)");
+                  "Fail unless the ledger is empty (standard classes and traits do not count)");
 }
 
 }  // namespace berth::cli

@@ -156,11 +156,11 @@ void AddWatchCommand(CLI::App& app, Session& session) {
   AddList(command, "--kind", &arguments.kinds,
           "Only these kinds: provider, usage, consumer, class, trait, service, node, instance, "
           "migration");
-  AddList(
-      command, "--tree", &arguments.trees,
-      "Only in these trees (name or uuid of a provider of the tree; with --after, of its root)");
+  AddList(command, "--tree", &arguments.trees,
+          "Only changes in the trees of these providers (name or uuid); with --after they must be "
+          "roots");
   AddList(command, "--aggregate", &arguments.aggregates,
-          "Only in trees with a member in one of these aggregates");
+          "Only changes in trees with a member in one of these aggregates");
   command->add_option("--revisions", arguments.revisions_max, "End after this many revisions")
       ->check(CLI::PositiveNumber);
 }

@@ -57,16 +57,19 @@ void AddFacts(const pb::NodeFacts& facts, Lines* lines) {
 }
 
 Table AccountTable(const pb::NodeAccount& account) {
-  Table table({{"ACCOUNT", Column::Kind::kText},
+  Table table({{"USED OR HELD BY", Column::Kind::kText},
                {"SHARED CPUS", Column::Kind::kNumber},
                {"DEDICATED CPUS", Column::Kind::kNumber},
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber}});
   const std::pair<const char*, const pb::Amounts*> rows[] = {
-      {"used in total", &account.used()},      {"reserved for the host", &account.reserve()},
-      {"instances", &account.instances()},     {"migrations", &account.migrations()},
-      {"orphans", &account.orphans()},         {"claims", &account.claims()},
+      {"the host itself (reserved)", &account.reserve()},
       {"allocations", &account.allocations()},
+      {"instances", &account.instances()},
+      {"migrations", &account.migrations()},
+      {"claims on the host", &account.claims()},
+      {"orphans", &account.orphans()},
+      {"all together", &account.used()},
   };
   for (const auto& [name, amounts] : rows) {
     table.Add({name, absl::StrCat(amounts->vcpus()), absl::StrCat(amounts->pcpus()),
@@ -82,12 +85,12 @@ Table OrphanTable(const google::protobuf::RepeatedPtrField<pb::Orphan>& orphans)
                {"VCPUS", Column::Kind::kNumber},
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber},
-               {"WITHHELD", Column::Kind::kText}});
+               {"ITS RESOURCES", Column::Kind::kText}});
   for (const pb::Orphan& orphan : orphans) {
     table.Add({orphan.name(), orphan.uuid(),
                ShortName(pb::GuestState_Name(orphan.state()), "GUEST_STATE_"),
                absl::StrCat(orphan.vcpus()), absl::StrCat(orphan.memory_mib()),
-               absl::StrCat(orphan.disk_gib()), orphan.withheld() ? "yes" : "no"});
+               absl::StrCat(orphan.disk_gib()), orphan.withheld() ? "withheld" : "offered"});
   }
   return table;
 }
@@ -114,7 +117,7 @@ Lines HeadLines(const pb::Node& node) {
   if (node.retired()) lines.emplace_back("retired", "yes: it is deleted with its last allocation");
   std::string audit = AuditWords(node.audit());
   if (node.audit().has_ended_at()) {
-    absl::StrAppend(&audit, ", ", TimeText(node.audit().ended_at()));
+    audit = absl::StrCat(TimeText(node.audit().ended_at()), ": ", audit);
   }
   lines.emplace_back("last audit", audit);
   return lines;
@@ -129,7 +132,8 @@ std::string ShortName(const std::string& value, const std::string& prefix) {
 std::string AuditWords(const pb::AuditSummary& audit) {
   if (audit.result() == pb::AUDIT_RESULT_UNSPECIFIED) return "none has ended yet";
   std::string words = ShortName(pb::AuditResult_Name(audit.result()), "AUDIT_RESULT_");
-  absl::StrAppend(&words, audit.changed() ? ", reported changes" : ", nothing changed");
+  absl::StrAppend(&words,
+                  audit.changed() ? "; its changes were reported" : "; nothing had changed");
   if (!audit.message().empty()) absl::StrAppend(&words, ": ", audit.message());
   return words;
 }
@@ -181,7 +185,9 @@ std::string NodePage(const pb::Node& node, const Screen& screen) {
     lines.emplace_back("instances", absl::StrCat(node.instance_uuids_size()));
   }
   if (node.orphans().empty()) lines.emplace_back("orphans", "none");
-  if (node.findings().empty()) lines.emplace_back("findings", "none");
+  if (node.findings().empty()) {
+    lines.emplace_back("findings", node.orphans().empty() ? "none" : "none but the orphans");
+  }
   std::string page;
   for (const auto& [title, value] : lines) {
     absl::StrAppend(&page, PaddedRight(title, kTitleWidth), Printable(value), "\n");

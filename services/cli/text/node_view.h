@@ -20,7 +20,7 @@ Table ServiceTable(const google::protobuf::RepeatedPtrField<placement::v1::Servi
 // Everything about one node in the full view: facts, account, orphans and findings.
 std::string NodePage(const placement::v1::Node& node, const Screen& screen);
 
-// The result of an audit in one line without a line feed, for example "complete, nothing changed".
+// The result of an audit in one line without a line feed, for example "complete; nothing had changed".
 std::string AuditWords(const placement::v1::AuditSummary& audit);
 
 // The name of an enum value without its prefix, in lower case: "active" for "GUEST_STATE_ACTIVE".
