@@ -1,5 +1,7 @@
 #include "placement/ledger/record_texts.h"
 
+#include <openssl/sha.h>
+
 #include <optional>
 #include <utility>
 
@@ -10,6 +12,13 @@
 
 namespace berth::placement {
 namespace {
+
+std::string Sha256(absl::string_view bytes) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
+}
 
 std::string Text(const std::optional<ProviderId>& node) { return node ? node->ToString() : "-"; }
 
@@ -24,7 +33,7 @@ RecordTexts InstanceTexts(const Records& records) {
       "an instance",
       "SELECT concat_ws('|', id, generation, name, project, \"user\", host, "
       "coalesce(node::text, '-'), vm_state, task_state, vcpus, memory_mib, root_disk_gib, "
-      "ephemeral_disk_gib, swap_mib, encode(details, 'hex'), micros_of(created_at), "
+      "ephemeral_disk_gib, swap_mib, encode(sha256(details), 'hex'), micros_of(created_at), "
       "micros_of(updated_at), coalesce(micros_of(deleted_at)::text, '-')) FROM instance",
       {}};
   records.instances().ForEach([&](InstanceId, const InstancePtr& one) {
@@ -34,7 +43,7 @@ RecordTexts InstanceTexts(const Records& records) {
                         one->user, one->host, Text(one->node), one->vm_state, one->task_state,
                         flavor.vcpus, flavor.memory_mib, flavor.root_disk_gib,
                         flavor.ephemeral_disk_gib, flavor.swap_mib,
-                        absl::BytesToHexString(one->details), Text(one->created_at),
+                        absl::BytesToHexString(Sha256(one->details)), Text(one->created_at),
                         Text(one->updated_at), Text(one->deleted_at)),
         "|"));
   });

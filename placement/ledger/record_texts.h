@@ -1,5 +1,6 @@
 // The records of instances and migrations as texts, for the self-check: one text per record, made
-// from memory, and the statement that makes the same texts from the tables. Pure.
+// from memory, and the statement that makes the same texts from the tables. A text has a digest of
+// the record's details, because the details of all instances may have gigabytes. Pure.
 #ifndef BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
 #define BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
 

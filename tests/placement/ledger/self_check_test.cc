@@ -88,6 +88,23 @@ TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
   }
 }
 
+// An operator reads the findings, and one answer may list a hundred.
+TEST(SelfCheck, AFindingAboutALargeRecordIsShort) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url), false);
+  InstanceRecord instance;
+  instance.project = instance.user = instance.vm_state = "any";
+  instance.details = std::string(64 << 10, 'x');
+  runner.Must(SetInstance{instance, std::nullopt});
+  ExpectCleanSelfCheck(runner, url);
+  ASSERT_EQ(ConnectOrDie(url)->Run("UPDATE instance SET details = details || '\\x00'", nullptr),
+            absl::OkStatus());
+  const absl::StatusOr<SelfCheckReport> report = SelfCheck(runner.ledger(), url);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->findings.size(), 2U);
+  for (const std::string& finding : report->findings) EXPECT_LT(finding.size(), 500U) << finding;
+}
+
 TEST(SelfCheck, IsCleanWhileClaimsAreTaken) {
   const std::string url = NewDatabase();
   LedgerRunner runner(OptionsFor(url));
