@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "berth/placement/v1/instance.grpc.pb.h"
 #include "placement/commands/record_form.h"
 #include "placement/reads/record_query.h"
@@ -21,7 +23,7 @@ absl::StatusOr<std::optional<ProviderId>> NodeFilter(bool given, const std::stri
 }
 
 // Answers a list call. `list(after, limit)` returns the records of the page, and `add(record)` puts
-// one into the response.
+// one into the response and returns its message. The page ends earlier if it has too many bytes.
 template <typename IdType, typename Request, typename Response, typename List, typename Add>
 absl::Status FillPage(const State& state, const Request& request, Response* response, List list,
                       Add add) {
@@ -31,9 +33,11 @@ absl::Status FillPage(const State& state, const Request& request, Response* resp
   const placement::Revision read_at = state.position().revision;
   SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
   const auto found = list(after, page.limit());
-  for (const auto& record : found.records) add(*record);
-  if (found.more) {
-    const std::string last = found.records.back()->id.ToString();
+  size_t bytes = 0;
+  auto at = found.records.begin();
+  while (at != found.records.end() && bytes <= kPageBytesMax) bytes += add(**at++)->ByteSizeLong();
+  if (found.more || at != found.records.end()) {
+    const std::string last = (*std::prev(at))->id.ToString();
     response->set_next_page_token(page.NextToken(last, read_at));
   }
   return absl::OkStatus();
@@ -51,7 +55,11 @@ absl::Status ListInstances(const State& state, const pb::ListInstancesRequest& r
       [&](const auto& after, int limit) {
         return placement::ListInstances(state.records(), filter, after, limit);
       },
-      [&](const auto& record) { FillInstance(record, response->add_instances()); });
+      [&](const auto& record) {
+        pb::Instance* const to = response->add_instances();
+        FillInstance(record, to);
+        return to;
+      });
 }
 
 absl::Status ListMigrations(const State& state, const pb::ListMigrationsRequest& request,
@@ -70,7 +78,11 @@ absl::Status ListMigrations(const State& state, const pb::ListMigrationsRequest&
       [&](const auto& after, int limit) {
         return placement::ListMigrations(state.records(), filter, after, limit);
       },
-      [&](const auto& record) { FillMigration(record, response->add_migrations()); });
+      [&](const auto& record) {
+        pb::Migration* const to = response->add_migrations();
+        FillMigration(record, to);
+        return to;
+      });
 }
 
 absl::Status GetInstance(const State& state, const pb::GetInstanceRequest& request,

@@ -21,8 +21,6 @@ using placement::LedgerHealth;
 using placement::ProviderPlace;
 using placement::State;
 
-// A page ends when it has more bytes than this, which is far below the limit of a gRPC message.
-constexpr size_t kPageBytesMax = 1 << 20;
 constexpr char kKindSeparator = ':';
 
 pb::LedgerState StateOf(const LedgerHealth& health) {

@@ -6,6 +6,7 @@
 #ifndef BERTH_SERVICES_API_PAGE_H_
 #define BERTH_SERVICES_API_PAGE_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,9 @@
 #include "placement/values/types.h"
 
 namespace berth::services {
+
+// A page ends when it has more bytes than this, which is far below the limit of a gRPC message.
+inline constexpr size_t kPageBytesMax = 1 << 20;
 
 class Page {
  public:

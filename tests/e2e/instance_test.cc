@@ -100,6 +100,16 @@ TEST_F(InstanceCalls, AHostsInstancesAreListedPageByPage) {
   EXPECT_EQ(ListedOnHost(0), all);
 }
 
+TEST_F(InstanceCalls, APageOfLargeRecordsIsShorter) {
+  std::set<std::string> made;
+  for (int i = 0; i < 70; ++i) {  // more than a gRPC message may have
+    pb::SetInstanceRequest set = NewInstance();
+    set.mutable_instance()->mutable_fault()->set_message(std::string(64'000, 'x'));
+    made.insert(Set(set).uuid());
+  }
+  EXPECT_EQ(ListedOnHost(1000), std::vector<std::string>(made.begin(), made.end()));
+}
+
 TEST_F(InstanceCalls, AMigrationIsMadeAndEnds) {
   const pb::Instance instance = Set(NewInstance());
   pb::CreateMigrationRequest create;
