@@ -334,7 +334,8 @@ tracker::NaiveAccount NodeLife::CountAll() const {
   return tracker::CountNaively(world_.self, world_.resources, instances_, migrations);
 }
 
-// The account of a host that has as many free pages of the smallest size as this one has pages.
+// The account of a host that has as many free pages of the smallest size as this one has pages, used
+// and reserved ones included.
 tracker::NodeAccount NodeLife::WithFreePages() const {
   tracker::NodeAccount relaxed = account_;
   if (!account_.resources().topology.has_value()) return relaxed;
@@ -344,6 +345,7 @@ tracker::NodeAccount NodeLife::WithFreePages() const {
     const auto& used = account_.owners().cells()[i].usage.pages_by_size_kib;
     const auto found = used.find(smallest.size_kib);
     if (found != used.end()) smallest.total += found->second;
+    smallest.reserved = 0;
   }
   relaxed.SetResources(std::move(resources));
   return relaxed;
