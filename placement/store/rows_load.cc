@@ -19,6 +19,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 20'000;
+constexpr int kLargeRowsAtOnce = 256;  // of nodes and instances: a row may have 128 KiB
 
 absl::Status Contradiction(absl::string_view what, absl::string_view which) {
   return absl::DataLossError(absl::StrCat(
@@ -100,21 +101,21 @@ class Loader {
   }
 
   // Calls read(rows, row) for each row of `select`, in the order of ids. `select` is a statement
-  // without WHERE whose first column is the id. Reads 20,000 rows at a time, because the rows take
-  // more memory than the state that is made from them.
+  // without WHERE whose first column is the id. Reads `at_once` rows at a time, because the rows
+  // take more memory than the state that is made from them.
   template <typename Read>
-  absl::Status ForEachById(absl::string_view select, Read read) {
+  absl::Status ForEachById(absl::string_view select, Read read, int at_once = kRowsAtOnce) {
     std::string after = "00000000-0000-0000-0000-000000000000";
     absl::string_view comparison = ">=";
     while (true) {
       QueryRows rows;
       BERTH_RETURN_IF_ERROR(database_.Run(absl::StrCat(select, " WHERE id ", comparison, " '",
-                                                       after, "' ORDER BY id LIMIT ", kRowsAtOnce),
+                                                       after, "' ORDER BY id LIMIT ", at_once),
                                           &rows));
       for (int row = 0; row < rows.size(); ++row) {
         BERTH_RETURN_IF_ERROR(read(rows, row));
       }
-      if (rows.size() < kRowsAtOnce) return absl::OkStatus();
+      if (rows.size() < at_once) return absl::OkStatus();
       after = std::string(rows.Text(rows.size() - 1, 0));
       comparison = ">";
     }
@@ -292,46 +293,47 @@ class Loader {
   }
 
   absl::Status Nodes() {
-    QueryRows rows;
-    BERTH_RETURN_IF_ERROR(database_.Run(
+    return ForEachById(
         "SELECT id, name, host, retired, incarnation, report_sequence, digest, reported_provider, "
         "reported_generation, coalesce(facts, ''), account, micros_of(created_at), "
-        "micros_of(updated_at) FROM node ORDER BY id",
-        &rows));
-    for (int row = 0; row < rows.size(); ++row) {
-      auto node = std::make_shared<NodeRecord>();
-      node->id = ProviderId{UuidAt(rows, row, 0)};
-      node->name = std::string(rows.Text(row, 1));
-      node->host = std::string(rows.Text(row, 2));
-      node->retired = rows.Bool(row, 3);
-      node->incarnation = UuidAt(rows, row, 4);
-      node->report_sequence = rows.Int(row, 5);
-      node->digest = rows.Bytes(row, 6);
-      const std::vector<Uuid> reported = UuidArray(rows.Text(row, 7));
-      const std::vector<int64_t> generations = IntArray(rows.Text(row, 8));
-      if (reported.size() != generations.size()) {
-        return Contradiction("the report of node", node->id.ToString());
-      }
-      for (size_t i = 0; i < reported.size(); ++i) {
-        node->reported.emplace_back(ProviderId{reported[i]}, Generation{generations[i]});
-      }
-      std::string facts = rows.Bytes(row, 9);
-      if (!facts.empty()) node->facts = std::make_shared<const std::string>(std::move(facts));
-      node->account = rows.Bytes(row, 10);
-      node->created_at = TimeAt(rows, row, 11);
-      node->updated_at = TimeAt(rows, row, 12);
-      changes_.push_back(NodePut{std::move(node)});
+        "micros_of(updated_at) FROM node",
+        [this](const QueryRows& rows, int row) { return ReadNode(rows, row); }, kLargeRowsAtOnce);
+  }
+
+  absl::Status ReadNode(const QueryRows& rows, int row) {
+    auto node = std::make_shared<NodeRecord>();
+    node->id = ProviderId{UuidAt(rows, row, 0)};
+    node->name = std::string(rows.Text(row, 1));
+    node->host = std::string(rows.Text(row, 2));
+    node->retired = rows.Bool(row, 3);
+    node->incarnation = UuidAt(rows, row, 4);
+    node->report_sequence = rows.Int(row, 5);
+    node->digest = rows.Bytes(row, 6);
+    const std::vector<Uuid> reported = UuidArray(rows.Text(row, 7));
+    const std::vector<int64_t> generations = IntArray(rows.Text(row, 8));
+    if (reported.size() != generations.size()) {
+      return Contradiction("the report of node", node->id.ToString());
     }
+    for (size_t i = 0; i < reported.size(); ++i) {
+      node->reported.emplace_back(ProviderId{reported[i]}, Generation{generations[i]});
+    }
+    std::string facts = rows.Bytes(row, 9);
+    if (!facts.empty()) node->facts = std::make_shared<const std::string>(std::move(facts));
+    node->account = rows.Bytes(row, 10);
+    node->created_at = TimeAt(rows, row, 11);
+    node->updated_at = TimeAt(rows, row, 12);
+    changes_.push_back(NodePut{std::move(node)});
     return absl::OkStatus();
   }
 
   absl::Status Instances() {
-    return ForEachById(kSelectInstances, [this](const QueryRows& rows, int row) {
+    const auto read = [this](const QueryRows& rows, int row) {
       InstancePtr instance = ReadInstance(rows, row);
       instances_.insert(instance->id);
       changes_.push_back(InstancePut{std::move(instance)});
       return absl::OkStatus();
-    });
+    };
+    return ForEachById(kSelectInstances, read, kLargeRowsAtOnce);
   }
 
   absl::Status Migrations() {

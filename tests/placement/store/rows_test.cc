@@ -185,6 +185,41 @@ TEST(Rows, LoadingRefusesTablesThatContradictThemselves) {
   }
 }
 
+// A row of an instance or a node may have more than 64 KiB.
+TEST(Rows, LargeRowsAreReadInSmallPortions) {
+  constexpr int kMany = 600;
+  Tables tables;
+  Changes changes;
+  for (uint64_t number = 1; number <= kMany; ++number) {
+    auto node = std::make_shared<NodeRecord>();
+    node->id = ProviderId{Uuid{number, 2}};
+    node->name = node->host = absl::StrCat("h", number);
+    changes.push_back(NodePut{std::move(node)});
+  }
+  for (uint64_t number = 1; number <= kMany; ++number) {
+    auto instance = std::make_shared<InstanceRecord>();
+    instance->id = InstanceId{Uuid{number, 1}};
+    instance->generation = Generation{1};
+    changes.push_back(InstancePut{std::move(instance)});
+  }
+  ASSERT_EQ(tables.Write({changes}), absl::OkStatus());
+  // How often this connection has read the two tables since PostgreSQL last added up.
+  const auto reads = [&] {
+    return std::stoi(
+        std::string(QueryOne(tables.database(),
+                             "SELECT sum(seq_scan + idx_scan) FROM pg_stat_xact_user_tables "
+                             "WHERE relname IN ('instance', 'node')")));
+  };
+  ASSERT_EQ(tables.database().Run("BEGIN", nullptr), absl::OkStatus());
+  const int before = reads();
+  const absl::StatusOr<State> loaded = LoadTables(tables.database());
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->records().instances().size(), kMany);
+  EXPECT_EQ(loaded->nodes().size(), kMany);
+  EXPECT_EQ(reads() - before, 6);  // three portions of each
+  ASSERT_EQ(tables.database().Run("ROLLBACK", nullptr), absl::OkStatus());
+}
+
 TEST(Rows, TextOfAnyKindSurvives) {
   Tables tables;
   auto service = std::make_shared<ServiceRecord>();
