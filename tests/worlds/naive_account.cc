@@ -99,12 +99,14 @@ void AddCounters(const Instance& instance, NaiveAccount* account) {
   if (kMuchIo.count(task) > 0) ++counters["io_workload"];
 }
 
-// Whether the values after the move count for an instance that has just come here (T-50).
+// Whether the values after the move count for an instance that its migration has just brought here
+// (T-50). The context of another migration says nothing about this node.
 bool HasArrived(const HostAndNode& self, const Instance& instance,
                 const std::vector<Migration>& migrations) {
-  if (!instance.context.has_value() || instance.context->migration_uuid.empty()) return false;
+  if (!instance.context.has_value()) return false;
   for (const Migration& migration : migrations) {
     if (migration.instance_uuid != instance.uuid || !Touches(self, migration)) continue;
+    if (instance.context->migration_uuid != migration.uuid) continue;
     if (!(migration.destination == self)) continue;
     if (migration.source == self && instance.flavor.id == migration.old_flavor_id) continue;
     return true;

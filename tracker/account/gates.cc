@@ -47,10 +47,12 @@ std::optional<Side> SideOf(const HostAndNode& self, const Instance& instance,
   return incoming ? Side::kNew : Side::kOld;
 }
 
-// Whether the instance counts here already, and came here by the migration. An instance that is
-// resized on its own node, and has its old flavor still, has its old CPUs, too (T-395).
+// Whether the instance counts here already, and came here by the migration. The context must be
+// that of the migration: a context of a later migration has cells of another node. An instance that
+// is resized on its own node, and has its old flavor still, has its old CPUs, too (T-395).
 bool Arrives(const HostAndNode& self, const Instance& instance, const Migration& migration) {
   return migration.destination == self && CountsOn(self, instance) &&
+         instance.context.has_value() && instance.context->migration_uuid == migration.uuid &&
          (migration.source != self || instance.flavor.id != migration.old_flavor_id);
 }
 

@@ -40,8 +40,10 @@ struct MigrationHold {
 
 struct MigrationJudgement {
   std::optional<MigrationHold> hold;
-  // True: the instance has just been switched to this node, and its record does not have the values
-  // of its migration context yet. It counts with the values after the move (T-50).
+  // True: a migration has just switched the instance to this node, and the record does not have the
+  // values of the context of that migration yet. The instance counts with the values after the move
+  // (T-50). An instance that has the context of another migration counts with its own values: for
+  // example, a later migration takes it away, and the context has the cells of the next node.
   bool arrives = false;
   // Migrations that belong to no present move of the instance, because its migration context names
   // another one. Their status should become `error` (T-129, gate 5).

@@ -39,11 +39,7 @@ InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const
   if (CountsOn(self, instance)) {
     entry.own = Holding{AmountsOf(instance.flavor, instance.boot_from_volume, overheads),
                         instance.assigned};
-    // A context that names no migration has no values of a claim yet.
-    if (judgement.arrives && instance.context.has_value() &&
-        !instance.context->migration_uuid.empty()) {
-      entry.own->assigned = instance.context->new_assigned;
-    }
+    if (judgement.arrives) entry.own->assigned = instance.context->new_assigned;
     entry.snapshot = {instance.vm_state, instance.task_state, instance.project_id,
                       entry.own->amounts};
   }

@@ -6,6 +6,9 @@
 //     T-108 decides only if swap or the reserve is not whole GiB;
 //   - cells, if an instance is resized on its own node and has its old flavor still (T-395): Nova
 //     frees its CPUs while the guest runs on them;
+//   - cells that are as recorded if each instance on the node has the new values of a context that
+//     belongs to another migration than any that brings it here (T-50, T-395): Nova counts cells of
+//     the next node, and frees CPUs that the guest uses;
 //   - configured allocation ratios of a new node: Nova's first audit writes the initial ones (T-206),
 //     and so its second audit writes again (T-393).
 // Counters of operating systems are left out: records have none. The driver's own statistics are

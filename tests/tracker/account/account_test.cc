@@ -220,6 +220,25 @@ TEST(NodeAccount, ASwitchedGuestHasTheCellsOfItsContext) {
   EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.ToString(), "6-7");  // T-50
 }
 
+// A migration that brought the instance here has not ended, and a later one takes it away again. The
+// context is the later one's, with cells of the next node.
+TEST(NodeAccount, AnInstanceThatStillIsHereHasItsOwnCells) {
+  NodeAccount account(kHere, HostWithCells());
+  Instance instance = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
+  instance.task_state = "migrating";
+  instance.assigned.topology = MakePinned({0, 1});
+  instance.context =
+      MigrationContext{"later", {}, {}, instance.assigned, {MakePinned({6, 7}), {}, {}}, {}, {}};
+  Migration came = MakeMigration(instance, MigrationType::kLive, "error", kThere, kHere);
+  Migration later = MakeMigration(instance, MigrationType::kLive, "running", kHere, kThere);
+  later.uuid = "later";
+  later.created_at += absl::Seconds(9);
+  account.PutMigration(came);
+  account.PutMigration(later);
+  account.PutInstance(instance);
+  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.ToString(), "0-1");  // T-50, T-395
+}
+
 TEST(NodeAccount, ACpuHasOneOwnerWhateverRecordsSay) {
   NodeAccount account(kHere, HostWithCells());
   const NodeAccount empty = account;

@@ -196,6 +196,11 @@ TEST(Arrival, ASwitchedInstanceHasTheNewValues) {
   Migration over = comes;
   over.status = "completed";
   EXPECT_FALSE(JudgeMigrations(kHere, Resized(kHere, kLarge), {&over}).arrives);
+  Instance leaves = Resized(kHere, kLarge);
+  leaves.context->migration_uuid = "a later migration";
+  EXPECT_FALSE(JudgeMigrations(kHere, leaves, {&comes}).arrives);  // T-50
+  leaves.context->migration_uuid = "";
+  EXPECT_FALSE(JudgeMigrations(kHere, leaves, {&comes}).arrives);  // T-50
 }
 
 TEST(Removable, StatesThatTakeNothing) {
