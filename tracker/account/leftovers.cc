@@ -72,10 +72,10 @@ std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
     const Instance* instance = FindRecord(records, migration.instance_uuid);
     EvacuatedGuest guest{migration.uuid, migration.instance_uuid, EvacuationCleanup::kDestroy,
                          instance == nullptr || instance->deleted};
-    if (nodes.count(migration.source.node_uuid) == 0) {
-      guest.cleanup = EvacuationCleanup::kForeignNode;
-    } else if (!guest.instance_gone && instance->on.host == host) {
+    if (!guest.instance_gone && instance->on.host == host) {
       guest.cleanup = EvacuationCleanup::kKeepAndFail;
+    } else if (!guest.instance_gone && nodes.count(migration.source.node_uuid) == 0) {
+      guest.cleanup = EvacuationCleanup::kDestroyOnly;
     }
     evacuated.push_back(std::move(guest));
   }

@@ -64,8 +64,9 @@ enum class EvacuationCleanup {
   // The instance is on this host, so the guest is the original. Set the migration to `failed` and
   // keep the guest (T-147).
   kKeepAndFail,
-  // The source node is not one of this host. Log it, and change nothing.
-  kForeignNode,
+  // The source node is not one of this host, so this host cannot clean the instance's allocation.
+  // Destroy the guest, log an error about the allocation, and leave the migration as it is (T-146).
+  kDestroyOnly,
 };
 
 struct EvacuatedGuest {

@@ -81,7 +81,8 @@ TEST(Evacuated, EveryCase) {
       {"failed", "failed", kHere, kThere, false, {}},
       {"of another host", "done", kThere, kThere, false, {}},
       {"still here", "accepted", kHere, kHere, true, EvacuationCleanup::kKeepAndFail},
-      {"foreign node", "done", foreign, kThere, true, EvacuationCleanup::kForeignNode},
+      {"foreign node", "done", foreign, kThere, true, EvacuationCleanup::kDestroyOnly},
+      {"here, foreign node", "done", foreign, kHere, true, EvacuationCleanup::kKeepAndFail},
   };
   for (const Case& c : cases) {
     const Instance instance = MakeInstance("i", c.instance_on, kFlavor);
@@ -99,6 +100,9 @@ TEST(Evacuated, EveryCase) {
 TEST(Evacuated, AnInstanceWithoutRecordIsGone) {
   const Instance instance = MakeInstance("i", kThere, kFlavor);
   Migration migration = MakeMigration(instance, MigrationType::kEvacuation, "done", kHere, kThere);
+  EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {"i"}, {migration}, {}),
+              ElementsAre(EvacuatedGuest{"m", "i", EvacuationCleanup::kDestroy, true}));  // T-146
+  migration.source.node_uuid = "node-9";  // nothing is to be cleaned but the guest
   EXPECT_THAT(FindEvacuated("h1", {"node-1"}, {"i"}, {migration}, {}),
               ElementsAre(EvacuatedGuest{"m", "i", EvacuationCleanup::kDestroy, true}));  // T-146
   migration.type = MigrationType::kLive;
