@@ -23,6 +23,9 @@ struct MigrationStatus {
   // An evacuation with this status left a guest behind on its source, which the source has to
   // remove when it starts again (T-146).
   bool leaves_guest;
+  // The destination of a migration with this status has, or had, the guest. What was claimed there
+  // cannot be given back by an abort any more.
+  bool arrived;
 };
 
 // Every word, in the order in which migrations pass through them (T-126).

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "tracker/account/migration_status.h"
 #include "tracker/ground/check.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 namespace {
@@ -38,12 +39,21 @@ void Arrive(const Migration& migration, Instance* instance) {
   }
 }
 
+// Whether an abort comes too late: what was claimed is in use. A resize in place has switched the
+// instance if it has another flavor than before.
+bool HasEnded(const OpenClaim& claim, const Instance* instance, const Migration* migration) {
+  if (!claim.migration.has_value()) {
+    return IsRecorded(claim, instance, nullptr) && instance->vm_state != claim.instance.vm_state;
+  }
+  if (migration != nullptr && StatusOf(migration->status).arrived) return true;
+  return instance != nullptr && instance->on == claim.migration->destination &&
+         (claim.migration->source != instance->on ||
+          claim.migration->old_flavor_id != instance->flavor.id);
+}
+
 Ending AbortInstance(const OpenClaim& claim, const Instance* instance) {
   Ending ending;
-  if (instance == nullptr || instance->on != claim.instance.on ||
-      instance->assigned != claim.instance.assigned) {
-    return ending;
-  }
+  if (!IsRecorded(claim, instance, nullptr)) return ending;
   ending.instance = *instance;
   ending.instance->on = {};
   Unplace(&ending.instance->assigned.topology);
@@ -73,15 +83,21 @@ Ending AbortMove(const OpenClaim& claim, const Instance* instance, const Migrati
 Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migration* migration,
                   absl::string_view status, NodeAccount* account) {
   BERTH_CHECK(!claim.migration.has_value() || StatusOf(status).progress != Progress::kInProgress);
+  if (HasEnded(claim, instance, migration)) return {};
   account->Close(claim.instance.uuid, claim.id);
   if (!claim.migration.has_value()) return AbortInstance(claim, instance);
   return AbortMove(claim, instance, migration, status);
 }
 
-Ending ConfirmMove(const Instance& instance, const Migration& migration) {
+absl::StatusOr<Ending> ConfirmMove(const Instance& instance, const Migration& migration) {
+  if (migration.status != "finished" && migration.status != "confirming") {
+    return absl::FailedPreconditionError(
+        absl::StrCat("migration ", migration.uuid, " has the status `", migration.status, "`"));
+  }
+  BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
   Ending ending{instance, migration, AllocationChange::kReleaseMigration};
   ending.migration->status = "confirmed";
-  if (HasContextOf(instance, migration.uuid)) ending.instance->context.reset();
+  ending.instance->context.reset();
   return ending;
 }
 
@@ -91,7 +107,7 @@ absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& mig
                                                       " has task_state '", instance.task_state,
                                                       "', but it must be 'resize_reverting'"));
   }
-  if (const absl::Status status = CheckContext(instance, migration); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
   Ending ending{instance, migration, AllocationChange::kGiveBack};
   ending.migration->status = "reverted";
   const MigrationContext& context = *instance.context;
@@ -104,7 +120,7 @@ absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& mig
 }
 
 absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& migration) {
-  if (const absl::Status status = CheckContext(instance, migration); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
   Ending ending{instance, migration, AllocationChange::kNone};
   Arrive(migration, &*ending.instance);
   ending.instance->vm_state = "resized";
@@ -114,7 +130,7 @@ absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& mig
 }
 
 absl::StatusOr<Ending> FinishArrival(const Instance& instance, const Migration& migration) {
-  if (const absl::Status status = CheckContext(instance, migration); !status.ok()) return status;
+  BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
   const bool evacuated = migration.type == MigrationType::kEvacuation;
   // The source of an evacuation is away. Its part of the allocation goes when it is back (T-148).
   Ending ending{instance, migration,

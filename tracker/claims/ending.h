@@ -38,13 +38,18 @@ struct Ending {
 // built stay.
 //
 // Does nothing, and returns nothing to be written, if the records do not have the claim: so a second
-// call has no effect (T-151).
+// call has no effect (T-151). Nor does an abort that comes too late: the instance has left the state
+// in which it was claimed, for example from `building` to `active`, or the instance or its guest has
+// arrived on the destination. Its guest needs what was claimed.
 Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migration* migration,
                   absl::string_view status, NodeAccount* account);
 
 // Ends a resize or cold migration that its user accepts (T-173): the source gives up what it kept
 // for a way back.
-Ending ConfirmMove(const Instance& instance, const Migration& migration);
+//
+// FailedPrecondition if the migration is neither `finished` nor `confirming`, or if the instance has
+// no context of this migration.
+absl::StatusOr<Ending> ConfirmMove(const Instance& instance, const Migration& migration);
 
 // Ends a resize or cold migration that its user does not accept (T-174): the instance has its old
 // flavor, cells, devices and units again, on the source.

@@ -216,7 +216,7 @@ StepOutcome NodeLife::Drop(const Json& step, bool at_source) {
   const Instance& instance = instances_.at(outcome.instance);
   const Migration& migration = migrations_.at(outcome.migration);
   if (at_source) {
-    Write(tracker::ConfirmMove(instance, migration));
+    Write(*tracker::ConfirmMove(instance, migration));
     return outcome;
   }
   const auto ending = tracker::RevertMove(instance, migration);

@@ -115,6 +115,73 @@ TEST(AbortClaim, GivesBackAMove) {
   }
 }
 
+void ExpectNothing(const Ending& ending) {
+  EXPECT_FALSE(ending.instance.has_value());               // T-151
+  EXPECT_FALSE(ending.migration.has_value());              // T-151
+  EXPECT_EQ(ending.allocations, AllocationChange::kNone);  // T-151
+}
+
+TEST(AbortClaim, LeavesABuildThatHasEnded) {
+  NodeAccount account(kHere, PlainHost());
+  const OpenClaim claim = InstanceClaimOn(&account);
+  const NodeAccount claimed = account;
+  Instance built = claim.instance;
+  built.vm_state = "active";
+  // The record of the claim has not come back yet, and counts on.
+  ExpectNothing(AbortClaim(claim, &built, nullptr, "failed", &account));
+  EXPECT_EQ(account, claimed);
+  account.PutInstance(built);
+  const NodeAccount before = account;
+  ExpectNothing(AbortClaim(claim, &built, nullptr, "failed", &account));
+  EXPECT_EQ(account, before);
+}
+
+TEST(AbortClaim, LeavesAMoveThatHasEnded) {
+  for (MigrationType type :
+       {MigrationType::kResize, MigrationType::kLive, MigrationType::kEvacuation}) {
+    Moved moved(type);
+    const auto ending = type == MigrationType::kResize
+                            ? FinishMove(moved.claim.instance, *moved.claim.migration)
+                            : FinishArrival(moved.claim.instance, *moved.claim.migration);
+    WriteTo(*ending, &moved.account);
+    const NodeAccount before = moved.account;
+    const auto abort = [&](const Instance& instance, const Migration& migration) {
+      ExpectNothing(AbortClaim(moved.claim, &instance, &migration, "failed", &moved.account));
+      EXPECT_EQ(moved.account, before);
+    };
+    abort(*ending->instance, *ending->migration);
+    Instance switched = moved.claim.instance;  // the end of the move is not written yet
+    switched.on = kHere;
+    abort(switched, *moved.claim.migration);
+    Migration late = *moved.claim.migration;
+    late.status = "running (post-copy)";  // the guest runs here already
+    abort(moved.claim.instance, late);
+  }
+}
+
+TEST(EndOfMove, OnlyAFinishedMoveIsConfirmed) {
+  const Moved moved(MigrationType::kResize);
+  const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
+  Migration migration = *switched->migration;
+  const auto confirms = [&](const Instance& instance) {
+    const absl::Status status = ConfirmMove(instance, migration).status();
+    EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
+    return status.ok();
+  };
+  for (const char* status :
+       {"pre-migrating", "post-migrating", "error", "confirmed", "reverting"}) {
+    migration.status = status;
+    EXPECT_FALSE(confirms(*switched->instance)) << status;  // T-173
+  }
+  migration.status = "confirming";
+  EXPECT_TRUE(confirms(*switched->instance));
+  Instance other = *switched->instance;
+  other.context->migration_uuid = "another";
+  EXPECT_FALSE(confirms(other));  // T-173: it is in another move
+  other.context.reset();
+  EXPECT_FALSE(confirms(other));  // T-173
+}
+
 TEST(EndOfMove, ConfirmAndRevert) {
   Moved moved(MigrationType::kResize);
   NodeAccount source(kThere, PlainHost());
@@ -130,7 +197,7 @@ TEST(EndOfMove, ConfirmAndRevert) {
   EXPECT_TRUE(moved.account.IsTracked("a"));
 
   NodeAccount confirmed = source;
-  const Ending confirm = ConfirmMove(*switched->instance, *switched->migration);
+  const Ending confirm = *ConfirmMove(*switched->instance, *switched->migration);
   EXPECT_EQ(confirm.allocations, AllocationChange::kReleaseMigration);
   WriteTo(confirm, &confirmed);
   EXPECT_EQ(confirmed.used().vcpus, 0);                                  // T-173
@@ -157,7 +224,7 @@ TEST(EndOfMove, AResizeInPlaceStaysTracked) {
   const auto switched = FinishMove(moved.claim.instance, *moved.claim.migration);
   WriteTo(*switched, &moved.account);
   EXPECT_EQ(moved.account.used().vcpus, 4);
-  WriteTo(ConfirmMove(*switched->instance, *switched->migration), &moved.account);
+  WriteTo(*ConfirmMove(*switched->instance, *switched->migration), &moved.account);
   EXPECT_EQ(moved.account.used().vcpus, 3);
   EXPECT_TRUE(moved.account.IsTracked("a"));  // T-175
   moved.account.DropInstance("a");

@@ -113,7 +113,7 @@ std::string RandomLife::ConfirmOrRevert() {
   const Migration& migration = *MoveOf(found->uuid);
   Ending ending;
   if (Below(2) == 0) {
-    ending = ConfirmMove(*found, migration);
+    ending = *ConfirmMove(*found, migration);
   } else {
     Instance reverting = *found;
     reverting.task_state = "resize_reverting";
