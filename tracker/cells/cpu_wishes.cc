@@ -144,7 +144,8 @@ int64_t Requested(const GuestWishes& wishes, absl::string_view resource_class) {
   int64_t sum = 0;
   for (const auto& [key, text] : wishes.flavor) {
     int amount = 0;
-    if (IsGroupKey(key, "resources", resource_class) && absl::SimpleAtoi(text, &amount)) {
+    if (IsGroupKey(key, "resources", resource_class) && !absl::StrContains(text, '+') &&
+        absl::SimpleAtoi(text, &amount)) {
       sum += amount;
     }
   }

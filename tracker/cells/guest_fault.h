@@ -43,7 +43,7 @@ enum class GuestFaultKind {
   kPageSizeInvalid,       // neither a word nor a size above zero (T-272)
 
   // The cells (T-269).
-  kNodesInvalid,      // the number of cells is no whole number above zero
+  kNodesInvalid,      // the number of cells is no whole number from 1 to 128
   kAsymmetric,        // vCPUs or memory cannot be divided evenly over the cells
   kIncomplete,        // CPUs and memory are not given for every cell
   kCpuOutOfRange,     // a cell names a vCPU that the guest does not have

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -26,7 +27,8 @@ bool IsDigits(absl::string_view text) {
 }
 
 // Reads a number with a unit into KiB. The unit is B, or b or bit for bits, perhaps after one of the
-// letters K, M, G and so on, each 1024 times the one before: 2MB, 1.5GB, 1Gb.
+// letters K, M, G and so on, each 1024 times the one before: 2MB, 1.5GB, 1Gb. The number has no sign,
+// and a digit after its point.
 std::optional<int64_t> KibOf(absl::string_view text) {
   double unit = 1;
   if (absl::ConsumeSuffix(&text, "bit") || absl::ConsumeSuffix(&text, "b")) {
@@ -41,7 +43,8 @@ std::optional<int64_t> KibOf(absl::string_view text) {
     text.remove_suffix(1);
   }
   double number = 0;
-  const bool plain = text.find_first_not_of("0123456789.") == text.npos;
+  const bool plain =
+      text.find_first_not_of("0123456789.") == text.npos && !absl::EndsWith(text, ".");
   if (!plain || !absl::SimpleAtod(text, &number)) return std::nullopt;
   const double bytes = std::ceil(number * unit);
   if (bytes < 1024 || bytes > kPageBytesMax) return std::nullopt;

@@ -49,7 +49,7 @@ absl::StatusOr<CpuSet> ReadCpus(absl::string_view name, absl::string_view text) 
 
 absl::StatusOr<int64_t> ReadNumber(absl::string_view name, absl::string_view text) {
   int64_t number = 0;
-  if (absl::SimpleAtoi(text, &number)) return number;
+  if (!absl::StrContains(text, '+') && absl::SimpleAtoi(text, &number)) return number;
   return RefuseGuest(GuestFaultKind::kUnparsable, name,
                      absl::StrCat("'", text, "' is not a whole number"));
 }

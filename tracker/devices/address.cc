@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -67,7 +68,7 @@ std::optional<std::array<absl::string_view, 4>> SplitParts(absl::string_view tex
 std::optional<uint32_t> ParseHexNumber(absl::string_view text) {
   text = absl::StripAsciiWhitespace(text);
   uint32_t number = 0;
-  if (!absl::SimpleHexAtoi(text, &number)) return std::nullopt;
+  if (absl::StartsWith(text, "+") || !absl::SimpleHexAtoi(text, &number)) return std::nullopt;
   return number;
 }
 

@@ -21,7 +21,7 @@ namespace berth::tracker {
 using AddressParts = std::array<std::string, 4>;
 
 // Reads a hexadecimal number of at most 32 bits, for example 8086, 0x8086 or 00086, with or without
-// blanks around. Returns nothing for any other text.
+// blanks around, and without a sign. Returns nothing for any other text.
 std::optional<uint32_t> ParseHexNumber(absl::string_view text);
 
 // Splits `0000:3b:02.1`. Returns nothing if `address` has another form or if its domain is larger

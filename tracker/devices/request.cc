@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -136,7 +137,8 @@ absl::StatusOr<std::vector<DeviceRequest>> RequestsOfFlavor(
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
     const std::vector<absl::string_view> halves = absl::StrSplit(item, ':');
     DeviceRequest request;
-    if (halves.size() != 2 || !absl::SimpleAtoi(halves[1], &request.count) || request.count < 1) {
+    if (halves.size() != 2 || absl::StrContains(halves[1], '+') ||
+        !absl::SimpleAtoi(halves[1], &request.count) || request.count < 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("'", item, "' is not valid: write ALIAS:COUNT, such as gpu:2"));
     }

@@ -80,6 +80,7 @@ TEST(Constraints, SayWhetherThereIsATopology) {
       {"resources:PCPU=4", "", "+0-3 1024"},                                  // T-269
       {"resources2:PCPU=4", "", "+0-3 1024"},
       {"resources:PCPU=x", "", "none"},
+      {"resources:PCPU=+4", "", "none"},
       {"resources:VCPU=4", "", "none"},
       {"hw:emulator_threads_policy=isolate resources:PCPU=5", "", "+0-3 1024"},
       {"hw:numa_cpus.0=0-3 hw:numa_mem.0=1024", "", "none"},  // lists alone ask for no topology
@@ -107,13 +108,19 @@ TEST(Constraints, RefuseCellsThatDoNotAddUp) {  // T-269
       {"hw:numa_nodes=-1", "", Kind::kNodesInvalid, "hw:numa_nodes"},
       {"hw:numa_nodes=two", "", Kind::kNodesInvalid, "hw:numa_nodes"},
       {"hw:numa_nodes=02", "", Kind::kNodesInvalid, "hw:numa_nodes"},
+      {"hw:numa_nodes=+2", "", Kind::kNodesInvalid, "hw:numa_nodes"},
+      {"", "hw_numa_nodes=+2", Kind::kUnparsable, "hw_numa_nodes"},
+      {"hw:numa_nodes=1 hw:numa_cpus.0=0-3 hw:numa_mem.0=+1024", "", Kind::kUnparsable,
+       "hw:numa_mem.0"},
+      {"hw:numa_nodes=1 hw:numa_cpus.0=0-3 hw:numa_mem.0=1024.", "", Kind::kUnparsable,
+       "hw:numa_mem.0"},
       {"hw:numa_nodes=99999999999999999999", "", Kind::kNodesInvalid, "hw:numa_nodes"},
       {"", "hw_numa_nodes=0", Kind::kNodesInvalid, "hw_numa_nodes"},
       {"", "hw_numa_nodes=x", Kind::kUnparsable, "hw_numa_nodes"},
       {"hw:numa_nodes=2", "hw_numa_nodes=2", Kind::kNumaForbidden, "hw_numa_nodes"},
       {"hw:numa_nodes=3", "", Kind::kAsymmetric, "hw:numa_nodes"},
       {"hw:numa_nodes=5", "", Kind::kAsymmetric, "hw:numa_nodes"},
-      {"hw:numa_nodes=1000000000000", "", Kind::kAsymmetric, "hw:numa_nodes"},
+      {"hw:numa_nodes=1000000000000", "", Kind::kNodesInvalid, "hw:numa_nodes"},
       {"hw:numa_cpus.0=0-3", two, Kind::kIncomplete, "hw:numa_cpus"},
       {"hw:numa_cpus.0=0-3 hw:numa_nodes=1", "", Kind::kIncomplete, "hw:numa_mem"},
       {"hw:numa_cpus.0=0-1 hw:numa_cpus.2=2-3", two, Kind::kIncomplete, "hw:numa_cpus"},
@@ -140,6 +147,21 @@ TEST(Constraints, RefuseAFlavorWithoutVcpusOrMemory) {
   EXPECT_EQ(FaultOf(ReadGuestTopology(Wishes("", "", 65537)).status())->field, "vcpus");
   EXPECT_EQ(FaultOf(ReadGuestTopology(Wishes("", "", 1, -1)).status())->field, "memory_mib");
   EXPECT_TRUE(ReadGuestTopology(Wishes("hw:cpu_policy=dedicated", "", 65536)).ok());
+}
+
+// A guest of 65,536 cells would take 270 MB.
+TEST(Constraints, BoundTheNumberOfCells) {
+  const auto most = ReadGuestTopology(Wishes("hw:numa_nodes=128", "", 65536, 65536));
+  ASSERT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ((*most)->cells.size(), 128);
+  for (const char* nodes : {"129", "65536"}) {
+    const std::string flavor = absl::StrCat("hw:numa_nodes=", nodes);
+    const int vcpus = 65536 / 129 * 129;
+    const auto guest =
+        ReadGuestTopology(Wishes(flavor, "", nodes[0] == '1' ? vcpus : 65536, 129 * 65536));
+    ASSERT_FALSE(guest.ok()) << nodes;
+    EXPECT_EQ(FaultOf(guest.status())->kind, Kind::kNodesInvalid);  // T-275
+  }
 }
 
 TEST(Constraints, FollowTheCpuPolicy) {
@@ -273,8 +295,9 @@ TEST(Constraints, TakeThePageSize) {  // T-272
       {"hw:mem_page_size=any", "hw_mem_page_size=1GB", "0-3+ 1024 1048576"},
       {"hw:mem_page_size=large", "hw_mem_page_size=small", "0-3+ 1024 -1"},
   });
-  for (const char* text : {"huge", "2M", "-1", "1B", "infGB", "9999999999999PB",
-                           "99999999999999999999", "B", ".", "1.2.3KB"}) {
+  for (const char* text :
+       {"huge", "2M", "-1", "1B", "infGB", "9999999999999PB", "99999999999999999999", "B", ".",
+        "1.2.3KB", "2.MB", ".MB", "+2MB", "+2048", "2048.", "MB"}) {
     const std::string flavor = absl::StrCat("hw:mem_page_size=", text);
     ExpectFaults({{flavor.c_str(), "", Kind::kPageSizeInvalid, "hw:mem_page_size"}});
   }

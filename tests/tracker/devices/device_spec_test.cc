@@ -45,6 +45,10 @@ TEST(DeviceSpec, IdsAreHexadecimalUpToFourDigits) {
   EXPECT_FALSE(Matches(R"({"product_id": "0444"})", device));
   EXPECT_FALSE(Matches(R"({"vendor_id": "10de"})", device));  // T-235
   EXPECT_THAT(Fault({R"({"product_id": "xyz"})"}), HasSubstr("device_spec[0].product_id: 'xyz'"));
+  for (const char* const id : {"+443", "0x+443", "443.", "-1", "0x", ""}) {
+    EXPECT_THAT(Fault({absl::StrCat(R"({"product_id": ")", id, R"("})")}),
+                HasSubstr("is not a hexadecimal number"));  // T-233
+  }
   EXPECT_THAT(Fault({R"({"vendor_id": "10000"})"}), HasSubstr("larger than FFFF"));  // T-233
   EXPECT_THAT(Fault({R"({"vendor_id": 8086})"}), HasSubstr("device_spec[0].vendor_id"));
 }
@@ -79,6 +83,7 @@ TEST(DeviceSpec, WrongGlobsOfAddresses) {  // T-234
       {"20.0", "slot 20"},
       {"00.8", "function 8"},
       {"0:0:0:0.0", "DOMAIN:BUS:SLOT.FUNCTION"},
+      {"+0:3b:00.0", "domain '+0'"},
       {"*:*:*.[0-1]", "[0-1]"}};
   for (const auto& [glob, what] : cases) {
     const std::string fault = Fault({absl::StrCat(R"({"address": ")", glob, R"("})")});

@@ -79,7 +79,8 @@ TEST(DeviceAlias, FlavorsThatAskWrongly) {  // T-244
     return RequestsOfFlavor(text, GpuAndNic(), std::nullopt).status().code();
   };
   EXPECT_EQ(code("fpga:1"), absl::StatusCode::kNotFound);
-  for (const char* const text : {"nic", "nic:x", "nic:0", "nic:-1", "nic:1:1", "nic:1,", ""}) {
+  for (const char* const text :
+       {"nic", "nic:x", "nic:0", "nic:+1", "nic:1.", "nic:-1", "nic:1:1", "nic:1,", ""}) {
     EXPECT_EQ(code(text), absl::StatusCode::kInvalidArgument) << text;
   }
 }
