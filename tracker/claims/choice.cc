@@ -64,9 +64,11 @@ GuestAffinity AffinityOf(const NodeAccount& account, std::set<int> cells) {
 // Places the guest on the cells. Nothing: it does not fit.
 std::optional<GuestTopology> Place(const ClaimSettings& settings, const NodeAccount& account,
                                    const ClaimNeeds& needs, const std::vector<DevicePool>& pools) {
+  const PoolSupport support(pools, needs.devices);
+  GuestAffinity affinity = AffinityOf(account, {});
   const auto satisfiable = [&](absl::Span<const int> cells) {
-    return SupportsRequests(pools, needs.devices,
-                            AffinityOf(account, std::set<int>(cells.begin(), cells.end())));
+    affinity.cells = std::set<int>(cells.begin(), cells.end());
+    return support.Supports(affinity);
   };
   FitOptions options;
   options.pack = settings.pack_cells;

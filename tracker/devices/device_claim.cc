@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<ClaimedDevice>> DeviceTable::Choose(
     BERTH_CHECK(requests[i].count >= 1);
     int64_t missing = requests[i].count;
     for (const size_t index : PoolsFor(requests[i], pools, affinity)) {
-      int64_t draw = DevicesToDraw(requests[i], pools[index], missing);
+      int64_t draw = DevicesToDraw(requests[i], pools[index], pools[index].count, missing);
       for (; draw > 0 && pools[index].count > 0; --draw, --missing) {
         const std::string address = pools[index].addresses.front();
         RemoveFromPools(address, &pools);

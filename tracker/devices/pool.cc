@@ -14,6 +14,7 @@ constexpr absl::string_view kPhysicalFunction = "type-PF";
 constexpr absl::string_view kVdpa = "vdpa";
 
 using PoolIndexes = std::vector<size_t>;
+using PoolCounts = std::vector<int64_t>;  // the free devices of each pool
 
 // Whether some alternative of `request` has this text under this key.
 bool Asks(const DeviceRequest& request, absl::string_view key, absl::string_view text) {
@@ -28,10 +29,10 @@ bool AsksForRemoteManaged(const DeviceRequest& request) {
                      });
 }
 
-// Whether `pool` passes all filters of T-246 except that for NUMA policies. live_migratable is one
-// of the properties. A pool without a value for it meets neither a request for `true` nor one for
-// `false`.
-bool MayServe(const DevicePool& pool, const DeviceRequest& request) {
+// Whether `pool` passes all filters of T-246 except those for providers and NUMA policies.
+// live_migratable is one of the properties. A pool without a value for it meets neither a request
+// for `true` nor one for `false`.
+bool HasWhatIsAsked(const DevicePool& pool, const DeviceRequest& request) {
   const DeviceProperties& offered = pool.key.properties;
   const absl::string_view type = TextOf(offered, "dev_type");
   if (type == kPhysicalFunction && !Asks(request, "dev_type", kPhysicalFunction)) return false;
@@ -40,28 +41,30 @@ bool MayServe(const DevicePool& pool, const DeviceRequest& request) {
       !AsksForRemoteManaged(request)) {
     return false;
   }
-  if (request.providers) {
-    const auto wanted = request.providers->find(pool.provider_uuid);
-    if (wanted == request.providers->end() || pool.count < wanted->second) return false;
-  }
   return std::any_of(
       request.alternatives.begin(), request.alternatives.end(),
       [&](const DeviceProperties& wanted) { return HasProperties(offered, wanted); });
+}
+
+// Whether placement chose the provider of the pool, and the pool has as many devices free as it
+// chose there (T-246).
+bool IsOfChosenProvider(const DevicePool& pool, int64_t free, const DeviceRequest& request) {
+  if (!request.providers) return true;
+  const auto wanted = request.providers->find(pool.provider_uuid);
+  return wanted != request.providers->end() && free >= wanted->second;
 }
 
 // Whether the pools have enough devices: in all or, if placement chose providers, from each
 // provider. Each chosen provider must have exactly one pool, because placement does not say which
 // of several pools it means.
 bool Suffice(const PoolIndexes& chosen, const std::vector<DevicePool>& pools,
-             const DeviceRequest& request) {
+             const PoolCounts& counts, const DeviceRequest& request) {
   int64_t count = 0;
-  std::map<std::string, int64_t> pools_of_provider;
-  for (const size_t index : chosen) {
-    count += pools[index].count;
-    ++pools_of_provider[pools[index].provider_uuid];
-  }
+  for (const size_t index : chosen) count += counts[index];
   if (count < request.count) return false;
   if (!request.providers) return true;
+  std::map<absl::string_view, int64_t> pools_of_provider;
+  for (const size_t index : chosen) ++pools_of_provider[pools[index].provider_uuid];
   return std::all_of(request.providers->begin(), request.providers->end(), [&](const auto& wanted) {
     const auto found = pools_of_provider.find(wanted.first);
     return found != pools_of_provider.end() && found->second == 1;
@@ -92,7 +95,8 @@ std::set<int> CellsOnSockets(const GuestAffinity& affinity) {
 
 // Applies the NUMA policy of the request (T-248).
 PoolIndexes Affine(const PoolIndexes& from, const std::vector<DevicePool>& pools,
-                   const DeviceRequest& request, const GuestAffinity& affinity) {
+                   const PoolCounts& counts, const DeviceRequest& request,
+                   const GuestAffinity& affinity) {
   if (affinity.cells.empty()) return from;
   const auto on = [&](const std::set<int>& cells, size_t index) {
     const std::optional<int>& node = pools[index].key.numa_node;
@@ -100,7 +104,7 @@ PoolIndexes Affine(const PoolIndexes& from, const std::vector<DevicePool>& pools
   };
   PoolIndexes strict = Keep(from, [&](size_t index) { return on(affinity.cells, index); });
   if (request.numa_policy == DeviceNumaPolicy::kRequired) return strict;
-  if (Suffice(strict, pools, request)) return strict;
+  if (Suffice(strict, pools, counts, request)) return strict;
   if (request.numa_policy == DeviceNumaPolicy::kSocket) {
     const std::set<int> cells = CellsOnSockets(affinity);
     return Keep(from, [&](size_t index) { return on(cells, index); });
@@ -110,10 +114,35 @@ PoolIndexes Affine(const PoolIndexes& from, const std::vector<DevicePool>& pools
   };
   PoolIndexes nearby = Keep(from, near);
   if (request.numa_policy == DeviceNumaPolicy::kLegacy) return nearby;
-  if (Suffice(nearby, pools, request)) return nearby;
+  if (Suffice(nearby, pools, counts, request)) return nearby;
   PoolIndexes all = from;
   std::stable_partition(all.begin(), all.end(), near);
   return all;
+}
+
+// The pools with the properties that the request asks for.
+PoolIndexes CandidatesFor(const DeviceRequest& request, const std::vector<DevicePool>& pools) {
+  PoolIndexes all(pools.size());
+  std::iota(all.begin(), all.end(), 0);
+  return Keep(all, [&](size_t index) { return HasWhatIsAsked(pools[index], request); });
+}
+
+// The candidates that may serve the request for a guest in this place; none if they do not suffice.
+PoolIndexes ChoosePools(const PoolIndexes& candidates, const std::vector<DevicePool>& pools,
+                        const PoolCounts& counts, const DeviceRequest& request,
+                        const GuestAffinity& affinity) {
+  const PoolIndexes lawful = Keep(candidates, [&](size_t index) {
+    return IsOfChosenProvider(pools[index], counts[index], request);
+  });
+  PoolIndexes affine = Affine(lawful, pools, counts, request, affinity);
+  if (!Suffice(affine, pools, counts, request)) affine.clear();
+  return affine;
+}
+
+PoolCounts CountsOf(const std::vector<DevicePool>& pools) {
+  PoolCounts counts;
+  for (const DevicePool& pool : pools) counts.push_back(pool.count);
+  return counts;
 }
 
 }  // namespace
@@ -145,23 +174,25 @@ bool PoolComesBefore(const DevicePoolKey& a, const DevicePoolKey& b) {
 
 std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<DevicePool>& pools,
                              const GuestAffinity& affinity) {
-  PoolIndexes all(pools.size());
-  std::iota(all.begin(), all.end(), 0);
-  const PoolIndexes lawful =
-      Keep(all, [&](size_t index) { return MayServe(pools[index], request); });
-  PoolIndexes affine = Affine(lawful, pools, request, affinity);
-  if (!Suffice(affine, pools, request)) affine.clear();
-  return affine;
+  return ChoosePools(CandidatesFor(request, pools), pools, CountsOf(pools), request, affinity);
 }
 
-bool SupportsRequests(std::vector<DevicePool> pools, const std::vector<DeviceRequest>& requests,
-                      const GuestAffinity& affinity) {
+PoolSupport::PoolSupport(const std::vector<DevicePool>& pools,
+                         const std::vector<DeviceRequest>& requests)
+    : pools_(pools), requests_(requests), counts_(CountsOf(pools)) {
   for (const DeviceRequest& request : requests) {
     BERTH_CHECK(request.count >= 1);
-    int64_t missing = request.count;
-    for (const size_t index : PoolsFor(request, pools, affinity)) {
-      const int64_t taken = DevicesToDraw(request, pools[index], missing);
-      pools[index].count -= taken;
+    candidates_.push_back(CandidatesFor(request, pools));
+  }
+}
+
+bool PoolSupport::Supports(const GuestAffinity& affinity) const {
+  PoolCounts counts = counts_;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    int64_t missing = requests_[i].count;
+    for (const size_t index : ChoosePools(candidates_[i], pools_, counts, requests_[i], affinity)) {
+      const int64_t taken = DevicesToDraw(requests_[i], pools_[index], counts[index], missing);
+      counts[index] -= taken;
       missing -= taken;
     }
     if (missing > 0) return false;
@@ -169,9 +200,15 @@ bool SupportsRequests(std::vector<DevicePool> pools, const std::vector<DeviceReq
   return true;
 }
 
-int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t missing) {
+bool SupportsRequests(const std::vector<DevicePool>& pools,
+                      const std::vector<DeviceRequest>& requests, const GuestAffinity& affinity) {
+  return PoolSupport(pools, requests).Supports(affinity);
+}
+
+int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t free,
+                      int64_t missing) {
   const int64_t wanted = request.providers ? request.providers->at(pool.provider_uuid) : missing;
-  return std::min({wanted, missing, pool.count});
+  return std::min({wanted, missing, free});
 }
 
 std::string DevicePoolsJson(const std::vector<DevicePool>& pools) {

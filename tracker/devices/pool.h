@@ -60,16 +60,34 @@ std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<Dev
                              const GuestAffinity& affinity);
 
 // Returns how many devices `request` takes from `pool`, one of the pools that PoolsFor returned, if
-// `missing` devices are still to be taken. With providers, the number is the one that placement
+// the pool has `free` devices and `missing` ones are still to be taken. With providers, the number is the one that placement
 // allocated (T-249).
-int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t missing);
+int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t free,
+                      int64_t missing);
 
-// Whether the pools can serve all requests at once. A claim may still fail, because taking a device
-// also takes its physical or virtual functions out of the pools.
+// Whether pools can serve all of some requests at once, asked for a guest in many places. A claim may
+// still fail, because taking a device also takes its physical or virtual functions out of the pools.
 //
-// REQUIRES: each request asks for at least 1 device.
-bool SupportsRequests(std::vector<DevicePool> pools, const std::vector<DeviceRequest>& requests,
-                      const GuestAffinity& affinity);
+// Only what depends on the place is computed for each place: properties are compared once.
+class PoolSupport {
+ public:
+  // `pools` and `requests` must outlive the object.
+  //
+  // REQUIRES: each request asks for at least 1 device.
+  PoolSupport(const std::vector<DevicePool>& pools, const std::vector<DeviceRequest>& requests);
+
+  bool Supports(const GuestAffinity& affinity) const;
+
+ private:
+  const std::vector<DevicePool>& pools_;
+  const std::vector<DeviceRequest>& requests_;
+  std::vector<int64_t> counts_;                  // of the pools
+  std::vector<std::vector<size_t>> candidates_;  // by request: the pools with the properties
+};
+
+// The same for one place.
+bool SupportsRequests(const std::vector<DevicePool>& pools,
+                      const std::vector<DeviceRequest>& requests, const GuestAffinity& affinity);
 
 // Returns the published form: a JSON list of objects with vendor_id, product_id, numa_node, count,
 // and all other properties as `tags` (T-243).

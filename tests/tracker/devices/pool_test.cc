@@ -136,7 +136,7 @@ TEST(PoolFilter, ProvidersLimitWhatIsTakenFromEach) {  // T-249
   request.providers = {{"a", 1}, {"b", 2}};
   EXPECT_TRUE(SupportsRequests(pools, {request}, {}));
   EXPECT_FALSE(SupportsRequests(pools, {request, request}, {}));
-  EXPECT_EQ(DevicesToDraw(request, pools[0], 3), 1);
+  EXPECT_EQ(DevicesToDraw(request, pools[0], pools[0].count, 3), 1);
 }
 
 TEST(NumaPolicy, EachPolicyInTurn) {  // T-248
