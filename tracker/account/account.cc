@@ -177,6 +177,10 @@ std::optional<Instance> NodeAccount::FindInstance(const std::string& uuid) const
   return recorded == nullptr ? std::nullopt : std::make_optional(*recorded);
 }
 
+const Migration* NodeAccount::FindMigration(const std::string& uuid) const {
+  return FindOrNull(migrations_, uuid);
+}
+
 bool NodeAccount::IsTracked(const std::string& instance_uuid) const {
   const InstanceEntry* entry = FindOrNull(entries_, instance_uuid);
   return entry != nullptr && entry->own.has_value();
@@ -201,8 +205,8 @@ InstanceEntry NodeAccount::Judge(const std::string& instance_uuid) const {
        at != migrations_of_.end() && at->first == instance_uuid; ++at) {
     migrations.push_back(migrations_.at(at->second));
   }
-  if (const OpenClaim* claim = OpenClaimOf(instance_uuid);
-      claim != nullptr && claim->migration.has_value()) {
+  const OpenClaim* claim = OpenClaimOf(instance_uuid);
+  if (claim != nullptr && claim->migration.has_value()) {
     const Migration* recorded = FindOrNull(migrations_, claim->migration->uuid);
     std::erase_if(migrations, [&](const Migration& m) { return m.uuid == claim->migration->uuid; });
     migrations.push_back(WithClaim(recorded, *claim));
@@ -210,7 +214,7 @@ InstanceEntry NodeAccount::Judge(const std::string& instance_uuid) const {
   std::vector<const Migration*> pointers;
   pointers.reserve(migrations.size());
   for (const Migration& migration : migrations) pointers.push_back(&migration);
-  return EntryOf(self_, resources_.overheads, *instance, pointers);
+  return EntryOf(self_, resources_.overheads, *instance, pointers, claim);
 }
 
 void NodeAccount::Recount(const std::string& instance_uuid) {
@@ -285,7 +289,7 @@ void NodeAccount::EndClaimIfSettled(const std::string& instance_uuid) {
   const Instance* instance = FindOrNull(instances_, instance_uuid);
   const Migration* migration =
       claim.migration.has_value() ? FindOrNull(migrations_, claim.migration->uuid) : nullptr;
-  if (IsRecorded(claim, instance, migration) || IsPointless(claim, instance, migration)) {
+  if (IsRecorded(claim, instance, migration) || IsPointless(instance, migration)) {
     claims_.erase(found);
   }
 }

@@ -116,6 +116,9 @@ class NodeAccount {
 
   // The record of an instance with the changes of its open claim. Absent: neither is known.
   std::optional<Instance> FindInstance(const std::string& uuid) const;
+  // The record of the migration without the changes of an open claim, or null. The pointer is valid
+  // until the next change.
+  const Migration* FindMigration(const std::string& uuid) const;
   // Whether the instance counts on the node.
   bool IsTracked(const std::string& instance_uuid) const;
   // The open claim of the instance, or null. The pointer is valid until the next change.

@@ -23,11 +23,14 @@ bool IsNewer(const Migration& one, const Migration& other) {
   return std::tie(one.created_at, one.uuid) < std::tie(other.created_at, other.uuid);
 }
 
-const Migration* NewestCandidate(const HostAndNode& self,
-                                 const std::vector<const Migration*>& migrations) {
+// Returns the candidate that counts: the claimed one, else the newest.
+const Migration* ChosenCandidate(const HostAndNode& self,
+                                 const std::vector<const Migration*>& migrations,
+                                 absl::string_view claimed) {
   const Migration* newest = nullptr;
   for (const Migration* migration : migrations) {
     if (!IsCandidate(self, *migration)) continue;
+    if (!claimed.empty() && migration->uuid == claimed) return migration;
     if (newest == nullptr || IsNewer(*migration, *newest)) newest = migration;
   }
   return newest;
@@ -90,15 +93,17 @@ bool IsMoving(const Instance& instance) {
 }
 
 MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& instance,
-                                   const std::vector<const Migration*>& migrations) {
+                                   const std::vector<const Migration*>& migrations,
+                                   absl::string_view claimed) {
   MigrationJudgement judgement;
   for (const Migration* migration : migrations) {
     if (IsCandidate(self, *migration) && Arrives(self, instance, *migration)) {
       judgement.arrives = true;
     }
   }
-  const Migration* migration = NewestCandidate(self, migrations);
-  if (migration == nullptr || !IsMoving(instance)) return judgement;
+  const Migration* migration = ChosenCandidate(self, migrations, claimed);
+  if (migration == nullptr) return judgement;
+  if (migration->uuid != claimed && !IsMoving(instance)) return judgement;
   if (instance.context.has_value() && !instance.context->migration_uuid.empty() &&
       instance.context->migration_uuid != migration->uuid) {
     // A migration that is set to `error` already needs no second write.

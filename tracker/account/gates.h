@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "tracker/account/records.h"
 
 namespace berth::tracker {
@@ -54,9 +55,12 @@ struct MigrationJudgement {
   friend bool operator==(const MigrationJudgement&, const MigrationJudgement&) = default;
 };
 
-// Judges all migrations of the instance. The order of `migrations` has no effect.
+// Judges all migrations of the instance. The order of `migrations` has no effect. `claimed` is the
+// uuid of the migration that an open claim is for, or empty. That migration counts, whatever state
+// the instance is in and however new other migrations are.
 MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& instance,
-                                   const std::vector<const Migration*>& migrations);
+                                   const std::vector<const Migration*>& migrations,
+                                   absl::string_view claimed = "");
 
 }  // namespace berth::tracker
 

@@ -33,10 +33,12 @@ int64_t Holding::dedicated_vcpus() const {
 }
 
 InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const Instance& instance,
-                      const std::vector<const Migration*>& migrations) {
-  const MigrationJudgement judgement = JudgeMigrations(self, instance, migrations);
+                      const std::vector<const Migration*>& migrations, const OpenClaim* claim) {
+  const bool moves = claim != nullptr && claim->migration.has_value();
+  const MigrationJudgement judgement =
+      JudgeMigrations(self, instance, migrations, moves ? claim->migration->uuid : "");
   InstanceEntry entry;
-  if (CountsOn(self, instance)) {
+  if (CountsOn(self, instance) || (claim != nullptr && !moves && instance.on == self)) {
     entry.own = Holding{AmountsOf(instance.flavor, instance.boot_from_volume, overheads),
                         instance.assigned};
     if (judgement.arrives) entry.own->assigned = instance.context->new_assigned;

@@ -11,6 +11,7 @@
 
 #include "tracker/account/amounts.h"
 #include "tracker/account/gates.h"
+#include "tracker/account/open_claim.h"
 #include "tracker/account/records.h"
 #include "tracker/account/statistics.h"
 
@@ -52,8 +53,13 @@ struct InstanceEntry {
   friend bool operator==(const InstanceEntry&, const InstanceEntry&) = default;
 };
 
+// `instance` and `migrations` are the records with the changes of the open claim `claim`, which is
+// null if there is none. What is claimed counts in every state of the instance: for example, a guest
+// in the state `error` may be evacuated to the node, and a shelved guest gets its task `spawning`
+// only after the claim. When the claim has ended, the states in the records decide (T-112, T-129).
 InstanceEntry EntryOf(const HostAndNode& self, const Overheads& overheads, const Instance& instance,
-                      const std::vector<const Migration*>& migrations);
+                      const std::vector<const Migration*>& migrations,
+                      const OpenClaim* claim = nullptr);
 
 }  // namespace berth::tracker
 

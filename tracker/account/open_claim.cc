@@ -38,10 +38,9 @@ bool IsRecorded(const OpenClaim& claim, const Instance* instance, const Migratio
   return instance->on == claim.instance.on && instance->assigned == claim.instance.assigned;
 }
 
-bool IsPointless(const OpenClaim& claim, const Instance* instance, const Migration* migration) {
+bool IsPointless(const Instance* instance, const Migration* migration) {
   if (instance != nullptr && (instance->deleted || instance->vm_state == "deleted")) return true;
-  return claim.migration.has_value() && migration != nullptr &&
-         StatusOf(migration->status).progress == Progress::kOver;
+  return migration != nullptr && StatusOf(migration->status).progress == Progress::kOver;
 }
 
 }  // namespace berth::tracker

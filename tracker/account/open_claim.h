@@ -19,6 +19,8 @@ struct OpenClaim {
   Instance instance;
   std::optional<Migration> migration;  // absent: an instance is built here, not moved
   absl::Time lease_end;                // then the claim ends, unless its records have come back
+  std::string
+      body{};  // a digest of the request without its id; tells a repeat from another request
 };
 
 // Returns the instance as `claim` changes it. `recorded`, if not null, is placement's record: all
@@ -32,9 +34,9 @@ Migration WithClaim(const Migration* recorded, const OpenClaim& claim);
 // Whether placement's records say all that the claim says. Each record may be null.
 bool IsRecorded(const OpenClaim& claim, const Instance* instance, const Migration* migration);
 
-// Whether the records show that the claim is needed no longer: the instance is deleted, or the
-// migration is over. Each record may be null.
-bool IsPointless(const OpenClaim& claim, const Instance* instance, const Migration* migration);
+// Whether a claim of the instance for the migration is needed no longer: the instance is deleted, or
+// the migration is over. Each record may be null.
+bool IsPointless(const Instance* instance, const Migration* migration);
 
 }  // namespace berth::tracker
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tracker/claims/refusal.h"
+
 namespace berth::tracker {
 
 void ClaimAnswers::Keep(const OpenClaim& claim, absl::Time now) {
@@ -14,10 +16,15 @@ void ClaimAnswers::Keep(const OpenClaim& claim, absl::Time now) {
   }
 }
 
-const OpenClaim* ClaimAnswers::Find(const std::string& id, absl::Time now) {
+absl::StatusOr<const OpenClaim*> ClaimAnswers::Find(const std::string& id,
+                                                    const std::string& instance_uuid,
+                                                    const std::string& body, absl::Time now) {
   DropOld(now);
   const auto found = claims_.find(id);
-  return found == claims_.end() ? nullptr : &found->second;
+  if (found == claims_.end()) return nullptr;
+  const OpenClaim& claim = found->second;
+  if (claim.instance.uuid != instance_uuid || claim.body != body) return RefuseReusedId(id);
+  return &claim;
 }
 
 void ClaimAnswers::Forget(const std::string& id) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tracker/account/open_claim.h"
 
@@ -23,8 +24,12 @@ class ClaimAnswers {
   // Keeps the answer for kKept. The oldest answers go if there are more than kMax. An empty id is
   // not kept. The times of all calls ascend.
   void Keep(const OpenClaim& claim, absl::Time now);
-  // Returns null if there is no answer. The pointer is valid until the next call of Keep or Forget.
-  const OpenClaim* Find(const std::string& id, absl::Time now);
+  // Returns the answer to the request with this id, instance and body (T-385). Null: there is none.
+  // The pointer is valid until the next call of any method.
+  //
+  // Refused with kRequestIdReused if the id belongs to a request with another instance or body.
+  absl::StatusOr<const OpenClaim*> Find(const std::string& id, const std::string& instance_uuid,
+                                        const std::string& body, absl::Time now);
   // Forgets an answer whose claim was aborted, so that a new claim may have its id.
   void Forget(const std::string& id);
 

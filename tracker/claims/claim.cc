@@ -20,9 +20,32 @@ absl::Status CheckNode(const ClaimSettings& settings, const NodeAccount& account
                                     " on unknown node ", node_uuid, " failed")}});
 }
 
+// Refuses a claim that would end at once, because nobody needs it any more (T-166). `migration` is
+// null if an instance is built.
+absl::Status CheckNeeded(const NodeAccount& account, const Instance& requested,
+                         const Migration* migration) {
+  const std::optional<Instance> known = account.FindInstance(requested.uuid);
+  if (IsPointless(&requested, nullptr) || (known.has_value() && IsPointless(&*known, nullptr))) {
+    return absl::FailedPreconditionError(absl::StrCat("instance ", requested.uuid, " is deleted"));
+  }
+  const Migration* recorded =
+      migration == nullptr ? nullptr : account.FindMigration(migration->uuid);
+  if (!IsPointless(nullptr, migration) && !IsPointless(nullptr, recorded)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("migration ", migration->uuid, " is over"));
+}
+
 absl::Status RefuseClaimed(const std::string& instance_uuid) {
   return RefuseClaim({ClaimRefusalKind::kAlreadyClaimed,
                       {absl::StrCat("instance ", instance_uuid, " is claimed already")}});
+}
+
+// Answers a request for an instance that has the open claim `open`. `moves`: the request is for a
+// move.
+absl::StatusOr<OpenClaim> AnswerRepeat(const OpenClaim& open, const std::string& id,
+                                       const std::string& body, bool moves) {
+  if (id.empty() || open.id != id) return RefuseClaimed(open.instance.uuid);
+  if (open.body != body || open.migration.has_value() != moves) return RefuseReusedId(id);
+  return open;
 }
 
 // What no claim can count: a broken request must not reach the account.
@@ -109,7 +132,7 @@ absl::StatusOr<ClaimNeeds> NeedsOfMove(const ClaimSettings& settings, const Move
 // The records after the claim (T-168, steps 2 and 7).
 OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
                       const ClaimNeeds& needs, const Assigned& chosen) {
-  OpenClaim claim{request.id, request.instance, request.migration, request.lease_end};
+  OpenClaim claim{request.id, request.instance, request.migration, request.lease_end, request.body};
   claim.migration->destination = destination;
   if (request.migration.type != MigrationType::kLive) claim.migration->status = "pre-migrating";
   MigrationContext& context = claim.instance.context.emplace();
@@ -148,8 +171,7 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
   if (!node.ok()) return node;
   BERTH_RETURN_IF_ERROR(CheckForm(request.instance, request.instance.flavor, request.units));
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
-    const bool repeat = open->id == request.id && !open->migration.has_value();
-    return repeat ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
+    return AnswerRepeat(*open, request.id, request.body, /*moves=*/false);
   }
   if (account->IsTracked(uuid)) return RefuseClaimed(uuid);
   ClaimNeeds needs;
@@ -162,7 +184,8 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
   needs.limits = request.limits;
   auto chosen = ChooseResources(settings, *account, needs);
   if (!chosen.ok()) return chosen.status();
-  OpenClaim claim{request.id, request.instance, std::nullopt, request.lease_end};
+  BERTH_RETURN_IF_ERROR(CheckNeeded(*account, request.instance, nullptr));
+  OpenClaim claim{request.id, request.instance, std::nullopt, request.lease_end, request.body};
   claim.instance.on = account->self();
   claim.instance.launched_on = account->self().host;
   claim.instance.assigned = *std::move(chosen);
@@ -180,8 +203,7 @@ absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveCla
     return absl::InvalidArgumentError("migration.instance_uuid must be the uuid of the instance");
   }
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
-    const bool repeat = open->id == request.id && open->migration.has_value();
-    return repeat ? absl::StatusOr<OpenClaim>(*open) : RefuseClaimed(uuid);
+    return AnswerRepeat(*open, request.id, request.body, /*moves=*/true);
   }
   const auto needs = NeedsOfMove(settings, request, *account);
   if (!needs.ok()) return needs.status();
@@ -191,6 +213,7 @@ absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveCla
     return RefuseClaim({ClaimRefusalKind::kPageSizeMismatch,
                         {"Requested page size is different from current page size."}});
   }
+  BERTH_RETURN_IF_ERROR(CheckNeeded(*account, request.instance, &request.migration));
   const OpenClaim claim = MoveRecords(request, account->self(), *needs, *chosen);
   account->Open(claim);
   return claim;

@@ -17,16 +17,17 @@
 namespace berth::tracker {
 
 struct InstanceClaim {
-  std::string id;
+  std::string id;  // empty: the request is never a repeat
   std::string node_uuid;
   Instance instance;  // its topology is wanted, and not placed yet
   ClaimLimits limits;
   std::vector<UnitAmount> units;
   absl::Time lease_end;
+  std::string body{};  // see OpenClaim
 };
 
 struct MoveClaim {
-  std::string id;
+  std::string id;  // empty: the request is never a repeat
   std::string node_uuid;
   Instance instance;    // as recorded
   Migration migration;  // as recorded, or made by NewMigration
@@ -34,6 +35,7 @@ struct MoveClaim {
   ClaimLimits limits;
   std::vector<UnitAmount> units;
   absl::Time lease_end;
+  std::string body{};  // see OpenClaim
 };
 
 // Returns a migration of the instance to `destination`, for a move that has no record yet (T-168).
@@ -45,9 +47,11 @@ Migration NewMigration(std::string uuid, const Instance& instance, const Flavor&
 // have host, node, placed cells, devices and units.
 //
 // Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is empty, an amount that
-// no node can have, or a request for no device; kAlreadyClaimed; kResources with every test that failed:
+// no node can have, or a request for no device; kRequestIdReused if the instance's open claim has the
+// id and another body, or is for a move; kAlreadyClaimed; kResources with every test that failed:
 // memory, disk, vCPUs (T-159), cells (T-163), devices; kResources if named units do not suffice
-// (T-158). A repeat with the id of the instance's open claim returns that claim.
+// (T-158); FailedPrecondition if the instance is deleted (T-166). A repeat with the id and the body
+// of the instance's open claim returns that claim.
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account);
 
@@ -59,7 +63,7 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
 // Refused like ClaimInstance, and after the tests with kPageSizeMismatch. An instance that counts on
 // the node may be claimed: it is resized in place. InvalidArgument if the migration is one of
 // another instance. InvalidArgument or NotFound if flavor and image ask for something that makes no
-// sense, or for an alias that is not configured.
+// sense, or for an alias that is not configured. FailedPrecondition if the migration is over.
 absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
                                     NodeAccount* account);
 

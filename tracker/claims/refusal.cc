@@ -11,8 +11,14 @@ namespace {
 constexpr char kClaimPayload[] = "berth.tracker/claim_refusal";
 
 absl::StatusCode CodeOf(ClaimRefusalKind kind) {
-  return kind == ClaimRefusalKind::kAlreadyClaimed ? absl::StatusCode::kAlreadyExists
-                                                   : absl::StatusCode::kFailedPrecondition;
+  switch (kind) {
+    case ClaimRefusalKind::kAlreadyClaimed:
+      return absl::StatusCode::kAlreadyExists;
+    case ClaimRefusalKind::kRequestIdReused:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kFailedPrecondition;
+  }
 }
 
 }  // namespace
@@ -28,6 +34,11 @@ absl::Status RefuseClaim(const ClaimRefusal& refusal) {
   status.SetPayload(kClaimPayload, absl::Cord(absl::StrCat(static_cast<int>(refusal.kind), "\n",
                                                            refusal.drift ? 1 : 0, "\n", lines)));
   return status;
+}
+
+absl::Status RefuseReusedId(const std::string& id) {
+  return RefuseClaim({ClaimRefusalKind::kRequestIdReused,
+                      {absl::StrCat("request_id ", id, " belongs to another request")}});
 }
 
 std::optional<ClaimRefusal> RefusalOf(const absl::Status& status) {

@@ -17,6 +17,7 @@ enum class ClaimRefusalKind {
   kAlreadyClaimed,    // the instance has a claim on the node, or counts there already (T-181)
   kResources,         // something does not suffice (T-159)
   kPageSizeMismatch,  // a live migration would give the guest pages of another size (T-168)
+  kRequestIdReused,   // the id belongs to another request (T-385)
 };
 
 struct ClaimRefusal {
@@ -32,6 +33,8 @@ struct ClaimRefusal {
 //
 // REQUIRES: there is a reason; no reason has a line break.
 absl::Status RefuseClaim(const ClaimRefusal& refusal);
+// Refuses a request with kRequestIdReused.
+absl::Status RefuseReusedId(const std::string& id);
 // Returns nothing if `status` is not from RefuseClaim.
 std::optional<ClaimRefusal> RefusalOf(const absl::Status& status);
 

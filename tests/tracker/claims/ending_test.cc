@@ -268,23 +268,46 @@ TEST(ClaimAnswers, AreKeptForADay) {
   const absl::Time start = absl::UnixEpoch();
   OpenClaim claim;
   claim.id = "c";
-  claim.instance.uuid = "first";
+  claim.instance.uuid = "i";
+  claim.instance.launched_on = "first";
+  const auto find = [&](const std::string& id, absl::Duration after) {
+    return *answers.Find(id, "i", "", start + after);
+  };
   answers.Keep(claim, start);
-  claim.instance.uuid = "second";
+  claim.instance.launched_on = "second";
   answers.Keep(claim, start);
-  ASSERT_NE(answers.Find("c", start + absl::Hours(23)), nullptr);
-  EXPECT_EQ(answers.Find("c", start)->instance.uuid, "first");
-  EXPECT_EQ(answers.Find("c", start + absl::Hours(24)), nullptr);
+  ASSERT_NE(find("c", absl::Hours(23)), nullptr);
+  EXPECT_EQ(find("c", absl::Hours(23))->instance.launched_on, "first");
+  EXPECT_EQ(find("c", absl::Hours(24)), nullptr);
   answers.Keep(claim, start + absl::Hours(25));
   answers.Forget("c");
-  EXPECT_EQ(answers.Find("c", start + absl::Hours(25)), nullptr);
+  EXPECT_EQ(find("c", absl::Hours(25)), nullptr);
   for (size_t i = 0; i <= ClaimAnswers::kMax; ++i) {
     claim.id = std::to_string(i);
     answers.Keep(claim, start + absl::Hours(26));
   }
-  EXPECT_EQ(answers.Find("0", start + absl::Hours(26)), nullptr);
-  EXPECT_NE(answers.Find("1", start + absl::Hours(26)), nullptr);
-  EXPECT_EQ(answers.Find("", start), nullptr);
+  EXPECT_EQ(find("0", absl::Hours(26)), nullptr);
+  EXPECT_NE(find("1", absl::Hours(26)), nullptr);
+  EXPECT_EQ(find("", absl::Hours(26)), nullptr);
+}
+
+TEST(ClaimAnswers, AnotherRequestDoesNotGetTheAnswer) {
+  ClaimAnswers answers;
+  const absl::Time now = absl::UnixEpoch();
+  OpenClaim claim;
+  claim.id = "c";
+  claim.instance.uuid = "i";
+  claim.body = "digest";
+  answers.Keep(claim, now);
+  const auto kind = [&](const char* instance, const char* body) {
+    return RefusalOf(answers.Find("c", instance, body, now).status())->kind;
+  };
+  ASSERT_TRUE(answers.Find("c", "i", "digest", now).ok());
+  EXPECT_EQ(kind("i", "another"), ClaimRefusalKind::kRequestIdReused);
+  EXPECT_EQ(kind("j", "digest"), ClaimRefusalKind::kRequestIdReused);
+  EXPECT_TRUE(absl::IsInvalidArgument(answers.Find("c", "j", "digest", now).status()));
+  ASSERT_TRUE(answers.Find("d", "i", "digest", now).ok());
+  EXPECT_EQ(*answers.Find("d", "i", "digest", now), nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,169 @@
+// Claims of moves: what a migration gets on its destination (T-168 to T-172).
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tracker/claims/rich_claims.h"
+
+namespace berth::tracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+TEST(ClaimMove, TakesWhatTheNewFlavorNeeds) {
+  NodeAccount account(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kResize, kThere);
+  request.instance.task_state = "resize_prep";
+  DeviceRequest port = *RequestsOfFlavor("nic:1", Settings().device_aliases, std::nullopt)->begin();
+  port.source = DeviceRequestSource::kNeutronPort;
+  request.instance.device_requests = {port};
+  const auto claim = ClaimMove(Settings(), request, &account);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(claim->instance.on, kThere);                 // T-169
+  EXPECT_EQ(claim->migration->status, "pre-migrating");  // T-168
+  EXPECT_EQ(claim->migration->destination, kHere);       // T-168
+  const MigrationContext& context = *claim->instance.context;
+  EXPECT_EQ(context.migration_uuid, "m");                                 // T-168
+  EXPECT_EQ(context.old_assigned, request.instance.assigned);             // T-168
+  EXPECT_EQ(context.new_assigned.topology->cells[0].pinning.size(), 2u);  // T-168
+  EXPECT_THAT(context.new_assigned.devices, SizeIs(2));                   // T-168: with the port
+  EXPECT_THAT(context.new_assigned.units, SizeIs(1));
+  EXPECT_EQ(account.used(), (Amounts{2, 512, 10 * kMibPerGib}));  // T-168
+  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a", "m")));
+}
+
+TEST(ClaimMove, AResizeInPlaceCountsBoth) {
+  NodeAccount account(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kResize, kHere);
+  request.instance.task_state = "resize_prep";
+  account.PutInstance(request.instance);
+  const auto claim = ClaimMove(Settings(), request, &account);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(account.used().vcpus, 3);                                   // T-172
+  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 3);  // T-395
+}
+
+TEST(ClaimMove, ALiveMigrationKeepsStatusPagesAndDevices) {
+  NodeAccount account(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kLive, kThere);
+  request.instance.task_state = "migrating";
+  const auto claim = ClaimMove(Settings(), request, &account);
+  ASSERT_TRUE(claim.ok()) << claim.status();
+  EXPECT_EQ(claim->migration->status, "accepted");                        // T-168
+  EXPECT_THAT(claim->instance.context->new_assigned.devices, IsEmpty());  // T-168
+  EXPECT_TRUE(account.Close(request.instance.uuid, "move"));
+  const NodeAccount before = account;
+  request.new_flavor.extra_specs["hw:mem_page_size"] = "small";
+  const auto refused = ClaimMove(Settings(), request, &account);
+  EXPECT_EQ(RefusalOf(refused.status())->kind, ClaimRefusalKind::kPageSizeMismatch);  // T-168
+  EXPECT_EQ(account, before);
+  request.migration.type = MigrationType::kCold;
+  EXPECT_TRUE(ClaimMove(Settings(), request, &account).ok());
+}
+
+TEST(ClaimMove, TheIdOfAnotherRequestIsRefused) {
+  NodeAccount account(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kCold, kThere);
+  request.body = "digest";
+  ASSERT_TRUE(ClaimMove(Settings(), request, &account).ok());
+  const NodeAccount once = account;
+  EXPECT_TRUE(ClaimMove(Settings(), request, &account).ok());
+  InstanceClaim build = RichRequest("a");
+  build.id = request.id;
+  build.body = request.body;
+  EXPECT_EQ(RefusalOf(ClaimInstance(Settings(), build, &account).status())->kind,
+            ClaimRefusalKind::kRequestIdReused);
+  request.body = "another";
+  EXPECT_EQ(RefusalOf(ClaimMove(Settings(), request, &account).status())->kind,
+            ClaimRefusalKind::kRequestIdReused);
+  EXPECT_EQ(account, once);
+}
+
+TEST(ClaimMove, ARefusedMoveChangesNothing) {
+  NodeAccount account(kHere, RichHost());
+  const NodeAccount before = account;
+  MoveClaim request = RichMove(MigrationType::kCold, kThere);
+  request.instance.task_state = "resize_prep";
+  request.limits.memory_mib = 1;
+  EXPECT_FALSE(ClaimMove(Settings(), request, &account).ok());
+  EXPECT_EQ(account, before);  // T-156
+  request.limits = {};
+  request.new_flavor.extra_specs["pci_passthrough:alias"] = "unknown:1";
+  EXPECT_EQ(ClaimMove(Settings(), request, &account).status().code(), absl::StatusCode::kNotFound);
+  request.new_flavor.extra_specs = {{"hw:numa_nodes", "0"}};
+  EXPECT_EQ(ClaimMove(Settings(), request, &account).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  request.node_uuid = "unknown";
+  EXPECT_EQ(RefusalOf(ClaimMove(Settings(), request, &account).status())->kind,
+            ClaimRefusalKind::kNodeUnavailable);  // T-168
+  EXPECT_EQ(account, before);
+}
+
+// Whatever state the records say, what a claim was given is nobody else's.
+TEST(ClaimMove, AClaimCountsInEveryStateOfTheInstance) {
+  NodeAccount account(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kEvacuation, kThere);
+  request.instance.vm_state = "error";
+  request.new_flavor = request.instance.flavor;
+  request.new_flavor.extra_specs["hw:cpu_policy"] = "dedicated";
+  account.PutInstance(request.instance);
+  Migration newer = request.migration;
+  newer.uuid = "newer";
+  newer.destination = kHere;
+  newer.created_at += absl::Seconds(5);
+  account.PutMigration(newer);
+  ASSERT_TRUE(ClaimMove(Settings(), request, &account).ok());
+  EXPECT_EQ(account.used().vcpus, 1);  // T-168, T-182
+  EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a", "m")));
+  EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.Count(), 1);  // T-395
+  EXPECT_EQ(account.owners().by_unit().at({"node-1", "PMEM", "ns0"}), "a");
+  EXPECT_EQ(account.Rebuilt(), account);  // T-394
+}
+
+TEST(Claims, NobodyClaimsForADeletedInstanceOrAMoveThatIsOver) {
+  NodeAccount account(kHere, RichHost());
+  InstanceClaim build = RichRequest("a");
+  MoveClaim move = RichMove(MigrationType::kCold, kThere);
+  const auto refused = [&] {
+    const NodeAccount before = account;
+    const absl::Status built = ClaimInstance(Settings(), build, &account).status();
+    const absl::Status moved = ClaimMove(Settings(), move, &account).status();
+    EXPECT_EQ(account.open_claims().size(), 0);
+    EXPECT_EQ(account, before);
+    EXPECT_FALSE(RefusalOf(built).has_value() || RefusalOf(moved).has_value());
+    return absl::IsFailedPrecondition(built) + 2 * absl::IsFailedPrecondition(moved);
+  };
+  build.instance.deleted = true;
+  move.instance.vm_state = "deleted";
+  EXPECT_EQ(refused(), 3);  // T-166
+  Instance record = build.instance;
+  account.PutInstance(record);  // the record says it, the request does not yet
+  build.instance.deleted = false;
+  move.instance.vm_state = "active";
+  EXPECT_EQ(refused(), 3);  // T-166
+  record.deleted = false;
+  account.PutInstance(record);
+  build = RichRequest("b");
+  build.instance.deleted = true;
+  move.migration.status = "failed";
+  EXPECT_EQ(refused(), 3);
+  account.PutMigration(move.migration);
+  move.migration.status = "accepted";
+  EXPECT_EQ(refused(), 3);
+}
+
+TEST(NewMigration, TheFlavorsSayWhichKind) {
+  const Instance instance = MakeInstance("a", kThere, MakeFlavor("small", 1, 256, 1));
+  const Migration cold = NewMigration("m", instance, instance.flavor, kHere, absl::UnixEpoch());
+  EXPECT_EQ(cold.type, MigrationType::kCold);  // T-168
+  EXPECT_EQ(cold.source, kThere);              // T-168
+  EXPECT_EQ(cold.destination, kHere);          // T-168
+  EXPECT_EQ(cold.status, "pre-migrating");     // T-168
+  EXPECT_EQ(
+      NewMigration("m", instance, MakeFlavor("large", 2, 512, 1), kHere, absl::UnixEpoch()).type,
+      MigrationType::kResize);  // T-168
+}
+
+}  // namespace
+}  // namespace berth::tracker
