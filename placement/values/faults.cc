@@ -56,7 +56,7 @@ void Faults::Line(absl::string_view field, absl::string_view text) {
 void Faults::UpperName(absl::string_view field, absl::string_view name) {
   if (IsUpperName(name)) return;
   Add(kInvalidField, std::string(field),
-      "must be a name of 1 to 255 capital letters, digits and underscores");
+      "must consist of 1 to 255 capital letters, digits and underscores");
 }
 
 absl::Status Faults::status() const {

@@ -12,9 +12,9 @@ void AddStorage(PlacementOptions* options, Config* config) {
   config->Add(
       "state-dir", &options->state_dir,
       absl::StrCat(
-          "Directory of the private PostgreSQL, and of a file by which the next start notices "
-          "that the database was restored; default: ",
-          DefaultStateDirectory("berth-placement"), "; with --database: none"));
+          "Directory of the private PostgreSQL, and of a file that shows at the next start whether "
+          "the database was restored; default: ",
+          DefaultStateDirectory("berth-placement"), ", but no directory if --database is given"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,
@@ -36,8 +36,10 @@ void AddLimits(PlacementOptions* options, Config* config) {
               "How many steps one search may take (its work budget)");
   config->Add("staleness-max", &options->staleness_max,
               "Refuse reads if the database last answered longer ago than this");
-  config->Add("request-keep", &options->request_keep,
-              "How long request ids and their answers are kept: 1m to 168h, rounded up to hours");
+  config->Add(
+      "request-keep", &options->request_keep,
+      "How long request ids and their answers are kept, 1m to 168h; a part of an hour counts as "
+      "an hour");
   config->Add("service-down-time", &options->service_down_time,
               "A tracker counts as down if it sent nothing for this long");
   config->Add(

@@ -180,7 +180,7 @@ std::vector<NodeSetting> KindSettings() {
       {"image-type-exclude-list", "Image types that guests may not use",
        List(&Node::image_type_exclude_list)},
       {"orphans",
-       "withhold (default): what orphan guests use is not offered; report: it is offered",
+       "withhold (default): what orphan guests use cannot be allocated to others; report: it can",
        OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
                                             {"report", OrphanPolicy::kReport}})},
   };
@@ -285,7 +285,7 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
               "How long to wait at start for a hypervisor to answer");
   config->Add(
       "orphan-confirmation", &options->orphan_confirmation,
-      "How long after an orphan is found the tracker stops offering what it uses (see orphans)");
+      "How long to wait, after an orphan is found, before withholding what the orphan uses");
   std::set<std::string> keys = {"name", "uri"};
   for (const NodeSetting& setting : NodeSettings()) {
     keys.insert(setting.name);

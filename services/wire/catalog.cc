@@ -38,7 +38,7 @@ void FillTrait(const std::string& name, pb::Trait* to) {
 
 absl::Status CheckName(const std::string& name) {
   if (placement::IsUpperName(name)) return absl::OkStatus();
-  return InvalidField("name", "must be a name of 1 to 255 capital letters, digits and underscores");
+  return InvalidField("name", "must consist of 1 to 255 capital letters, digits and underscores");
 }
 
 }  // namespace berth::services

@@ -32,7 +32,7 @@ absl::Status CheckNames(absl::string_view field, const Names& names) {
   for (int i = 0; i < names.size(); ++i) {
     if (placement::IsUpperName(names[i])) continue;
     return InvalidField(absl::StrCat(field, "[", i, "]"),
-                        "must be a name of 1 to 255 capital letters, digits and underscores");
+                        "must consist of 1 to 255 capital letters, digits and underscores");
   }
   return absl::OkStatus();
 }

@@ -147,7 +147,7 @@ void AddRecovery(CLI::App* noun, Session& session) {
   CLI::App* lost = AddVerb(*noun, "lost",
                            "List the changes that the database has lost, for example in a restore",
                            "berth ledger lost");
-  AddLimit(lost, &Does(lost, session, Lost).limit, "List at most this many differences");
+  AddLimit(lost, &Does(lost, session, Lost).limit, "List at most this many lost changes");
 
   CLI::App* epoch = AddVerb(
       *noun, "start-epoch", "Accept a database that has lost changes, and allow writes again",

@@ -115,9 +115,10 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   command->add_flag("--ignore-unknown-forbidden", options->ignore_unknown_forbidden,
                     "Ignore forbidden traits that do not exist");
   command->add_flag("--include-disabled", options->include_disabled, "Include disabled hosts");
-  AddList(command, "--group", &options->groups,
-          "Resources that one provider must have; SUFFIX names the group, such as _GPU: "
-          "SUFFIX:VCPU=1[:required=...][:forbidden=...][:member-of=...]");
+  AddList(
+      command, "--group", &options->groups,
+      "SUFFIX:CLASS=AMOUNT,...[:required=...][:forbidden=...][:member-of=...]: amounts that one "
+      "provider must have; SUFFIX is a name for the group, such as _GPU");
   command
       ->add_option(
           "--group-policy", options->group_policy,

@@ -119,7 +119,7 @@ absl::Status Release(Session& session, const ReleaseArguments& arguments) {
 void AddReleaseCommand(CLI::App& app, Session& session) {
   CLI::App* release =
       AddVerb(app, "release",
-              "Release everything that these consumers, or those that pass the filters, hold",
+              "Release everything held by the named consumers, or by those that pass the filters",
               "berth release 5e08ea53-c4c6-448e-9334-ac4953de3cfa\n"
               "berth release --project team-a --idle 720h --dry-run",
               "Find and claim");

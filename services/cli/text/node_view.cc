@@ -57,19 +57,19 @@ void AddFacts(const pb::NodeFacts& facts, Lines* lines) {
 }
 
 Table AccountTable(const pb::NodeAccount& account) {
-  Table table({{"USED OR HELD BY", Column::Kind::kText},
+  Table table({{"USED BY", Column::Kind::kText},
                {"SHARED CPUS", Column::Kind::kNumber},
                {"DEDICATED CPUS", Column::Kind::kNumber},
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber}});
   const std::pair<const char*, const pb::Amounts*> rows[] = {
-      {"the host itself (reserved)", &account.reserve()},
-      {"allocations", &account.allocations()},
+      {"the host (reserved)", &account.reserve()},
       {"instances", &account.instances()},
       {"migrations", &account.migrations()},
-      {"claims on the host", &account.claims()},
-      {"orphans", &account.orphans()},
-      {"all together", &account.used()},
+      {"claims under way", &account.claims()},
+      {"other consumers", &account.allocations()},
+      {"orphans (no consumer)", &account.orphans()},
+      {"total", &account.used()},
   };
   for (const auto& [name, amounts] : rows) {
     table.Add({name, absl::StrCat(amounts->vcpus()), absl::StrCat(amounts->pcpus()),
@@ -85,12 +85,12 @@ Table OrphanTable(const google::protobuf::RepeatedPtrField<pb::Orphan>& orphans)
                {"VCPUS", Column::Kind::kNumber},
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber},
-               {"ITS RESOURCES", Column::Kind::kText}});
+               {"ALLOCATABLE BY OTHERS", Column::Kind::kText}});
   for (const pb::Orphan& orphan : orphans) {
     table.Add({orphan.name(), orphan.uuid(),
                ShortName(pb::GuestState_Name(orphan.state()), "GUEST_STATE_"),
                absl::StrCat(orphan.vcpus()), absl::StrCat(orphan.memory_mib()),
-               absl::StrCat(orphan.disk_gib()), orphan.withheld() ? "withheld" : "offered"});
+               absl::StrCat(orphan.disk_gib()), orphan.withheld() ? "no" : "yes"});
   }
   return table;
 }

@@ -203,8 +203,10 @@ std::string CellText(const Cell& cell, const Layout& layout, size_t i, const Scr
                       PaddedRight(absl::StrCat(cell.capacity), layout.capacity[i]));
 }
 
-std::string More(size_t hidden) {
-  return hidden == 0 ? "" : absl::StrCat("+", hidden, hidden == 1 ? " trait" : " traits");
+// `shown`: whether the line shows other traits.
+std::string More(size_t hidden, bool shown) {
+  if (hidden == 0) return "";
+  return absl::StrCat(shown ? "+" : "", hidden, hidden == 1 ? " trait" : " traits");
 }
 
 // Returns as many words as fit into the remaining columns `room`, then the number of traits that
@@ -215,8 +217,9 @@ std::string Words(const Line& line, int room) {
   for (size_t said = 0; said <= line.words.size(); ++said) {
     if (said > 0) absl::StrAppend(&text, text.empty() ? "" : " ", line.words[said - 1]);
     const size_t unsaid = line.words.size() - said - (said == 0 && line.aged ? 1 : 0);
-    const std::string more = More(unsaid + line.more_traits);
-    const char* gap = text.empty() || more.empty() ? "" : " ";
+    const bool traits_shown = said > (line.aged ? 1 : 0);
+    const std::string more = More(unsaid + line.more_traits, traits_shown);
+    const char* gap = text.empty() || more.empty() ? "" : traits_shown ? " " : ", ";
     const std::string whole = absl::StrCat(text, gap, more);
     if (room < 0 || DisplayWidth(whole) <= room) best = whole;
   }

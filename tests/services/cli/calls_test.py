@@ -378,7 +378,7 @@ class Fleet(BerthCase):
         self.assertEqual(node["name"], "h1")
         self.assertEqual(self.json("node", "show", "h1")["node"]["uuid"], node["uuid"])
         page = self.berth("node", "show", "h1")
-        for word in ("hypervisor  TEST", "orphans", "ITS RESOURCES", "mail"):
+        for word in ("hypervisor  TEST", "orphans", "ALLOCATABLE BY OTHERS", "mail"):
             self.assertIn(word, page)
         self.assertEqual(self.json("node", "audit", "h1")["audit"]["result"], "AUDIT_RESULT_COMPLETE")
         audits = self.json("node", "audit", "--tracker", self.tracker.endpoint)["audits"]
