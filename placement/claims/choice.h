@@ -1,5 +1,5 @@
-// Compares a choice with a state that is newer than the state in which the choice was found: does
-// the choice still fit, and how good is it now? Pure.
+// Compares a Choice (commands/command.h) with a state that is newer than the state in which it was
+// found: does the choice still fit, and how good is it now? Pure.
 #ifndef BERTH_PLACEMENT_CLAIMS_CHOICE_H_
 #define BERTH_PLACEMENT_CLAIMS_CHOICE_H_
 
@@ -16,8 +16,8 @@ namespace berth::placement {
 Choice ChoiceOf(const State& state, Candidate candidate);
 
 // Whether `choice`, which was found for `query`, still serves `query` within `scope`. It does if
-// the shapes of its trees have not changed, the services of the trees' nodes take claims, and the
-// free capacity suffices.
+// the shapes of its trees have not changed, no root of the trees is a retired node, and the free
+// capacity suffices. If the query excludes stale roots, the choice's root must not be stale.
 bool Stands(const State& now, const Choice& choice, const CandidateRequest& query,
             const SearchScope& scope);
 

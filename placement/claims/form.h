@@ -12,7 +12,7 @@
 
 namespace berth::placement {
 
-// The path in the request of the field `field` of the member's consumer.
+// Returns the path, within the request, of `field`, which is a field of the member's consumer.
 std::string FieldOf(const PlaceClaims& command, size_t member, absl::string_view field);
 
 // INVALID_ARGUMENT if the number of members is wrong, a consumer occurs twice, or a field of a

@@ -140,7 +140,7 @@ void ClaimPlan::CollectReleased() {
       BERTH_CHECK(touched->tree != nullptr);
       if (touched->config == nullptr) continue;  // the command removes it
       const int inventory = touched->config->FindInventory(allocation.resource_class);
-      // An inventory in use exists (P-2), unless the command itself removes it.
+      // The consumer uses this inventory, so it exists (P-2), unless the command itself removes it.
       BERTH_CHECK(inventory >= 0 || (finals_ != nullptr && finals_->contains(touched->id)));
       if (inventory >= 0) touched->released[inventory] += allocation.amount;
     }

@@ -39,7 +39,7 @@ struct Holder {
 // A new row: one class of one provider for one consumer.
 struct WantedRow {
   int holder = 0;      // index among the holders
-  int group = 0;       // index among its `allocations`
+  int group = 0;       // index in the `allocations` that the holder wants
   int touched = -1;    // index among the touched providers
   int inventory = -1;  // index among that provider's inventories
   ClassId resource_class{};
@@ -55,16 +55,16 @@ using FinalConfigs = absl::flat_hash_map<ProviderId, std::shared_ptr<const Provi
 struct TouchedProvider {
   ProviderId id;
   const ProviderConfig* config = nullptr;           // the final one; null: the command removes it
-  TreePtr tree;                                     // in which it is now; null: it is new
-  std::optional<Generation> allocation_generation;  // none: it is new
+  TreePtr tree;                                     // the present tree; null: it is new
+  std::optional<Generation> allocation_generation;  // none: the provider is new
   absl::InlinedVector<Amount, 4> before;
   absl::InlinedVector<Amount, 4> released;
   absl::InlinedVector<Amount, 4> asked;
 };
 
-// Adds to `items` the consumer `id`, and to an empty `items` also sets `message`, unless `before`,
-// the consumer's record, has the generation `expected`. `expected`: nothing for a new consumer;
-// `before`: null for a consumer that holds nothing. `field`: the path of the expectation.
+// Adds the consumer `id` to `items` if its record `before` does not have the generation `expected`.
+// If `items` was empty, also sets `message`. `expected`: nothing for a new consumer. `before`: null
+// for a consumer that holds nothing. `field`: the path of the expected generation in the request.
 void CompareConsumer(ConsumerId id, const ConsumerPtr& before, std::optional<Generation> expected,
                      absl::FunctionRef<std::string()> field, std::vector<FaultItem>& items,
                      std::string& message);

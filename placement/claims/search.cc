@@ -276,8 +276,8 @@ absl::Status ClaimSearch::GaveUp(int member) const {
              "the search used up its work budget: narrow the query, for example with in_tree"));
 }
 
-// Adds to `status` what it is about: the field of the request for a fault of a query, the consumer
-// for a search without result.
+// Adds to `status` the thing at fault: the field of the request if a query is wrong, or the
+// consumer if a search found nothing.
 absl::Status ClaimSearch::Refused(int member, const absl::Status& status) const {
   const std::optional<Refusal> refusal = RefusalOf(status);
   BERTH_CHECK(refusal);
@@ -299,7 +299,7 @@ void ClaimSearch::GiveBack() {
   }
   if (holders.empty()) return;
   ClaimPlan plan(state_, std::move(holders));
-  BERTH_CHECK(plan.FindProviders().ok());  // the plan names only what the members hold
+  BERTH_CHECK(plan.FindProviders().ok());  // the members hold something on these providers
   const Outcome outcome = plan.MakeOutcome({state_.position().ledger_time, Generation{}});
   changed_ = state_;
   changed_->Apply(outcome.changes);
@@ -318,7 +318,7 @@ void ClaimSearch::Take(int member, const Candidate& candidate) {
 }
 
 absl::Status FindChoices(const State& state, const SearchBudget& budget, PlaceClaims* claims) {
-  // The search adds each member to its state, and cannot do that if a consumer is named twice.
+  // The search adds each member's claim to a state. It cannot do so if a consumer occurs twice.
   BERTH_RETURN_IF_ERROR(CheckForm(*claims));
   for (size_t m = 0; m < claims->members.size(); ++m) {
     CandidateRequest request = claims->members[m].query;

@@ -84,7 +84,7 @@ class ClaimSearch {
   // offers.
   void SumWanted();
   bool TryUnder(ProviderId root, std::vector<Candidate>& placed);
-  // False if the tree of `root` has less free than `wanted_`, so that the members cannot all fit.
+  // Returns false if the tree of `root` has less free than `wanted_`: then not all members can fit.
   bool CouldHoldAll(ProviderId root);
 
   // The best of the member's choices that still fit; null if none fits.
@@ -96,12 +96,12 @@ class ClaimSearch {
   // Runs `search` for the request of `member` with the rest of the budget, and charges the steps of
   // the search to the budget.
   absl::StatusOr<SearchResult> Pay(int member, int64_t limit, SearchFor search);
-  // `status` with the name of the member that the failure is about.
+  // Returns `status` with the consumer or the field of the member at fault added.
   absl::Status Refused(int member, const absl::Status& status) const;
   // The refusal SEARCH_BUDGET_EXCEEDED for `member`.
   absl::Status GaveUp(int member) const;
 
-  // Releases the old allocations of all members in now().
+  // Removes all old allocations of the members from now(), the state that the search works on.
   void GiveBack();
   // Adds the allocations of `candidate` for `member` to now().
   void Take(int member, const Candidate& candidate);

@@ -84,7 +84,7 @@ struct SetProviderAggregates {
 // --- catalog (P-34..P-44) ---
 struct CreateClass {
   std::string name;
-  bool if_absent = false;  // EnsureClass: present is success (P-35)
+  bool if_absent = false;  // for EnsureClass: a class that exists is no error (P-35)
 };
 struct DeleteClass {
   std::string name;
@@ -103,7 +103,7 @@ struct EnsureStandardNames {
 };
 
 // --- allocations (P-113..P-146) ---
-// Everything that a consumer shall hold afterwards (P-113).
+// Everything that a consumer shall hold after the command (P-113).
 struct ConsumerAllocations {
   ConsumerId consumer;
   std::optional<Generation> expected_generation;  // none: it must hold nothing yet
@@ -137,8 +137,8 @@ struct SetLease {
   std::optional<Generation> expected_generation;
   std::optional<absl::Duration> lease;  // from now; none: holds until released
 };
-// Releases consumers whose lease has ended by the ledger time of the batch, at most a fixed number,
-// the oldest lease first. The ledger issues this command by itself, as kLeaseActor.
+// Releases consumers whose lease has ended by the ledger time of the batch, the oldest lease first,
+// up to a limit of allocations. The ledger itself issues this command, as the actor kLeaseActor.
 struct ExpireLeases {};
 inline constexpr char kLeaseActor[] = "berth-placement/leases";
 
@@ -183,9 +183,9 @@ struct ApplyTopology {
 };
 
 // --- claims for which a search finds the providers ---
-// A candidate that a search found before the ledger decides the command, and the trees in which it
-// was found: the root's tree, and the tree of each provider that it allocates of. While the shapes
-// of these trees are the same, the candidate can fail only for lack of free capacity.
+// A candidate that a search found before the ledger decides the command, and the trees of the
+// candidate's root and providers. While the shapes of these trees are the same, the candidate fails
+// only for lack of free capacity, or because a node is now retired or stale (claims/choice.h).
 struct Choice {
   Candidate candidate;
   std::vector<TreePtr> trees;
@@ -221,11 +221,11 @@ struct RegisterService {
   std::string version;
   Uuid id;  // the new record's id, if there is no record yet; drawn beforehand
 };
-// A service is up or down now, in the judgement of the placement process that has its stream.
+// The placement process that has the service's stream judges that the service is up or down now.
 struct MarkService {
   std::string host;
   std::string binary;
-  Uuid incarnation;  // the judged one; if the service has another one now, nothing is done
+  Uuid incarnation;  // the one that was judged; no effect if the service has another now
   bool up = false;
 };
 struct UpdateService {
@@ -260,7 +260,7 @@ struct ApplyReport {
   int64_t sequence = 0;
   std::string digest;
   std::shared_ptr<const std::string> facts;  // null: the node keeps the facts that it has
-  std::string account;  // whole: already merged with the account before the report
+  std::string account;  // the whole account after the report, even if only parts changed
   // True for a snapshot: a provider that a tracker made is removed unless the snapshot names it.
   bool complete = true;
   std::vector<ReportedProvider> providers;  // parents before children
@@ -332,7 +332,7 @@ using CommandBody =
 // repeated request gets the same reply.
 struct Asked {
   std::string method;   // the name of the call
-  std::string subject;  // what the call was about, if its changes may not tell
+  std::string subject;  // what the call was about, if the changes may not say so
 };
 
 struct Command {

@@ -16,9 +16,9 @@ namespace berth::placement {
 
 struct Decision {
   absl::Status status;  // OK, the refusal by a rule, or an error of Ledger::Submit
-  Revision revision;    // at which it was decided
+  Revision revision;    // the revision at which the command was decided
   Generation fresh;     // the command's number (RuleContext::fresh); 0 for a refusal
-  std::shared_ptr<const Changes> changes;  // what it did, in order; null where status is not OK
+  std::shared_ptr<const Changes> changes;  // in order; null if status is not OK
   Result result;
   Asked asked;            // of a command with a request id
   absl::Time decided_at;  // by the ledger's clock

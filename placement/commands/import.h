@@ -77,7 +77,7 @@ struct ImportLedger {
   bool require_empty = false;                 // refuse unless the ledger has only standard names
   bool validate_only = false;
 
-  int64_t count(EntityKind kind) const {  // of records
+  int64_t count(EntityKind kind) const {  // how many records of `kind` there are
     switch (kind) {
       case EntityKind::kResourceClass:
         return static_cast<int64_t>(classes.size());
@@ -86,7 +86,7 @@ struct ImportLedger {
       case EntityKind::kProvider:
         return static_cast<int64_t>(providers.size());
       case EntityKind::kProviderUsage:
-        return 0;  // follows from the consumers
+        return 0;  // has no records: the use follows from the consumers
       case EntityKind::kConsumer:
         return static_cast<int64_t>(consumers.size());
       case EntityKind::kService:

@@ -1,4 +1,4 @@
-// Outcome: the result of a rule: the changes, and all else that the caller is told.
+// Outcome: what a rule returns, i.e. the changes, and the Result with all else for the caller.
 #ifndef BERTH_PLACEMENT_COMMANDS_OUTCOME_H_
 #define BERTH_PLACEMENT_COMMANDS_OUTCOME_H_
 
@@ -42,7 +42,7 @@ struct ProviderAnswer {
 struct Result {
   std::vector<ProviderAnswer> providers;
   std::vector<std::pair<ConsumerId, Generation>> consumers;  // of those that hold something now
-  std::vector<Candidate> candidates;  // PlaceClaims: what each member got, in their order
+  std::vector<Candidate> candidates;  // PlaceClaims: one for each member, in their order
   uint64_t seed = 0;                  // PlaceClaims: of the random order; 0: none was drawn
   bool created = false;  // CreateClass, EnsureTrait, RegisterService: it did not exist before
   std::vector<ConsumerId> absent;           // ReleaseConsumers: those that held nothing

@@ -12,8 +12,8 @@
 
 namespace berth::placement {
 
-// Add a fault for each field that is not as values/instance.h says. The fields are named
-// `instance.host` and so on, as in the requests.
+// Both functions add a fault for each field that is not as values/instance.h says. A fault names
+// the field as the requests do, e.g. `instance.host`.
 void InstanceFields(Faults& faults, const InstanceRecord& instance);
 void MigrationFields(Faults& faults, const MigrationRecord& migration);
 // INVALID_FIELD if a node is given without its host.

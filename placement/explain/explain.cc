@@ -57,7 +57,7 @@ class Explainer {
  private:
   void Look(const TreePtr& tree) {
     Reach reach = funnel_.Look(tree);
-    if (steps_.spent()) return;  // the failure may only be for want of steps
+    if (steps_.spent()) return;  // the root may fail only because the steps ran out
     const int count = static_cast<int>(explanation_.steps.size());
     for (int step = 0; step < count && step <= reach.failed; ++step) {
       ++explanation_.steps[step].roots_before;
@@ -101,7 +101,7 @@ class Explainer {
   Sharing sharing_;
   Funnel funnel_;
   Explanation explanation_;
-  std::vector<Miss> misses_;  // a heap, the least near root on top
+  std::vector<Miss> misses_;  // a heap, the root farthest from fitting on top
 };
 
 }  // namespace

@@ -33,8 +33,8 @@ enum class ConstraintKind {
 struct Constraint {
   ConstraintKind kind = ConstraintKind::kCombination;
   std::string suffix;              // of the group that it belongs to, if any
-  std::vector<std::string> names;  // traits, aggregates, classes or suffixes; `!`: not on a root
-  Amount amount = 0;               // asked for by kInventory and kFree
+  std::vector<std::string> names;  // traits, aggregates, classes, suffixes; `!X`: no X on a root
+  Amount amount = 0;               // the amount that kInventory or kFree asks for
   friend bool operator==(const Constraint&, const Constraint&) = default;
 };
 
@@ -49,7 +49,7 @@ struct FilterStep {
 // A constraint that a root does not meet, and what the root could give instead.
 struct Shortfall {
   Constraint constraint;
-  Amount available = 0;  // the most that one provider could give, if it asks for an amount
+  Amount available = 0;  // if an amount is asked for: the most that one provider could give
 };
 
 // A root under which the request does not fit, and everything that the root lacks.

@@ -10,7 +10,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr size_t kTermsTested = 62;    // of required terms only the first so many are tested
+constexpr size_t kTermsTested = 62;    // the most required terms that are tested
 constexpr size_t kReachedMax = 65536;  // sets of met terms that TraitsCanBeMet keeps
 
 bool IsAmount(const FunnelStep& step) {
@@ -136,7 +136,7 @@ bool Funnel::Serves(const FunnelStep& step, const Need& need, const Option& opti
       return Fits(offered.inventory, offered.capacity, used, amount);
     }
     case ConstraintKind::kRequiredTraits:
-      return !alone || HasOneOf(provider, step.traits);  // P-180; P-186 is TraitsCanBeMet's
+      return !alone || HasOneOf(provider, step.traits);  // P-180; TraitsCanBeMet tests P-186
     case ConstraintKind::kForbiddenTraits:
       return HasNoneOf(provider, step.traits);
     case ConstraintKind::kMemberOf:

@@ -23,23 +23,23 @@ namespace berth::placement {
 // The test of one constraint.
 struct FunnelStep {
   Constraint constraint;
-  int group = -1;  // index in the plan of the group that it is about, or -1
+  int group = -1;  // index in the plan of the step's group, or -1
   ClassId resource_class{};
   std::vector<TraitId> traits;
-  AggregateSets aggregates;  // the terms of the steps up to this one, its own last
+  AggregateSets aggregates;  // the terms of earlier steps, then this step's own
   bool forbids = false;      // the root must have none of the traits or aggregates
   int search = -1;           // index in searches_ if the step is a search, else -1
 };
 
 // The result of testing one root: how far the root gets through the funnel.
 struct Reach {
-  int failed = 0;  // index of the first step that it fails, or the number of steps
+  int failed = 0;  // index of the first step that the root fails, or the number of steps
   struct Failure {
     int step = 0;
-    Amount available = 0;  // the most that one provider could give, if it asks for an amount
+    Amount available = 0;  // if an amount is asked for: the most that one provider could give
   };
-  // The failed steps in their order. Once a need of the request has failed a step, later steps do
-  // not test that need.
+  // The failed steps in their order. Once a need of the request (Funnel::Need) has failed a step,
+  // later steps do not test that need.
   std::vector<Failure> failures;
 };
 

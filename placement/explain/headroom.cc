@@ -51,7 +51,7 @@ std::vector<Take> TakesOf(const SearchPlan& plan, const RootSearch& found) {
   return takes;
 }
 
-// How many times in a row the amounts in `takes` are free. REQUIRES: they are free at least once.
+// How many times the amounts in `takes` can be taken. REQUIRES: they can be taken at least once.
 int64_t TimesOf(const std::vector<Take>& takes) {
   int64_t times = std::numeric_limits<int64_t>::max();
   for (const Take& take : takes) {
@@ -90,7 +90,7 @@ class HeadroomCount {
   }
 
  private:
-  // The count for `tree` by itself. If there is only one solution, a division gives the count.
+  // How often the request fits under `tree` alone. With only one solution, a division is enough.
   int64_t CountUnder(const TreePtr& tree) {
     if (walk_.found().is_single()) return TimesOf(TakesOf(plan_, walk_.found()));
     Overlay overlay;

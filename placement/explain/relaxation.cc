@@ -33,7 +33,7 @@ bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   return true;
 }
 
-// Removes from `request` the constraint of `step`, which is about roots.
+// Removes the constraint of `step`, a step about roots, from `request`.
 void EraseOfRoot(const FunnelStep& step, CandidateRequest& request) {
   const std::vector<std::string>& names = step.constraint.names;
   if (step.constraint.kind == ConstraintKind::kRootTraits) {
@@ -141,8 +141,8 @@ class Relaxer {
   }
 
   // The largest amount, less than the one asked for, with which the request fits under some root; 0
-  // if there is none. Each try takes the root with the provider that could give the most. It fails
-  // if other groups need that provider, too; then the root is tried again with a smaller amount.
+  // if there is none. Each try takes the root with the provider that could give the most. A try
+  // fails if other groups need that provider, too. Then the root is tried with a smaller amount.
   Amount LargestFitting(const FunnelStep& step) {
     struct Try {
       Amount amount;

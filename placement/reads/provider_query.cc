@@ -125,8 +125,8 @@ bool Passes(const Wanted& wanted, const ProviderPlace& place) {
   });
 }
 
-// Collects one page of providers. It is offered providers in order of id, until one more than the
-// limit has passed the filter: then `more` is known.
+// Collects one page of providers. The caller offers providers in order of id, until one more than
+// the limit has passed the filter. Then `more` is known.
 class PageMaker {
  public:
   PageMaker(const Wanted& wanted, int limit) : wanted_(wanted), limit_(limit) {}
@@ -154,7 +154,7 @@ class PageMaker {
 // chunks and the other providers from root_of; the two lists are merged.
 void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_only,
               PageMaker& page) {
-  std::vector<std::pair<ProviderId, ProviderId>> others;  // some next ids with their roots
+  std::vector<std::pair<ProviderId, ProviderId>> others;  // the next few, with their roots
   size_t next = 0;
   const auto read_on = [&](std::optional<ProviderId> from) {
     constexpr size_t kOthersMax = 256;
@@ -190,7 +190,7 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
   take_others(std::nullopt);
 }
 
-// The providers that pass the conditions on name, id and in_tree, in order of id; nothing if none
+// The providers that pass the conditions on name, id and in_tree, in order of id; nullopt if none
 // of these conditions is given.
 std::optional<std::vector<ProviderPlace>> Chosen(const State& state, const ProviderFilter& filter) {
   if (!filter.name && !filter.id && !filter.in_tree) return std::nullopt;

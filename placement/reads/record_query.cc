@@ -29,7 +29,7 @@ bool Passes(const MigrationFilter& filter, const MigrationRecord& migration) {
                                               migration.status) != filter.statuses.end();
 }
 
-// Adds the record if it passes. Returns whether the page has room for more.
+// Adds the record to the page if it passes. If the page is full, sets `more` and returns false.
 template <typename Filter, typename Pointer>
 bool Add(const Filter& filter, const Pointer& record, int limit, RecordPage<Pointer>& page) {
   if (!Passes(filter, *record)) return true;
@@ -39,7 +39,7 @@ bool Add(const Filter& filter, const Pointer& record, int limit, RecordPage<Poin
   return true;
 }
 
-// The page of the records in `some`, which rise by id.
+// One page of the records in `some`, which are in order of id.
 template <typename Filter, typename Pointer, typename IdType>
 RecordPage<Pointer> ListSome(const std::vector<Pointer>& some, const Filter& filter,
                              std::optional<IdType> after, int limit) {
@@ -51,7 +51,7 @@ RecordPage<Pointer> ListSome(const std::vector<Pointer>& some, const Filter& fil
   return page;
 }
 
-// The page of all records in `map`.
+// One page of all records in `map`.
 template <typename Filter, typename Pointer, typename IdType>
 RecordPage<Pointer> ListAll(const PersistentMap<IdType, Pointer>& map, const Filter& filter,
                             std::optional<IdType> after, int limit) {

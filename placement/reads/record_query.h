@@ -10,7 +10,7 @@
 
 namespace berth::placement {
 
-// A record passes if it passes every given filter.
+// A record passes if it meets every condition that is given.
 struct InstanceFilter {
   std::optional<std::string> host = std::nullopt;
   std::optional<ProviderId> node = std::nullopt;
@@ -27,12 +27,12 @@ struct MigrationFilter {
 
 template <typename Pointer>
 struct RecordPage {
-  std::vector<Pointer> records;  // rising by id
-  bool more = false;             // whether further records pass
+  std::vector<Pointer> records;  // in order of id
+  bool more = false;             // whether other records follow
 };
 
-// The first `limit` records that pass, of those whose ids are greater than `after`. With a filter
-// for the host of instances, or for the instance of migrations, only their records are read.
+// The first `limit` records that pass the filter and have ids greater than `after`. If the filter
+// names a host (for instances) or an instance (for migrations), only its records are read.
 RecordPage<InstancePtr> ListInstances(const Records& records, const InstanceFilter& filter,
                                       std::optional<InstanceId> after, int limit);
 RecordPage<MigrationPtr> ListMigrations(const Records& records, const MigrationFilter& filter,

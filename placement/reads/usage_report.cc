@@ -168,8 +168,8 @@ void ForEachTree(const State& state, std::optional<ProviderId> after, Visit visi
   }
 }
 
-// A report with a row for each root. Reads only the trees of the page, because rows and roots have
-// the same order.
+// A report with a row for each root. Rows and trees have the same order, so only the trees of the
+// page are read.
 UsageReportPage ReportRoots(const State& state, Reporter reporter,
                             const std::optional<std::string>& after, int limit) {
   UsageReportPage page;

@@ -20,7 +20,7 @@ struct UsageReportFilter {
   std::vector<std::string> classes = {};     // only these; empty: all
   std::vector<AggregateId> aggregates = {};  // only providers in one of these; empty: all
   std::vector<std::string> traits = {};      // only providers with one of these; empty: all
-  std::optional<std::string> project = std::nullopt;  // `used` counts only what it holds
+  std::optional<std::string> project = std::nullopt;  // `used` counts only what the project holds
 };
 
 // Sums over the inventories of one class. Rows of projects and of consumer types set only `used`,
@@ -37,7 +37,7 @@ struct ClassSum {
 };
 
 struct UsageReportRow {
-  std::string name;  // of the root, if rows are roots
+  std::string name;  // the root's name, if each row is a root
   int64_t provider_count = 0;
   int64_t consumer_count = 0;
   std::map<std::string, ClassSum> classes;  // by name

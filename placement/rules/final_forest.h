@@ -47,13 +47,13 @@ class FinalForest {
   void WalkUp(ProviderId id);
 
   const State& state_;
-  absl::flat_hash_map<ProviderId, std::optional<ProviderId>> parents_;  // of those listed
+  absl::flat_hash_map<ProviderId, std::optional<ProviderId>> parents_;  // of listed ones
   // The root and the depth of each listed provider, and of all providers above it. None: the
   // provider is in a loop or below one.
   absl::flat_hash_map<ProviderId, std::optional<Way>> ways_;
   absl::flat_hash_set<ProviderId> parents_named_;  // parents of listed providers
   absl::flat_hash_set<ProviderId> removed_;
-  std::multimap<std::string, ProviderId> names_;  // of those listed
+  std::multimap<std::string, ProviderId> names_;  // of the listed providers
 };
 
 }  // namespace berth::placement

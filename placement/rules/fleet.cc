@@ -115,7 +115,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   return outcome;
 }
 
-// Never refuses. Has no effect if the service was removed, or has another incarnation now.
+// Never refuses. Has no effect if the service was removed or has another incarnation by now.
 absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
                                const RuleContext& context) {
   Outcome outcome;

@@ -22,8 +22,8 @@ void Twice(Faults& faults, const std::string& field, absl::string_view what) {
   faults.Add(kDuplicateParameter, field, absl::StrCat("is given twice: ", what));
 }
 
-// Checks each record by itself, one kind of records after the other, and that no entity has two
-// records.
+// Checks each record by itself, one kind of records after the other. Also checks that no entity has
+// two records.
 class ImportForm {
  public:
   explicit ImportForm(const ImportLedger& command) : command_(command) {

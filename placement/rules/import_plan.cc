@@ -175,7 +175,7 @@ void ImportPlan::AddProvider(const ImportedProvider& record) {
   new_providers_.emplace(record.id, configs_.back());
 }
 
-// The sums of what the consumers so far hold on the provider; null if the provider does not exist.
+// The entry of the provider in taken_, made if absent; null if the provider does not exist.
 ImportPlan::Taken* ImportPlan::Take(ProviderId id) {
   const auto found = taken_.find(id);
   if (found != taken_.end()) return &found->second;

@@ -26,7 +26,7 @@ absl::Status CheckGeneration(InstanceId id, std::optional<Generation> expected,
       {{{"instance", id.ToString()}, {"expected", Text(expected)}, {"actual", Text(actual)}}});
 }
 
-// Since when an instance is deleted that has `vm_state` from now on.
+// The `deleted_at` of an instance whose vm_state becomes `vm_state`; none if it is not deleted.
 std::optional<absl::Time> DeletedAt(const InstancePtr& before, const std::string& vm_state,
                                     absl::Time now) {
   if (vm_state != kDeletedState) return std::nullopt;
@@ -57,8 +57,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
   return outcome;
 }
 
-// Refuses, in this order: INSTANCE_NOT_FOUND; RECORD_CONFLICT. The instance's migrations go with
-// it, because each migration is one of an instance that has a record.
+// Refuses, in this order: INSTANCE_NOT_FOUND; RECORD_CONFLICT. Removes the instance's migrations,
+// too, because the instance of a migration always has a record.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteInstance& command,
                                const RuleContext&) {
   const InstancePtr before = state.records().FindInstance(command.instance);

@@ -18,7 +18,7 @@ Outcome PutMigration(MigrationRecord record) {
   return outcome;
 }
 
-// The fields of the command are those of UpdateMigrationRequest.
+// Checks the form of the command. Faults name the fields as UpdateMigrationRequest does.
 absl::Status CheckForm(const UpdateMigration& command) {
   Faults faults;
   faults.Length("expected_status", command.expected_status, 1, kTextMax);

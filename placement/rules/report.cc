@@ -20,7 +20,7 @@ namespace berth::placement {
 
 namespace {
 
-constexpr size_t kProvidersMax = 2000;  // of one report, and of the providers that it removes
+constexpr size_t kProvidersMax = 2000;  // of each list of a report: providers, removed
 
 using Ids = absl::flat_hash_set<ProviderId>;
 

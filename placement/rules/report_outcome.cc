@@ -25,7 +25,7 @@ std::shared_ptr<const ProviderConfig> ReportPlan::Wanted(size_t at, const Conten
                                                                  context.now});
   }
   const ProviderConfig& before = places_[at]->config();
-  // A report does not change the parent of the node's root: only operators may.
+  // A report does not change the parent of the node's root. Only operators may do so.
   const bool is_root = wanted.id == report_.node;
   const std::optional<ProviderId> parent = is_root ? before.parent : wanted.parent;
   const bool same = parent == before.parent && content.rows[at] == before.inventories &&

@@ -12,7 +12,7 @@
 namespace berth::placement {
 namespace {
 
-constexpr size_t kNewNamesMax = 256;  // of one report: they stay in the catalog
+constexpr size_t kNewNamesMax = 256;  // of one report: limited, since new names stay in the catalog
 
 absl::Status Denied(const std::string& message, ProviderId provider) {
   return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED", message,

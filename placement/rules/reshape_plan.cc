@@ -63,7 +63,7 @@ ReshapePlan::ReshapePlan(const State& state, std::vector<ReshapedConfig> configs
   claims_.emplace(state_, std::move(holders), &finals_);
 }
 
-// How much of inventory `row` those consumers hold that the command does not list.
+// How much of inventory `row` is held by consumers that the command does not list.
 Amount ReshapePlan::Remaining(const ReshapedConfig& config, int row) const {
   const ClassId resource_class = config.before->config().inventories[row].resource_class;
   const auto released = released_.find({config.id, resource_class});

@@ -33,12 +33,12 @@ struct ReshapedConfig {
   ProviderId id;
   std::optional<ProviderPlace> before;          // none: it is new
   std::shared_ptr<const ProviderConfig> after;  // null: it is removed
-  ProviderId root;                              // of its tree afterwards; unset if it is removed
+  ProviderId root;                              // of its tree after the command; unset if removed
   int order = 0;  // less for parents than for their children; the reverse for removed providers
 };
 
-// The rows of `inventories`, sorted by class, without those of unknown classes, which are added to
-// `unknown`. `field` is the path of the list.
+// The rows of those `inventories` whose class is known, sorted by class. Unknown classes are added
+// to `unknown`. `field` is the path of the list.
 std::vector<InventoryRow> KnownRows(const State& state, const std::string& field,
                                     const std::vector<NamedInventory>& inventories,
                                     std::vector<FaultItem>* unknown);

@@ -21,11 +21,11 @@ namespace berth::placement {
 // root.
 struct Ahead {
   Candidate candidate;
-  std::vector<const Tree*> trees;  // of its providers
-  int64_t by_traits = 0;           // score of the traits of its providers
+  std::vector<const Tree*> trees;  // of the candidate's providers
+  int64_t by_traits = 0;           // score of the traits of these providers
 };
 
-// The search under one root, and the candidates that it found before their turn, the best one last.
+// The search under one root, and the candidates that were found but not yet taken, best one last.
 struct Visit {
   std::unique_ptr<RootSearch> search;
   std::vector<Ahead> ahead;

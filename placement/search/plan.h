@@ -35,7 +35,7 @@ struct SlotDemand {
 struct Slot {
   int group = 0;                    // index in SearchPlan::groups
   std::vector<SlotDemand> demands;  // sorted by class; none for a group without resources (P-183)
-  int divided = -1;  // index in divided_amounts if it gives a part of one (no demands), else -1
+  int divided = -1;  // index of the divided amount that it gives a part of (no demands), or -1
 };
 
 // An amount of the unsuffixed group that up to `count` providers may give together. It has `count`

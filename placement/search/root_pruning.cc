@@ -74,8 +74,8 @@ bool RootSearch::SubtreesCanBeShared(int from) const {
 }
 
 // Tests the sets of plan.apart and plan.separate. The slots of a set in plan.apart need different
-// options (P-196), and a matching of slots with options shows whether there are enough. For the
-// slots of a set in plan.separate it is a matching with lowest providers (LowestRemaining).
+// options (P-196), and a matching of slots with options shows whether there are enough. The
+// slots of a set in plan.separate are matched with lowest providers instead (LowestRemaining).
 bool RootSearch::SetsCanBePlaced(int from) {
   const auto open_slots = [from](const std::vector<int>& set) {
     std::vector<int> slots;
@@ -121,10 +121,10 @@ std::vector<std::vector<int>> RootSearch::LowestRemaining(const std::vector<int>
   return remaining;
 }
 
-// The amounts of slots that ask for one class add up (P-197). The number of these slots that an
-// option can serve is at most the option's free amount divided by the smallest amount asked for. If
-// the amounts differ, the true number may be smaller. The test then lets some branches pass that
-// have no solution.
+// False if the options have too little of a class for all slots that ask for it (P-197). The number
+// of these slots that an option can serve is at most the option's free amount divided by the
+// smallest amount asked for. If the amounts differ, the true number may be smaller. The test then
+// returns true for some branches that have no solution.
 bool RootSearch::AmountsCanBePlaced(int from) {
   if (!plan_.amounts_add_up) return true;
   for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {

@@ -147,7 +147,7 @@ void RootRanking::AddTraits(const RootChunk& chunk, Scores& scores) const {
       if (score > 0) {
         if (having[i] || shared_traits_[t]) scores[i] += score;
       } else if (having[i] && !has_sharing_ && chunk.trees[i]->size() == 1) {
-        scores[i] += score;  // its only provider will serve
+        scores[i] += score;  // the only provider of the tree will serve
       }
     }
   }

@@ -25,8 +25,8 @@ namespace berth::placement {
 
 // A root and its score.
 struct RankedRoot {
-  int64_t score = 0;    // at least that of its best candidate
-  int64_t by_root = 0;  // the part that all its candidates have: for free amounts, or random
+  int64_t score = 0;    // at least the score of its best candidate
+  int64_t by_root = 0;  // the part that is equal for all its candidates: free amounts, or random
   ProviderId id;
   const TreePtr* tree = nullptr;
 };
@@ -70,7 +70,7 @@ class RootRanking {
   std::vector<char> shared_traits_;  // by weighted trait: whether a sharing provider has it
   RootScan from_start_;              // each scan of many roots works on a copy
   size_t kept_max_;
-  bool complete_ = false;  // no root comes after those in kept_
+  bool complete_ = false;  // no root comes after the roots in kept_
   bool has_last_ = false;
   RankedRoot last_;               // the last root of the refill before this one, if has_last_
   std::vector<RankedRoot> kept_;  // best first; during a refill, a heap with the worst on top

@@ -1,9 +1,9 @@
 // RootScan: the roots that a plan could fit under, in order of id. A root is looked for only when
 // the caller asks for it.
 //
-// The scan tests many trees at a time, with the columns and marks of the trees' chunk. The plan
-// cannot fit under a tree that the scan leaves out; it may or may not fit under a tree that the
-// scan returns. Owned by one search; the state must outlive the scan.
+// The scan tests a chunk of trees at a time, with the chunk's columns (free amounts) and marks
+// (traits and aggregates). The plan cannot fit under a tree that the scan leaves out, and may fit
+// under a tree that the scan returns. Owned by one search; the state must outlive the scan.
 #ifndef BERTH_PLACEMENT_SEARCH_ROOT_SCAN_H_
 #define BERTH_PLACEMENT_SEARCH_ROOT_SCAN_H_
 
@@ -30,8 +30,8 @@ class RootScan {
   bool names_one_tree() const { return only_given_; }
 
  private:
-  // The next two methods collect the amounts and marks that a tree must have itself, because no
-  // sharing provider has them.
+  // The next two methods collect the amounts and the marks (traits and aggregates) that a tree must
+  // have itself, because no sharing provider has them.
   void NeedAmounts(const Sharing& sharing);
   void NeedMarks(const Sharing& sharing);
   void BarMarks(const Sharing& sharing);
@@ -53,19 +53,19 @@ class RootScan {
 
   const State& state_;
   const SearchPlan& plan_;
-  bool only_given_ = false;  // the plan names the only tree
+  bool only_given_ = false;  // the plan names a tree: no other tree can fit
   TreePtr only_;             // the named tree; null if it does not exist
   std::vector<ClassAmount> needed_;
-  std::vector<absl::Span<const int32_t>> most_free_;  // parallel to needed_: by chunk
+  std::vector<absl::Span<const int32_t>> most_free_;  // by needed class and chunk
   TraitSets needed_traits_;
   AggregateSets needed_aggregates_;
   // The plan cannot fit under a tree of one provider if the provider has one of these traits or is
   // in one of these aggregates.
   std::vector<TraitId> barred_traits_;
   std::vector<AggregateId> barred_aggregates_;
-  size_t chunk_ = 0;     // index of the chunk
+  size_t chunk_ = 0;     // index of the present chunk
   bool sifted_ = false;  // may_fit_ is set for this chunk, or the only tree was returned
-  size_t at_ = 0;        // index in the chunk of the next tree
+  size_t at_ = 0;        // index of the next tree in the chunk
   RootSet may_fit_;
 };
 

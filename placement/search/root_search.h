@@ -74,7 +74,7 @@ class RootSearch {
   bool is_single() const { return single_; }
 
  private:
-  // The steps of Begin: list the options, and find out which slots each option could serve if it
+  // Used by Begin, to list the options and to find out which slots each option could serve if it
   // were alone.
   void ListOptions(const std::vector<const SharingProvider*>& foreign);
   bool FillDomains();
@@ -86,7 +86,7 @@ class RootSearch {
   static constexpr int kOpen = -1;    // no choice is made for the slot
   static constexpr int kNobody = -2;  // chosen for a slot of a divided amount that is not needed
 
-  // The steps of Next: make a choice, and test whether the earlier choices allow it.
+  // Used by Next, to make a choice and to test whether the earlier choices allow it.
   bool Advance(int slot);
   int FirstOption(int slot) const;
   void Choose(int slot, int option);
@@ -95,7 +95,7 @@ class RootSearch {
   bool Allows(int slot, int option) const;
   bool KeepsApart(int slot, int option) const;
 
-  // The steps of Next for the slots of divided amounts.
+  // Used by Next for the slots of divided amounts.
   bool AdvancePart(int slot);
   Amount MostOf(const SlotDemand& demand, int option) const;
   bool CanGivePart(const Option& option, const SlotDemand& demand) const;
@@ -135,7 +135,7 @@ class RootSearch {
   const TreePtr* tree_ = nullptr;
   std::vector<Option> options_;            // sorted by id
   std::vector<std::vector<int>> domains_;  // by slot: options, sorted
-  std::vector<Amount> room_;               // by option and class: what it can still give
+  std::vector<Amount> room_;               // by option and class: what the option can still give
   std::vector<bool> has_required_;         // by option and required term of the unsuffixed group
   bool single_ = false;
 

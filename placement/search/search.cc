@@ -23,10 +23,10 @@
 namespace berth::placement {
 namespace {
 
-// If traits have weights, the search compares this many candidates of each root at most, the first
-// ones.
+// If traits have weights, the search compares the candidates of each root, but at most this many:
+// those that are found first.
 constexpr int kCompared = 64;
-// The list of trees is made with memory for this many candidates.
+// The list of trees is made with memory for at most this many candidates.
 constexpr int64_t kReserved = 1024;
 
 using Taker = absl::FunctionRef<void(const Candidate&)>;
@@ -82,12 +82,12 @@ class Search {
   // Whether the node of `root` may serve: it is not retired and, if the request excludes stale
   // nodes, not stale.
   bool IsInService(ProviderId root) const;
-  // Starts `search` under the root of `tree`. False: the root has no candidate.
+  // Starts `search` under the root of `tree`. Returns false if the root has no candidate.
   bool Begin(const TreePtr& tree, RootSearch& search);
   // Takes the only candidate of a tree of one provider, if it has one. REQUIRES: flat_ is set.
   void TakeFlat(const Tree& tree);
   // Takes the next candidate of `visit` that was not taken under another root. False: there is none
-  // left.
+  // left, or the budget is spent.
   bool TakeNext(Visit& visit);
   // Whether `visit` may have a further candidate, and further ones are wanted.
   bool HasMore(const Visit& visit) const {
@@ -120,8 +120,8 @@ bool Search::RootIsAllowed(const Tree& tree) const {
   return !plan_.scope.without.contains(tree.root_id()) && RootMatches(tree, plan_.root);  // P-178
 }
 
-// IsInService is the last test of a root, because it looks up the root's node. That costs more than
-// all other tests, which few roots pass.
+// IsInService is the last test of a root: the look-up of the root's node costs more than all other
+// tests, and few roots pass the other tests.
 bool Search::IsInService(ProviderId root) const {
   return state_.nodes().empty() || (NodeIsInService(state_, root) &&
                                     (!plan_.exclude_stale_roots || !NodeIsStale(state_, root)));

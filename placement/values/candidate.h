@@ -20,7 +20,7 @@ struct Candidate {
   // by this pair (P-202).
   std::vector<Allocation> allocations;
   std::vector<std::pair<std::string, std::vector<ProviderId>>>
-      mappings;  // of each group its suffix and its providers, in the order of the groups
+      mappings;  // for each group, in the order of the groups: its suffix and its providers
 };
 
 enum class Strategy {
@@ -75,16 +75,16 @@ struct CandidateRequest {
   std::vector<std::string> root_forbidden;
   std::vector<std::vector<AggregateId>> root_member_of;  // any-of sets
   std::vector<AggregateId> root_forbidden_aggregates;
-  bool ignore_unknown_forbidden = false;  // a forbidden trait that does not exist is no mistake
+  bool ignore_unknown_forbidden = false;  // a forbidden trait that does not exist is no error
   bool exclude_stale_roots = false;
   bool collapse_equivalent = false;  // one candidate for equal allocations (P-201)
   std::optional<int64_t> limit;      // at least 1 (P-208)
   CandidateOrder order;
 };
 
-// The roots that a search may use, in addition to the conditions of the request.
+// Limits the roots that a search may use, in addition to the conditions of the request.
 struct SearchScope {
-  std::optional<ProviderId> only;  // none: all
+  std::optional<ProviderId> only;  // the only root; none: any root
   std::set<ProviderId> without;
 };
 

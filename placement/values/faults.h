@@ -52,7 +52,7 @@ class Faults {
     FaultItem item;
   };
   std::vector<Found> found_;  // the first faults, at most kItemsMax
-  size_t more_ = 0;           // how many more there are
+  size_t more_ = 0;           // how many more faults there are
 };
 
 // Adds a fault if a list has more than `max` elements. Returns whether the list has at most `max`

@@ -1,10 +1,10 @@
 // Records of instances, which say what should run on which node, and of migrations, which say what
 // is being moved.
 //
-// Both are entities of the ledger. A record is not a consumer: an instance keeps its record while it
-// holds nothing, and holds allocations under the same uuid. The ledger judges and filters by the
-// typed fields. It keeps the other fields of an instance as bytes and does not interpret them.
-// Times are in whole microseconds.
+// Both are entities of the ledger. A record is not a consumer: an instance has a record even while
+// it holds nothing. The consumer that holds its allocations has the same uuid. The ledger decides
+// and filters by the typed fields. It keeps the other fields of an instance as bytes and does not
+// interpret them. Times are in whole microseconds.
 #ifndef BERTH_PLACEMENT_VALUES_INSTANCE_H_
 #define BERTH_PLACEMENT_VALUES_INSTANCE_H_
 

@@ -20,14 +20,14 @@ constexpr MigrationStatus kStatuses[] = {
     {"migrating", kInProgress},            // cold, resize: the disks are copied
     {"post-migrating", kInProgress},       // cold, resize: the destination starts the guest
     {"finished", kInProgress},             // cold, resize: waits until the user confirms or
-                                           // reverts; both sides hold resources for so long
+                                           // reverts; source and destination hold resources
     {"confirming", kInProgress},           // cold, resize: the source is being freed
     {"confirmed", kOver},                  // cold, resize: the source is freed
     {"reverting", kInProgress},            // cold, resize: the guest goes back
     {"reverted", kOver},                   // cold, resize: the destination is freed
     {"done", kOver},                       // evacuation: the guest runs on the destination
     {"failed", kOver},                     // ended without effect, and nothing is left over
-    {"error", kLeftover},                  // ended somewhere in between
+    {"error", kLeftover},                  // ended halfway, and something is left over
 };
 
 }  // namespace

@@ -8,11 +8,11 @@
 
 namespace berth::placement {
 
-// What a status says about the resources of a move (T-123).
+// Says whether the source and the destination of a move hold resources for the move (T-123).
 enum class MigrationStanding {
-  kInProgress,  // both sides hold resources
-  kLeftover,    // the move is over, but both sides hold resources until somebody cleans up
-  kOver,        // the move is over, and no side holds resources for it
+  kInProgress,  // both hold resources
+  kLeftover,    // the move is over, but both hold resources until somebody cleans up
+  kOver,        // the move is over, and neither holds resources for it
 };
 
 struct MigrationStatus {
@@ -26,14 +26,14 @@ inline constexpr absl::string_view kAcceptedStatus = "accepted";
 // All words, each once.
 absl::Span<const MigrationStatus> MigrationStatuses();
 
-// The standing of a migration with this status. An unknown word counts as in progress, so that
-// nothing is given to others too early (T-125).
+// The standing of a migration with this status. An unknown word counts as in progress, so that the
+// migration's resources are not given to others too early (T-125).
 MigrationStanding StandingOf(absl::string_view status);
 
 inline bool IsInProgress(absl::string_view status) {
   return StandingOf(status) == MigrationStanding::kInProgress;
 }
-// Whether the trackers of both sides need the record, because they may count its resources.
+// Whether the trackers of source and destination need the record: they may count resources for it.
 inline bool HoldsResources(absl::string_view status) {
   return StandingOf(status) != MigrationStanding::kOver;
 }

@@ -1,8 +1,8 @@
 // ProviderConfig: the configuration of a resource provider. A configuration is immutable and
 // shared. A change replaces the whole configuration, including the generation.
 //
-// What claims change (the use of each class, the consumers, the allocation generation) is not here
-// but in the provider's Tree.
+// The values that claims change (the use of each class, the consumers, the allocation generation)
+// are not here but in the provider's Tree.
 #ifndef BERTH_PLACEMENT_VALUES_PROVIDER_H_
 #define BERTH_PLACEMENT_VALUES_PROVIDER_H_
 
