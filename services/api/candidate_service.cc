@@ -27,8 +27,8 @@ constexpr int kRoots = 100;
 constexpr int kRootsMax = 1000;
 // The largest explanation that the details of an error may hold, in bytes.
 constexpr size_t kExplanationBytesMax = 3072;
-// For how many candidates memory is allocated before the search: for at most kExpectedMax or, if
-// the request has no limit, for the second number.
+// Before a search, memory is allocated for as many candidates as the request's limit says, but for
+// at most kExpectedMax; for kExpectedWithoutLimit if the request has no limit.
 constexpr int64_t kExpectedMax = 1000;
 constexpr int64_t kExpectedWithoutLimit = 100;
 // The limits of a search on gRPC's own thread: it has one group, asks for at most kLimitAtOnce

@@ -31,9 +31,9 @@ class ImportPlace {
 
   // Takes the place and returns its ticket, above 0. Returns 0 if another import has the place.
   int64_t Take(absl::Time now, End end);
-  // From now on the call awaits its caller. Calls `read`, which begins to read a message, with the
-  // lock of the ImportPlace held, so that nobody ends the call meanwhile; `read` must not call the
-  // ImportPlace. Two exceptions, without a call of `read`: if the call has been ended already, does
+  // Marks the call as waiting for its caller, and calls `read`, which begins to read a message. The
+  // lock of the ImportPlace is held meanwhile, so nobody can end the call; `read` must not call the
+  // ImportPlace. Does not call `read` in two cases: if the call has been ended already, does
   // nothing; if EndAll was called, ends the call.
   void Await(int64_t ticket, absl::Time now, absl::FunctionRef<void()> read);
   // To be called when the call's caller has sent something: the call no longer awaits its caller.
@@ -45,8 +45,8 @@ class ImportPlace {
   // One step of the timer, called about once a second. Ends the call with DEADLINE_BEFORE_START if
   // its caller is too slow.
   void Tick(absl::Time now);
-  // Ends the call with NOT_SERVING as soon as the call awaits its caller, and every later call,
-  // too. A call that has received all its records goes on.
+  // Ends the call with NOT_SERVING as soon as it awaits its caller, and does the same with every
+  // later call. A call that has received all its records goes on.
   void EndAll();
 
  private:

@@ -17,7 +17,7 @@
 
 namespace berth::services {
 
-// Returns the part of `request`, a call of `method`, that the ledger must keep so that the reply
+// Returns the part of `request`, a request of `method`, that the ledger must keep so that the reply
 // can be made again.
 placement::Asked AskedBy(const google::protobuf::Message& request, const std::string& method);
 

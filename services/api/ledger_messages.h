@@ -20,8 +20,8 @@ void FillStanding(const placement::LedgerHealth& health, const placement::State&
 absl::Status FillOutcome(const WriteAnswer& answer, pb::GetRequestResponse* response);
 void FillSelfCheck(const placement::SelfCheckReport& report, int limit,
                    pb::SelfCheckResponse* response);
-// Fills `response` with one page of the lost changes. Fails as Page::Of does. A page that has large
-// entities has fewer of them.
+// Fills `response` with one page of the lost changes. Fails as Page::Of does. If the entities are
+// large, the page holds fewer of them.
 absl::Status FillLostChanges(const placement::Loss& loss, const pb::ListLostChangesRequest& request,
                              pb::ListLostChangesResponse* response);
 

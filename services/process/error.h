@@ -1,9 +1,9 @@
 // The table that maps every failure of placement to the error that a client receives.
 //
 // An error is a google.rpc.Status with one google.rpc.ErrorInfo for each item at fault, or exactly
-// one if no item is named (P-235, P-236). Text that no rule wrote, such as PostgreSQL's, goes to
-// the log and never to a client. Pure functions except for that log line; free of gRPC;
-// thread-safe.
+// one if no item is named (P-235, P-236). Text that no rule of placement wrote, such as
+// PostgreSQL's messages, goes to the log and never to a client. Pure functions except for that log
+// line; free of gRPC; thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_ERROR_H_
 #define BERTH_SERVICES_PROCESS_ERROR_H_
 

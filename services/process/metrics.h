@@ -1,8 +1,8 @@
 // Metrics: the measurements of this process for Prometheus, and the HTTP endpoint that serves them.
 //
 // Names begin with the prefix of the process, for example "placement_". Calls are counted when they
-// end. All other values are computed by sources whenever somebody reads the endpoint. Ids are never
-// labels, because there are too many of them. Thread-safe.
+// end. All other values are computed by sources (see AddSource) whenever somebody reads the
+// endpoint. Ids are never labels, because there are too many of them. Thread-safe.
 #ifndef BERTH_SERVICES_PROCESS_METRICS_H_
 #define BERTH_SERVICES_PROCESS_METRICS_H_
 

@@ -7,7 +7,7 @@
 //
 // Invariants:
 //   1. A service or a node has at most one owner, and the owner is an open stream.
-//   2. Every owner of a node is the owner of its service.
+//   2. A stream that owns a node also owns the service that the stream's Hello named.
 //   3. A stream that was replaced as the owner of its service never owns anything again.
 #ifndef BERTH_SERVICES_REPORT_CONNECTIONS_H_
 #define BERTH_SERVICES_REPORT_CONNECTIONS_H_

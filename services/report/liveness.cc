@@ -28,7 +28,7 @@ void Liveness::Hear(const Key& key, Uuid incarnation, const std::optional<Beat>&
     entry.heard = Heard{incarnation, now};
     entry.told.reset();
   } else if (!entry.here) {
-    entry.heard.stale_audit = false;  // it was said before the stream moved elsewhere
+    entry.heard.stale_audit = false;  // said before the stream moved to another process
   }
   entry.here = true;
   entry.heard.at = now;

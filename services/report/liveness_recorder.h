@@ -29,9 +29,9 @@ class LivenessRecorder {
   // often.
   absl::Duration heartbeat_interval() const { return heartbeat_interval_; }
 
-  // Submits the transitions of services, but no transition to down of a service that another
-  // process hears. Writes the heartbeat row of this process when the row is due. Returns the time
-  // until the next step.
+  // Submits the transitions of services, except that a service which another process hears is not
+  // recorded as down. Writes the heartbeat row of this process when the row is due. Returns the
+  // time until the next step.
   absl::Duration Step();
   // The number of services that all steps together have looked at.
   int64_t judged() const { return judged_; }

@@ -60,8 +60,8 @@ void FillReject(const placement::State& state, placement::ProviderId node, const
 // will send everything.
 void AddTreeToScope(const placement::FeedCommand& command, placement::ProviderId node,
                     PushScope* scope);
-// If `command` concerns `host`, adds the records of the host that it touched. If `node` comes from
-// another host, the scope becomes complete: the tracker of `host` knows nothing of the node's tree.
+// If `command` concerns `host`, adds the names of the host's records that the command touched. If
+// `node` comes from another host, the scope becomes complete: the tracker of `host` lacks the tree.
 void AddRecordsToScope(const placement::FeedCommand& command, const std::string& host,
                        placement::ProviderId node, PushScope* scope);
 

@@ -1,5 +1,5 @@
 // Finds what changed for a node while its tracker had no stream, in the batches that are still in
-// memory. A tracker that was away is sent what the pushes would have told it meanwhile.
+// memory. A tracker that comes back is sent the changes that it missed.
 #ifndef BERTH_SERVICES_REPORT_MISSED_CHANGES_H_
 #define BERTH_SERVICES_REPORT_MISSED_CHANGES_H_
 

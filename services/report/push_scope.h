@@ -23,7 +23,7 @@ struct PushScope {
     return providers.size() + consumers.size() + instances.size() + migrations.size();
   }
   bool empty() const { return !complete && !service && size() == 0; }
-  // Makes the scope complete, without names, if it has more than kNamesMax names.
+  // If there are more than kNamesMax names, removes all names and makes the push complete instead.
   void Limit() {
     if (size() <= kNamesMax) return;
     PushScope all;

@@ -1,8 +1,8 @@
 // The records of instances and migrations in the pushes to trackers. Pure functions.
 //
-// A record concerns a node if its host and node are this node, before or after a move: an instance
-// concerns the node that it is on, and the nodes of its migrations that may hold resources. A
-// record that names only a host concerns all nodes of this host.
+// A record concerns a node if it names the node and the node's host, before or after a move: an
+// instance concerns the node that it is on, and the nodes of its migrations that may hold
+// resources. A record that names a host and no node concerns all nodes of this host.
 #ifndef BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 #define BERTH_SERVICES_REPORT_RECORD_PUSH_H_
 

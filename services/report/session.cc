@@ -115,8 +115,8 @@ void ReportSession::Welcome(const HelloPtr& hello, const Decision& decision) {
   ReadNext();
 }
 
-// Returns the nodes of the Hello that this tracker may report. It takes over a node whose host is
-// down, so it must get the order for the node's snapshot.
+// Returns the nodes of the Hello that this tracker may report. A node whose other host is down is
+// among them: this tracker takes it over, so it must get the order for the node's snapshot.
 std::vector<ProviderId> ReportSession::OwnNodes(const State& state, const HelloFacts& hello) const {
   std::vector<ProviderId> own;
   for (const HelloNode& node : hello.nodes) {

@@ -95,8 +95,8 @@ class ReportSession final : public TrackerStream,
   // The Hello of the last Welcome; null before the first Welcome.
   HelloPtr hello() const;
 
-  // Asks for the next message; if many answers wait to be sent, not before these were sent. So a
-  // tracker that does not read its answers is not listened to.
+  // Asks for the next message. If many answers wait to be sent, asks only after some were sent, so
+  // that a tracker that does not read its answers cannot send more messages.
   void ReadNext();
   void ReadIfRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(pb::SessionResponse message);

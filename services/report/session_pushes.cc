@@ -14,9 +14,9 @@ using placement::State;
 
 namespace {
 
-// Whether the tracker of `host` gets pushes for `node`. The tracker of a recorded node reports only
-// after a complete push, even if the push is empty because the node's providers were removed. So the
-// tracker that takes over a node whose host is down gets pushes before the node is recorded for it.
+// Whether the tracker of `host` gets pushes for `node`. A tracker reports a recorded node only
+// after it got a complete push for the node, which may be empty. So a tracker that takes over a
+// node whose host is down gets pushes before the ledger records the node for this tracker's host.
 bool IsTold(const State& state, const std::string& host, ProviderId node) {
   const NodePtr* record = state.nodes().Find(node);
   return record != nullptr ? !IsHeldElsewhere(state, **record, host)

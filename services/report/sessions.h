@@ -59,16 +59,16 @@ class ReportSessions {
   void Closed(const TrackerStreamPtr& stream);
   // Called when the service that the stream's Hello named has been registered. Makes the stream the
   // owner of its service and of `nodes`, and of no other node. Ends the stream that owned the
-  // service before. Fails, and changes nothing, with kUnavailable / NOT_SERVING all streams are
-  // being ended kAborted / TRACKER_FENCED the stream has ended, or a newer stream has replaced it
+  // service before. Fails, and changes nothing: kUnavailable / NOT_SERVING if all streams are being
+  // ended, kAborted / TRACKER_FENCED if this one has ended or a newer one replaced it.
   absl::Status Attach(const TrackerStreamPtr& stream,
                       const std::vector<placement::ProviderId>& nodes);
   // Makes the stream the owner of `node`, too. Does nothing if the stream does not own its service.
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
   // Makes the next Tick call the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);
-  // Whether `node` may send its snapshot now. If not, the node's stream is sent an order for a
-  // snapshot later.
+  // Returns whether `node` may send its snapshot now. If false, the node's stream is sent an order
+  // for a snapshot later.
   bool AskForSnapshot(placement::ProviderId node);
   void SnapshotTaken(placement::ProviderId node);
 

@@ -67,7 +67,7 @@ class EntityWalk {
   std::vector<placement::TreePtr> trees_;         // the trees that pass the filter
   size_t tree_ = 0;                               // index of the present tree in trees_
   int position_ = 0;                              // of the next provider in this tree
-  bool config_told_ = false;                      // that provider's usage is next
+  bool config_told_ = false;                      // the usage of this provider is next
   std::vector<placement::ConsumerId> consumers_;  // for a filter that names trees
   size_t consumers_told_ = 0;
 };

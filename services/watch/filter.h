@@ -30,9 +30,9 @@ struct TreePlace {
 // an aggregate. The tree's consumers did not change, so `own` is false for them; only watchers of
 // that aggregate are sent these consumers.
 //
-// Invariants: `before` is empty unless `moved`; `after` is empty if the entity was removed; without
-// `in_trees` both are empty; `present` is empty exactly if the entity was removed; `removed` is
-// encoded if the entity moved or was removed.
+// Invariants of the fields: `before` is empty if `moved` or `in_trees` is false. `after` is empty
+// if `in_trees` is false or the entity was removed. `present` is empty if the entity was removed,
+// and only then. `removed` is not empty if the entity moved or was removed.
 struct ToldChange {
   pb::EntityKind kind = pb::ENTITY_KIND_UNSPECIFIED;
   bool own = true;                // false: only its tree or aggregates changed

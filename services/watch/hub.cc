@@ -171,8 +171,8 @@ void WatchHub::Alarm(Revision seen) {
   AlarmOfHistory("a watcher", seen, ledger_->Newest()->position().revision);
 }
 
-// Gives the watcher batches as long as it has room for more. It gets the next ones when it has sent
-// its messages.
+// Gives the watcher batches as long as it has room for more. The watcher gets the next batches when
+// its messages have been sent.
 absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
   for (const FeedBatchPtr& batch : batches) {
     if (!watcher->HasRoom()) break;

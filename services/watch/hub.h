@@ -20,8 +20,8 @@
 //      watchers fall behind.
 //   4. A watcher in working_ has exactly one worker, or one entry in the workers' queue. While a
 //      watcher is behind, only this worker gives it messages.
-//   5. log_is_taken_ is true while one worker reads the log. If another worker's watcher needs the
-//      log meanwhile, this worker does not wait: it puts the watcher into for_log_. When the first
+//   5. log_is_taken_ is true while one worker reads the log. If a second worker needs the log for
+//      its watcher meanwhile, it does not wait: it puts the watcher into for_log_. When the first
 //      worker has read the log, it calls Continue for the first watcher of for_log_. Tick calls
 //      Continue for all of them.
 #ifndef BERTH_SERVICES_WATCH_HUB_H_

@@ -94,7 +94,7 @@ class Teller {
     Tell(pb::ENTITY_KIND_PROVIDER, key, {removed.id}, false);
   }
   void operator()(const placement::ProviderUsed& used) {
-    if (removed_.contains(used.id)) return;  // the removal of the provider says it
+    if (removed_.contains(used.id)) return;  // the removal of the provider implies it
     for (const auto& amount : used.used) KnowClass(amount.resource_class);
     FillProviderUsage(names_, used, scope_.after.RootOf(used.id),
                       Present()->mutable_provider_usage());

@@ -1,8 +1,8 @@
 // Watcher: one open Watch stream. It has a filter, a position (the revision up to which changes
 // were given to it), and the messages that wait to be sent.
 //
-// The hub gives a live watcher every revision as soon as the revision is committed. It gives a
-// watcher that is behind a revision only when the watcher can take more. The messages that wait are
+// The hub gives a live watcher every revision as soon as the revision is committed. A watcher that
+// is behind gets the next revision only when it can take more messages. The messages that wait are
 // limited: if the client of a live watcher reads too slowly, the stream is ended, and the client
 // can resume with a new stream. Thread-safe; free of gRPC.
 #ifndef BERTH_SERVICES_WATCH_WATCHER_H_

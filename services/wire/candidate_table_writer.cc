@@ -24,8 +24,8 @@ constexpr size_t kBytesOfACandidate = 8;
 constexpr size_t kBytesOfAProvider = 56;
 constexpr size_t kIdsOfACandidate = 3;
 constexpr int64_t kIdBytes = 16;
-// A candidate is compared with the newest shapes only, this many. If it has none of them, it gets a
-// new shape.
+// A candidate is compared only with this many of the newest shapes. If it has none of these shapes,
+// it gets a new shape.
 constexpr size_t kShapesLookedAt = 16;
 
 bool IsSameClass(const InventoryRow& one, const InventoryRow& other) {

@@ -1,4 +1,4 @@
-// Conversion of explanations and of headroom to proto messages. Pure.
+// Conversion of explanations and headroom (how many more times a query fits) to messages. Pure.
 #ifndef BERTH_SERVICES_WIRE_EXPLANATION_H_
 #define BERTH_SERVICES_WIRE_EXPLANATION_H_
 
@@ -18,8 +18,8 @@ void SetExplanation(const placement::Explanation& from, pb::Explanation* to);
 // relaxations, then the last steps. Sets `truncated` if anything was removed.
 void FitExplanation(size_t bytes_max, pb::Explanation* explanation);
 
-// Converts the headroom `from`. `state`: the state in which it was counted; it has the names of the
-// roots.
+// Converts the headroom `from`. `state` is the state in which the headroom was counted; it has the
+// names of the roots.
 void SetHeadroom(const placement::State& state, const placement::Headroom& from,
                  pb::GetCapacityResponse* to);
 

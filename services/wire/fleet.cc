@@ -110,7 +110,7 @@ std::shared_ptr<const std::string> FactsBytes(const pb::NodeFacts& facts) {
 }
 
 void FillNode(const State& state, const NodeRecord& node, pb::NodeView view, pb::Node* to) {
-  // Both are the bytes of a Node that has only fields that its tracker reported.
+  // node.account and *node.facts are bytes of a Node with only fields that its tracker reported.
   to->ParseFromString(node.account);
   if (node.facts != nullptr) to->MergeFromString(*node.facts);
   if (view != pb::NODE_VIEW_FULL) Shorten(to);

@@ -50,7 +50,7 @@ absl::StatusOr<IdType> ParseId(absl::string_view field, absl::string_view text) 
   return *id;
 }
 
-// The provider or the consumer that a request is about.
+// Return the id of the provider or the consumer that a request is about.
 template <typename Request>
 absl::StatusOr<placement::ProviderId> ProviderIdOf(const Request& request) {
   return ParseId<placement::ProviderId>("provider_uuid", request.provider_uuid());

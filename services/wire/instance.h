@@ -1,8 +1,8 @@
 // Conversion of the records of instances and migrations between proto messages and domain types.
 // Pure.
 //
-// The ledger stores the fields that it does not judge as the bytes of an Instance message without
-// the other fields: InstanceRecord::details.
+// The fields that the ledger does not judge are stored in InstanceRecord::details, as the bytes of
+// an Instance message that has only these fields.
 #ifndef BERTH_SERVICES_WIRE_INSTANCE_H_
 #define BERTH_SERVICES_WIRE_INSTANCE_H_
 

@@ -19,7 +19,7 @@ namespace berth::cli {
 CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description,
                   const std::string& group);
 
-// Adds a verb of a noun, or to a group of the program's help a command without verbs. `example` has
+// Adds a verb to a noun, or a command without verbs to a group of the program's help. `example` has
 // one or more lines, as a user would type them.
 CLI::App* AddVerb(CLI::App& parent, const std::string& name, const std::string& description,
                   const std::string& example, const std::string& group = "");

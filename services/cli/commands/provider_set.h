@@ -1,7 +1,7 @@
 // The commands that show and change a set of names that a provider has: its traits or aggregates.
 //
-// A type `Set` names the messages that read and write the set (Read, Stored, Write, Written) and
-// the field that holds it (Of).
+// The template parameter `Set` has the types of the messages that read and write the set (Read,
+// Stored, Write, Written), and the function Of, which returns a message's field with the set.
 #ifndef BERTH_SERVICES_CLI_COMMANDS_PROVIDER_SET_H_
 #define BERTH_SERVICES_CLI_COMMANDS_PROVIDER_SET_H_
 

@@ -87,8 +87,8 @@ absl::Status ListServicesOrMethods(Session& session, const ListArguments& argume
   return session.PrintJson(JsonList(services), NameLines(services), services);
 }
 
-// Returns `symbol` as the server names it: completes the name of a service without its package, and
-// the form `Service/Method`.
+// Returns `symbol` as the server names it. Adds the package if the user gave a service without it,
+// and turns `Service/Method` into `package.Service.Method`.
 std::string FullSymbol(Reflection& reflection, const std::string& symbol) {
   const std::vector<std::string> parts = absl::StrSplit(symbol, absl::MaxSplits('/', 1));
   const auto service = ServiceName(reflection, parts[0]);

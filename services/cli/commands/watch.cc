@@ -113,7 +113,7 @@ class ShowWatched {
   std::optional<pb::Revision> complete_;
 };
 
-// Whether to open another stream.
+// Whether another stream may be opened after a stream that ended with `status`.
 bool MayResume(const absl::Status& status) {
   return status.code() == absl::StatusCode::kUnavailable || ReasonOf(status) == "WATCHER_TOO_SLOW";
 }

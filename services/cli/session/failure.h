@@ -54,8 +54,8 @@ absl::Status Refused(absl::StatusCode code, absl::string_view reason, absl::stri
 // Returns `status` with a payload: the details that the server sent, a serialized
 // google.rpc.Status.
 absl::Status WithDetails(absl::Status status, absl::string_view details);
-// Returns `status`, marked as the error of the write with `request_id`. `open`: nobody knows
-// whether the write was done.
+// Returns `status`, marked as the error of the write with `request_id`. `open` is true if nobody
+// knows whether the write was done.
 absl::Status OfRequest(absl::Status status, absl::string_view request_id, bool open);
 
 // The reason that `status` carries. Empty: `status` has no reason.

@@ -48,7 +48,7 @@ absl::StatusOr<Answer> CallPaged(Session& session, Request request, int limit) {
   }
 }
 
-// Says that the list in `answer` ends at `limit`, if the server has more entries.
+// If the server has more entries, tells the user that the list in `answer` ends at `limit`.
 template <typename Answer>
 void SayIfCut(Session& session, const Answer& answer, int limit) {
   if (answer.next_page_token().empty()) return;

@@ -30,7 +30,7 @@ class Reflection {
   // otherwise fails like Services.
   absl::Status Load(const std::string& symbol);
 
-  // Null if `name` is not the name of a service, or if the service was not loaded.
+  // Return the descriptor of `name`, or null if nothing of this kind and name has been loaded.
   const google::protobuf::ServiceDescriptor* Service(const std::string& name) const;
   const google::protobuf::Descriptor* Message(const std::string& name) const;
   const google::protobuf::EnumDescriptor* Enum(const std::string& name) const;

@@ -23,7 +23,7 @@ std::string Words(const Resources& resources) {
   return InWords(Amounts(resources.begin(), resources.end()));
 }
 
-// Formats how full the provider would be: "VCPU 26/32, MEMORY_MB 139264/262144".
+// Formats how full the provider would be with `allocation`: "VCPU 26/32, MEMORY_MB 139264/262144".
 std::string Then(const pb::ProviderAllocation& allocation, const pb::ProviderSummary& summary) {
   std::string words;
   for (const std::string& name : ClassesOf(allocation.resources())) {
