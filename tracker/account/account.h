@@ -59,16 +59,16 @@ class NodeAccount {
   // (T-138).
   NodeAccount(HostAndNode self, NodeResources resources, Amounts orphans = {});
 
-  // Replace a record, or add it. A record of an instance or migration that does not concern the
-  // node is ignored as long as it does not (T-111, T-123). A record that says what an open claim
-  // says ends the claim, and so does a record that shows that the claim is pointless (T-166).
+  // Replace a record, or add it. A record counts only while its instance or migration concerns the
+  // node (T-111, T-123). An open claim ends when the records say the same as the claim, or when
+  // they show that nobody needs the claim any more (T-166).
   void PutInstance(Instance instance);
   void PutMigration(Migration migration);
   // Remove a record. An open claim of the instance or of the migration stays.
   void DropInstance(const std::string& uuid);
   void DropMigration(const std::string& uuid);
 
-  // Marks a claim: it counts from now on.
+  // Opens a claim, which counts from now on.
   //
   // REQUIRES: the instance has no open claim.
   void Open(OpenClaim claim);
@@ -111,7 +111,7 @@ class NodeAccount {
   std::map<std::string, std::string> tracked_migrations() const;
   // The migrations whose status should become `error` (T-129, gate 5), sorted.
   std::vector<std::string> stale_migrations() const;
-  // What could not be counted completely, by instance. Not empty: the audit is degraded (T-61).
+  // What could not be counted completely, by instance. If not empty, the audit is degraded (T-61).
   std::vector<AccountFault> faults() const;
 
   // The record of an instance with the changes of its open claim. Absent: neither is known.

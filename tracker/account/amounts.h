@@ -31,7 +31,7 @@ struct Amounts {
   friend bool operator==(const Amounts&, const Amounts&) = default;
 };
 
-// Returns the disk in whole GiB, rounded down also if it is negative.
+// Returns the disk in whole GiB, rounded towards negative infinity.
 inline int64_t WholeGib(int64_t disk_mib) { return disk_mib >> 10; }
 
 }  // namespace berth::tracker

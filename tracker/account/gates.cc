@@ -14,8 +14,8 @@ constexpr absl::string_view kMovingTasks[] = {"resize_prep",     "resize_migrati
                                               "rebuilding",      "rebuild_block_device_mapping",
                                               "rebuild_spawning"};
 
-// A migration is newer if it was changed later. Of two that were changed at the same time, the one
-// that was created first is kept, then the one with the lower uuid.
+// Whether `one` was changed later than `other`. If both were changed at the same time, the one that
+// was created first counts as newer; if that is equal too, the one with the lower uuid.
 bool IsNewer(const Migration& one, const Migration& other) {
   const absl::Time time = one.updated_at.value_or(one.created_at);
   const absl::Time other_time = other.updated_at.value_or(other.created_at);
@@ -36,8 +36,8 @@ const Migration* ChosenCandidate(const HostAndNode& self,
   return newest;
 }
 
-// The values that the node has to count for the migration. Nothing: the instance itself already
-// counts here, or the node only watches (T-133).
+// Returns which values of the migration the node has to count, or nothing if the instance itself
+// counts here (T-133).
 std::optional<Side> SideOf(const HostAndNode& self, const Instance& instance,
                            const Migration& migration) {
   const bool incoming = migration.destination == self;
@@ -50,9 +50,9 @@ std::optional<Side> SideOf(const HostAndNode& self, const Instance& instance,
   return incoming ? Side::kNew : Side::kOld;
 }
 
-// Whether the instance counts here already, and came here by the migration. The context must be
-// that of the migration: a context of a later migration has cells of another node. An instance that
-// is resized on its own node, and has its old flavor still, has its old CPUs, too (T-395).
+// Whether the instance counts here already, and came here by the migration. Its context must be of
+// this migration: the context of a later one has cells of another node. An instance that is resized
+// on its own node has its old CPUs as long as it has its old flavor (T-395).
 bool Arrives(const HostAndNode& self, const Instance& instance, const Migration& migration) {
   return migration.destination == self && CountsOn(self, instance) &&
          instance.context.has_value() && instance.context->migration_uuid == migration.uuid &&
@@ -106,7 +106,7 @@ MigrationJudgement JudgeMigrations(const HostAndNode& self, const Instance& inst
   if (migration->uuid != claimed && !IsMoving(instance)) return judgement;
   if (instance.context.has_value() && !instance.context->migration_uuid.empty() &&
       instance.context->migration_uuid != migration->uuid) {
-    // A migration that is set to `error` already needs no second write.
+    // A migration whose status says that it failed or is over need not be set to `error`.
     if (StatusOf(migration->status).progress == Progress::kInProgress) {
       judgement.stale.push_back(migration->uuid);
     }

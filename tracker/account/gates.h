@@ -16,8 +16,8 @@ namespace berth::tracker {
 // Whether an instance in this state takes nothing of the node that its record names (T-112).
 bool IsRemovable(const Instance& instance);
 
-// Whether the node of the record counts the instance: the record names the node, and the instance
-// is neither deleted nor removable (T-111).
+// Whether the node `self` counts the instance: the record names this node, and the instance is
+// neither deleted nor removable (T-111).
 bool CountsOn(const HostAndNode& self, const Instance& instance);
 
 // Whether the migration may hold something on the node: it is not over, and the node is its source

@@ -16,7 +16,7 @@
 
 namespace berth::tracker {
 
-// Why the allocations of a consumer stay or go (T-143). The first that applies, in this order.
+// Why the allocations of a consumer stay or go (T-143). Of several reasons, the first is given.
 enum class ConsumerVerdict {
   kTracked,    // stays: the instance counts on the node
   kMigration,  // stays: a migration that holds something on the node has them
@@ -31,8 +31,8 @@ enum class ConsumerVerdict {
 struct JudgedConsumer {
   std::string uuid;
   ConsumerVerdict verdict = ConsumerVerdict::kUnknown;
-  // Whether somebody should look at it: it names this node and has no task, or it is on another
-  // node.
+  // Whether somebody should look at the consumer: the instance names this node and has no task, or
+  // it is on another node.
   bool warn = false;
   friend bool operator==(const JudgedConsumer&, const JudgedConsumer&) = default;
 };

@@ -12,8 +12,8 @@
 
 namespace berth::tracker {
 
-// The records as the claim will have them written. Until placement sends the records back, the claim
-// counts as if they had been written.
+// The records as they will be when the claim has been written. Until placement sends the records
+// back, the claim counts as if they had been written.
 struct OpenClaim {
   std::string id;
   Instance instance;

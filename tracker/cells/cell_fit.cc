@@ -20,8 +20,8 @@ int64_t UsedPages(const HostCell& host, int64_t size_kib) {
   return used == host.usage.pages_by_size_kib.end() ? 0 : used->second;
 }
 
-// Whether the guest's memory is a whole number of pages, at most `pages`. The memory is at most the
-// memory of the host cell.
+// Whether the guest's memory is a whole number of pages of `size_kib`, and of at most `pages`
+// pages. FitsMemory has checked that the memory is at most the memory of the host cell.
 bool FitsPages(const GuestCell& guest, int64_t size_kib, int64_t pages) {
   const int64_t memory_kib = guest.memory_mib * 1024;
   return memory_kib % size_kib == 0 && memory_kib / size_kib <= pages;
@@ -48,7 +48,7 @@ const NumaPages& PagesOf(const HostCell& host, int64_t size_kib) {
                        [size_kib](const NumaPages& pages) { return pages.size_kib == size_kib; });
 }
 
-// Chooses the page size into `placed`. False if no size that the guest accepts has enough pages.
+// Sets the page size of `placed`. Returns false if no size that the guest accepts has enough pages.
 bool ChoosePages(const HostCell& host, const GuestCell& guest, GuestCell* placed) {
   for (const int64_t size_kib : PageSizes(host, guest.page_size_kib)) {
     const NumaPages& pages = PagesOf(host, size_kib);
@@ -60,8 +60,8 @@ bool ChoosePages(const HostCell& host, const GuestCell& guest, GuestCell* placed
   return false;
 }
 
-// Whether the smallest pages of the host suffice for a guest that asks for no page size. Guests that
-// share CPUs may use more than there is, together, so only pinned guests need free pages.
+// Whether the smallest pages of the host suffice for a guest that asks for no page size. A pinned
+// guest needs free pages. Guests that share CPUs may together use more than all pages.
 bool FitsSmallestPages(const HostCell& host, const GuestCell& guest) {
   const std::vector<int64_t> smallest = PageSizes(host, kSmallPages);
   if (smallest.empty()) return true;

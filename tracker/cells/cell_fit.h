@@ -10,8 +10,8 @@
 
 namespace berth::tracker {
 
-// How many times the total of each host cell may be used by guests whose vCPUs are not all pinned
-// (T-277).
+// How much of a host cell may be used, as multiples of its CPUs and of its memory (T-277). Guests
+// with the policy dedicated are not tested against these limits.
 struct CellLimits {
   double cpu_allocation_ratio = 1;
   double ram_allocation_ratio = 1;

@@ -20,15 +20,15 @@ namespace {
 
 using Kind = GuestFaultKind;
 
-// The largest number of cells of a guest. It is QEMU's, and bounds what one request costs: a guest
-// that divides 65,536 vCPUs over as many cells would take 270 MB (T-275).
+// The largest number of cells of a guest, as in QEMU. It bounds the memory that one request costs:
+// 65,536 vCPUs that are divided over 65,536 cells would take 270 MB (T-275).
 constexpr int kCellsMax = 128;
 
 // The cells that flavor or image list one by one: cells 0, 1 and so on, without a gap.
 struct ListedCells {
   std::vector<CpuSet> cpus;
   std::vector<int64_t> memory_mib;
-  std::string cpus_name = "hw:numa_cpus";  // the settings without the number of the cell
+  std::string cpus_name = "hw:numa_cpus";  // full name without the number of a cell
   std::string memory_name = "hw:numa_mem";
 };
 
@@ -108,7 +108,7 @@ GuestCell CellWith(const CpuSet& vcpus, int64_t memory_mib) {
   return cell;
 }
 
-// Divides vCPUs and memory evenly.
+// Returns `nodes` cells over which the guest's vCPUs and memory are divided evenly.
 absl::StatusOr<std::vector<GuestCell>> DivideEvenly(const GuestWishes& wishes, int64_t nodes) {
   if (wishes.vcpus % nodes != 0 || wishes.memory_mib % nodes != 0) {
     return RefuseGuest(
@@ -179,7 +179,7 @@ absl::StatusOr<std::vector<GuestCell>> TakeListed(const GuestWishes& wishes,
   return cells;
 }
 
-// Gives every cell its pinned vCPUs and the policies.
+// Returns the topology: gives every cell its pinned vCPUs, the page size and the policies.
 GuestTopology TopologyOf(std::vector<GuestCell> cells, const CpuWishes& cpus, int64_t page_size) {
   GuestTopology topology;
   topology.emulator_threads_policy = cpus.emulator_threads_policy;

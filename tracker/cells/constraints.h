@@ -13,12 +13,12 @@
 
 namespace berth::tracker {
 
-// Returns the topology that the guest asks for, not placed yet, or nothing if it asks for none: it
-// asks for one by a number of cells, a page size, persistent memory, dedicated or mixed CPUs
-// (T-269 to T-272). Cells are in the order of their numbers in flavor or image.
+// Returns the topology that the guest asks for, not placed yet, or nothing if it asks for none. A
+// guest asks for one by a number of cells, a page size, persistent memory, dedicated or mixed CPUs
+// (T-269 to T-272). The cells are in the order of their numbers in flavor or image.
 //
-// Refuses an image with a property that is no legal value, more than 65,536 vCPUs or fewer than one,
-// and all that GuestFaultKind names.
+// Refuses an image with a property that has an unlawful value, more than 65,536 vCPUs or fewer than
+// one, and everything that GuestFaultKind lists.
 absl::StatusOr<std::optional<GuestTopology>> ReadGuestTopology(const GuestWishes& wishes);
 
 }  // namespace berth::tracker

@@ -94,8 +94,8 @@ absl::StatusOr<CpuSet> ReadMask(absl::string_view name, absl::string_view text, 
   return ReadCpus(name, absl::StrCat("0-", vcpus - 1, ",", text));
 }
 
-// Returns the realtime vCPUs; none if the flavor asks for none. The image's mask comes before the
-// flavor's.
+// Returns the realtime vCPUs, or none if the flavor asks for none. The mask of the image, if there
+// is one, replaces the mask of the flavor.
 absl::StatusOr<CpuSet> ReadRealtimeMask(const GuestWishes& wishes, const CpuWishes& cpus) {
   if (!IsYes(SettingOf(wishes.flavor, "hw:cpu_realtime"))) return CpuSet();
   const CpuSet all = CpuSet::Range(0, wishes.vcpus - 1);

@@ -23,8 +23,8 @@ struct CpuWishes {
 };
 
 // Refuses unknown policies, contradictions between flavor and image or between two settings, and
-// masks of vCPUs that are empty, name all vCPUs, or name a vCPU that the guest does not have. All
-// vCPUs may be realtime CPUs if the flavor has a policy for emulator threads, whichever it is.
+// masks that are empty, name all vCPUs, or name a vCPU that the guest does not have. Exception: the
+// realtime mask may name all vCPUs if the flavor has any policy for emulator threads.
 //
 // REQUIRES: 1 <= wishes.vcpus <= CpuSet::kMaxCpu + 1.
 absl::StatusOr<CpuWishes> ReadCpuWishes(const GuestWishes& wishes);

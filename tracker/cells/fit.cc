@@ -14,11 +14,11 @@
 namespace berth::tracker {
 namespace {
 
-// The guest's cells (outer index) as they are placed on the host's cells, in the order in which
-// these are tried (inner index). Nothing: the pair does not fit.
+// Element [g][h] is the guest's cell g as it is placed on the h-th host cell in the order of
+// CellOrder. It is absent if the guest's cell does not fit on this host cell.
 using Pairs = std::vector<std::vector<std::optional<GuestCell>>>;
 
-// A set of host cells, by their positions in the order.
+// A set of host cells: element h says whether the set has the h-th host cell in this order.
 using CellSet = std::vector<bool>;
 
 bool WantsDedicatedCpus(const GuestTopology& guest) {
@@ -50,7 +50,7 @@ class Matching {
  private:
   static constexpr size_t kNobody = static_cast<size_t>(-1);
 
-  // Gives `guest` a host cell. Guest cells that have one already may have to take another.
+  // Gives `guest` a host cell, or returns false. A guest cell that has one may get another.
   bool Assign(size_t guest, CellSet* visited) {
     for (size_t host = 0; host < used_.size(); ++host) {
       if (used_[host] || (*visited)[host] || !pairs_[guest][host]) continue;
@@ -68,23 +68,23 @@ class Matching {
   bool complete_;
 };
 
-// Finds the first assignment, in the order of permutations, that fits.
+// Finds the first assignment that fits, in the lexicographic order of the host cells' numbers h.
 //
-// Whether the remaining guest cells can be assigned depends on the set of host cells that the
-// earlier ones have, and not on who has which. So no set is tried twice.
+// Whether the remaining guest cells can be assigned depends only on the set of host cells that are
+// taken, and not on which guest cell has which of them. So no set is tried twice.
 class Placement {
  public:
   Placement(const Pairs& pairs, size_t hosts, absl::FunctionRef<bool(const CellSet&)> accepts)
       : pairs_(pairs), accepts_(accepts), used_(hosts) {}
 
-  // Returns the position of the host cell of each guest cell, or nothing.
+  // Returns the number h of each guest cell's host cell, or nothing if no assignment fits.
   std::optional<std::vector<size_t>> Find() {
     if (!CanFinish() || !Extend()) return std::nullopt;
     return chosen_;
   }
 
  private:
-  // Assigns the guest cells that are not assigned yet. False: `chosen_` is as before.
+  // Assigns the remaining guest cells. If that fails, returns false, and `chosen_` is as before.
   bool Extend() {
     if (chosen_.size() == pairs_.size()) return accepts_(used_);
     for (size_t host = 0; host < used_.size(); ++host) {
@@ -98,8 +98,8 @@ class Placement {
     return false;
   }
 
-  // Whether each guest cell that is not assigned yet can have a host cell of its own. k guest cells,
-  // each of which fits on k free host cells, need no closer look.
+  // Whether each of the k guest cells that are not assigned yet can have a host cell of its own.
+  // This is certain if each fits on k free host cells. Otherwise Matching decides.
   bool CanFinish() const {
     const size_t rest = pairs_.size() - chosen_.size();
     for (size_t guest = chosen_.size(); guest < pairs_.size(); ++guest) {
@@ -112,7 +112,7 @@ class Placement {
     return true;
   }
 
-  // False if the set was tried before, or if enough sets were tried.
+  // Whether the set `used_` was not tried before. Always false after kSetsTriedMax sets.
   bool IsNew() { return tried_.size() < kSetsTriedMax && tried_.insert(used_).second; }
 
   const Pairs& pairs_;
@@ -122,7 +122,7 @@ class Placement {
   std::unordered_set<CellSet> tried_;
 };
 
-// Whether one of the chosen cells is near a network, or no cell of the host is.
+// Whether a chosen cell is near the network. Also true if no cell of the host is near it.
 template <typename IsNear>
 bool IsServed(absl::Span<const HostCell> host, const std::vector<int>& chosen,
               const IsNear& is_near) {

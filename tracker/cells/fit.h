@@ -22,8 +22,8 @@ struct CellDevices {
   std::map<int, int64_t> free_by_cell;
   // Whether the guest requests devices.
   bool requested = false;
-  // Whether the requests of the guest can be met if it has the host cells with these ids (T-246). Not
-  // asked if `requested` is false. The order of the ids may not matter.
+  // Whether the requests of the guest can be met if it has the host cells with these ids (T-246).
+  // Not called if `requested` is false. The result must not depend on the order of the ids.
   std::function<bool(absl::Span<const int> host_cells)> satisfiable;
 };
 
@@ -45,11 +45,11 @@ inline constexpr int kSetsTriedMax = 1 << 16;
 std::vector<int> CellOrder(absl::Span<const HostCell> host, const GuestTopology& guest,
                            const FitOptions& options);
 
-// Returns the placed guest: each cell has a host cell of its own, a page size if it asked for one,
-// a host CPU for each pinned vCPU, and the first cell has a reserved CPU if emulator threads are
-// isolated (T-276). Of all placements that fit, it is the first in the order of CellOrder, as if
-// the guest's cells were assigned one after the other (T-274, T-275). What was placed of `guest`
-// before has no effect.
+// Returns the placed guest. Each cell has a host cell of its own, a page size if it asked for one,
+// and a host CPU for each pinned vCPU. If emulator threads are isolated, the first cell has a
+// reserved CPU (T-276). Of several placements, it is the first in lexicographic order: the first
+// guest cell has the first host cell, in the order of CellOrder, with which the other cells still
+// fit, and so on (T-274, T-275). An earlier placement of `guest` has no effect.
 //
 // Returns nothing if no placement fits, or if kSetsTriedMax sets of host cells, all with room for
 // the guest, do not satisfy its devices and networks.

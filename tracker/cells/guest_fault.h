@@ -40,7 +40,7 @@ enum class GuestFaultKind {
   // A mask or a size that is out of range.
   kDedicatedMaskInvalid,  // the mask names no vCPU, every vCPU, or a vCPU that is not there (T-271)
   kRealtimeMaskInvalid,   // the same, for realtime vCPUs (T-271)
-  kPageSizeInvalid,       // neither a word nor a size above zero (T-272)
+  kPageSizeInvalid,       // neither small, large, any nor a size (T-272)
 
   // The cells (T-269).
   kNodesInvalid,      // the number of cells is no whole number from 1 to 128

@@ -26,9 +26,9 @@ bool IsDigits(absl::string_view text) {
                                       [](unsigned char c) { return absl::ascii_isdigit(c); });
 }
 
-// Reads a number with a unit into KiB. The unit is B, or b or bit for bits, perhaps after one of the
-// letters K, M, G and so on, each 1024 times the one before: 2MB, 1.5GB, 1Gb. The number has no sign,
-// and a digit after its point.
+// Converts a number with a unit, for example 2MB, 1.5GB or 1Gb, to KiB. The unit is B, or b or bit
+// for bits, after an optional letter K, M, G and so on, each 1024 times the one before. The number
+// has no sign, and a digit after its point. Returns nothing for every other text.
 std::optional<int64_t> KibOf(absl::string_view text) {
   double unit = 1;
   if (absl::ConsumeSuffix(&text, "bit") || absl::ConsumeSuffix(&text, "b")) {

@@ -15,8 +15,8 @@ namespace berth::tracker {
 // Returns a size in KiB, or kSmallPages, kLargePages, kAnyPages or kNoPageSize. A size is a number of
 // KiB, or a number with a unit, for example 2MB or 1GB. The size 0 is kNoPageSize.
 //
-// kPageSizeForbidden if the image gives a size although the flavor does not say any or large;
-// kPageSizeInvalid if the text is neither a word nor a size of at least 1 KiB.
+// kPageSizeForbidden if the image gives a size but the flavor's value is neither `any` nor `large`;
+// kPageSizeInvalid if a text is neither small, large, any or 0, nor a size of 1 KiB to 1 PiB.
 absl::StatusOr<int64_t> ReadPageSize(const GuestWishes& wishes);
 
 // Checks whether the memory of the guest can be locked in the host's memory.

@@ -21,7 +21,7 @@ std::vector<Core> FreeCores(const HostCell& host) {
   return cores;
 }
 
-// Returns the size of the largest core. Threads that are shared CPUs count too.
+// Returns the number of threads of the core that has the most. Shared CPUs count too.
 size_t ThreadsPerCore(const HostCell& host) {
   int threads = 1;
   for (const CpuSet& siblings : host.offer.siblings) {
@@ -30,8 +30,8 @@ size_t ThreadsPerCore(const HostCell& host) {
   return static_cast<size_t>(threads);
 }
 
-// Returns `threads` CPUs of each core that has as many, in order, until there are `needed`. Returns
-// nothing if there are fewer.
+// Returns `needed` CPUs, taken in order from the cores that have at least `threads` CPUs, and at
+// most `threads` of each core. Returns nothing if there are fewer than `needed`.
 std::optional<std::vector<int>> TakeThreads(const std::vector<Core>& cores, size_t threads,
                                             size_t needed) {
   std::vector<int> taken;
@@ -71,8 +71,8 @@ struct Packing {
   bool reserve = false;
   bool isolate = false;
 
-  // Pins the vCPUs to `cpus` in this order. Returns nothing without enough CPUs, the reserved CPU
-  // included.
+  // Pins the vCPUs to the first of `cpus`, in order. Returns nothing if `cpus` is absent or too
+  // short, or if a CPU must be reserved and none is free.
   std::optional<Pinning> On(const std::optional<std::vector<int>>& cpus) const {
     if (!cpus || cpus->size() < vcpus.size()) return std::nullopt;
     const std::vector<int> taken(cpus->begin(),
@@ -87,8 +87,8 @@ struct Packing {
   }
 };
 
-// Uses as many threads of each core as possible: all threads of few cores rather than one thread of
-// many. Only the policy prefer may at last take any free CPUs.
+// Tries first to use `threads_max` threads of each core, then fewer, so that few cores are used. If
+// that fails, prefer takes any free CPUs, and require returns nothing.
 std::optional<Pinning> PackOnCores(const Packing& packing, CpuThreadPolicy policy,
                                    size_t threads_max) {
   const size_t threads_min = policy == CpuThreadPolicy::kRequire ? 2 : 1;
@@ -115,7 +115,7 @@ std::optional<Pinning> Pin(const HostCell& host, const GuestCell& guest, bool re
   const Packing packing{cores, guest.pinned_cpus.Cpus(), reserve, isolate};
   if (policy == CpuThreadPolicy::kRequire && threads == 1) return std::nullopt;
   if (!isolate) return PackOnCores(packing, policy, threads);
-  // The sibling that isolate blocks may be a shared CPU, which other guests would go on using.
+  // Isolate blocks whole cores, but other guests would go on using a core's shared CPUs.
   if (threads > 1 && host.offer.dedicated_cpus != host.offer.cpus) return std::nullopt;
   std::vector<int> firsts;
   for (const Core& core : cores) {

@@ -27,7 +27,7 @@ absl::Status PinningError(PinningFault fault, const HostCell& cell, const CpuSet
 }
 
 // Returns the host CPUs that the guest cell has for itself. With the policy isolate these are all
-// threads of each core of which it uses one.
+// threads of each core on which the guest cell has a CPU.
 CpuSet CpusOf(const GuestCell& guest, const HostCell& host) {
   CpuSet cpus = guest.reserved_cpus;
   for (const auto& [vcpu, cpu] : guest.pinning) cpus.Insert(cpu);
@@ -67,8 +67,8 @@ absl::Status UnpinCpus(const CpuSet& cpus, HostCell* host) {
 
 void Move(int64_t by, int64_t* amount) { *amount = std::max<int64_t>(0, *amount + by); }
 
-// The pages of a guest that asks for no page size are of the smallest size. A page size that the
-// cell does not have is not counted.
+// Adds or subtracts the pages of the guest cell. A guest that asks for no page size has pages of
+// the smallest size. A page size that the host cell does not have is not counted.
 void MovePages(const GuestCell& guest, int sign, HostCell* host) {
   int64_t size_kib = 0;
   for (const NumaPages& pages : host->offer.pages) {
@@ -81,7 +81,7 @@ void MovePages(const GuestCell& guest, int sign, HostCell* host) {
   Move(sign * (guest.memory_mib * 1024 / size_kib), &host->usage.pages_by_size_kib[size_kib]);
 }
 
-// Refuses what only a broken record of a guest holds. Usage is a sum: such a value would stay in it.
+// Refuses impossible values of a broken record, because they would stay in the sums of the usage.
 absl::Status CheckRecord(const GuestCell& guest, const HostCell& host) {
   for (const auto& [vcpu, cpu] : guest.pinning) {
     if (cpu >= 0 && cpu <= CpuSet::kMaxCpu) continue;

@@ -21,15 +21,15 @@ enum class PinningFault {
   kCpuUnpinningInvalid,  // no guest has the CPU
 };
 
-// Returns the cells of a host that no guest uses (T-286).
+// Returns all cells of a host, without any use by guests (T-286).
 std::vector<HostCell> UnusedCells(const NumaTopology& topology);
 
 // Adds what `guest` uses to the host cells on which its cells are placed. Cells that are not placed,
 // or are placed on a host cell that is not in `host`, add nothing (T-283).
 //
 // FailedPrecondition, with a PinningFault, if the guest has a CPU that the cell does not offer or
-// that another guest has (T-284). It is a finding about this guest: `host` stays as it was, and
-// other guests can be added.
+// that another guest has (T-284). InvalidArgument if the guest has an impossible amount of memory.
+// After a failure `host` is as before, and other guests can be added.
 absl::Status AddUsage(const GuestTopology& guest, std::vector<HostCell>* host);
 
 // Removes what AddUsage added. No amount falls below zero.

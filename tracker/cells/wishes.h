@@ -29,7 +29,7 @@ struct GuestWishes {
 // Returns the setting, or an empty text if it is absent. Most empty settings count as absent.
 absl::string_view SettingOf(const SettingsByName& settings, absl::string_view name);
 
-// Whether the text is one of the words for yes: 1, t, true, on, y, yes, in any case of letters.
+// Whether the text is a word for yes: 1, t, true, on, y or yes, in upper or lower case.
 bool IsYes(absl::string_view text);
 
 // Returns the CPUs that the setting lists, which may be none.

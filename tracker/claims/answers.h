@@ -1,7 +1,7 @@
 // ClaimAnswers: the claims that were granted, by the id of the request, so that a repeated request
 // gets its first answer again.
 //
-// Not thread-safe; the node's lock protects it. A refusal is not kept: a repeat is tested anew.
+// Not thread-safe; the node's lock protects it. A repeat of a refused request is tested anew.
 #ifndef BERTH_TRACKER_CLAIMS_ANSWERS_H_
 #define BERTH_TRACKER_CLAIMS_ANSWERS_H_
 
@@ -21,8 +21,8 @@ class ClaimAnswers {
   static constexpr absl::Duration kKept = absl::Hours(24);
   static constexpr size_t kMax = 10000;
 
-  // Keeps the answer for kKept. The oldest answers go if there are more than kMax. An empty id is
-  // not kept. The times of all calls ascend.
+  // Keeps the answer for the time kKept. If there are more than kMax answers, the oldest are
+  // dropped. A claim with an empty id is not kept. `now` must not fall from call to call.
   void Keep(const OpenClaim& claim, absl::Time now);
   // Returns the answer to the request with this id, instance and body (T-385). Null: there is none.
   // The pointer is valid until the next call of any method.

@@ -14,19 +14,19 @@ namespace {
 
 constexpr char kPciFailed[] = "Claim pci failed";
 
-// One of the amounts of T-159. `scale` is how many counted units one unit of the text has.
+// One amount to be tested (T-159). `scale`: how many counted units, such as MiB, one `unit` has.
 struct AmountTest {
   const char* type;
   const char* unit;
   int64_t scale;
   int64_t requested;
   int64_t used;
-  std::optional<int64_t> limit;  // in units of the text
+  std::optional<int64_t> limit;  // in `unit`
 };
 
-// Nothing: the amount is within its limit. Equal amounts are (T-161).
+// Returns why the request does not fit, or nothing if it fits, even if nothing is left (T-161).
 std::optional<std::string> ReasonOf(const AmountTest& test) {
-  // A limit above every amount is no limit.
+  // A limit that no 64-bit amount can exceed is no limit.
   if (!test.limit.has_value() || *test.limit > INT64_MAX / test.scale) return std::nullopt;
   const int64_t free = *test.limit * test.scale - test.used;
   if (test.requested <= free) return std::nullopt;
@@ -61,7 +61,7 @@ GuestAffinity AffinityOf(const NodeAccount& account, std::set<int> cells) {
   return affinity;
 }
 
-// Places the guest on the cells. Nothing: it does not fit.
+// Returns the guest as it is placed on the node's cells, or nothing if it does not fit.
 std::optional<GuestTopology> Place(const ClaimSettings& settings, const NodeAccount& account,
                                    const ClaimNeeds& needs, const std::vector<DevicePool>& pools) {
   const PoolSupport support(pools, needs.devices);
@@ -84,7 +84,7 @@ std::optional<GuestTopology> Place(const ClaimSettings& settings, const NodeAcco
   return PlaceGuest(account.owners().cells(), *needs.topology, options);
 }
 
-// Sets the topology of `chosen`, or returns why there is none.
+// Sets the topology of `chosen`, or returns why the topology that the guest needs does not fit.
 std::optional<std::string> ChooseCells(const ClaimSettings& settings, const NodeAccount& account,
                                        const ClaimNeeds& needs,
                                        const std::vector<DevicePool>& pools, Assigned* chosen) {
@@ -97,7 +97,7 @@ std::optional<std::string> ChooseCells(const ClaimSettings& settings, const Node
                       "cannot fit the given host NUMA topology");
 }
 
-// Adds devices for the chosen cells. False: they do not suffice.
+// Adds devices that suit the cells of `chosen`. Returns false if too few devices are free.
 bool ChooseDevices(const NodeAccount& account, const ClaimNeeds& needs, DeviceTable* table,
                    Assigned* chosen) {
   std::set<int> cells;
@@ -111,9 +111,9 @@ bool ChooseDevices(const NodeAccount& account, const ClaimNeeds& needs, DeviceTa
   return true;
 }
 
-// Adds named units, or returns why they do not suffice. An amount at a provider or of a class without
-// named units of this node is no concern of the node: a guest that is evacuated still has the
-// allocations of its old one (T-158).
+// Adds named units to `chosen`, or returns why too few are free. Skips an amount if this node has
+// no named units of its provider and class. For example, a guest that is evacuated to this node
+// still has its allocations on the old node (T-158).
 std::optional<std::string> ChooseUnits(const NodeAccount& account, const ClaimNeeds& needs,
                                        Assigned* chosen) {
   for (const UnitAmount& wanted : needs.units) {

@@ -1,4 +1,4 @@
-// Tests whether what a guest needs is there, and chooses cells, devices and units for it.
+// Tests whether a node has what a guest needs, and chooses cells, devices and units for the guest.
 //
 // Pure functions.
 #ifndef BERTH_TRACKER_CLAIMS_CHOICE_H_
@@ -20,7 +20,7 @@ struct ClaimNeeds {
   Amounts amounts;
   std::optional<GuestTopology> topology;
   std::vector<DeviceRequest> devices;
-  bool devices_elsewhere = false;  // devices are only tested, and somebody else takes them
+  bool devices_elsewhere = false;  // true: devices are tested, but not taken
   std::vector<UnitAmount> units;
   ClaimLimits limits;
 };

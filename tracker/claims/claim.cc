@@ -48,7 +48,7 @@ absl::StatusOr<OpenClaim> AnswerRepeat(const OpenClaim& open, const std::string&
   return open;
 }
 
-// What no claim can count: a broken request must not reach the account.
+// Refuses an empty uuid and values out of range, so that they never reach the account.
 absl::Status CheckForm(const Instance& instance, const Flavor& flavor,
                        const std::vector<UnitAmount>& units) {
   constexpr int64_t kVcpusMax = 65536;
@@ -72,13 +72,13 @@ absl::Status CheckForm(const Instance& instance, const Flavor& flavor,
   return absl::OkStatus();
 }
 
-// Empty: there is no such key.
+// Returns the text of `key`, or an empty text if there is no such key.
 std::string TextAt(const std::map<std::string, std::string>& texts, const char* key) {
   const auto found = texts.find(key);
   return found == texts.end() ? "" : found->second;
 }
 
-// The devices that a guest with the new flavor asks for (T-168). Ports stay with the instance.
+// Returns the requests of the new flavor, and those of the instance's ports, which stay (T-168).
 absl::StatusOr<std::vector<DeviceRequest>> DevicesOf(const ClaimSettings& settings,
                                                      const MoveClaim& request) {
   std::vector<DeviceRequest> devices;
@@ -129,7 +129,7 @@ absl::StatusOr<ClaimNeeds> NeedsOfMove(const ClaimSettings& settings, const Move
   return needs;
 }
 
-// The records after the claim (T-168, steps 2 and 7).
+// Returns the claim, with the records as they are after it (T-168, steps 2 and 7).
 OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
                       const ClaimNeeds& needs, const Assigned& chosen) {
   OpenClaim claim{request.id, request.instance, request.migration, request.lease_end, request.body};

@@ -1,4 +1,4 @@
-// Takes on a node what an instance or a move needs: tests first, then marks (T-150).
+// Claims on a node what an instance or a move needs: tests first, then opens the claim (T-150).
 //
 // Functions on a NodeAccount, which the node's lock protects; no function waits for anything. A
 // claim is complete or it is refused, and a refused claim leaves the account as it was (T-156).
@@ -43,8 +43,8 @@ struct MoveClaim {
 Migration NewMigration(std::string uuid, const Instance& instance, const Flavor& new_flavor,
                        const HostAndNode& destination, absl::Time now);
 
-// Claims what an instance needs that is built or unshelved on the node (T-155). The returned records
-// have host, node, placed cells, devices and units.
+// Claims what an instance needs on the node where it is built or unshelved (T-155). The returned
+// records have host, node, placed cells, devices and units.
 //
 // Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is empty, an amount that
 // no node can have, or a request for no device; kRequestIdReused if the instance's open claim has the
@@ -55,15 +55,15 @@ Migration NewMigration(std::string uuid, const Instance& instance, const Flavor&
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account);
 
-// Claims what a migration needs on its destination (T-168): a rebuild elsewhere, a resize, a cold or
-// a live migration. The instance stays on its host (T-169), and gets a migration context. What it
-// needs follows from the new flavor and the image, not from what it has now. A live migration takes
-// no devices: whoever plugs its ports does.
+// Claims what a migration needs on its destination (T-168): a rebuild elsewhere, a resize, a cold
+// or a live migration. The instance stays on its host (T-169), and gets a migration context. Its
+// needs follow from the new flavor, the image and its ports, not from what it has now. A live
+// migration takes no devices: whoever plugs the ports of the instance takes them.
 //
-// Refused like ClaimInstance, and after the tests with kPageSizeMismatch. An instance that counts on
-// the node may be claimed: it is resized in place. InvalidArgument if the migration is one of
-// another instance. InvalidArgument or NotFound if flavor and image ask for something that makes no
-// sense, or for an alias that is not configured. FailedPrecondition if the migration is over.
+// Refused like ClaimInstance, and after the tests also with kPageSizeMismatch. An instance that
+// counts on the node is not refused: it is resized in place. InvalidArgument if the migration
+// belongs to another instance, or if settings of flavor and image are malformed or contradict each
+// other. NotFound for an alias that is not configured. FailedPrecondition if the migration is over.
 absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
                                     NodeAccount* account);
 

@@ -8,7 +8,7 @@
 namespace berth::tracker {
 namespace {
 
-// Makes the topology a wish again (T-165).
+// Removes host cells, pinning and reserved CPUs from the topology (T-165).
 void Unplace(std::optional<GuestTopology>* topology) {
   if (!topology->has_value()) return;
   for (GuestCell& cell : (*topology)->cells) {
@@ -39,8 +39,8 @@ void Arrive(const Migration& migration, Instance* instance) {
   }
 }
 
-// Whether an abort comes too late: what was claimed is in use. A resize in place has switched the
-// instance if it has another flavor than before.
+// Whether an abort comes too late, because what was claimed is in use. After a resize in place this
+// is so if the instance has another flavor than before.
 bool HasEnded(const OpenClaim& claim, const Instance* instance, const Migration* migration) {
   if (!claim.migration.has_value()) {
     return IsRecorded(claim, instance, nullptr) && instance->vm_state != claim.instance.vm_state;
@@ -132,7 +132,7 @@ absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& mig
 absl::StatusOr<Ending> FinishArrival(const Instance& instance, const Migration& migration) {
   BERTH_RETURN_IF_ERROR(CheckContext(instance, migration));
   const bool evacuated = migration.type == MigrationType::kEvacuation;
-  // The source of an evacuation is away. Its part of the allocation goes when it is back (T-148).
+  // The source of an evacuation is away. Its allocations are removed when it is back (T-148).
   Ending ending{instance, migration,
                 evacuated ? AllocationChange::kNone : AllocationChange::kReleaseMigration};
   Arrive(migration, &*ending.instance);

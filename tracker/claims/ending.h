@@ -1,8 +1,8 @@
 // Ends claims and moves: says what the records are afterwards.
 //
 // Pure functions over records, apart from AbortClaim. Placement writes the returned records, and
-// changes the allocations, in one command; the account changes when the records come back. So
-// between a claim and its end both sides of a move count.
+// changes the allocations, in one command; the account changes when the records come back. So from
+// a claim to its end, the source and the destination of a move both count.
 #ifndef BERTH_TRACKER_CLAIMS_ENDING_H_
 #define BERTH_TRACKER_CLAIMS_ENDING_H_
 
@@ -15,9 +15,9 @@
 
 namespace berth::tracker {
 
-// What becomes of the allocations of the two consumers of a move. During the move the migration has
-// what the instance holds on the source, and the instance has what it is to hold on the destination
-// (T-221).
+// What becomes of the allocations of the two consumers of a move, the instance and its migration.
+// During the move the migration has the allocations on the source, and the instance has the
+// allocations on the destination (T-221).
 enum class AllocationChange {
   kNone,
   kReleaseMigration,  // the instance is on the destination: the migration holds nothing any more
@@ -32,20 +32,20 @@ struct Ending {
 };
 
 // Gives a claim back (T-165, T-170). If the claim is open, it ends at once. `instance` and
-// `migration` are the newest records, or null. Returns the records without the claim: an instance is
-// not placed any more, or has no migration context, and the migration gets `status`, which must be
-// a word that means the end of a move. launched_on and the allocations of an instance that was to be
-// built stay.
+// `migration` are the newest records, or null. Returns the records without the claim. An instance
+// that was to be built has no host, placed cells, devices and units any more; it keeps launched_on
+// and its allocations. An instance that was to be moved has no migration context any more, and its
+// migration gets `status`, which must be a word for a migration that fails or is over.
 //
-// Does nothing, and returns nothing to be written, if the records do not have the claim: so a second
-// call has no effect (T-151). Nor does an abort that comes too late: the instance has left the state
-// in which it was claimed, for example from `building` to `active`, or the instance or its guest has
-// arrived on the destination. Its guest needs what was claimed.
+// Returns nothing to be written if the records do not have the claim, so a second call has no
+// effect (T-151). An abort that comes too late changes nothing, because the guest needs what was
+// claimed. It is too late when the instance has left the state in which it was claimed, for example
+// from `building` to `active`, or when the instance or its guest is on the destination.
 Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migration* migration,
                   absl::string_view status, NodeAccount* account);
 
-// Ends a resize or cold migration that its user accepts (T-173): the source gives up what it kept
-// for a way back.
+// Ends a resize or cold migration that its user accepts (T-173): the source releases what it kept
+// for a revert.
 //
 // FailedPrecondition if the migration is neither `finished` nor `confirming`, or if the instance has
 // no context of this migration.
@@ -58,8 +58,8 @@ absl::StatusOr<Ending> ConfirmMove(const Instance& instance, const Migration& mi
 // migration.
 absl::StatusOr<Ending> RevertMove(const Instance& instance, const Migration& migration);
 
-// Switches a resized or cold-migrated instance to its destination. Both sides count until the user
-// confirms or reverts.
+// Switches a resized or cold-migrated instance to its destination. Source and destination both
+// count until the user confirms or reverts.
 //
 // FailedPrecondition if the instance has no context of this migration.
 absl::StatusOr<Ending> FinishMove(const Instance& instance, const Migration& migration);

@@ -1,4 +1,4 @@
-// What bounds a claim, and what it asks for beside amounts, cells and devices.
+// The limits of a claim, a node's settings for claims, and the named units that a claim asks for.
 //
 // Plain values.
 #ifndef BERTH_TRACKER_CLAIMS_TERMS_H_

@@ -47,8 +47,8 @@ class AddressPattern {
 
   bool Matches(const AddressParts& address) const;
 
-  // The address that the pattern names in full. Nothing if a part is not a plain hexadecimal
-  // number. Only such a pattern matches the virtual functions of the device that it names (T-235).
+  // The address, if every part of the pattern is a plain hexadecimal number; else nothing. Only a
+  // pattern with an address also matches the virtual functions of the device that it names (T-235).
   const std::optional<AddressParts>& single() const { return single_; }
 
  private:

@@ -48,7 +48,7 @@ std::string ProviderAddress(const PciDevice& device) {
   return virtual_function && device.parent_address ? *device.parent_address : device.address;
 }
 
-// Adds a device to its provider. FailedPrecondition if it does not go together with the others.
+// Adds a device to its provider. FailedPrecondition if it contradicts the provider's other devices.
 absl::Status AddDevice(const DeviceRecord& record, const DeviceSpec& spec,
                        const StandardNames& standard, DeviceProvider* to) {
   const PciDevice& device = record.device;
@@ -74,7 +74,7 @@ absl::Status AddDevice(const DeviceRecord& record, const DeviceSpec& spec,
   return absl::OkStatus();
 }
 
-// Adjusts a provider to what placement has of it.
+// Adjusts the provider's total and reserved amount to what placement has allocated and reserved.
 void FollowPlacement(bool reserve_all, const PlacedDeviceProvider& placed, DeviceProvider* to) {
   to->total = std::max(to->total, placed.used);
   to->reserved = reserve_all ? to->total : std::min(placed.reserved, to->total);

@@ -1,6 +1,6 @@
 // The providers by which placement knows PCI devices, if the operator lets the tracker report them.
 //
-// Plain values and pure functions.
+// Plain values and pure functions. PF: a physical function. VF: a virtual function of a device.
 #ifndef BERTH_TRACKER_DEVICES_DEVICE_PROVIDERS_H_
 #define BERTH_TRACKER_DEVICES_DEVICE_PROVIDERS_H_
 
@@ -33,7 +33,7 @@ struct DeviceProvider {
   std::vector<std::string> devices;  // addresses
 };
 
-// What placement has of such a provider.
+// What placement has recorded about a provider of PCI devices.
 struct PlacedDeviceProvider {
   int64_t used = 0;
   int64_t reserved = 0;
@@ -50,16 +50,16 @@ struct DeviceProviderTree {
   std::vector<DeviceProvider> providers;  // sorted by address
   // The addresses of providers without devices. They get an empty inventory and are deleted.
   std::vector<std::string> removed;
-  // One text per provider in `removed` of which placement has allocations: its inventory is in use,
-  // so that it cannot be removed yet (T-260).
+  // One text per provider in `removed` of which consumers still have allocations. Such a provider
+  // cannot be removed yet (T-260).
   std::vector<std::string> problems;
 };
 
 // Describes the providers of the devices in `table` that have no physical_network (T-258).
 //
-// If placement has allocated more of a provider than it has devices, its total is the allocated
-// amount (T-260). If a device for one use is allocated, all of its provider is reserved; the
-// reserved amount is never lowered (T-261).
+// If placement has allocated more of a provider than the provider has devices, its total is the
+// allocated amount (T-260). If a one_time_use device is allocated, all of its provider is reserved;
+// the reserved amount is never lowered (T-261).
 //
 // FailedPrecondition, which names the device or the specification, if a specification has an
 // interface; if a PF and one of its VFs would both be reported; if VFs of one PF have different
@@ -82,9 +82,9 @@ struct DeviceAllocation {
   friend bool operator==(const DeviceAllocation&, const DeviceAllocation&) = default;
 };
 
-// Returns the allocations that consumers should have because instances own devices, if they have
-// less (T-262). Consumers that are not in `allocated` do not exist in placement and are left alone,
-// as are those in `resizing`, which move on this host. A consumer in `allocated` may have nothing.
+// Returns the allocations that consumers lack although they own devices (T-262). Leaves out
+// consumers that are not in `allocated`, because placement has no such consumers, and those in
+// `resizing`, which move on this host. A consumer in `allocated` may have nothing.
 std::vector<DeviceAllocation> MissingDeviceAllocations(
     const DeviceProviderTree& tree, const DeviceTable& table,
     const std::map<std::string, std::map<std::string, int64_t>>& allocated,

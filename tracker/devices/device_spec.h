@@ -30,8 +30,8 @@ struct DeviceSpec {
   std::string vendor_id;   // four lower-case digits; empty: any
   std::string product_id;  // four lower-case digits; empty: any
   AddressPattern address;
-  // The name of a network interface. If it is present, it says which device is meant, and `address`
-  // says nothing.
+  // The name of a network interface. If it is present, it selects the device, and `address` is not
+  // used.
   std::optional<std::string> interface_name;
   // All other keys, including resource_class and traits. managed, live_migratable and one_time_use
   // are `true` or `false`, however the operator wrote them.

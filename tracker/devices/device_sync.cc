@@ -23,8 +23,8 @@ DeviceSync DeviceTable::Sync(const std::vector<PciDevice>& listed) {
     Release(&added->second);
     sync.added.push_back(address);
   }
-  // If a PF has become another kind of device, nothing else would change the status of its former
-  // VFs.
+  // If a PF has become another kind of device, its former VFs become available here. Nothing else
+  // would change their status.
   for (auto& [address, tracked] : devices_) {
     if (!tracked.owned() && StatusByRelatives(tracked) == DeviceStatus::kAvailable) {
       tracked.record.status = DeviceStatus::kAvailable;

@@ -1,7 +1,7 @@
 // DeviceTable: the PCI devices of a node that guests may get, and who has them.
 //
-// Owns the records of the devices. Not thread-safe; the node's lock protects it. No pool and no list
-// of owners is kept beside the records: both follow from them.
+// Owns the records of the devices. Not thread-safe; the node's lock protects it. Pools and owners
+// are computed from the records, and are not stored a second time.
 //
 // A table can be made in three ways: by Sync and claims step by step; from complete records (Load);
 // from the listed devices and the records of owned devices alone (Rebuild). A rebuilt table equals
@@ -12,7 +12,7 @@
 // device is its PF or one of its VFs.
 //
 // Invariants:
-//   1. A device has an owner exactly if it is claimed or allocated. No device has two (T-395).
+//   1. A device has an owner exactly if it is claimed or allocated. None has two owners (T-395).
 //   2. A device is in a pool exactly if it is available and a specification matches it (T-396).
 #ifndef BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
 #define BERTH_TRACKER_DEVICES_DEVICE_TABLE_H_
@@ -48,7 +48,7 @@ struct DeviceRecord {
   PciDevice device;
   DeviceStatus status = DeviceStatus::kAvailable;
   std::string instance_uuid;  // the owner; empty: none
-  std::string request_id;     // of the owner's request
+  std::string request_id;     // the request for which the owner has it
 };
 
 // A device that a claim took.
@@ -57,7 +57,7 @@ struct ClaimedDevice {
   std::string address;
 };
 
-// What a Sync changed. Lists of addresses, sorted.
+// What a Sync changed. The lists of addresses are sorted.
 struct DeviceSync {
   std::vector<std::string> added;
   std::vector<std::string> removed;
@@ -65,7 +65,7 @@ struct DeviceSync {
   // Devices with an owner that are no longer listed or that no specification matches any more. They
   // are removed as soon as they are free.
   std::vector<std::string> kept;
-  // One text per kept device, with its owner and what to do, and per interface that is missing.
+  // One text per kept device, with its owner and advice, and one per interface that is missing.
   std::vector<std::string> warnings;
 };
 
@@ -83,9 +83,9 @@ class DeviceTable {
   // instances own. Records without an owner are ignored; of two records with one address the first
   // counts. An owned device of which only the address is known gets its properties from `listed`.
   //
-  // The table equals one that was changed step by step, except: a PF of which both claimed and
-  // allocated VFs were freed in part is unclaimable or unavailable by the VFs that are left; and a
-  // device that was added while a relative was taken is not available.
+  // The table equals one that was changed step by step, with two exceptions. A PF that had claimed
+  // and allocated VFs, some of which were freed, is unclaimable or unavailable according to the VFs
+  // that are left. A device that was added while a relative was taken is not available.
   static DeviceTable Rebuild(DeviceSpecs specs, const std::vector<PciDevice>& listed,
                              const std::vector<DeviceRecord>& owned);
 
@@ -98,12 +98,12 @@ class DeviceTable {
   //   it is free if it has an owner.
   DeviceSync Sync(const std::vector<PciDevice>& listed);
 
-  // Takes devices for the requests of an instance (T-249 to T-253). A device that is taken takes its
-  // relatives out of the pools. Adds to what the instance has.
+  // Claims devices for the requests of an instance, beside the devices that the instance has (T-249
+  // to T-253). The relatives of a claimed device leave the pools.
   //
   // ResourceExhausted (PciDeviceRequestFailed), which names the request, if the pools cannot serve
-  // it. FailedPrecondition (PciDeviceVFInvalidStatus, PciDevicePFInvalidStatus) if a chosen device
-  // has a relative that forbids the claim. After a failure the table is as before (T-250).
+  // it. FailedPrecondition (PciDeviceVFInvalidStatus, PciDevicePFInvalidStatus) if a relative of a
+  // chosen device has an owner. After a failure the table is as before (T-250).
   //
   // REQUIRES: each request asks for at least 1 device; `instance_uuid` is not empty.
   absl::StatusOr<std::vector<ClaimedDevice>> Claim(const std::string& instance_uuid,
@@ -122,13 +122,13 @@ class DeviceTable {
   // Frees the devices of all instances but `live` (T-255). Returns their addresses.
   std::vector<std::string> FreeAllExcept(const std::set<std::string>& live);
 
-  // Says which devices are attached to guests, by address, as the hypervisor tells (T-256). An
-  // available device that is attached becomes unavailable, with its relatives, until it is detached.
-  // Returns the attached devices without an owner.
+  // Sets the addresses of the devices that the hypervisor has attached to guests (T-256). An
+  // available device that is attached becomes unavailable, with its relatives, until it is
+  // detached. Returns the attached devices without an owner.
   std::vector<std::string> SetAttached(const std::set<std::string>& attached);
 
-  // Says which provider in placement counts a device, by the address of the device or of its PF
-  // (T-263). Other devices have no provider.
+  // Sets the uuids of the providers in placement that count devices. Each key is the address of a
+  // device or, for VFs, of their PF (T-263). Other devices have no provider.
   void SetProviders(std::map<std::string, std::string> provider_by_address);
 
   // Returns the pools of free devices, in the order in which they are used.
@@ -146,7 +146,7 @@ class DeviceTable {
  private:
   struct Tracked {
     DeviceRecord record;
-    std::optional<PciDevice> stale;  // the listed properties, of a device with an owner
+    std::optional<PciDevice> stale;  // listed properties, to be used when the owner frees it
     bool removal_due = false;        // to be removed when it is free
     // Null if no specification matches. Devices with equal keys share one object.
     std::shared_ptr<const DevicePoolKey> key;

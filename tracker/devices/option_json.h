@@ -14,7 +14,7 @@
 
 namespace berth::tracker {
 
-// InvalidArgument: `where: what`. `where` is for example `device_spec[0][2].vendor_id`.
+// Returns InvalidArgument with the text `where: what`. An example of `where` is `alias[0].name`.
 absl::Status WrongOption(absl::string_view where, absl::string_view what);
 
 // Parses the text of the option `where`. InvalidArgument, with the position of the error in bytes

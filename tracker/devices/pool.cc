@@ -46,17 +46,17 @@ bool HasWhatIsAsked(const DevicePool& pool, const DeviceRequest& request) {
       [&](const DeviceProperties& wanted) { return HasProperties(offered, wanted); });
 }
 
-// Whether placement chose the provider of the pool, and the pool has as many devices free as it
-// chose there (T-246).
+// Whether the request names no providers, or names the provider of the pool and the pool has at
+// least as many free devices as placement allocated from this provider (T-246).
 bool IsOfChosenProvider(const DevicePool& pool, int64_t free, const DeviceRequest& request) {
   if (!request.providers) return true;
   const auto wanted = request.providers->find(pool.provider_uuid);
   return wanted != request.providers->end() && free >= wanted->second;
 }
 
-// Whether the pools have enough devices: in all or, if placement chose providers, from each
-// provider. Each chosen provider must have exactly one pool, because placement does not say which
-// of several pools it means.
+// Whether the pools `chosen` have enough devices in all. If placement chose providers, each of them
+// must also have exactly one of these pools, because placement does not say which of several pools
+// it means.
 bool Suffice(const PoolIndexes& chosen, const std::vector<DevicePool>& pools,
              const PoolCounts& counts, const DeviceRequest& request) {
   int64_t count = 0;
@@ -93,7 +93,7 @@ std::set<int> CellsOnSockets(const GuestAffinity& affinity) {
   return cells;
 }
 
-// Applies the NUMA policy of the request (T-248).
+// Returns the pools of `from` that the NUMA policy of the request allows (T-248).
 PoolIndexes Affine(const PoolIndexes& from, const std::vector<DevicePool>& pools,
                    const PoolCounts& counts, const DeviceRequest& request,
                    const GuestAffinity& affinity) {
@@ -127,7 +127,7 @@ PoolIndexes CandidatesFor(const DeviceRequest& request, const std::vector<Device
   return Keep(all, [&](size_t index) { return HasWhatIsAsked(pools[index], request); });
 }
 
-// The candidates that may serve the request for a guest in this place; none if they do not suffice.
+// Returns the candidates that may serve a guest with this affinity, or none if they do not suffice.
 PoolIndexes ChoosePools(const PoolIndexes& candidates, const std::vector<DevicePool>& pools,
                         const PoolCounts& counts, const DeviceRequest& request,
                         const GuestAffinity& affinity) {

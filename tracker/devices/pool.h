@@ -31,8 +31,8 @@ struct DevicePoolKey {
 
 DevicePoolKey PoolKeyOf(const PciDevice& device, const DeviceSpec& spec);
 
-// The order in which pools are used: pools with fewer properties first, so that plain devices are
-// used before tagged ones (T-242). Pools with as many properties are ordered by their properties.
+// Whether pool `a` is used before `b`: pools with fewer properties first, so that plain devices
+// come before tagged ones (T-242), then in the order of properties and NUMA nodes.
 bool PoolComesBefore(const DevicePoolKey& a, const DevicePoolKey& b);
 
 struct DevicePool {
@@ -41,7 +41,7 @@ struct DevicePool {
   // The free devices, sorted. The first is used first. Empty in a pool that was read from a record:
   // such a pool can only be counted.
   std::vector<std::string> addresses;
-  // The provider in placement that counts these devices. Empty: none. No part of the key.
+  // The provider in placement that counts these devices. Empty: none. It is not part of the key.
   std::string provider_uuid;
 };
 
@@ -55,20 +55,20 @@ struct GuestAffinity {
 // (T-246 to T-248). Returns nothing if they have fewer devices than the request asks for.
 //
 // The NUMA policy is applied last. Otherwise `preferred` might choose near pools that another
-// filter drops, although far pools would do (T-247).
+// filter then drops, although that filter accepts far pools (T-247).
 std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<DevicePool>& pools,
                              const GuestAffinity& affinity);
 
 // Returns how many devices `request` takes from `pool`, one of the pools that PoolsFor returned, if
-// the pool has `free` devices and `missing` ones are still to be taken. With providers, the number is the one that placement
-// allocated (T-249).
+// the pool has `free` devices and `missing` ones are still to be taken. If placement chose
+// providers, takes at most the number that placement allocated from the pool's provider (T-249).
 int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t free,
                       int64_t missing);
 
-// Whether pools can serve all of some requests at once, asked for a guest in many places. A claim may
-// still fail, because taking a device also takes its physical or virtual functions out of the pools.
+// Whether pools can serve all requests of a guest at once, for many choices of host cells. A claim
+// may still fail, because a device that is taken also takes its PF or VFs out of the pools.
 //
-// Only what depends on the place is computed for each place: properties are compared once.
+// The constructor compares properties, once. Supports() computes only what depends on the cells.
 class PoolSupport {
  public:
   // `pools` and `requests` must outlive the object.
@@ -81,11 +81,11 @@ class PoolSupport {
  private:
   const std::vector<DevicePool>& pools_;
   const std::vector<DeviceRequest>& requests_;
-  std::vector<int64_t> counts_;                  // of the pools
-  std::vector<std::vector<size_t>> candidates_;  // by request: the pools with the properties
+  std::vector<int64_t> counts_;                  // free devices of each pool
+  std::vector<std::vector<size_t>> candidates_;  // by request: pools with its properties
 };
 
-// The same for one place.
+// Whether the pools can serve all requests of a guest with this affinity at once: see PoolSupport.
 bool SupportsRequests(const std::vector<DevicePool>& pools,
                       const std::vector<DeviceRequest>& requests, const GuestAffinity& affinity);
 

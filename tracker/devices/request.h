@@ -20,8 +20,8 @@ namespace berth::tracker {
 // How near devices must be to the NUMA cells of the guest (T-248).
 enum class DeviceNumaPolicy {
   kRequired,   // on a cell of the guest
-  kPreferred,  // anywhere, near cells first
-  kLegacy,     // on a cell of the guest, or on a device without NUMA information
+  kPreferred,  // anywhere; near devices are used first
+  kLegacy,     // on a cell of the guest, or without NUMA information
   kSocket,     // on a cell with the same socket as a cell of the guest
 };
 

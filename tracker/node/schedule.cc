@@ -44,7 +44,7 @@ PassSchedule::PassSchedule(const Options& options, MonotonicTime now)
 
 void PassSchedule::PlanTick(MonotonicTime now) {
   base_ += *options_.interval;
-  if (base_ < now) base_ = now + *options_.interval;  // passes that a long pass missed are dropped
+  if (base_ < now) base_ = now + *options_.interval;  // drops passes that a long pass delayed
   const auto jitter = static_cast<uint64_t>(options_.interval->count() / 20);  // up to 5 %
   tick_ = base_ + std::chrono::milliseconds(random_() % (jitter + 1));
 }

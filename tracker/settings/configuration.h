@@ -98,8 +98,8 @@ struct ConfigurationWarnings {
 //   every node has a URI; cpu_dedicated_set and cpu_shared_set do not overlap; reserved_host_cpus
 //   is not combined with either of them, nor vcpu_pin_set with cpu_dedicated_set (T-73);
 //   no reserve and no ratio is negative;
-//   file-backed memory has virt type kvm or qemu, a memory ratio of exactly 1, and a reserve that
-//   is smaller than it (T-79); the LVM backend has a volume group.
+//   file-backed memory has virt type kvm or qemu, a memory ratio of exactly 1, and a reserve below
+//   the size of the file-backed memory (T-79); the LVM backend has a volume group.
 // `warnings` may be null.
 absl::Status Validate(const Configuration& configuration, ConfigurationWarnings* warnings);
 

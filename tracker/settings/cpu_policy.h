@@ -13,7 +13,7 @@ namespace berth::tracker {
 struct GuestCpus {
   CpuSet shared;     // counted in the resource class VCPU
   CpuSet dedicated;  // counted in the resource class PCPU
-  // If true, the NUMA topology lists the shared CPUs also as dedicated CPUs (T-266).
+  // If true, the NUMA topology lists the shared CPUs as dedicated CPUs, too (T-266).
   bool legacy = false;
 };
 

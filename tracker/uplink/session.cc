@@ -386,7 +386,7 @@ void UplinkSession::HearPush(const Response& response) {
     const bool meant = identity->uuid == push.node_uuid();
     // A push for another node concerns this node only if it has a change of the service.
     if (!meant && !(push.has_service() && node->view().records)) continue;
-    // Changes alone are not the records of a node: the first push of a recorded node is complete.
+    // Skips changes that come before the first complete push, which has all records of the node.
     if (!push.complete() && !node->view().records) continue;
     node->ChangeRecords(
         [&](Records* records) {
