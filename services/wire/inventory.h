@@ -33,9 +33,9 @@ void FillDeleteInventory(const WriteAnswer& answer, pb::DeleteInventoryResponse*
 void FillDeleteAllInventories(const WriteAnswer& answer,
                               pb::DeleteAllInventoriesResponse* response);
 
-// A field that `inventory` does not give takes its default (P-14).
+// Converts one inventory. A field that `inventory` does not give takes its default (P-14).
 placement::Inventory InventoryOf(const pb::Inventory& inventory);
-// The result is sorted by class name.
+// Converts the inventories of a request. The result is sorted by class name.
 std::vector<placement::NamedInventory> NamedInventoriesOf(const InventoryMap& inventories);
 
 // Adds the inventories of `config` by class name, without the amounts used.

@@ -15,7 +15,7 @@
 
 namespace berth::cli {
 
-// Adds a noun to a group of the program's help. One of its verbs must follow it on the command line.
+// Adds a noun to a group of the program's help. One of its verbs must follow on the command line.
 CLI::App* AddNoun(CLI::App& app, const std::string& name, const std::string& description,
                   const std::string& group);
 

@@ -20,7 +20,7 @@ enum class JsonForm {
 std::string ToJson(const google::protobuf::Message& message, JsonForm form);
 
 // Fills `message` from JSON. kInvalidArgument, with an explanation, for JSON that does not match
-// its type.
+// the type of `message`.
 absl::Status FromJson(absl::string_view json, google::protobuf::Message* message);
 
 }  // namespace berth::cli

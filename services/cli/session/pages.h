@@ -26,9 +26,9 @@ std::vector<std::string> UuidsOf(const Entities& entities) {
   return uuids;
 }
 
-// The answer to `request`, which lists entities, with the entries of as many pages as are needed
-// for `limit` entries. It keeps the revision of the first page and the token of the last page. If
-// this token is not empty, the server has more entries. Fails like Session::Call.
+// Returns the answer to `request`, which lists entities. Reads as many pages as `limit` entries
+// need, and joins them. The answer has the revision of the first page and the token of the last
+// page. If this token is not empty, the server has more entries. Fails like Session::Call.
 // REQUIRES: the list is the only repeated field of an Answer.
 template <typename Answer, typename Request>
 absl::StatusOr<Answer> CallPaged(Session& session, Request request, int limit) {
