@@ -14,7 +14,7 @@
     if (absl::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 
-// Evaluates an expression, the arguments after the first, that yields an absl::StatusOr. If it is
+// Evaluates the arguments after the first as one expression, an absl::StatusOr. If the result is
 // not OK, the calling function returns its status. Otherwise its value initializes `declaration`:
 //   BERTH_ASSIGN_OR_RETURN(const auto place, FindProvider(state, "provider_uuid", uuid));
 #define BERTH_ASSIGN_OR_RETURN(declaration, ...) \

@@ -1,8 +1,8 @@
 // Answerer: the thread that calls the callbacks of submitted commands and waiting readers, so that
 // the writer can start its next batch at once.
 //
-// Owns the thread. Thread-safe. Posted answers and other posted calls are made in the order in
-// which they were posted.
+// Owns the thread. Thread-safe. Answers are given in the order of posting, and so are other calls
+// made. An answer may overtake a call that was posted before it.
 #ifndef BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 #define BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 

@@ -77,7 +77,7 @@ bool Batch::Replay(const RequestKey& key, const std::string* hash, Decided* deci
   if (own == own_.end() && kept == kept_.end()) return false;
   const Decided* const earlier = own == own_.end() ? nullptr : &decided_[own->second];
   // Another process may have kept the answer in a commit that can be read already, but has not
-  // reached every standby yet. The commit of a later log row proves that it has reached them.
+  // reached every standby yet. A later commit proves that the earlier one has reached them.
   if (earlier == nullptr && !base_is_durable_) ForceRow();
   const std::string& kept_hash =
       earlier != nullptr ? earlier->pending->command.body_hash : kept->second.body_hash;

@@ -26,8 +26,8 @@
 namespace berth::placement {
 
 // The key under which the answer to `command` is kept: the actor and the request id. For a
-// FindRequest: the key that it asks about. None if the command has no request id. None also if the
-// command only validates, because the write itself may then use the same request id.
+// FindRequest: the key that it asks about. None if the command has no request id, or if it only
+// validates: the write that follows a validation may have the same request id.
 std::optional<RequestKey> KeyOf(const Command& command);
 
 // Whether `command` is an import of more than `rows_max` records. False for any other command: how

@@ -23,7 +23,7 @@ enum class CaughtUp {
 
 struct CatchUpStep {
   CaughtUp end = CaughtUp::kAll;
-  int applied = 0;  // rows
+  int applied = 0;  // how many rows were applied
   Revision head;    // the newest of the log; set only with kWentBack
 };
 
@@ -31,9 +31,9 @@ struct CatchUpStep {
 // if the content of a row cannot be decoded. The rows before the failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
 
-// Whether the database has lost `seen`, a position that a process once had. It has if its log ends
-// before `seen`, or if another batch has the revision of `seen`. It has not if an operator began a
-// later epoch, or if the row was deleted because of its age. Fails as Database::Run does.
+// Whether the database has lost `seen`, a position that a process once had. True if the log ends
+// before `seen`, or if another batch has the revision of `seen`. False if an operator began a later
+// epoch, or if the log row of `seen` was deleted because of its age. Fails as Database::Run does.
 absl::StatusOr<bool> HasLost(Database& database, const Position& seen);
 
 }  // namespace berth::placement

@@ -30,8 +30,8 @@ class LedgerClock {
       : wall_clock_(std::move(wall_clock)), boot_clock_(std::move(boot_clock)) {}
 
   // The ledger time now, in whole microseconds. Never before the ledger time of `newest`, the
-  // newest known position. The first position of a new epoch counts like the first position of a
-  // process: the time that passed in the lost epoch does not end the remaining leases.
+  // newest known position. The first position of a new epoch is treated like the first position of
+  // a process: the time that passed in the lost epoch does not end the remaining leases.
   absl::Time Now(const Position& newest);
   // How long `newest` has been the newest position that this process knows.
   absl::Duration Standing(const Position& newest);

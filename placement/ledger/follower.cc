@@ -42,9 +42,9 @@ absl::StatusOr<int> Follower::Follow() {
   switch (step.end) {
     case CaughtUp::kAll:
       publisher_->SetFresh(began);
-      // The published state agrees with the database. If another thread has just found that it does
-      // not, that thread looked at an older state, which an operator has since replaced. If the
-      // database goes back in time once more, the writer notices it under the lock.
+      // The published state agrees with the database. If another thread has just found a
+      // difference, that thread looked at an older state, which an operator has since replaced. If
+      // the database goes back in time once more, the writer notices it under the lock.
       health_->Agree(publisher_->Newest()->position().revision);
       break;
     case CaughtUp::kSome:
@@ -73,8 +73,8 @@ absl::StatusOr<int> Follower::Follow() {
 absl::Status Follower::LookAtOldest(Database& database, absl::Duration now) {
   if (horizon_read_at_ && now - *horizon_read_at_ <= kHorizonAge) return absl::OkStatus();
   const absl::StatusOr<Revision> oldest = ReadHorizon(database);
-  // Reads and writes do not need old rows. So a gap among them stops only those watchers that need
-  // them.
+  // Reads and writes do not need old rows. So a gap among the old rows stops only those watchers
+  // that need these rows.
   const bool gap = absl::IsDataLoss(oldest.status());
   if (!oldest.ok() && !gap) return oldest.status();
   horizon_read_at_ = now;

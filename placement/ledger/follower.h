@@ -40,7 +40,7 @@ class Follower {
   const std::string database_url_;
   Publisher* const publisher_;
   Health* const health_;
-  Mutex following_;  // one step at a time
+  Mutex following_;  // held by Follow, so that one call runs at a time
   std::optional<absl::Duration> horizon_read_at_ ABSL_GUARDED_BY(following_);
   // Guards the pointer `database_`. The connection itself is guarded by following_.
   Mutex mutex_;

@@ -22,7 +22,7 @@ struct LedgerHealth {
   bool writable = false;           // takes commands: no alarm, and the database can be reached
   bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
   bool format_too_new = false;     // the log holds rows of a newer format than this release knows
-  bool writing_stopped = false;    // a second reload within a minute: an operator must look
+  bool writing_stopped = false;    // writes are refused until an operator restarts the process
   absl::Duration staleness;        // since the last successful poll or commit began
   // The newest revision of the database while recovery is required; else {0, 0}.
   Revision database_revision;

@@ -84,12 +84,12 @@ class Ledger {
   // The newest published state; never null.
   StatePtr Newest() const;
   // The newest published state. Fails with kUnavailable (reason STALE) if the last successful look
-  // at the database began longer ago than staleness_max.
+  // at the database began longer ago than LedgerOptions::staleness_max.
   absl::StatusOr<StatePtr> Fresh() const;
   // Calls `ready` once, with a state at `minimum` or later, or with
   //   kOutOfRange         EPOCH_UNKNOWN: the epoch of `minimum` has not begun
   //   kFailedPrecondition REVISION_LOST: the database lost `minimum` before a new epoch began
-  //   kUnavailable        TOO_MANY_WAIT: awaits_max readers wait already
+  //   kUnavailable        TOO_MANY_WAIT: LedgerOptions::awaits_max readers wait already
   //   kUnavailable        the state is stale, or the ledger stops
   //   kDeadlineExceeded   REVISION_NOT_REACHED: `deadline` passed first
   // `ready` runs on this thread or on the answering thread, and must be quick.
@@ -150,7 +150,7 @@ class Ledger {
   const std::unique_ptr<Writer> writer_;
   const std::unique_ptr<Follower> follower_;
   DatabaseWatch watch_;  // of the connections of StartEpoch and FindLoss
-  Mutex loading_;  // held during FindLoss, which compares once at a time; taken before loss_mutex_
+  Mutex loading_;        // held by FindLoss: one call compares at a time; taken before loss_mutex_
   Mutex loss_mutex_;
   // The last result of FindLoss. Empty again when no recovery is required.
   LossPtr loss_ ABSL_GUARDED_BY(loss_mutex_);

@@ -109,7 +109,7 @@ class Comparison {
     return same_facts && a == b;
   }
 
-  // Nodes, instances and migrations.
+  // The uuid of a record: a service, a node, an instance or a migration.
   template <typename Record>
   static std::string KeyOf(const Record& record) {
     return record.id.ToString();
@@ -166,8 +166,8 @@ class Comparison {
     });
     b.ForEach([&](const auto& key, const auto& record) {
       const auto* found = a.Find(key);
-      // The maps may find records by another value than their key. So if the record in `a` has
-      // another key, both keys are listed.
+      // Services are looked up by host and binary, but KeyOf gives their uuid. So one service may
+      // have different uuids in `a` and `b`; then both uuids are listed.
       if (found == nullptr || KeyOf(**found) != KeyOf(*record)) Add(kind, KeyOf(*record));
       return true;
     });

@@ -25,7 +25,7 @@ struct LedgerOptions {
   absl::Duration staleness_max = absl::Seconds(1);  // an older state is not served to readers
   int64_t log_rows_kept = 100'000;                  // older rows are deleted
   int awaits_max = 10'000;                          // readers that wait for a revision
-  absl::Duration requests_kept = absl::Hours(24);   // at least; request ids are dropped by the hour
+  absl::Duration requests_kept = absl::Hours(24);   // request ids are kept this long or longer
   // The most batches, changes and bytes that the feed holds in memory.
   int64_t feed_rows_kept = 4096;
   int64_t feed_changes_kept = 500'000;

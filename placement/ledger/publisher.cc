@@ -185,9 +185,9 @@ void Publisher::SetNewest(StatePtr state, bool forget_older) {
   TellOf(Newest());
 }
 
-// Answers nobody while the state is too stale for readers; SetFresh then answers them later. The
-// state is stale while a thread catches up: it publishes many revisions, and only the last one is
-// fresh.
+// Gives readers no state while the state is too stale; SetFresh gives it to them later. The state
+// is stale while a thread catches up: that thread publishes many revisions, and only the last one
+// is fresh.
 void Publisher::TellOf(const StatePtr& state) {
   TellWaiters([&](const Waiter& waiter) -> std::optional<absl::StatusOr<StatePtr>> {
     BERTH_RETURN_IF_ERROR(CheckRevision(*state, waiter.minimum));

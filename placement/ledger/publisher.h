@@ -6,8 +6,8 @@
 // Invariants:
 //   1. State and feed move together. Publish moves both by one revision; Replace makes both forget
 //      all older revisions. The published revision never falls.
-//   2. If both threads bring the same revision, it is the same batch, and the second one is
-//      dropped.
+//   2. If both threads publish one revision, both bring the same batch, and the second call of
+//      Publish does nothing.
 //   3. While the writer commits a batch, only the writer applies the batch's log row, because the
 //      writer has the state after the batch at hand:
 //        - The writer calls BeginCommit before it sends the batch to the database. So nobody can
@@ -94,8 +94,8 @@ class Publisher {
     absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready;
   };
 
-  // Calls `answer_for` for each waiting reader. If it returns an answer, gives the reader that
-  // answer and forgets the reader.
+  // Calls `answer_for` for each waiting reader. If the call returns an answer, posts this answer
+  // to the reader and forgets the reader.
   void TellWaiters(
       absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for);
   // Answers the readers who wait for the revision of `state` or for an older one.

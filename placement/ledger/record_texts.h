@@ -1,6 +1,6 @@
 // The records of instances and migrations as texts, for the self-check: one text per record, made
-// from memory, and the statement that makes the same texts from the tables. A text has a digest of
-// the record's details, because the details of all instances may have gigabytes. Pure.
+// from memory, and the statement that makes the same texts from the tables. A text has only a
+// digest of the record's details, because all details may take gigabytes. Pure.
 #ifndef BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
 #define BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
 
@@ -13,7 +13,7 @@
 namespace berth::placement {
 
 struct RecordTexts {
-  absl::string_view kind;  // as the findings name a record
+  absl::string_view kind;  // the word for a record in the findings
   std::string sql;         // returns the texts of the tables
   absl::flat_hash_set<std::string> memory;
 };

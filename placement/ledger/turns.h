@@ -6,7 +6,7 @@
 //   settle   contains no command; its log row proves that earlier batches are durable
 //   alone    contains one command: an earlier batch with this command failed
 //   large    contains one command, which touches more rows than a shared batch may touch
-//   shared   contains commands of the queue, after the release of the leases that have ended
+//   shared   first releases the leases that have ended, then decides commands of the queue
 //
 // The first line that applies gives the next turn ("shared work": the queue has commands, or a
 // lease has ended):
@@ -18,10 +18,10 @@
 //   none of these                                                       shared
 //
 // A batch is unsettled if its outcome is unknown, or if its log row was found and is not proven
-// durable. These events change that:
+// durable. The methods in this table report the events that change this:
 //
 //   event        the batch was      afterwards
-//   Lost         being committed    its outcome is unknown; each of its commands counts one loss
+//   Lost         being committed    unknown outcome; each command's losses rise by one (kLossesMax)
 //   Found        of unknown outcome its row is in the log: the batch waits for proof
 //   NotFound     of unknown outcome its row is not in the log: each command is to be decided alone
 //   TakeProven   waiting for proof  a later batch of this process was committed: it is settled
@@ -119,7 +119,7 @@ class Turns {
   std::vector<PendingPtr> UnsettledCommands() const;
 
   std::unique_ptr<Batch> in_doubt_;               // the batch of unknown outcome
-  std::vector<std::unique_ptr<Batch>> unproven_;  // found in the log, oldest first
+  std::vector<std::unique_ptr<Batch>> unproven_;  // batches whose row was found, oldest first
   std::deque<PendingPtr> alone_;
   PendingPtr large_;
   LastBatch last_ = LastBatch::kShared;

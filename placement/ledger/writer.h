@@ -1,9 +1,9 @@
 // Writer: the thread that takes commands from the queue in batches, decides each batch while it
 // holds the ledger's lock in PostgreSQL, and commits it.
 //
-// Writer owns the thread and the connection that writes. Stop, Watch and ConnectsSlowly may be
-// called from any thread, Start once. Turns (turns.h) says which batch is next; writer_faults.cc
-// says what happens after a failure, writer_leases.cc how leases end.
+// Writer owns the thread and the connection that writes. Any thread may call Stop, Watch and
+// ConnectsSlowly. Start is called once. Turns (turns.h) decides which batch is next. The code that
+// handles failures is in writer_faults.cc, and the code that ends leases in writer_leases.cc.
 //
 // Invariants:
 //   1. Only the thread that holds the lock decides. It decides on the state of the newest log row.
@@ -102,9 +102,9 @@ class Writer {
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
 
-  // The methods from here on are defined in writer_leases.cc. Whether leases need a batch even if
-  // no command waits. They do if a lease has ended. They also do if leases exist and the newest log
-  // row is old, because the log row records the ledger time.
+  // The next five methods are defined in writer_leases.cc. LeasesWantBatch returns whether leases
+  // need a batch even if no command waits: a lease has ended, or leases exist and the newest row of
+  // the log is old. A new log row then records the ledger time.
   bool LeasesWantBatch();
   // Whether the newest log row is so old that a restart would lose ledger time.
   bool TimeIsOld(const Position& position);
@@ -113,8 +113,8 @@ class Writer {
   // Offers `batch` a command that releases the leases that have ended, before the first command of
   // the queue.
   void OfferExpiry(Batch& batch);
-  // To be called when PostgreSQL refused a batch for leases: for the next 10 s leases ask for no
-  // batch.
+  // To be called when PostgreSQL refused a batch that was made for leases. LeasesWantBatch then
+  // returns false for 10 s.
   void PutOffLeases();
 
   // The methods from here on are defined in writer_faults.cc.
@@ -152,15 +152,15 @@ class Writer {
   Database* connection_ = nullptr;  // database_, or null
   BatchId committed_;               // the newest batch that this process knows to be durable
   Turns turns_;
-  // Leases ask for no batch before this time of the boot clock, because releasing them failed.
+  // LeasesWantBatch returns false before this time of the boot clock, because a release failed.
   std::shared_ptr<std::atomic<int64_t>> leases_wait_until_ns_ =
       std::make_shared<std::atomic<int64_t>>(0);
   PendingPtr reloaded_for_;  // the command that was refused before the last reload
   std::optional<absl::Duration> reloaded_at_;
   LedgerClock clock_;
   int64_t rotated_hour_ = -1;
-  absl::Duration pause_;  // before the next attempt after a failure
-  int disconnects_ = 0;   // since a batch succeeded
+  absl::Duration pause_;  // the length of the next pause after a failure
+  int disconnects_ = 0;   // broken connections since a batch succeeded
   std::thread thread_;
 };
 

@@ -144,10 +144,10 @@ void Writer::Reload() {
   publisher_->Replace(std::make_shared<const State>(*std::move(state)));
 }
 
-// Looks in the log for the batch in doubt. This process holds the lock, so the session that was
-// lost during the commit has ended, and the log shows whether the commit took effect. If the log
-// has the batch's row, the batch's answers wait until the present batch is committed: only that
-// commit proves that the row is on every standby that must have it.
+// Looks in the log for the batch in doubt. Returns false if the log could not be read. This process
+// holds the lock, so the session of the lost commit has ended, and the log shows whether the commit
+// took effect. If the log has the row of the batch in doubt, its answers wait until `batch` is
+// committed: only this commit proves that the row is on every standby that must have it.
 bool Writer::Settle(Batch& batch) {
   batch.ForceRow();
   const Batch* const in_doubt = turns_.in_doubt();

@@ -12,7 +12,7 @@
 namespace berth::placement {
 namespace {
 
-// After PostgreSQL has refused a batch for leases, leases ask for the next batch after this time.
+// How long LeasesWantBatch returns false after the release of leases has failed.
 constexpr absl::Duration kRefusedWait = absl::Seconds(10);
 
 }  // namespace
@@ -26,8 +26,8 @@ bool Writer::LeasesWantBatch() {
   return *end <= clock_.Now(state->position()) || TimeIsOld(state->position());
 }
 
-// If all processes stop now, the next start adds at most kLedgerTimeStepMax to the ledger time of
-// the newest row. If the newest row is older than that, leases would end late.
+// Whether `position` has been the newest for kLedgerTimeStepMax or longer. If all processes stopped
+// then, the next start would add only kLedgerTimeStepMax to its time, and leases would end late.
 bool Writer::TimeIsOld(const Position& position) {
   return clock_.Standing(position) >= kLedgerTimeStepMax;
 }

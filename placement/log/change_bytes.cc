@@ -16,8 +16,8 @@ size_t SharedBlock(const std::shared_ptr<const T>& value) {
   return value == nullptr ? 0 : BlockBytes(sizeof(T) + kSharedBytes);
 }
 
-// One case for each kind of change. A kind that is added later does not compile until it has a case
-// here.
+// Counts the bytes of a change, with one method for each kind of change. A kind that is added later
+// does not compile until it has a method here.
 struct Counter {
   size_t operator()(const ProviderPut& put) const {
     const ProviderConfig& config = *put.config;

@@ -24,7 +24,7 @@ struct LogCommand {
   std::string actor;
   std::string request_id;
   std::shared_ptr<const Changes> changes;
-  std::string reason;  // in the caller's words; empty: none was given
+  std::string reason;  // of a new epoch or of a cancellation; empty: none
   // Null: an empty scope.
   std::shared_ptr<const Scope> scope = nullptr;
 };

@@ -38,10 +38,10 @@ struct FeedCommand {
   std::string request_id;
   std::shared_ptr<const Changes> changes;
   std::shared_ptr<const Scope> scope;
-  Concerned concerned;  // the hosts and trees whose trackers are told
+  Concerned concerned;  // the hosts and trees whose trackers get a push
 };
 struct FeedBatch {
-  Revision revision;  // with its batch
+  Revision revision;  // as in Position::resume_point
   absl::Time ledger_time;
   std::vector<FeedCommand> commands;
   int64_t changes = 0;  // of all commands
@@ -60,7 +60,7 @@ struct FeedLimits {
 FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>& commands);
 
 // The refusal kFailedPrecondition / REVISION_LOST for a reader that asks for the batches after
-// `wanted`, if the revision `there`, of another history, now has the number of `wanted`.
+// `wanted`. `there`: the revision of another history that now has the number of `wanted`.
 absl::Status RevisionLost(Revision wanted, Revision there);
 
 class Feed {

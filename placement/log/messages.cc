@@ -247,7 +247,7 @@ void EncodeChange(const Change& change, pb::Change* out) { std::visit(Encoder{ou
 
 namespace {
 
-// The change in `in`, which is one of an instance or of a migration.
+// The change in `in`, which must be a change of an instance or of a migration.
 Change RecordChangeOf(const pb::Change& in) {
   if (in.has_instance_put()) return InstancePut{DecodeInstance(in.instance_put())};
   if (in.has_migration_put()) return MigrationPut{DecodeMigration(in.migration_put())};

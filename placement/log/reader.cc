@@ -58,8 +58,8 @@ absl::StatusOr<std::vector<FeedBatchPtr>> LogReader::After(Revision revision, in
                          ReadLog(*database, revision.number, batches_max + own));
   auto row = rows.begin();
   if (revision.number > 0) {
-    // The row of `revision` was deleted because of its age. Rows after it, which the caller needs,
-    // may have been deleted, too.
+    // If the row of `revision` was deleted because of its age, then rows after it, which the caller
+    // needs, may have been deleted, too.
     if (row == rows.end() || row->position.revision.number != revision.number) {
       return Compacted(*database, revision);
     }

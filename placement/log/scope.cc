@@ -292,7 +292,7 @@ void ScopeMaker::Compare(const State& after) {
 void ScopeMaker::CompareTree(const Tree& tree, const State& after, const ProviderIds& put,
                              const ProviderIds& used, absl::flat_hash_set<ConsumerId>* told) {
   const std::vector<AggregateId> aggregates = AggregatesOf(tree);
-  TreePtr last;  // of the member before: most members are in the same tree again
+  TreePtr last;  // the tree of the previous member: most members are in the same tree
   bool aggregates_differ = false;
   for (int i = 0; i < tree.size(); ++i) {
     const ProviderId id = tree.config(i).id;

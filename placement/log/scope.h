@@ -103,12 +103,12 @@ class ScopeMaker {
   // removed.
   void TakeNode(const State& before, ProviderId id, const std::string* host_after);
   void TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id);
-  // `host_after`: the instance's host after the command; empty if it has none, or no record.
+  // `host_after`: the instance's host after the command; empty: no host, or the record is removed.
   void TakeInstance(const Records& before, InstanceId id, const std::string& host_after);
   void TakeMigration(const Records& before, MigrationId id);
   void Compare(const State& after);
   // Does for one tree what Compare does. `put` and `used`: the providers whose configuration or use
-  // the changes name. `told`: the consumers that they name; it gets those that are found.
+  // the changes name. `told`: the consumers in the changes; CompareTree adds those it visits.
   using ProviderIds = absl::flat_hash_set<ProviderId>;
   void CompareTree(const Tree& tree, const State& after, const ProviderIds& put,
                    const ProviderIds& used, absl::flat_hash_set<ConsumerId>* told);

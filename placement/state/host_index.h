@@ -17,8 +17,8 @@ class HostIndex {
   void Put(const std::string& host, IdType id) { keys_.Put(Key{host, id}, {}); }
   void Erase(const std::string& host, IdType id) { keys_.Erase(Key{host, id}); }
 
-  // Calls visit(id) for each id of `host`, rising. The cost does not grow with the number of ids of
-  // other hosts.
+  // Calls visit(id) for each id of `host`, in ascending order. The cost does not grow with the
+  // number of ids of other hosts.
   template <typename Visit>
   void ForEach(absl::string_view host, Visit visit) const {
     keys_.ForEachFrom(Before{host}, [&](const Key& key, std::monostate) {

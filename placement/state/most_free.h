@@ -1,12 +1,12 @@
 // MostFree: for each class and each chunk of roots, the most that one provider of the chunk has
 // free.
 //
-// The numbers of one class are side by side in memory, so that a search can pass over a chunk
+// The amounts of one class are side by side in memory, so that a search can pass over a chunk
 // without touching the chunk's own memory. A value with shared rows: copying it copies one pointer
 // per class, and a change copies one row once.
 //
-// Invariant: each row has a number above 0. So a class that no provider offers any more costs
-// nothing.
+// Invariant: each row, i.e. the amounts of one class, has an amount above 0. So a class that no
+// provider offers any more costs nothing.
 #ifndef BERTH_PLACEMENT_STATE_MOST_FREE_H_
 #define BERTH_PLACEMENT_STATE_MOST_FREE_H_
 
@@ -22,10 +22,10 @@ namespace berth::placement {
 
 class MostFree {
  public:
-  // For each chunk, the number of the class, from 0 to kAmountMax. Empty if all of them are 0.
+  // The largest free amount of the class in each chunk, 0 to kAmountMax. Empty if all are 0.
   absl::Span<const int32_t> Of(ClassId resource_class) const;
 
-  // Sets the number of `chunk` and the class. REQUIRES: the chunk exists.
+  // Sets the largest free amount of the class in `chunk`. REQUIRES: the chunk exists.
   void Set(ClassId resource_class, size_t chunk, int32_t amount);
   // Inserts a chunk without amounts; the chunks at `chunk` and above move up by one.
   void Insert(size_t chunk);

@@ -1,8 +1,8 @@
 // PersistentMap: an ordered map whose copy costs one pointer.
 //
 // A B+-tree of counted nodes. A copy of the map shares all nodes with the original. A change
-// touches the nodes on the path to the changed entry. It first copies those of these nodes that
-// another copy of the map holds, too, and changes the others in place. So a batch of changes costs
+// touches the nodes on the path to the changed entry. Of these nodes, those that another copy of
+// the map also holds are copied first; the others are changed in place. So a batch of changes costs
 // about as much as in an ordinary map, and no other copy changes. Different threads may use
 // different copies. Many threads may read one copy, or one thread may change it.
 //
@@ -119,9 +119,9 @@ class PersistentMap {
   using Leaf = typename Node::Leaf;
   using Inner = typename Node::Inner;
 
-  // Nodes are wide, so that the tree has few levels. But copying a node must take less than a
-  // microsecond, and it counts up the references of all items of the node. The capacity of a node
-  // grows in small steps, since there are many small maps.
+  // Nodes are wide, so that the tree has few levels. But copying a node, which counts up the
+  // references of all its items, must take less than a microsecond. The capacity of a node grows in
+  // small steps, since there are many small maps.
   static constexpr int kLeafMax = 16;
   static constexpr int kLeafStep = 4;
   static constexpr int kInnerMax = 32;

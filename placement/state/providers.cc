@@ -181,7 +181,7 @@ void State::ApplyProvidersRemoved(absl::Span<const Change> removals) {
     root_of_.Erase(id);
     pool.erase(found);
   }
-  PutTogether(std::move(pool), roots);  // ends the process if a child of a removed one is left
+  PutTogether(std::move(pool), roots);  // ends the process if a removed provider still has a child
 }
 
 void State::ApplyUsed(const ProviderUsed& change) {

@@ -3,7 +3,7 @@
 // A part of State, and a value like it: a copy costs a few pointers. Any thread may call const
 // members; only the owner of an unpublished state calls the others.
 //
-// Invariant: every migration is one of an instance that has a record.
+// Invariant: the instance of every migration has a record.
 #ifndef BERTH_PLACEMENT_STATE_RECORDS_H_
 #define BERTH_PLACEMENT_STATE_RECORDS_H_
 
@@ -26,31 +26,31 @@ class Records {
   InstancePtr FindInstance(InstanceId id) const;
   MigrationPtr FindMigration(MigrationId id) const;
 
-  // The instances whose host is `host`, rising by id. The cost of this and of the next two does not
-  // grow with the number of other records.
+  // The instances whose host is `host`, in order of id. The cost of this method and of the next two
+  // methods does not grow with the number of other records.
   std::vector<InstancePtr> InstancesOf(absl::string_view host) const;
-  // The migrations from or to `host` that may hold resources (HoldsResources), rising by id.
+  // The migrations from or to `host` that may hold resources (HoldsResources), in order of id.
   std::vector<MigrationPtr> MovesOf(absl::string_view host) const;
-  // All migrations of the instance, rising by id.
+  // All migrations of the instance, in order of id.
   std::vector<MigrationPtr> MigrationsOf(InstanceId instance) const;
 
   // Insert the record, or replace the record with the same id. REQUIRES: the generation rises; a
   // migration keeps its instance, and the instance has a record.
   void Put(const InstancePtr& instance);
   void Put(const MigrationPtr& migration);
-  // Remove the record. REQUIRES: it is present, and an instance has no migrations.
+  // Remove the record. REQUIRES: the record is present, and no migration names the instance.
   void Remove(InstanceId id);
   void Remove(MigrationId id);
 
  private:
-  // Takes the migration out of the index of moves, or puts it there.
+  // Takes the migration out of moves_by_host_; puts it there if it may hold resources.
   void Unlist(const MigrationRecord& migration);
   void List(const MigrationRecord& migration);
 
   PersistentMap<InstanceId, InstancePtr> instances_;
   PersistentMap<MigrationId, MigrationPtr> migrations_;
-  HostIndex<InstanceId> instances_by_host_;  // those that have a host
-  HostIndex<MigrationId> moves_by_host_;     // those that may hold resources, by both hosts
+  HostIndex<InstanceId> instances_by_host_;  // the instances that have a host
+  HostIndex<MigrationId> moves_by_host_;     // the migrations that may hold resources, by each host
   PersistentMap<std::pair<InstanceId, MigrationId>, std::monostate> migrations_by_instance_;
 };
 

@@ -96,7 +96,7 @@ class Roots {
   int64_t size() const { return size_; }
   // The chunks, in order of ids of their trees. No chunk is empty.
   const std::vector<Counted<RootChunk>>& chunks() const { return chunks_; }
-  // The largest number of each column; the chunk indexes are those of chunks().
+  // The largest free amount of each column; the chunk indexes are those of chunks().
   const MostFree& most_free() const { return most_free_; }
 
  private:

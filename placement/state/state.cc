@@ -8,7 +8,7 @@
 namespace berth::placement {
 namespace {
 
-// The step of the order in change.h that `change` belongs to.
+// The order of change.h puts the changes of a command into steps. Returns the step of `change`.
 int StepOf(const Change& change) {
   struct Step {
     int operator()(const ClassPut&) const { return 1; }

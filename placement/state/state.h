@@ -11,7 +11,7 @@
 //   2. Every allocation names an existing provider with an inventory of its class; the use of an
 //   inventory is the sum of its allocations (P-2).
 //   3. A consumer is present if and only if it holds something (P-3).
-//   4. Every migration is one of an instance that has a record.
+//   4. The instance of every migration has a record.
 #ifndef BERTH_PLACEMENT_STATE_STATE_H_
 #define BERTH_PLACEMENT_STATE_STATE_H_
 
@@ -90,10 +90,10 @@ struct Position {
   int64_t command_count = 0;  // commands ever committed
   int format = 1;             // the newest format of log rows that may be written
   uint32_t next_class_id =
-      1;  // ids are never reused, also when the newest class or trait is deleted
+      1;  // ids are never reused, even after the newest class or trait was deleted
   uint32_t next_trait_id = 1;
   int64_t epoch_began_at =
-      0;  // revision number at which this epoch began; an older epoch's later revisions are lost
+      0;  // number of this epoch's first revision; older epochs' revisions from it on are lost
 
   // The revision together with the id of its batch. A watcher or a tracker sends it back when it
   // resumes.
@@ -109,7 +109,7 @@ class State {
   // The first revision of each epoch, sorted. A revision of an older epoch is lost if its number is
   // the number of such a first revision or greater.
   const std::vector<Revision>& epochs() const { return *epochs_; }
-  // Called by a load, before set_position.
+  // Sets epochs(). To be called when a state is loaded, before set_position.
   void set_epochs(std::vector<Revision> epochs) {
     epochs_ = Counted<std::vector<Revision>>::Make(std::move(epochs));
   }
@@ -215,9 +215,9 @@ class State {
   PersistentMap<std::pair<absl::Time, ConsumerId>, std::monostate> leases_;
   PersistentMap<OwnerKey, Counted<OwnerUsage>> owners_;
   PersistentMap<std::pair<std::string, std::string>, ServicePtr> services_;
-  PersistentMap<Uuid, ServicePtr> services_by_id_;  // the same records
+  PersistentMap<Uuid, ServicePtr> services_by_id_;  // the records of services_
   PersistentMap<ProviderId, NodeRecordPtr> nodes_;
-  HostIndex<ProviderId> nodes_by_host_;  // the same records
+  HostIndex<ProviderId> nodes_by_host_;  // the ids of nodes_
   Records records_;
 };
 

@@ -26,8 +26,8 @@ struct ChildOptions {
 };
 
 // Starts a program with "/" as its working directory and only PATH and LC_ALL in its environment.
-// Fails with kUnavailable if the output file cannot be opened or the system makes no process. If
-// the program cannot be executed, the child ends with exit code 127.
+// Fails with kUnavailable if the output file cannot be opened or fork fails. If the program cannot
+// be executed, the child ends with exit code 127.
 absl::StatusOr<pid_t> Spawn(const ChildOptions& options);
 
 // Waits at most `limit` for our child `pid` to end. Returns the child's exit code, or 128 + n if

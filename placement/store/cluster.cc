@@ -233,7 +233,7 @@ class Cluster::Impl {
 
  private:
   // Ends every server process that a crash left behind in the data directory, and removes the pid
-  // file: another program may have its number by now.
+  // file, because another program may have the same pid by now.
   void StopLeftovers() {
     pid_t pid = 0;
     if (absl::SimpleAtoi(FirstLine(data_ + "/postmaster.pid"), &pid) && pid > 0) {
@@ -307,7 +307,7 @@ class Cluster::Impl {
     ChildOptions child;
     child.arguments = {programs_ + "/initdb", "--pgdata=" + unfinished, "--no-locale",
                        "--encoding=UTF8", "--data-checksums",
-                       // Commits wait while a segment is made: 20 ms for the default of 16 MB.
+                       // Commits wait while a WAL segment is made: 20 ms for the default of 16 MB.
                        "--wal-segsize=4", "--auth=trust", absl::StrCat("--username=", kRole)};
     for (const std::string& setting : options_.settings) {
       if (setting == "fsync=off") child.arguments.push_back("--no-sync");
@@ -335,7 +335,7 @@ class Cluster::Impl {
         "max_connections=50",
         "shared_buffers=256MB",
         "max_wal_size=4GB",
-        // Old segments up to this size are reused instead of making new ones.
+        // Old WAL segments up to this total size are reused instead of making new ones.
         "min_wal_size=256MB",
         "checkpoint_timeout=15min",
         "jit=off",

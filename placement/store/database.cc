@@ -27,8 +27,8 @@ namespace {
 // a second round trip. Parsing so many values as SQL literals would take longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
-// Batches need only a few different statements. When this many have been prepared, also
-// unsuccessfully, all of them are deallocated.
+// Batches need only a few different statements. After this many attempts to prepare one,
+// failed attempts included, all prepared statements are deallocated.
 constexpr int kPreparedMax = 64;
 
 constexpr char kSqlStatePayload[] = "berth.sqlstate";

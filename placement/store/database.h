@@ -95,7 +95,7 @@ class Database {
   std::unique_ptr<Connection> connection_;
   bool broken_ = false;
   // prepared_: the number of each statement that is prepared on this connection, by its text.
-  // last_prepared_: the number of the newest prepared statement. The member after it: the newest
+  // last_prepared_: the newest number that was given to a statement. last_forgotten_: the newest
   // number that was deallocated.
   absl::flat_hash_map<std::string, int> prepared_;
   int last_prepared_ = 0;

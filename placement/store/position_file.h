@@ -37,7 +37,7 @@ class PositionFile {
  private:
   const std::string path_;
   Mutex mutex_;
-  BatchId written_ ABSL_GUARDED_BY(mutex_);  // by the last call of Write
+  BatchId written_ ABSL_GUARDED_BY(mutex_);  // the batch of the position that was written last
 };
 
 }  // namespace berth::placement

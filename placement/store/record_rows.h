@@ -12,7 +12,7 @@
 
 namespace berth::placement {
 
-// The number of columns of write_instances and write_migrations.
+// The numbers of arguments of the SQL functions write_instances and write_migrations.
 inline constexpr int kInstanceColumns = 19;
 inline constexpr int kMigrationColumns = 14;
 

@@ -19,7 +19,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 20'000;
-constexpr int kLargeRowsAtOnce = 256;  // of nodes and instances: a row may have 128 KiB
+constexpr int kLargeRowsAtOnce = 256;  // of nodes and instances: a row may take 128 KiB
 
 absl::Status Contradiction(absl::string_view what, absl::string_view which) {
   return absl::DataLossError(absl::StrCat(
@@ -81,8 +81,8 @@ class Loader {
   struct Loaded {
     std::shared_ptr<const ProviderConfig> config;
     ProviderUsed used;
-    std::vector<Amount> held;  // sum of its consumers' allocations, parallel to used.used
-    bool placed = false;       // whether the changes contain it already
+    std::vector<Amount> held;  // the amounts that consumers hold, parallel to used.used
+    bool placed = false;       // whether the changes contain the provider already
   };
 
   absl::Status Names() {

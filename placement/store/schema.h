@@ -3,7 +3,7 @@
 // The schema is made by numbered steps. These are the files schema/NNNN_*.sql, which are embedded
 // in the binary. The table `ledger_schema` has one row for each step that was done. Steps are never
 // undone. Processes of an older release go on writing while a new step runs and afterwards. So a
-// step that is added after that release must not harm them.
+// new step must not harm the processes of older releases.
 #ifndef BERTH_PLACEMENT_STORE_SCHEMA_H_
 #define BERTH_PLACEMENT_STORE_SCHEMA_H_
 
