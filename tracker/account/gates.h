@@ -41,8 +41,8 @@ struct MigrationHold {
 
 struct MigrationJudgement {
   std::optional<MigrationHold> hold;
-  // True: a migration has just switched the instance to this node, and the record does not have the
-  // values of the context of that migration yet. The instance counts with the values after the move
+  // True: a migration has switched the instance to this node, but the record does not have the
+  // values of this migration's context yet. The instance counts with the values after the move
   // (T-50). An instance that has the context of another migration counts with its own values: for
   // example, a later migration takes it away, and the context has the cells of the next node.
   bool arrives = false;

@@ -1,7 +1,7 @@
 // Owners: which instance has which CPU of which NUMA cell, which PCI device and which named unit of
 // a node.
 //
-// A plain value. It is computed from what instances hold, and no record says it a second time.
+// A plain value. It is computed from what instances hold, and is not recorded a second time.
 //
 // Invariants:
 //   1. A CPU, a device or a unit has one owner at most (T-395).

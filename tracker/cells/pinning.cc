@@ -49,8 +49,8 @@ std::vector<int> Joined(const std::vector<Core>& cores) {
   return cpus;
 }
 
-// Returns the first free CPU that is not taken, in the order of the cores. With `isolate` it is on a
-// core of which no CPU is taken.
+// Returns the first free CPU that is not taken, in the order of the cores. With `isolate`, skips
+// the cores of which a CPU is taken.
 std::optional<int> FirstNotTaken(const std::vector<Core>& cores, const std::vector<int>& taken,
                                  bool isolate) {
   const auto is_taken = [&taken](int cpu) {

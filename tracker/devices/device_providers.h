@@ -82,9 +82,9 @@ struct DeviceAllocation {
   friend bool operator==(const DeviceAllocation&, const DeviceAllocation&) = default;
 };
 
-// Returns the allocations that consumers lack although they own devices (T-262). Leaves out
-// consumers that are not in `allocated`, because placement has no such consumers, and those in
-// `resizing`, which move on this host. A consumer in `allocated` may have nothing.
+// Returns, for consumers that own devices, the allocations that they should have, if they have less
+// (T-262). Leaves out consumers that are not in `allocated`, which placement does not have, and
+// those in `resizing`, which move on this host. A consumer in `allocated` may have nothing.
 std::vector<DeviceAllocation> MissingDeviceAllocations(
     const DeviceProviderTree& tree, const DeviceTable& table,
     const std::map<std::string, std::map<std::string, int64_t>>& allocated,

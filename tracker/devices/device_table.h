@@ -166,7 +166,7 @@ class DeviceTable {
   std::vector<const Tracked*> Relatives(const Tracked& of) const;
   // Gives a device its properties and the key that follows from them.
   void Describe(PciDevice device, Tracked* to);
-  // Returns the status that a device without an owner has by its relatives and by attachments.
+  // Returns the status of a device without an owner, which follows from relatives and attachments.
   DeviceStatus StatusByRelatives(const Tracked& of) const;
   // Makes a device without an owner available, unless it or a relative is attached to a guest.
   void Release(Tracked* device);
