@@ -119,7 +119,7 @@ std::vector<NodeSetting> CapacitySettings() {
        Set(&Node::cpu_dedicated_set)},
       {"vcpu-pin-set", "The older name of cpu-shared-set", Set(&Node::vcpu_pin_set)},
       {"cpu-power-management",
-       "true: dedicated CPUs that no guest uses may be offline; default false",
+       "true: offline dedicated CPUs count too, as another program turns them on; default: false",
        Flag(&Node::cpu_power_management)},
       {"reserved-host-cpus", "How many CPUs are reserved for the host",
        Number(&Node::reserved_host_cpus)},

@@ -58,7 +58,7 @@ void AddFacts(const pb::NodeFacts& facts, Lines* lines) {
 
 Table AccountTable(const pb::NodeAccount& account) {
   Table table({{"USED BY", Column::Kind::kText},
-               {"SHARED CPUS", Column::Kind::kNumber},
+               {"SHARED VCPUS", Column::Kind::kNumber},
                {"DEDICATED CPUS", Column::Kind::kNumber},
                {"MEMORY MIB", Column::Kind::kNumber},
                {"DISK GIB", Column::Kind::kNumber}});
@@ -66,7 +66,7 @@ Table AccountTable(const pb::NodeAccount& account) {
       {"the host (reserved)", &account.reserve()},
       {"instances", &account.instances()},
       {"migrations", &account.migrations()},
-      {"claims under way", &account.claims()},
+      {"guests to come (claims)", &account.claims()},
       {"other consumers", &account.allocations()},
       {"orphans (no consumer)", &account.orphans()},
       {"total", &account.used()},
