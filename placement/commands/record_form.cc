@@ -8,7 +8,7 @@
 namespace berth::placement {
 namespace {
 
-// A text of `min` to 255 characters, without control characters.
+// Adds a fault unless `text` has `min` to 255 characters, and one if it has control characters.
 void TextField(Faults& faults, absl::string_view field, absl::string_view text, int64_t min) {
   faults.Length(field, text, min, kTextMax);
   faults.Line(field, text);

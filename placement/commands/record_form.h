@@ -16,7 +16,7 @@ namespace berth::placement {
 // the field as the requests do, e.g. `instance.host`.
 void InstanceFields(Faults& faults, const InstanceRecord& instance);
 void MigrationFields(Faults& faults, const MigrationRecord& migration);
-// INVALID_FIELD if a node is given without its host.
+// Adds a fault, INVALID_FIELD, if a node is given without its host.
 void NodeNeedsHost(Faults& faults, absl::string_view field, bool has_node, absl::string_view host);
 
 // INSTANCE_NOT_FOUND. `field`: the field of the request that names the instance.

@@ -203,9 +203,9 @@ bool Funnel::TraitsCanBeMet(int step, const Standing& standing) const {
       for (uint64_t before : reached) {
         budget_.left -= static_cast<int64_t>(masks.size());
         if (further.size() > kReachedMax && !plan_.slots_interact) budget_.left = 0;
-        // If there are too many sets to test, the answer is true, which may be wrong. If slots
-        // interact, the last step finds the error, because it searches the whole plan. If not, the
-        // explanation ends here as if the budget were spent.
+        // Too many sets of met terms: returns true, which may be wrong. If slots interact, the last
+        // step corrects this by a search for the whole plan. Otherwise the budget was set to spent
+        // above. Once the budget is spent, the explanation ends and is marked as truncated.
         if (budget_.spent() || further.size() > kReachedMax) return true;
         for (uint64_t mask : masks) further.insert(before | mask);
       }

@@ -62,7 +62,7 @@ class CommandQueue {
   void Rest(absl::Duration pause);
   // Ends one wait of Take or Rest: the present one, or the next one if none runs.
   void Nudge();
-  // From now on Push refuses every command.
+  // Makes Push refuse every command from now on.
   void Close();
 
   int64_t size() const;

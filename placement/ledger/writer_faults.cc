@@ -164,8 +164,8 @@ bool Writer::Settle(Batch& batch) {
     turns_.Found();
     return true;
   }
-  // If the log has reached the batch's revision and has no row with it, the row was deleted because
-  // of its age.
+  // If the log has reached the revision of the batch in doubt but has no row for it, that row was
+  // deleted because of its age, and nobody can tell any more which batch it was of.
   const bool passed = batch.base()->position().revision.number >= position.revision.number;
   if (rows.size() == 0 && passed) ForgetOutcomes(*in_doubt);
   turns_.NotFound();

@@ -101,7 +101,7 @@ void ImportPlan::AddNames() {
   add(traits_, command_.traits, TraitPut{});
 }
 
-// Refuses, in this order: SELF_PARENT; PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
+// Notes the refusals that apply: SELF_PARENT or PARENT_NOT_FOUND; DUPLICATE_PROVIDER.
 void ImportPlan::CheckProvider(const ImportedProvider& record) {
   if (record.parent == record.id) {
     Note(Stage::kSelfParent, record.record, [&] {

@@ -67,8 +67,8 @@ class RootSearch {
   const Option* chosen(int slot) const {
     return chosen_[slot] < 0 ? nullptr : &options_[chosen_[slot]];
   }
-  // How much of its divided amount the slot's provider gives, in the solution that Next found.
-  // REQUIRES: the slot belongs to a divided amount, and chosen(slot) is not null.
+  // How much of the slot's divided amount the slot's provider gives, in the solution that Next
+  // found. REQUIRES: the slot belongs to a divided amount, and chosen(slot) is not null.
   Amount part(int slot) const { return parts_[slot]; }
   // Whether each slot has only one option, so that the first solution is the only one.
   bool is_single() const { return single_; }

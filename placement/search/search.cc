@@ -67,11 +67,11 @@ class Search {
   std::vector<const Tree*> Trees();
 
  private:
-  // The first round. Without an order, roots are visited in order of id.
+  // Does the first round. If the request gives no order, visits roots by ascending id.
   void VisitNew(int64_t count);
-  // The first round of a request with an order. The candidate of a root is taken when no remaining
-  // root can have a better one. To know this, OpenNext examines roots in advance, and Compare finds
-  // their first candidates.
+  // Does the first round of a request with an order. The candidate of a root is taken when no
+  // remaining root can have a better one. To know this, OpenNext examines roots in advance, and
+  // Compare finds their first candidates.
   void VisitByRank(int64_t count);
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);

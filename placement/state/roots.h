@@ -28,7 +28,7 @@
 
 namespace berth::placement {
 
-// A share is a whole number from 0 to kShareWhole. kShareWhole means that everything is free.
+// A free share is a whole number: 0 if none of the capacity is free, kShareWhole if all of it is.
 inline constexpr int32_t kShareWhole = 1 << 20;
 
 struct RootChunk {
@@ -90,7 +90,7 @@ class Roots {
   // Calls `edit` with the tree of `root`. `edit` may change what claims change: use, consumers and
   // allocation generations. REQUIRES: `root` is present.
   void Edit(ProviderId root, absl::FunctionRef<void(Tree&)> edit);
-  // REQUIRES: `root` is present.
+  // Removes the tree with root `root`. REQUIRES: `root` is present.
   void Erase(ProviderId root);
 
   int64_t size() const { return size_; }

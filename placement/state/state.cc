@@ -8,7 +8,7 @@
 namespace berth::placement {
 namespace {
 
-// The order of change.h puts the changes of a command into steps. Returns the step of `change`.
+// Returns the step of `change`: a lower step comes first, in the order that change.h prescribes.
 int StepOf(const Change& change) {
   struct Step {
     int operator()(const ClassPut&) const { return 1; }

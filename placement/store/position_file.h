@@ -27,8 +27,8 @@ class PositionFile {
   explicit PositionFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
-  // The position in the file, without ledger time and format. Nothing if there is no file.
-  // kDataLoss if the file cannot be read, or does not contain a complete position.
+  // The position in the file; ledger_time, format and epoch_began_at are unset. Nothing if there is
+  // no file. kDataLoss if the file cannot be read or does not contain a complete position.
   absl::StatusOr<std::optional<Position>> Read() const;
   // Replaces the file, unless the last call wrote the same position. If it fails with kUnavailable,
   // the old file stays, and the message gives the reason.

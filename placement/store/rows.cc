@@ -269,8 +269,8 @@ class Calls {
     }
   }
 
-  // `keeps_facts`: the table has the node's facts already. They are long: PostgreSQL keeps them
-  // apart from the row, and does not touch them unless they are written.
+  // Adds the row of `node`. `keeps_facts`: the table has the node's facts already. They are long:
+  // PostgreSQL keeps them apart from the row, and does not touch them unless they are written.
   void AddNode(const NodeRecord& node, bool keeps_facts) {
     nodes_.Column(0).AddUuid(node.id.uuid);
     nodes_.Column(1).AddText(node.name);

@@ -36,9 +36,9 @@ class NameTable {
   // The name of `id`, or null if `id` is absent.
   const std::string* FindName(IdType id) const;
   bool Contains(IdType id) const { return by_id_.contains(id); }
-  // REQUIRES: neither `id` nor `name` is present.
+  // Adds `name` with the id `id`. REQUIRES: neither `id` nor `name` is present.
   void Insert(IdType id, std::string name);
-  // REQUIRES: `id` is present.
+  // Removes `id` and its name. REQUIRES: `id` is present.
   void Erase(IdType id);
   // The id that the next new name gets. It is one more than the largest id that any name ever had.
   IdType NextId() const { return static_cast<IdType>(next_id_); }

@@ -34,12 +34,12 @@ class Faults {
   // begins with `field`, e.g. "must be positive".
   void Add(absl::string_view reason, std::string field, absl::string_view why,
            FaultItem metadata = {});
-  // INVALID_FIELD unless `text` has `min`..`max` characters.
+  // Adds INVALID_FIELD unless `text` has `min`..`max` characters.
   void Length(absl::string_view field, absl::string_view text, int64_t min, int64_t max);
-  // INVALID_FIELD if `text` has a control character, which would break the lines of tables and
+  // Adds INVALID_FIELD if `text` has a control character, which would break the lines of tables and
   // logs.
   void Line(absl::string_view field, absl::string_view text);
-  // INVALID_FIELD unless `name` may be the name of a class or a trait (P-21).
+  // Adds INVALID_FIELD unless `name` may be the name of a class or a trait (P-21).
   void UpperName(absl::string_view field, absl::string_view name);
 
   // OK if there are no faults, else INVALID_ARGUMENT.
@@ -78,7 +78,7 @@ inline constexpr size_t kInventoriesMax = 256;
 inline constexpr size_t kTermsMax = 64;
 inline constexpr size_t kQueryNamesMax = 4096;
 
-// GENERATION_REQUIRED if `present` is false (P-96).
+// Adds GENERATION_REQUIRED if `present` is false (P-96).
 void RequireGenerationField(Faults& faults, bool present);
 
 // Checks each field of `inventory` by itself (P-7, P-14, P-15). CheckInventories checks whether the

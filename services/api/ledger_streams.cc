@@ -165,7 +165,7 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     return absl::OkStatus();
   }
 
-  // Called when the caller has sent all messages, or when the stream broke.
+  // Submits or refuses the import. Called when all messages have come, or when the stream broke.
   void Decide() {
     if (!first_) return End(InvalidField("total_count", "is required"));
     if (records_.count() != first_->total_count()) {

@@ -190,8 +190,8 @@ class PlacementProcess::Impl {
     return kTimerStep;
   }
 
-  // The process (service "") and its gRPC services are SERVING if reads are answered. The service
-  // "writes" is SERVING if writes are answered, too.
+  // Sets the health that is served: the process (service "") and its gRPC services are SERVING if
+  // reads are answered, the service "writes" only if writes are answered, too.
   void ShowHealth() {
     const bool reads = ledger->Fresh().ok();
     for (const char* name :

@@ -45,7 +45,7 @@ class Config {
   void Add(const std::string& name, int* target, const std::string& description);
   void Add(const std::string& name, int64_t* target, const std::string& description);
   void Add(const std::string& name, double* target, const std::string& description);
-  // The value has a unit: "5s", "100ms", "1h30m".
+  // Declares a setting whose value has a unit: "5s", "100ms", "1h30m".
   void Add(const std::string& name, absl::Duration* target, const std::string& description);
   // Declares a setting with several values: the flag may be repeated, and the file has an array. In
   // a flag and in the environment variable, commas separate values.

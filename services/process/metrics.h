@@ -40,7 +40,7 @@ class Metrics {
   class Method {
    public:
     virtual ~Method() = default;
-    // `code` is a grpc::StatusCode.
+    // Counts a call that took `duration` and ended with `code`, a grpc::StatusCode.
     virtual void Record(int code, absl::Duration duration) = 0;
   };
   // Returns the Method with this name, always the same one for the same name. The Method lives as

@@ -39,8 +39,8 @@ class TrackerStream {
   // Whether End was called, or the tracker has gone.
   virtual bool ended() const = 0;
 
-  // Touch: a committed command concerns the stream's host, or the tree of one of its nodes.
-  // TouchAll: anything may have changed.
+  // Touch notes that a committed command concerns the stream's host, or the tree of one of its
+  // nodes. TouchAll notes that anything may have changed.
   virtual void Touch(const placement::FeedCommand& command) = 0;
   virtual void TouchAll() = 0;
   // Tries again to send the pushes that could not be sent because no worker was free.

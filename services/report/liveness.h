@@ -92,8 +92,8 @@ class Liveness {
   mutable placement::Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   std::set<Key> pending_ ABSL_GUARDED_BY(mutex_);  // keys to be judged; some have no entry
-  // For each entry, the latest time at which it must be judged again. The keys point into entries_.
-  // A heartbeat does not move the alarm: if an alarm goes off too early, it is set again.
+  // The alarms: the times from which Judge judges an entry again. The keys point into entries_. A
+  // heartbeat does not move its entry's alarm: an alarm that goes off too early is set again.
   std::set<std::pair<absl::Time, const Key*>> alarms_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -12,9 +12,9 @@
 namespace berth::services {
 
 // Adds to `scope` the names of everything that changed in the tree of `node`, and among the records
-// of `host`, after the last push that the node's tracker, which runs on `host`, received. Returns
-// false if this is not known, because the tracker received no push, or the revision of the last
-// push is from another epoch, after `now`, or too old. Then `scope` may contain some of the names.
+// of `host`, since the last push that the node's tracker on `host` received. Returns false, perhaps
+// with some names added, if these changes are not known: the tracker received no push, or the
+// revision of its last push is of another epoch, is later than `now`, or is too old.
 bool AddMissed(const placement::Feed& feed, placement::Revision now, const std::string& host,
                const HelloNode& node, PushScope* scope);
 

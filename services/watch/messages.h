@@ -59,9 +59,9 @@ WatchMessage BeatMessage(placement::Revision revision);
 std::string WatchElement(const pb::Change& change);
 void FillProviderUsage(const placement::Catalog& names, const placement::ProviderUsed& used,
                        placement::ProviderId root, pb::ProviderUsage* to);
-// A node, without the fields that come from its service.
+// Fills `to` with `node`, but leaves out the fields that come from the node's service.
 void FillNodeRecord(const placement::NodeRecord& node, pb::Node* to);
-// A consumer with all its allocations.
+// Fills `to` with `consumer` and all its allocations.
 void FillHeld(const placement::Catalog& names, const placement::Consumer& consumer,
               pb::Consumer* to);
 

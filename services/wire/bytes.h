@@ -55,7 +55,7 @@ class WireWriter {
   static size_t NumberSize(int field, int64_t value);
   static size_t TextSize(int field, size_t bytes);
 
-  // From now on, each call of Id appends the offset of its uuid text to `places`. Null stops this.
+  // Makes each later call of Id append the offset of its uuid text to `places`. Null stops this.
   void NoteIds(std::vector<size_t>* places) { id_places_ = places; }
   // Writes again the `length` bytes that were written at offset `begin`.
   void Repeat(size_t begin, size_t length);

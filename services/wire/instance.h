@@ -20,9 +20,9 @@ namespace berth::services {
 void FillInstance(const placement::InstanceRecord& instance, pb::Instance* to);
 void FillMigration(const placement::MigrationRecord& migration, pb::Migration* to);
 
-// The record in a message, without its generation and times. Fail with INVALID_FIELD for a
-// misspelled uuid or, in an instance, a missing flavor. The fields are named `instance.uuid` and so
-// on.
+// Return the record that a message holds, without its generation and times. Fail with INVALID_FIELD
+// for a misspelled uuid or, in an instance, a missing flavor. The fields are named `instance.uuid`
+// and so on.
 absl::StatusOr<placement::InstanceRecord> InstanceOf(const pb::Instance& from);
 absl::StatusOr<placement::MigrationRecord> MigrationOf(const pb::Migration& from);
 
@@ -31,7 +31,7 @@ absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(const pb::DeleteIns
 absl::StatusOr<placement::CommandBody> CreateMigrationCommand(const pb::CreateMigrationRequest&);
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(const pb::UpdateMigrationRequest&);
 
-// Fill in the record as the command left it.
+// Fill `response` with the record as the command left it.
 void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response);
 void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse* response);
 void FillUpdateMigration(const WriteAnswer& answer, pb::UpdateMigrationResponse* response);

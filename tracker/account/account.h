@@ -125,7 +125,7 @@ class NodeAccount {
   const OpenClaim* OpenClaimOf(const std::string& instance_uuid) const;
   const std::map<std::string, OpenClaim>& open_claims() const { return claims_; }
 
-  // Whether both promise the same to the same owners.
+  // Whether both count the same: amounts, failed builds, instances, statistics, owners and faults.
   friend bool operator==(const NodeAccount& a, const NodeAccount& b);
 
  private:

@@ -14,7 +14,7 @@ constexpr MigrationStatus kStatuses[] = {
     {"preparing", Progress::kInProgress, true, false, false},
     {"running", Progress::kInProgress, true, false, false},
     {"running (post-copy)", Progress::kInProgress, false, false, true},
-    // The disks of a resized guest are about to be moved, are moved, or have been moved.
+    // In this order: a resized guest's disks will be moved, are being moved, have been moved.
     {"pre-migrating", Progress::kInProgress, false, true, false},
     {"migrating", Progress::kInProgress, false, false, false},
     {"post-migrating", Progress::kInProgress, true, false, false},

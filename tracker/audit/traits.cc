@@ -106,8 +106,8 @@ void AddPlatformDevices(const Facts& facts, OwnedTraits* owned) {
                                            facts.hypervisor_version >= EncodeVersion(8, 2, 0);
 }
 
-// Adds the traits for capabilities of the hypervisor (E-4). The constants say what the hypervisor
-// can do, even if Berth itself does not start guests on it.
+// Adds the traits for capabilities of the hypervisor (E-4). The traits that are always true say
+// what the hypervisor can do, even if Berth itself does not start guests on it.
 void AddCapabilities(const Facts& facts, const NodeConfiguration& node, OwnedTraits* owned) {
   AddGroup(
       "COMPUTE_",

@@ -82,7 +82,7 @@ class DeviceSpecs {
   // SplitAddress refuses matches none (T-236). The pointer is valid as long as this object.
   const DeviceSpec* Find(const PciDevice& device, const InterfaceAddresses& interfaces) const;
 
-  // Returns one text per specification with an interface that `interfaces` does not have (T-235).
+  // Returns a warning for each specification that names an interface not in `interfaces` (T-235).
   std::vector<std::string> Warnings(const InterfaceAddresses& interfaces) const;
 
   const std::vector<DeviceSpec>& specs() const { return specs_; }

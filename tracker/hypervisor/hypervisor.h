@@ -88,8 +88,8 @@ class Hypervisor {
   absl::StatusOr<T> Call(const char* name,
                          std::function<absl::StatusOr<T>(const HypervisorConnection&)> work);
   std::shared_ptr<HypervisorConnection> connection() const;
-  // Whether there is a connection and it works. It may have been lost although no call has failed
-  // yet. Sends nothing.
+  // Whether there is a connection and it works. Also notices (and drops) a lost connection on which
+  // no call has failed yet. Sends nothing.
   bool IsAlive();
   void Drop(const std::shared_ptr<HypervisorConnection>& broken);
 

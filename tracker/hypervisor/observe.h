@@ -35,7 +35,7 @@ class Observer {
   Observer(const NodeConfiguration& configuration, Surroundings surroundings,
            Hypervisor* hypervisor);
 
-  // The next observation uses `configuration`. Values that were read once for the present
+  // Sets the configuration of the next observation. Values that were read once for the present
   // connection need not be read again: they depend only on settings that a reload does not change
   // (see TakeReloadable).
   void Configure(const NodeConfiguration& configuration) { configuration_ = configuration; }

@@ -36,7 +36,7 @@ class CpuSet {
   // Returns the set of the numbers from `first` to `last`, both included.
   static CpuSet Range(int first, int last);
 
-  // REQUIRES: 0 <= cpu <= kMaxCpu.
+  // Adds `cpu` to the set. REQUIRES: 0 <= cpu <= kMaxCpu.
   void Insert(int cpu);
   bool Contains(int cpu) const;
   bool empty() const { return words_.empty(); }

@@ -142,7 +142,7 @@ absl::Status Request(Session& session, const RequestArguments& arguments) {
   return session.Print(answer, text, {outcome});
 }
 
-// Adds what an operator needs after a database went back in time.
+// Adds the commands for a database that has lost changes, for example in a restore.
 void AddRecovery(CLI::App* noun, Session& session) {
   CLI::App* lost = AddVerb(*noun, "lost",
                            "List the changes that the database has lost, for example in a restore",

@@ -74,7 +74,7 @@ absl::Status ReadUnsuffixed(Session& session, const QueryOptions& options,
   return absl::OkStatus();
 }
 
-// Each text becomes one set of suffixes.
+// Adds to `sets` one set of suffixes for each text.
 void AddSets(const std::vector<std::string>& texts,
              google::protobuf::RepeatedPtrField<pb::SuffixSet>* sets) {
   for (const std::string& text : texts) {

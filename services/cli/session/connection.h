@@ -46,7 +46,7 @@ class Connection {
                       const std::function<absl::Status(const std::string&)>& receive,
                       const std::function<void(size_t)>& sent = nullptr);
 
-  // `tick` is called several times a second while a call waits. An empty `tick` is not called.
+  // Sets the function that is called several times a second while a call waits. Empty: none is.
   void WhileWaiting(std::function<void()> tick) { tick_ = std::move(tick); }
 
   const std::string& endpoint() const { return endpoint_; }
