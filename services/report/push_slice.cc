@@ -28,9 +28,17 @@ size_t BytesOf(const google::protobuf::Message& message) { return message.ByteSi
 // A slice that is being filled.
 class OpenSlice {
  public:
-  OpenSlice(const State& state, const TrackedNode& node, pb::Push* to)
-      : state_(state), node_(node), to_(to) {}
+  OpenSlice(const State& state, const TrackedNode& node, PushScope* rest, pb::Push* to)
+      : state_(state), node_(node), rest_(rest), to_(to) {}
 
+  // Adds what `rest` names, and takes out the names that it added, until the slice is full. Returns
+  // whether no name is left.
+  bool Fill() {
+    return AddAll(&rest_->providers) && AddAll(&rest_->consumers) && AddAll(&rest_->instances) &&
+           AddAll(&rest_->migrations);
+  }
+
+ private:
   // Adds the entities that `names` names, and takes their names out, until the slice is full.
   // Returns whether no name is left.
   template <typename IdType>
@@ -39,7 +47,6 @@ class OpenSlice {
     return names->empty();
   }
 
- private:
   // Adds one entity, or its removal if it does not concern the node. Returns false, and adds
   // nothing, if the slice has no room for it.
   bool Add(ProviderId id) {
@@ -58,10 +65,20 @@ class OpenSlice {
       FillConsumer(
           state_, *consumer,
           [this](ProviderId provider) { return IsInSubtree(state_, node_.id, provider); }, filled);
-      if (!filled->allocations().empty()) return KeepsLast(to_->mutable_consumers());
+      if (!filled->allocations().empty()) {
+        NameMigrationOf(id);
+        return KeepsLast(to_->mutable_consumers());
+      }
       to_->mutable_consumers()->RemoveLast();
     }
     return AddRemoval(id, to_->mutable_removed_consumer_uuids());
+  }
+
+  // A migration that holds resources is a consumer with the uuid of the migration's record. The
+  // tracker learns from the record for which guest the consumer holds them.
+  void NameMigrationOf(ConsumerId id) {
+    const MigrationId migration{id.uuid};
+    if (FindFor(node_, state_.records(), migration) != nullptr) rest_->migrations.insert(migration);
   }
 
   bool Add(InstanceId id) {
@@ -100,8 +117,9 @@ class OpenSlice {
 
   const State& state_;
   const TrackedNode node_;
+  PushScope* const rest_;
   pb::Push* const to_;
-  size_t bytes_ = kElementBytes;
+  size_t bytes_ = 0;
 };
 
 }  // namespace
@@ -119,9 +137,7 @@ void FillSlice(const State& state, const std::string& host, ProviderId node, Pus
                pb::Push* to) {
   to->set_node_uuid(node.ToString());
   to->set_complete(rest->complete);
-  OpenSlice slice(state, {host, node}, to);
-  const bool is_last = slice.AddAll(&rest->providers) && slice.AddAll(&rest->consumers) &&
-                       slice.AddAll(&rest->instances) && slice.AddAll(&rest->migrations);
+  const bool is_last = OpenSlice(state, {host, node}, rest, to).Fill();
   to->set_more(!is_last);
   const ServicePtr service = is_last && rest->service ? FindTracker(state, host) : nullptr;
   if (service != nullptr) FillService(*service, nullptr, to->mutable_service());

@@ -59,6 +59,10 @@ class RecordPushTest : public ::testing::Test {
     return TextOf(host, node, all);
   }
   void Forget() { changed_ = PushScope(); }
+  std::string Text(const std::string& host, uint64_t node, const PushScope& scope) const {
+    return TextOf(host, node, scope);
+  }
+  const placement::State& State() const { return state_; }
 
  private:
   static void Add(const std::string& uuid, char kind, std::string* to) {
@@ -121,6 +125,57 @@ TEST_F(RecordPushTest, BothSidesOfAMoveAreToldUntilItIsOver) {
   EXPECT_EQ(Told("h1", 1), "i1 - m1");
   EXPECT_EQ(ToldAll("h3", 3), "");
   EXPECT_EQ(ToldAll("h1", 1), "i1");
+}
+
+// The migration was told of before; what it holds is told of when it holds it.
+TEST_F(RecordPushTest, AMigrationThatHoldsSomethingIsToldOfAgain) {
+  Put(1, "h1", Node(1));
+  Move(1, 1, "h2", "queued");
+  auto root = std::make_shared<placement::ProviderConfig>();
+  root->id = Node(1);
+  root->name = "n1";
+  root->generation = {1};
+  root->inventories = {{placement::ClassId{1}, placement::Inventory{.total = 10}, 10}};
+  placement::Consumer consumer;
+  consumer.id = placement::ConsumerId{Uuid{12, 1}};
+  consumer.generation = {1};
+  consumer.owner = std::make_shared<const placement::Owner>(placement::Owner{"p", "u", "TYPE"});
+  consumer.allocations = {{Node(1), placement::ClassId{1}, 2}};
+  consumer.created_at = consumer.updated_at = absl::UnixEpoch();
+  Apply({placement::ClassPut{placement::ClassId{1}, "VCPU"}, placement::ProviderPut{root},
+         placement::ConsumerPut{std::make_shared<const placement::Consumer>(consumer)},
+         placement::ProviderUsed{Node(1), {2}, {{placement::ClassId{1}, 2}}}});
+  PushScope delta;
+  delta.consumers.insert(consumer.id);
+  EXPECT_EQ(Text("h1", 1, delta), "m1");
+}
+
+TEST_F(RecordPushTest, OneRecordThatIsLargerThanASliceHasASliceOfItsOwn) {
+  for (const uint64_t number : {1, 2, 3}) {
+    auto instance = std::make_shared<placement::InstanceRecord>();
+    instance->id = InstanceId{Uuid{11, number}};
+    instance->generation = placement::Generation{static_cast<int64_t>(number)};
+    instance->host = "h1";
+    pb::Instance details;
+    details.mutable_fault()->set_message(std::string(number == 2 ? kSliceBytesMax + 1 : 1, 'x'));
+    instance->details = details.SerializeAsString();
+    Apply({InstancePut{std::move(instance)}});
+  }
+  PushScope rest;
+  rest.complete = true;
+  NameAll(State(), "h1", Node(1), &rest);
+  std::string told;
+  bool more = true;
+  for (int slices = 0; more && slices < 5; ++slices) {
+    pb::Push push;
+    FillSlice(State(), "h1", Node(1), &rest, &push);
+    absl::StrAppend(&told, told.empty() ? "" : "; ");
+    for (const auto& instance : push.instances()) {
+      absl::StrAppend(&told, Uuid::Parse(instance.uuid())->low);
+    }
+    more = push.more();
+  }
+  EXPECT_EQ(told, "1; 2; 3");
 }
 
 TEST_F(RecordPushTest, ManyNamesMakeTheScopeComplete) {
