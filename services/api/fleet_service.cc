@@ -153,15 +153,18 @@ class FleetService final : public pb::FleetService::CallbackService {
     const placement::Revision read_at = state.position().revision;
     SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
     ProviderId last;
+    size_t bytes = 0;
     const auto visit = [&](const ProviderId& id, const NodePtr& node) {
       if (request.has_host() && node->host != request.host()) return true;
       if (!absl::StrContains(node->name, request.name_contains())) return true;
       if (request.has_retired() && node->retired != request.retired()) return true;
-      if (response->nodes_size() == page.limit()) {
+      if (response->nodes_size() == page.limit() || bytes > kPageBytesMax) {
         response->set_next_page_token(page.NextToken(last.ToString(), read_at));
         return false;
       }
-      FillNode(state, *node, request.view(), response->add_nodes());
+      pb::Node* const filled = response->add_nodes();
+      FillNode(state, *node, request.view(), filled);
+      bytes += filled->ByteSizeLong();
       last = id;
       return true;
     };

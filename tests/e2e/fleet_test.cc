@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "berth/placement/v1/fleet.pb.h"
 #include "tests/e2e/calls.h"
 #include "tests/processes/scripted_tracker.h"
@@ -116,6 +117,29 @@ TEST_F(Fleet, NodesTellWhatTheyAreAndWhose) {
   EXPECT_EQ(owner.sequence(), 1);             // T-232
   EXPECT_TRUE(owner.has_reported_at());       // T-232
   tracker.End();
+}
+
+TEST_F(Fleet, APageOfLargeNodesEndsAtItsLimitInBytes) {
+  constexpr int kNodes = 20;
+  for (int i = 0; i < kNodes; ++i) {
+    Tracker tracker(channel_, absl::StrCat(host_, "-", i), Random());
+    tracker.Hello("");
+    EXPECT_TRUE(tracker.Next().has_welcome());
+    pb::SessionRequest report = tracker.MakeSnapshot(1, 16, std::nullopt);
+    report.mutable_report()->mutable_facts()->set_host_ip(std::string(60'000, 'x'));
+    tracker.stream().Write(report);
+    EXPECT_TRUE(tracker.Next().has_ack());
+    tracker.End();
+  }
+  pb::ListNodesRequest list;
+  list.set_name_contains(host_);
+  pb::ListNodesResponse first, second;
+  Do("FleetService/ListNodes", list, &first);
+  EXPECT_EQ(first.nodes_size(), 18);  // 1 MiB
+  list.set_page_token(first.next_page_token());
+  Do("FleetService/ListNodes", list, &second);
+  EXPECT_EQ(second.nodes_size(), kNodes - 18);
+  EXPECT_TRUE(second.next_page_token().empty());
 }
 
 TEST_F(Fleet, ANodeIsDeletedOnlyForTheHostThatItIsOf) {
