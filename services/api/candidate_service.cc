@@ -124,8 +124,8 @@ class CandidateService final : public Service {
     return absl::OkStatus();
   }
 
-  // Handles a write that names no providers. A worker first searches for choices. The ledger then
-  // takes one of these choices, or searches again.
+  // Handles a write that names no providers. A worker first searches for choices of providers. The
+  // ledger then uses one of these choices, or searches for another.
   template <typename Request, typename Response>
   Reactor* SearchAndWrite(Context* context, const Request* request, Response* response,
                           absl::StatusOr<placement::CommandBody> (*convert)(const Request&),

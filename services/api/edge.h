@@ -69,8 +69,8 @@ class UnaryCall : public Reactor {
 
   // The caller's deadline, at most a minute after the begin of the call.
   absl::Time deadline() const;
-  // Returns OK while the caller still waits; otherwise the status with which the call should end.
-  // Work that has waited in a queue checks this before it begins.
+  // Returns OK if the caller still waits for the answer; otherwise the status with which the call
+  // should end. Work that has waited in a queue checks this before it begins.
   absl::Status Listens() const;
   const std::shared_ptr<std::atomic<bool>>& cancelled() const { return cancelled_; }
   // Ends the call with `status`. Called once, from any thread.

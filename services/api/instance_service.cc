@@ -22,8 +22,8 @@ absl::StatusOr<std::optional<ProviderId>> NodeFilter(bool given, const std::stri
   return std::optional(id);
 }
 
-// Answers a list call. `list(after, limit)` returns the records of the page, and `add(record)` puts
-// one into the response and returns its message. The page ends earlier if it has too many bytes.
+// Fills the response of a list call. `list(after, limit)` returns the records of a page, and `add`
+// adds one to the response and returns its message. A page with too many bytes ends earlier.
 template <typename IdType, typename Request, typename Response, typename List, typename Add>
 absl::Status FillPage(const State& state, const Request& request, Response* response, List list,
                       Add add) {

@@ -28,13 +28,13 @@ void Pack(const WriteAnswer& answer, Response response, google::protobuf::Any* t
   to->PackFrom(response);
 }
 
-// Makes a reply that has only the revision.
+// Packs into `to` a reply that has only the revision.
 template <typename Response>
 void Bare(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, Response(), to);
 }
 
-// Returns a function that makes replies: `fill` fills them in from the answer.
+// Returns a function that makes a reply: `fill` sets the fields of the reply from the answer.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -44,7 +44,7 @@ Reply By(void (*fill)(const WriteAnswer&, Response*)) {
   };
 }
 
-// The same for replies that need the kept part of the request, too: `fill` gets it as a text.
+// Like the function above, but `fill` also gets the part of the request that the ledger kept.
 template <typename Response>
 Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   return [fill](const WriteAnswer& answer, google::protobuf::Any* to) {
@@ -54,8 +54,8 @@ Reply By(void (*fill)(const WriteAnswer&, const std::string&, Response*)) {
   };
 }
 
-// Makes a reply with a service as it was after the command. The time at which the service was last
-// heard is left out, because it is no longer known.
+// Packs into `to` a reply with a service as it was after the command. The time at which the service
+// was last heard is left out, because it is no longer known.
 template <typename Response>
 void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
   Response response;

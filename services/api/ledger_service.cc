@@ -20,8 +20,8 @@ class LedgerService final : public pb::LedgerService::CallbackService {
                 ImportPlace* imports)
       : edge_(edge), database_url_(std::move(database_url)), watch_(watch), imports_(imports) {}
 
-  // Answers in every state of the ledger. Unless the request asks for a revision, the answer may
-  // come from a stale state.
+  // Works in every LedgerState. Unless the request sets minimum_revision, the answer may be older
+  // than --staleness-max; other reads fail then.
   Reactor* GetRevision(Context* context, const pb::GetRevisionRequest* request,
                        pb::GetRevisionResponse* response) override {
     UnaryCall* const call = edge_->Begin(context, request);

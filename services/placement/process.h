@@ -23,8 +23,8 @@ class PlacementProcess {
   ~PlacementProcess();
 
   const std::vector<std::string>& addresses() const;
-  // Starts the private PostgreSQL again if it has ended. Returns, and fails, as Cluster::Tend does.
-  // If this process has no private PostgreSQL, returns InfiniteDuration.
+  // Starts the private PostgreSQL again if it has ended. Returns how long the caller may wait until
+  // the next call: for ever if there is no private PostgreSQL. Fails like Cluster::Tend.
   absl::StatusOr<absl::Duration> TendDatabase(absl::Time now);
   // Stops gracefully. Returns whether all calls ended by themselves.
   bool Drain();

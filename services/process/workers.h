@@ -24,7 +24,7 @@ class Workers {
   // Waits until all accepted work is done.
   ~Workers();
 
-  // Accepts `work`. Returns false at once, and does nothing, if the queue is full.
+  // Adds `work` to the queue. If the queue is full, drops `work` and returns false. Never waits.
   [[nodiscard]] bool Submit(std::function<void()> work);
   int queue_length() const;
 

@@ -91,7 +91,7 @@ class Connections {
     std::set<placement::ProviderId> nodes;  // the nodes that the stream owns
   };
 
-  // Takes the service and the nodes away from `connection`. Returns these nodes.
+  // Makes `connection` own no service and no node. Returns the nodes that it has owned.
   Nodes Release(Connection* connection);
   void Take(placement::ProviderId node, Connection* connection);
 

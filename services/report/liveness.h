@@ -43,7 +43,7 @@ class Liveness {
   struct Transitions {
     std::vector<placement::MarkService> up;
     std::vector<placement::MarkService> down;
-    int judged = 0;  // how many services were looked at
+    int judged = 0;  // how many services Judge looked at
   };
 
   explicit Liveness(absl::Duration down_time) : down_time_(down_time) {}
@@ -78,7 +78,7 @@ class Liveness {
   struct Entry {
     Heard heard;
     bool here = false;                // this process has heard the service itself
-    std::optional<bool> told;         // last transition that Judge returned
+    std::optional<bool> told;         // last transition that Judge returned; true: up
     std::optional<absl::Time> alarm;  // the time of this entry in alarms_
   };
   using Entries = std::map<Key, Entry>;

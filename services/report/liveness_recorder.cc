@@ -13,7 +13,7 @@ namespace berth::services {
 namespace {
 
 constexpr absl::Duration kStep = absl::Seconds(1);
-constexpr size_t kTransitionsMax = 256;  // in one step
+constexpr size_t kTransitionsMax = 256;  // transitions in one step
 constexpr absl::Duration kRecordWithin = absl::Seconds(30);
 constexpr absl::Duration kCallMax = absl::Seconds(5);  // for one call to the database
 // A service is down after this many heartbeat intervals without a heartbeat. Another process learns

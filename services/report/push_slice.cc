@@ -39,8 +39,8 @@ class OpenSlice {
   }
 
  private:
-  // Adds the entities that `names` names, and takes their names out, until the slice is full.
-  // Returns whether no name is left.
+  // Adds the entities whose ids are in `names` to the slice until it is full, and removes their ids
+  // from `names`. Returns whether `names` is empty then.
   template <typename IdType>
   bool AddAll(std::set<IdType>* names) {
     while (!names->empty() && Add(*names->begin())) names->erase(names->begin());

@@ -25,8 +25,8 @@ inline constexpr size_t kSliceBytesMax = 1 << 20;
 void NameAll(const placement::State& state, const std::string& host, placement::ProviderId node,
              PushScope* scope);
 
-// Fills `to` with the next slice of a push to the tracker of `host`, with the values in `state`, and
-// takes the names of its contents out of `rest`. The last slice takes all names that are left.
+// Fills `to` with the next slice of the push whose names are in `rest`, with values from `state`.
+// Removes the names that the slice contains from `rest`. The last slice leaves no name there.
 void FillSlice(const placement::State& state, const std::string& host, placement::ProviderId node,
                PushScope* rest, pb::Push* to);
 

@@ -14,7 +14,7 @@
 
 namespace berth::services {
 
-// Adds the ids of the records that may concern a node otherwise after `change` than before it.
+// Adds the id of the record that `change` changes and, for a migration, that of its instance.
 void AddRecord(const placement::Change& change, PushScope* scope);
 
 // Adds the ids of all records that may concern a node of `host`.
@@ -25,7 +25,7 @@ struct TrackedNode {
   const std::string& host;
   placement::ProviderId id;
 };
-// The record, if it concerns the node; else null.
+// Return the record with this id if it concerns the node; otherwise null.
 placement::InstancePtr FindFor(const TrackedNode& node, const placement::Records& records,
                                placement::InstanceId id);
 placement::MigrationPtr FindFor(const TrackedNode& node, const placement::Records& records,

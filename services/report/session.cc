@@ -200,9 +200,9 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   } else {
     FillReject(*state, node, report, decision.status, response.mutable_reject());
   }
-  // If the node's tree has just been created, no push has contained the allocations in it yet. If a
-  // push for the node is being sent, the tracker will take in its first slices after the Ack,
-  // although they may have the values from before the report.
+  // In two cases a new push must send everything. If the node's tree has just been created, no push
+  // has contained the allocations in it. If a push for the node is being sent, its first slices may
+  // have values from before the report, but the tracker will use them after the Ack.
   const bool push_all = decision.status.ok() && (decision.result.created || IsPushing(node));
   Send(std::move(response));
   if (push_all) {
@@ -213,9 +213,9 @@ void ReportSession::SettleReport(ProviderId node, const Decision& decision) {
   ReadNext();
 }
 
-// A report of `kind` was submitted, and its command ended with `status`: returns the status with
-// which the stream must end. OK: the stream does not end, and an Ack, a Reject or a SnapshotOrder
-// answers the report.
+// Returns the status with which the stream must end after the command of a report of `kind` has
+// ended with `status`. OK: the stream does not end, and an Ack, a Reject or a SnapshotOrder answers
+// the report.
 absl::Status ReportSession::EndingOf(const absl::Status& status, pb::ReportKind kind) const {
   // After a Reject the tracker uses the number of the report again. That would be wrong if the
   // outcome is unknown, or if the number of a snapshot was used before. In these cases the stream

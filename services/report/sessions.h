@@ -100,8 +100,8 @@ class ReportSessions {
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(follow_mutex_);
   void NoteDispatched(placement::Revision revision);
   void Dispatch(const placement::FeedBatch& batch);
-  // Gives the changes of records that belong to a host to the stream of that host, and tells the
-  // liveness which services changed.
+  // Gives the changes of records that belong to a host to the stream of that host, and notes in the
+  // Liveness which services changed.
   void DispatchRecords(const placement::Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)

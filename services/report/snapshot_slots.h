@@ -1,8 +1,8 @@
 // SnapshotSlots: limits how many nodes send a snapshot at a time, and queues the others (T-230).
 //
-// After a restart of placement ten thousand trackers connect at once, and many of them must send a
-// snapshot. If a node does not use its slot in time, the slot goes to the next node. Not
-// thread-safe.
+// After a restart of placement ten thousand trackers connect at the same time, and many of them
+// must send a snapshot. If a node does not use its slot in time, the slot goes to the next node.
+// Not thread-safe.
 #ifndef BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 #define BERTH_SERVICES_REPORT_SNAPSHOT_SLOTS_H_
 

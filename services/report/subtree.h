@@ -6,7 +6,7 @@
 
 namespace berth::services {
 
-// Visits the providers of the subtree of `node`, parents before children.
+// Calls `visit` with each provider of the subtree of `node`, parents before children.
 template <typename Visit>
 void ForSubtree(const placement::State& state, placement::ProviderId node, Visit visit) {
   const auto root = state.FindProvider(node);

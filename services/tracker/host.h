@@ -44,7 +44,7 @@ class TrackerHost {
   // Begins no further passes, and ends the stream. Does not wait for passes that run.
   void Stop();
 
-  // Takes from `read` the settings that may change while the nodes run (see TakeReloadable). The
+  // Applies those settings of `read` that may change while the nodes run (see TakeReloadable). The
   // next passes use these settings. Returns the names of the changed settings that need a restart;
   // `hypervisor` is one of them if nodes were added or removed. kInvalidArgument if the resulting
   // settings contradict each other; then nothing is changed.

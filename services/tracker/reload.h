@@ -10,8 +10,8 @@
 
 namespace berth::services {
 
-// Reads the settings as at the start, with the same command line. Takes over the level and the
-// format of the log, and the settings that TrackerHost::Reconfigure takes. Logs the names of the
+// Reads the settings as at the start, with the same command line. Applies the level and the format
+// of the log, and gives the nodes' settings to TrackerHost::Reconfigure. Logs the names of the
 // changed settings that need a restart. Afterwards, even if the settings were wrong, asks placement
 // for all records, and asks for a pass of every node.
 //

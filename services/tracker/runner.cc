@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::hours kLong{1};
 constexpr std::chrono::seconds kReconnectPause{5};
-constexpr int kSayAgain = 12;  // equal failures per log line
+constexpr int kSayAgain = 12;  // of equal failures in a row, one in so many is logged
 
 std::string CauseNames(const std::vector<PassCause>& causes) {
   return absl::StrJoin(causes, ",", [](std::string* out, PassCause cause) {

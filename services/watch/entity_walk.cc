@@ -17,8 +17,8 @@ using placement::Tree;
 
 namespace {
 
-// Visits the names of `table` that come after `last`, and sets `last` to the name visited last.
-// Returns false if `next` returned null.
+// Fills a message with each name of `table` that comes after `last`, and sets `last` to the last of
+// these names. Returns false if `next` returned null.
 template <typename IdType, typename Fill>
 bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
                absl::FunctionRef<pb::Entity*()> next, std::optional<std::string>* last, Fill fill) {
@@ -34,7 +34,7 @@ bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
   return true;
 }
 
-// Visits the entries of `map` in the same way as TellNames visits names.
+// Fills a message with each entry of `map` that comes after `last`; otherwise like TellNames.
 template <typename Map, typename Key, typename Fill>
 bool TellEntries(const Map& map, absl::FunctionRef<pb::Entity*()> next, std::optional<Key>* last,
                  Fill fill) {
@@ -111,7 +111,7 @@ bool EntityWalk::TellKind(EntityKind kind, Next next) {
     case EntityKind::kProvider:
       return TellTrees(next);
     case EntityKind::kProviderUsage:
-      return true;  // visited together with its provider
+      return true;  // filled in together with its provider
     case EntityKind::kConsumer:
       return TellConsumers(next);
     case EntityKind::kService:
@@ -181,7 +181,7 @@ bool EntityWalk::TellTrees(Next next) {
   return true;
 }
 
-// Visits the provider at position_ of the present tree, then its usage.
+// Fills one message with the provider at position_ of `tree`, and one with the provider's usage.
 bool EntityWalk::TellProvider(const Tree& tree, Next next) {
   if (filter_.Wants(pb::ENTITY_KIND_PROVIDER) && !config_told_) {
     pb::Entity* const entity = next();
@@ -209,7 +209,7 @@ bool EntityWalk::TellConsumers(Next next) {
                      });
 }
 
-// Visits the consumers that hold something in the trees that pass the filter.
+// Fills one message with each consumer that holds something in a tree that passes the filter.
 bool EntityWalk::TellHolders(Next next) {
   for (; consumers_told_ < consumers_.size(); ++consumers_told_) {
     pb::Entity* const entity = next();

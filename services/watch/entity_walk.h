@@ -1,8 +1,8 @@
-// EntityWalk: visits every entity of a state that passes a filter, in as many steps as the caller
-// likes.
+// EntityWalk: fills messages with every entity of a state that passes a filter, in as many steps as
+// the caller likes.
 //
-// The order is: classes, traits, trees (parents before children), consumers, services, nodes. An
-// importer can create the entities in this order. Keeps the state alive. Not thread-safe.
+// The order is: classes, traits, trees (parents before children), consumers, services, nodes,
+// instances, migrations. An importer can use this order. Keeps the state alive. Not thread-safe.
 #ifndef BERTH_SERVICES_WATCH_ENTITY_WALK_H_
 #define BERTH_SERVICES_WATCH_ENTITY_WALK_H_
 
@@ -30,15 +30,15 @@ class EntityWalk {
   // after the last entity. REQUIRES: not done().
   void Fill(absl::FunctionRef<pb::Entity*()> next);
   bool done() const { return step_ == placement::kEntityKindCount; }
-  // Returns how many entities of `state` a walk visits with Names::kCustom and without a filter.
+  // Returns how many entities of `state` a walk with Names::kCustom and without a filter fills in.
   // Usages are not counted.
   static int64_t CustomCount(const placement::State& state);
 
  private:
   using Next = absl::FunctionRef<pb::Entity*()>;
 
-  // Each of these methods fills messages with the entities of one kind, and returns whether all
-  // entities of this kind have been visited.
+  // Each of these methods fills messages with the entities of one kind. Returns false if `next`
+  // returned null before all entities of this kind were filled in.
   bool TellKind(placement::EntityKind kind, Next next);
   bool TellClasses(Next next);
   bool TellTraits(Next next);
@@ -55,8 +55,8 @@ class EntityWalk {
   const placement::StatePtr state_;
   const WatchFilter filter_;
   const Names names_;
-  int step_ = 0;  // the kind of entity that is visited next, as a number
-  // For each kind, the key of the entity that was visited last; none before the first one.
+  int step_ = 0;  // the kind of entity that is filled in next, as a number
+  // For each kind, the key of the entity that was filled in last; none before the first one.
   std::optional<std::string> last_class_, last_trait_;
   std::optional<placement::ConsumerId> last_consumer_;
   std::optional<std::pair<std::string, std::string>> last_service_;

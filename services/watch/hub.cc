@@ -27,8 +27,8 @@ absl::Status Stopping() {
                            "placement is stopping: continue with another process");
 }
 
-// Whether the backlog `ahead` is so small that the watcher may become live: a live watcher is given
-// all its messages at once. The changes of the first batch are not counted.
+// Whether the backlog `ahead` is so small that the watcher may become live: a live watcher gets its
+// messages without a check for room. The changes of the first batch are not counted.
 bool IsLittle(const std::vector<FeedBatchPtr>& ahead) {
   size_t changes = 0;
   for (size_t i = 1; i < ahead.size(); ++i) {

@@ -84,8 +84,8 @@ class WatchHub {
   Progress WorkOnce(const WatcherPtr& watcher);
   Progress CatchUp(Watcher* watcher);
   absl::Status TellBatches(const std::vector<placement::FeedBatchPtr>& batches, Watcher* watcher);
-  // Tells the operator that a watcher has seen the revision `seen`, which this ledger does not
-  // have.
+  // Writes to the process's log that a watcher has seen the revision `seen`, which this ledger does
+  // not have.
   void Alarm(placement::Revision seen);
   bool TakeLog();
   void LeaveLog();
@@ -118,7 +118,7 @@ class WatchHub {
   bool log_is_taken_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<WatcherPtr> for_log_ ABSL_GUARDED_BY(mutex_);
   placement::Revision followed_ ABSL_GUARDED_BY(mutex_);
-  placement::Revision untold_ ABSL_GUARDED_BY(mutex_);  // the last that could not be encoded
+  placement::Revision untold_ ABSL_GUARDED_BY(mutex_);  // last revision that could not be encoded
   Watchers live_ ABSL_GUARDED_BY(mutex_);
   // The live watchers, in three groups: their filter names no trees and no aggregates; their filter
   // names trees; their filter names only aggregates.

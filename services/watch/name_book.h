@@ -1,4 +1,4 @@
-// NameBook: the names of classes and traits by their ids, also of those that were deleted.
+// NameBook: the names of classes and traits by their ids, those of deleted ones included.
 #ifndef BERTH_SERVICES_WATCH_NAME_BOOK_H_
 #define BERTH_SERVICES_WATCH_NAME_BOOK_H_
 

@@ -36,10 +36,10 @@ class WatchSink {
 struct WatchLimits {
   size_t messages_max = 1024;                      // messages that wait for one live watcher
   size_t bytes_max = 4 << 20;                      // their bytes; one revision alone may be larger
-  absl::Duration sending_max = absl::Seconds(30);  // to send one message
+  absl::Duration sending_max = absl::Seconds(30);  // for sending one message
   absl::Duration quiet_max = absl::Seconds(3);     // without a message; then an empty one is sent
   absl::Duration snapshot_max =
-      absl::Minutes(5);  // to send a snapshot, whose state is kept meanwhile
+      absl::Minutes(5);  // for sending a snapshot, whose state is kept meanwhile
 };
 
 class Watcher {
@@ -66,15 +66,15 @@ class Watcher {
   // Whether the watcher is started, behind, and has nothing to send.
   bool IsHungry() const;
 
-  // Gives the watcher the next message of its snapshot. Returns false if there is none left. Called
-  // by one thread at a time.
+  // Adds the next message of the snapshot to the messages that wait. Returns false if the snapshot
+  // has no more messages. Called by one thread at a time.
   bool TellSnapshot();
   // Whether a watcher that is behind may be given another revision. True while the messages
   // that wait for it take at most a quarter of the limits of a live watcher.
   bool HasRoom() const;
-  // Gives the watcher the revision `told`, unless the watcher has this revision already. Ends the
-  // stream with WATCHER_TOO_SLOW if the watcher is live and more messages wait than the limits
-  // allow.
+  // Adds the messages of the revision `told` to the messages that wait, unless the watcher has this
+  // revision already. If the watcher is live and too slow, so that more messages wait than the
+  // limits allow, ends the stream with WATCHER_TOO_SLOW.
   void Tell(const ToldRevision& told);
   // Records that the watcher has been given every change up to `revision` that it asked for.
   void SkipTo(placement::Revision revision);

@@ -28,7 +28,7 @@ constexpr std::array<std::array<char, 2>, 256> kHexPairs = [] {
 
 uint64_t TagOf(int field, uint64_t kind) { return static_cast<uint64_t>(field) << 3 | kind; }
 
-// Writes `value` as a varint: seven bits in each byte, lowest bits first. Returns the end.
+// Writes `value` as a varint: seven bits a byte, lowest first. Returns the end of these bytes.
 char* WriteVarint(uint64_t value, char* to) {
   while (value >= 0x80) {
     *to++ = static_cast<char>(value | 0x80);

@@ -36,7 +36,7 @@ absl::StatusOr<placement::RequestGroup> GroupOf(const std::string& field,
   return group;
 }
 
-// Copies sets of group suffixes.
+// Returns a copy of `sets`; each set lists suffixes of groups.
 template <typename Sets>
 std::vector<std::vector<std::string>> SuffixSets(const Sets& sets) {
   std::vector<std::vector<std::string>> texts;

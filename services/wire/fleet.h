@@ -27,7 +27,7 @@ struct Heard {
   bool stale_audit = false;  // what its last heartbeat said (T-293)
 };
 
-// Find the record with the uuid `text`. Fail with INVALID_FIELD, then the NOT_FOUND of its kind.
+// Return the record with the uuid `text`. Fail with INVALID_FIELD, SERVICE_ or NODE_NOT_FOUND.
 absl::StatusOr<ServicePtr> FindServiceByUuid(const placement::State& state, absl::string_view text);
 absl::StatusOr<NodePtr> FindNodeByUuid(const placement::State& state, absl::string_view text);
 // The service of the tracker on `host`, or null.
@@ -51,8 +51,8 @@ void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
 // Fills in the uuids of all consumers that DeleteNode changed or removed, sorted.
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
 
-// These functions look the service or node up in `state`, because requests name a service by its
-// uuid, and commands name it by host and binary.
+// These functions make commands. They look the service or node up in `state`, because requests name
+// a service by its uuid, and commands name it by host and binary.
 absl::StatusOr<placement::CommandBody> EnableServiceCommand(const placement::State& state,
                                                             const pb::EnableServiceRequest&);
 absl::StatusOr<placement::CommandBody> DisableServiceCommand(const placement::State& state,

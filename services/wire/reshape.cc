@@ -15,7 +15,7 @@ using placement::ProviderId;
 
 namespace {
 
-// Copies the two expected generations, if the request gives them.
+// Copies the expected configuration generation and allocation generation, each if it is given.
 template <typename From, typename To>
 void SetExpected(const From& from, To* to) {
   to->expected_generation = ExpectedGeneration(from);

@@ -29,7 +29,7 @@ struct ClaimArguments {
   std::optional<int64_t> generation;
 };
 
-// Says in `claimant`, a ConsumerAllocations or a ClaimConsumer, for whom the claim is.
+// Sets the fields of `claimant` (ConsumerAllocations or ClaimConsumer) that say who claims.
 template <typename Claimant>
 absl::Status SetClaimant(const ClaimArguments& arguments, Claimant* claimant) {
   claimant->set_consumer_uuid(arguments.consumer.empty() ? RandomUuid() : arguments.consumer);
@@ -51,7 +51,7 @@ absl::Status SetClaimant(const ClaimArguments& arguments, Claimant* claimant) {
   return absl::OkStatus();
 }
 
-// Describes what a claim allocated in the form in which GetAllocations describes it.
+// Returns what a claim allocated, in the form in which GetAllocations would return it.
 template <typename Claimant, typename Answer, typename Allocations>
 pb::GetAllocationsResponse TakenBy(const Claimant& claimant, int64_t generation,
                                    const Answer& answer, const Allocations& allocations) {

@@ -44,10 +44,10 @@ Arguments& Does(CLI::App* command, Session& session,
 CLI::Option* AddList(CLI::App* command, const std::string& flag, std::vector<std::string>* target,
                      const std::string& description);
 
-// Adds the argument that says which provider a command is about.
+// Adds the argument for the name or uuid of the provider that a command is about.
 void AddProviderName(CLI::App* command, std::string* target);
 
-// Adds the option that bounds a list. `*target` is the default.
+// Adds --limit, which limits the length of a list. `*target` holds the default.
 void AddLimit(CLI::App* command, int* target, const std::string& description);
 
 // The entries of `values`, split at commas.

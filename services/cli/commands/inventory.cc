@@ -37,7 +37,7 @@ absl::Status ShowInventory(Session& session, const OneProviderArguments& argumen
                        ClassesOf(answer.inventories()));
 }
 
-// Replaces those stored values for which the user gave new ones.
+// Overwrites the values of `inventory` for which the user gave new ones.
 absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
   if (words.total) inventory->set_total(*words.total);
   if (words.reserved) inventory->set_reserved(*words.reserved);

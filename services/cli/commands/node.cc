@@ -83,7 +83,7 @@ absl::Status AuditFailed(const pb::AuditSummary& audit) {
                  absl::StrCat("the audit failed: ", audit.message()));
 }
 
-// Orders the audit by a call to the tracker instead of a call to placement.
+// Orders the audit by a call to the tracker itself, and not through placement.
 absl::Status AuditAt(Session& session, const AuditArguments& arguments) {
   session.settings.endpoint = arguments.tracker;
   tracker::AuditNowRequest request;

@@ -78,7 +78,7 @@ absl::Status AddTree(Session& session, const std::string& uuid, pb::ListProvider
   return absl::OkStatus();
 }
 
-// Adds the trees of the first `limit` roots, in the order of their uuids.
+// Fills `all` with all providers or, if they are many, with the trees of the first `limit` roots.
 absl::Status AddTrees(Session& session, int limit, pb::ListProvidersResponse* all) {
   pb::ListProvidersRequest everything;
   everything.set_view(pb::PROVIDER_VIEW_FULL);

@@ -21,7 +21,7 @@ struct QueryOptions {
   std::vector<std::string> root_forbidden_aggregates;
   std::vector<std::string> groups, same_subtree, isolate, separate, max_providers;
   std::string in_tree, group_policy;
-  bool include_disabled = false;  // also hosts whose service is disabled
+  bool include_disabled = false;  // true: hosts whose service is disabled are searched, too
   bool exclude_stale = false;
   bool ignore_unknown_forbidden = false;
 };

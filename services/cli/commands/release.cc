@@ -36,7 +36,7 @@ absl::Status ReleaseOne(Session& session, const ReleaseArguments& arguments) {
                        {arguments.consumers.front()});
 }
 
-// Releases the consumers in several calls. Each call releases all of its consumers or none.
+// Releases `consumers` in one or more calls. A call releases all of its consumers or none.
 absl::Status ReleaseAll(Session& session, const std::vector<pb::ConsumerRelease>& consumers) {
   pb::ReleaseConsumersResponse all;
   std::vector<std::string> released;
@@ -80,7 +80,7 @@ absl::Status ReleaseNamed(Session& session, const ReleaseArguments& arguments) {
 }
 
 // Releases the consumers that pass the filter, each with the generation that it had in the list. If
-// a consumer has changed meanwhile, the command stops at that call.
+// a consumer has changed meanwhile, its call fails and the command makes no further call.
 absl::Status ReleaseFiltered(Session& session, const ReleaseArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto request, ListOf(session, arguments.filter));
   BERTH_ASSIGN_OR_RETURN(const auto found, CallPaged<pb::ListConsumersResponse>(

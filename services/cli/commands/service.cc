@@ -51,7 +51,7 @@ absl::StatusOr<std::string> ServiceUuid(Session& session, const std::string& tex
                  {{{"host", text}}});
 }
 
-// Changes the service that `text` names by `request`, and prints the service.
+// Sends `request` for the service that `text` names, and prints the service after the change.
 template <typename Answer, typename Request>
 absl::Status Change(Session& session, const std::string& text, Request request) {
   BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, text));

@@ -136,7 +136,7 @@ std::string Text(const Item& item, const std::string& key) {
   return found == item.end() ? "" : found->second;
 }
 
-// Makes a sentence from an item, if the item says more than the server's message. Otherwise empty.
+// Returns a sentence about `item` that adds to the server's message; empty if there is none.
 std::string Sentence(const std::string& reason, const Item& item) {
   const auto used = Number(item, "used");
   const auto capacity = Number(item, "capacity");

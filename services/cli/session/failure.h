@@ -17,15 +17,15 @@ namespace berth::cli {
 // The exit codes. They never change, because scripts rely on them.
 enum ExitCode {
   kExitOk = 0,
-  kExitError = 1,           // anything else
+  kExitError = 1,           // any other failure
   kExitUsage = 2,           // the command line, or a value in it, is wrong
   kExitNotFound = 3,        // something that the command names does not exist
   kExitConflict = 4,        // the entity has changed, exists already, or is in use
   kExitDoesNotFit = 5,      // the request does not fit
-  kExitPermission = 6,      // not allowed
+  kExitPermission = 6,      // the caller may not do this
   kExitUnreachable = 7,     // no answer; nothing was changed
   kExitOutcomeUnknown = 8,  // a write may or may not have been done
-  kExitProblems = 9,        // a check found something
+  kExitProblems = 9,        // a check found problems
   kExitInterrupted = 130,
 };
 

@@ -33,8 +33,8 @@ struct Settings {
 // The values of settings by name.
 using Said = std::map<std::string, std::string>;
 
-// Returns the settings in the environment: BERTH_ENDPOINT and a variable like it for every other
-// setting, and NO_COLOR.
+// Returns the settings that environment variables set: one variable for each setting, for example
+// BERTH_ENDPOINT, and NO_COLOR.
 Said SaidByEnvironment();
 // Returns the settings in the file `path`; none if the file does not exist. kInvalidArgument if the
 // file is not TOML or if one of its values has a wrong type.

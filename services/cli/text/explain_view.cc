@@ -24,7 +24,7 @@ std::string RootWords(const pb::Constraint& constraint, const char* with, const 
   return absl::StrCat("root ", with, " ", absl::StrJoin(constraint.names(), " or "));
 }
 
-// Says what the constraint asks of a root. The suffix of the group is left out.
+// Returns, as text, what the constraint asks of a root. Leaves out the suffix of the group.
 std::string PlainWords(const pb::Constraint& constraint) {
   const std::string any = absl::StrJoin(constraint.names(), " or ");
   const std::string all = absl::StrJoin(constraint.names(), ", ");
@@ -68,7 +68,7 @@ std::string InWords(const pb::Constraint& constraint) {
   return constraint.suffix().empty() ? words : absl::StrCat(constraint.suffix(), ": ", words);
 }
 
-// Says what is missing, for example "16 VCPU free, has 12".
+// Returns, as text, what is missing, for example "16 VCPU free, has 12".
 std::string LackOf(const pb::Shortfall& shortfall) {
   const std::string words = InWords(shortfall.constraint());
   if (shortfall.constraint().amount() == 0) return words;

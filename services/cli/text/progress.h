@@ -32,7 +32,7 @@ class Progress {
   // Shows that `done` of `total` items are done. `total` 0: the total is unknown. The line is not
   // rewritten at every call, so that it does not flicker.
   void Tell(absl::string_view what, int64_t done, int64_t total);
-  // Shows how long the command has been waiting, from the first second on.
+  // Shows how long the command has been waiting. Shows nothing in the first second.
   void Wait(absl::string_view what);
   // Removes the line.
   void Clear();

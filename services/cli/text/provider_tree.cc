@@ -203,7 +203,7 @@ std::string CellText(const Cell& cell, const Layout& layout, size_t i, const Scr
                       PaddedRight(absl::StrCat(cell.capacity), layout.capacity[i]));
 }
 
-// Says how many traits are hidden: "+3 traits" if other traits are `shown`, else "3 traits".
+// Returns how many traits are hidden: "+3 traits" if other traits are `shown`, else "3 traits".
 std::string More(size_t hidden, bool shown) {
   if (hidden == 0) return "";
   return absl::StrCat(shown ? "+" : "", hidden, hidden == 1 ? " trait" : " traits");

@@ -12,7 +12,7 @@ namespace berth::cli {
 // Parses `EPOCH:NUMBER`, or `NUMBER` alone, which means a revision of epoch 1. kInvalidArgument for
 // any other text.
 absl::StatusOr<placement::v1::Revision> ParseRevision(const std::string& text);
-// A revision in words, for example "48231 of epoch 1".
+// A revision as text, for example "48231 of epoch 1".
 std::string RevisionText(const placement::v1::Revision& revision);
 
 }  // namespace berth::cli

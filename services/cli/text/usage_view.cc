@@ -17,7 +17,7 @@ namespace pb = ::berth::placement::v1;
 
 constexpr int kBarWidth = 10;
 
-// Returns a text without colours, because Table makes its cells Printable, which removes colours.
+// Returns how full a class is, in percent. Without colours, because Table would remove them.
 std::string Share(int64_t used, int64_t capacity, const Screen& screen) {
   const double percent =
       capacity <= 0 ? 0 : 100.0 * static_cast<double>(used) / static_cast<double>(capacity);

@@ -8,7 +8,7 @@
 
 namespace berth::cli {
 
-// An entity in words: its kind, its key, and its most important values.
+// The texts that describe an entity: its kind, its key, and its most important values.
 struct EntityText {
   std::string kind;
   std::string key;
