@@ -171,8 +171,8 @@ class PlacementProcess::Impl {
     return absl::OkStatus();
   }
 
-  // One step of the timer. It looks after deadlines, calls to the database that hang, callers of
-  // imports that are silent, and health.
+  // One step of the timer. It lets the ledger check its deadlines, ends calls to the database that
+  // hang, gives the trackers' streams, watches and imports their step, and sets the health.
   absl::Duration Tick() {
     ledger->Watchdog();
     const absl::Time now = absl::Now();

@@ -31,7 +31,7 @@ google::rpc::Status ErrorOf(absl::StatusCode code, absl::string_view message,
 // smaller than 4 KiB.
 absl::Status WithDetail(absl::Status status, const google::protobuf::Message& detail);
 
-// The error that a client of placement receives for `status`; an empty message for OK.
+// The error that a client of placement receives for `status`; an empty google.rpc.Status for OK.
 //   a refusal (placement/values/refusal.h)  its own code, message, reason and items, then what
 //                                           WithDetail attached
 //   kUnavailable without a refusal          UNAVAILABLE / STORE_UNAVAILABLE: nothing was done

@@ -171,8 +171,8 @@ void WatchHub::Alarm(Revision seen) {
   AlarmOfHistory("a watcher", seen, ledger_->Newest()->position().revision);
 }
 
-// Gives the watcher batches as long as it has room for more. The watcher gets the next batches when
-// its messages have been sent.
+// Gives the watcher the first of `batches`, as many as it has room for. It gets the others when its
+// messages have been sent. Fails if a batch cannot be encoded.
 absl::Status WatchHub::TellBatches(const std::vector<FeedBatchPtr>& batches, Watcher* watcher) {
   for (const FeedBatchPtr& batch : batches) {
     if (!watcher->HasRoom()) break;

@@ -57,7 +57,7 @@ class WireWriter {
 
   // Makes each later call of Id append the offset of its uuid text to `places`. Null stops this.
   void NoteIds(std::vector<size_t>* places) { id_places_ = places; }
-  // Writes again the `length` bytes that were written at offset `begin`.
+  // Writes a copy of the `length` bytes that begin at offset `begin`.
   void Repeat(size_t begin, size_t length);
   // Replaces the uuid whose text begins at offset `place`.
   void OverwriteId(size_t place, const placement::Uuid& value);

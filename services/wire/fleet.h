@@ -27,7 +27,7 @@ struct Heard {
   bool stale_audit = false;  // what its last heartbeat said (T-293)
 };
 
-// Return the record with the uuid `text`. Fail with INVALID_FIELD, SERVICE_ or NODE_NOT_FOUND.
+// Find the record with uuid `text`. Fail with INVALID_FIELD, SERVICE_NOT_FOUND or NODE_NOT_FOUND.
 absl::StatusOr<ServicePtr> FindServiceByUuid(const placement::State& state, absl::string_view text);
 absl::StatusOr<NodePtr> FindNodeByUuid(const placement::State& state, absl::string_view text);
 // The service of the tracker on `host`, or null.
