@@ -62,7 +62,7 @@ struct NearMiss {
 // A change to the request that makes it fit: `constraint` is left out, or asks for less.
 struct Relaxation {
   Constraint constraint;
-  Amount fitting_amount = 0;  // the largest that fits somewhere; 0: leave the constraint out
+  Amount fitting_amount = 0;  // the largest amount that fits under some root; 0: leave it out
   int64_t root_count = 0;     // how many roots the changed request fits under
 };
 

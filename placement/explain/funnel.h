@@ -2,8 +2,8 @@
 // in the same order.
 //
 // A funnel says more than a search but is slower, because a search gives up a root at the first
-// constraint that fails. A root passes all steps exactly if the search finds a candidate under the
-// root. Local to one explanation.
+// constraint that fails. A root passes all steps if and only if the search finds a candidate under
+// the root. Local to one explanation.
 #ifndef BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 #define BERTH_PLACEMENT_EXPLAIN_FUNNEL_H_
 
@@ -23,7 +23,7 @@ namespace berth::placement {
 // The test of one constraint.
 struct FunnelStep {
   Constraint constraint;
-  int group = -1;  // index in the plan of the step's group, or -1
+  int group = -1;  // the step's group, as an index in the plan; -1: no group
   ClassId resource_class{};
   std::vector<TraitId> traits;
   AggregateSets aggregates;  // the terms of earlier steps, then this step's own
@@ -84,9 +84,9 @@ class Funnel {
 
   Standing Begin(const TreePtr& tree);
   bool RootPasses(const FunnelStep& step, const Tree& tree) const;
-  // Removes the options that fail `step` from the domains of the step's group. Returns false if a
-  // need of the group can no longer be met. If that need passed all earlier steps, its failure is
-  // added to `reach`.
+  // For each need of the step's group, removes the options that fail `step` from the need's domain.
+  // Returns false if a need of the group fails `step` or failed an earlier step. If a need fails
+  // `step` that passed all earlier steps, adds the failure of `step` to `reach`.
   bool GroupPasses(int step, Standing& standing, Reach& reach);
   // Whether `step` tests the providers for `need`.
   bool Concerns(const FunnelStep& step, const Need& need) const;

@@ -14,7 +14,7 @@ namespace berth::placement {
 
 struct RootHeadroom {
   ProviderId root;
-  int64_t count = 0;  // at least 1
+  int64_t count = 0;  // at least 1: roots without room are not listed
 };
 
 struct Headroom {

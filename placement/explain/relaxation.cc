@@ -22,7 +22,7 @@ void EraseFirst(std::vector<T>& from, const T& item) {
   if (found != from.end()) from.erase(found);
 }
 
-// Removes from `sets` the set whose members are `names`. False if there is no such set.
+// Removes from `sets` the set whose members are `names`. Returns false if there is no such set.
 bool EraseSet(SuffixSets& sets, const std::vector<std::string>& names) {
   const std::set<std::string> wanted(names.begin(), names.end());
   const auto found = std::find_if(sets.begin(), sets.end(), [&wanted](const auto& set) {

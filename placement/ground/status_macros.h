@@ -1,4 +1,4 @@
-// BERTH_RETURN_IF_ERROR and BERTH_ASSIGN_OR_RETURN: the calling function returns an error at once.
+// BERTH_RETURN_IF_ERROR and BERTH_ASSIGN_OR_RETURN: return an error from the calling function.
 //
 // The calling function returns an absl::Status or an absl::StatusOr.
 #ifndef BERTH_PLACEMENT_GROUND_STATUS_MACROS_H_

@@ -42,8 +42,8 @@ std::optional<Uuid> Uuid::Parse(absl::string_view text) {
 
 Uuid Uuid::Random() {
   Uuid uuid;
-  // Once the kernel has seeded its generator at boot, getrandom always returns up to 256 bytes at
-  // once.
+  // Once the kernel has seeded its generator at boot, getrandom fills the whole buffer if that has
+  // at most 256 bytes.
   BERTH_CHECK(getrandom(&uuid, sizeof(uuid), 0) == sizeof(uuid));
   uuid.high = (uuid.high & ~uint64_t{0xf000}) | 0x4000;              // version 4
   uuid.low = (uuid.low & ~(uint64_t{3} << 62)) | uint64_t{2} << 62;  // its variant

@@ -1,8 +1,8 @@
 // Answerer: the thread that calls the callbacks of submitted commands and waiting readers, so that
 // the writer can start its next batch at once.
 //
-// Owns the thread. Thread-safe. Answers are given in the order of posting, and so are other calls
-// made. An answer may overtake a call that was posted before it.
+// Owns the thread. Thread-safe. Answers are given in the order of posting, and other calls are made
+// in the order of posting. But an answer may be given before a call that was posted earlier.
 #ifndef BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 #define BERTH_PLACEMENT_LEDGER_ANSWERER_H_
 
@@ -29,9 +29,9 @@ class Answerer {
 
   void Post(std::vector<Answer> answers);
   void Post(absl::AnyInvocable<void()> call);
-  // Makes all calls that were posted, then ends the thread. If a call is posted later, the thread
-  // that posts it makes it at once. A second Stop does nothing. Not to be called from the answering
-  // thread.
+  // Gives all answers and makes all calls that were posted, then ends the thread. What is posted
+  // later runs on the thread that posts it, before Post returns. A second Stop does nothing. Not to
+  // be called from the answering thread.
   void Stop();
 
  private:

@@ -4,8 +4,8 @@
 // Not thread-safe. Calls no database. Command n+1 sees the changes of command n. A refused command
 // changes nothing and does not affect the other commands.
 //
-// Invariant: every decision of a batch carries one revision, that of next(). The only exception is
-// an answer that an earlier batch kept under a request id: it carries the revision of that batch.
+// Invariant: all decisions of a batch carry one and the same revision, that of next(). Exception:
+// an answer that an earlier batch kept under a request id carries the revision of that batch.
 #ifndef BERTH_PLACEMENT_LEDGER_BATCH_H_
 #define BERTH_PLACEMENT_LEDGER_BATCH_H_
 
@@ -43,17 +43,17 @@ class Batch {
   // The result of offering a command to a batch.
   enum class Verdict {
     kDecided,
-    kGone,   // its deadline has passed and it was answered: nothing was done
-    kFull,   // it would touch more rows than the batch has left: nothing was done
-    kTooBig  // it would touch more rows than a batch of several commands may: nothing was done
+    kGone,   // the command was answered already (deadline, cancelled): nothing was done
+    kFull,   // the command would touch more rows than the batch has left: nothing was done
+    kTooBig  // the command touches more rows than a shared batch may: nothing was done
   };
   // Decides `pending`. All commands of a batch together may touch `rows_max` rows at most.
   // Exception: if `may_be_large`, the first command may touch any number of rows.
   Verdict Offer(const PendingPtr& pending, int64_t rows_max, bool may_be_large);
 
-  // Says that this process committed `base`, so that all kept answers are durable. Otherwise a
-  // batch that returns a kept answer also writes a log row: the commit of that row proves that the
-  // kept answer is durable.
+  // To be called if this process committed `base`: all kept answers are then durable. If it is not
+  // called, a batch that returns a kept answer also writes a log row: the commit of that row proves
+  // that the kept answer is durable.
   void TrustBase() { base_is_durable_ = true; }
   // Makes the batch write a log row even if no command changes anything.
   void ForceRow() { forced_ = true; }
@@ -106,8 +106,8 @@ class Batch {
   Touched touched_;
   std::vector<LogCommand> log_;
   std::vector<Decided> decided_;
-  // kept_: the answers that earlier batches kept. own_: the indexes of this batch's commands in
-  // decided_. Both are maps from request ids.
+  // kept_: the answers that earlier batches kept. own_: the indexes in decided_ of those commands
+  // of this batch whose answers will be kept. Both are keyed by request id.
   absl::flat_hash_map<RequestKey, KeptRequest> kept_;
   absl::flat_hash_map<RequestKey, size_t> own_;
   int64_t accepted_ = 0;  // commands that were not refused

@@ -2,7 +2,7 @@
 // state.
 //
 // Two threads catch up. The writer holds the ledger's lock and needs the state of the newest row.
-// The follower does not hold the lock. Both may run at once: see Publisher.
+// The follower does not hold the lock. Both may catch up at the same time: see Publisher.
 #ifndef BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 #define BERTH_PLACEMENT_LEDGER_CATCH_UP_H_
 
@@ -15,7 +15,7 @@ namespace berth::placement {
 enum class CaughtUp {
   kAll,        // the published state has reached the newest row of the log
   kSome,       // the log may have more rows: call again
-  kReload,     // rows after the published state were deleted as old: load the tables
+  kReload,     // the log lacks the rows right after the published state: load the tables
   kWentBack,   // this log never had the published state: the database went back in time
   kTooNew,     // the next row has a newer format than this release reads
   kCommitting  // the next row belongs to the batch that the writer is committing
@@ -24,11 +24,11 @@ enum class CaughtUp {
 struct CatchUpStep {
   CaughtUp end = CaughtUp::kAll;
   int applied = 0;  // how many rows were applied
-  Revision head;    // the newest of the log; set only with kWentBack
+  Revision head;    // the newest revision of the log; set only if `end` is kWentBack
 };
 
-// Reads up to `rows_max` log rows and applies them. Fails as Database::Run does, or with kDataLoss
-// if the content of a row cannot be decoded. The rows before the failure stay applied.
+// Reads at most `rows_max` log rows and applies them. Fails as Database::Run does, or with
+// kDataLoss if the content of a row cannot be decoded. The rows before the failure stay applied.
 absl::StatusOr<CatchUpStep> CatchUp(Database& database, Publisher& publisher, int rows_max);
 
 // Whether the database has lost `seen`, a position that a process once had. True if the log ends

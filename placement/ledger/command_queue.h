@@ -1,8 +1,8 @@
-// CommandQueue: the commands that wait for a batch, and the commands of the batch in flight.
+// CommandQueue: the commands that wait for a batch, and those of the batch that is being made.
 //
-// Bounded. Thread-safe. Two threads may answer a command: the writer when the outcome is known, and
-// the watchdog when the command's deadline passes. Only the thread that moves the command to
-// kAnswered answers it. The other thread then does nothing.
+// The number of waiting commands is limited. Thread-safe. Two threads may answer a command: the
+// writer when the outcome is known, and the watchdog when the command's deadline passes. Only the
+// thread that moves the command to kAnswered answers it; the other thread does nothing.
 #ifndef BERTH_PLACEMENT_LEDGER_COMMAND_QUEUE_H_
 #define BERTH_PLACEMENT_LEDGER_COMMAND_QUEUE_H_
 
@@ -29,15 +29,15 @@ struct Pending {
   Command command;
   absl::Time deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;  // may be null
-  absl::AnyInvocable<void(Decision)> done;       // for the thread that moved it to kAnswered
+  absl::AnyInvocable<void(Decision)> done;       // belongs to the thread that moved it to kAnswered
   std::atomic<Phase> phase{Phase::kWaiting};
-  int losses = 0;  // how many of its batches had an unknown outcome; for the writer's thread only
+  int losses = 0;  // how many of its batches had an unknown outcome; used by the writer alone
 
-  // Moves the command from kWaiting to kBegun. False if the command was answered already. True if
-  // the command was in kBegun already.
+  // Moves the command from kWaiting to kBegun. Returns true if it is in kBegun now, even if it was
+  // before the call; false if the command was answered already.
   bool Begin();
-  // Moves the command to kAnswered and returns the answer to give. Nothing if the command was
-  // answered already.
+  // Moves the command to kAnswered and returns the answer, which the caller must give. Returns
+  // nothing if the command was answered already.
   std::optional<Answer> Settle(Decision decision);
 };
 using PendingPtr = std::shared_ptr<Pending>;
@@ -49,13 +49,13 @@ class CommandQueue {
  public:
   explicit CommandQueue(int commands_max) : commands_max_(commands_max) {}
 
-  // Appends `pending`. False if the queue is full or closed.
+  // Appends `pending`. Returns false, and appends nothing, if the queue is full or closed.
   bool Push(const PendingPtr& pending);
   // Puts back commands that Take returned and that no batch has begun to decide. They go to the
   // front of the queue, even if the queue is full or closed.
   void PutBack(const std::vector<PendingPtr>& pendings);
-  // Takes up to `commands_max` commands. If the queue is empty, waits up to `wait` for the first
-  // command. Close and Nudge end the wait early.
+  // Removes at most `commands_max` commands from the front and returns them. If the queue is empty,
+  // waits at most `wait` for the first command. Close and Nudge end the wait early.
   std::vector<PendingPtr> Take(int commands_max, absl::Duration wait);
   std::vector<PendingPtr> TakeAll();
   // Waits for `pause`, even if commands come. Nudge ends the wait early.
@@ -67,8 +67,8 @@ class CommandQueue {
 
   int64_t size() const;
 
-  // Tells the queue which commands are in the present batch or wait for a batch of their own, so
-  // that Expire checks their deadlines, too.
+  // Replaces the list of begun commands, i.e. those in the present batch or waiting for a batch of
+  // their own. Expire checks the deadlines of these commands, too.
   void SetBegun(std::vector<PendingPtr> pendings);
   // Returns the answers to all commands whose deadline is not after `now`, and to waiting commands
   // that were cancelled. A waiting command leaves the queue, and its answer says that nothing was

@@ -10,7 +10,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 256;
-// The follower reads the oldest revision of the log again when its last reading is this old.
+// At least this time passes between two readings of the oldest revision of the log.
 constexpr absl::Duration kHorizonAge = absl::Seconds(5);
 
 }  // namespace

@@ -23,7 +23,7 @@ class Follower {
   Follower(std::string database_url, Publisher* publisher, Health* health)
       : database_url_(std::move(database_url)), publisher_(publisher), health_(health) {}
 
-  // Does what Ledger::Follow documents.
+  // Makes one step of the follower, as described at Ledger::Follow.
   absl::StatusOr<int> Follow();
   // Shuts the connection if its present call has lasted for `limit`, so that the call fails.
   void Watch(absl::Duration limit);
@@ -31,10 +31,10 @@ class Follower {
  private:
   // Returns the connection. Opens a new one if there is none or it is broken.
   absl::StatusOr<std::shared_ptr<Database>> Open();
-  // Reads the oldest revision of the log from the database, unless the last reading is recent.
+  // Reads the oldest revision of the log and passes it to health_, unless that was done recently.
   absl::Status LookAtOldest(Database& database, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
-  // Loads the tables, because the log no longer has the rows right after the published state.
+  // Loads the tables and publishes the loaded state. For a log without the rows that come next.
   absl::Status Reload(Database& database) ABSL_EXCLUSIVE_LOCKS_REQUIRED(following_);
 
   const std::string database_url_;

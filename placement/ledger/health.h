@@ -23,7 +23,7 @@ struct LedgerHealth {
   bool recovery_required = false;  // the database went back in time: reads only, until StartEpoch
   bool format_too_new = false;     // the log holds rows of a newer format than this release knows
   bool writing_stopped = false;    // writes are refused until an operator restarts the process
-  absl::Duration staleness;        // since the last successful poll or commit began
+  absl::Duration staleness;        // time since the start of the last successful poll or commit
   // The newest revision of the database while recovery is required; else {0, 0}.
   Revision database_revision;
   // The log has every row after this revision, as the follower last saw. None: the follower has not
@@ -56,9 +56,9 @@ class Health {
   void SetLost(const Position& lost);
   // The position that SetLost noted; none if nothing is known to be lost.
   std::optional<Position> lost() const;
-  // Says that the published state at `newest` agrees with the database, so that recovery is no
-  // longer required. Exception: if a position is known to be lost, only a state of a later epoch
-  // ends the recovery.
+  // To be called when the published state, at revision `newest`, agrees with the database. Recovery
+  // is then no longer required. Exception: if SetLost noted a position, recovery ends only if the
+  // epoch of `newest` is later than that position's epoch.
   void Agree(Revision newest);
   // Sets the newest revision of a database that went back in time. {0, 0}: the database did not go
   // back, or its revision is not known.
@@ -68,8 +68,8 @@ class Health {
   // call.
   void SetOldestWatchable(Revision revision);
   std::optional<Revision> oldest_watchable() const;
-  // All counters and alarms. `writable` says only whether no alarm forbids writes. The fields
-  // staleness and queue_length are left empty, because other parts of the ledger know them.
+  // All counters and alarms. Here `writable` only means that no alarm is set. The fields staleness
+  // and queue_length are left empty, because other parts of the ledger know them.
   LedgerHealth Snapshot() const;
   // Adds the counts of a batch that was answered.
   void Add(const BatchTally& tally);

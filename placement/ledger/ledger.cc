@@ -28,8 +28,8 @@ absl::Status NoRecovery() {
 // If an operator's call that reads whole tables takes longer than this, it fails.
 constexpr absl::Duration kTablesWithin = absl::Minutes(2);
 
-// Connects, lets `watch` watch the connection, and applies the steps of the schema that the
-// database lacks: the database may be new, or a restored backup of an older release.
+// Connects, applies the steps of the schema that the database lacks (it may be new, or a restored
+// backup of an older release), and adds the connection to `watch`.
 absl::StatusOr<std::shared_ptr<Database>> ConnectUpToDate(const std::string& url,
                                                           absl::string_view purpose,
                                                           DatabaseWatch& watch) {
@@ -82,7 +82,7 @@ Ledger::Ledger(const LedgerOptions& options, StatePtr first, const std::optional
 Ledger::~Ledger() { Stop(absl::Now() + absl::Seconds(5)); }
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const LedgerOptions& options) {
-  DatabaseWatch nobody;  // the start may take long
+  DatabaseWatch nobody;  // watches no call: the start may take long
   BERTH_ASSIGN_OR_RETURN(auto database,
                          ConnectUpToDate(options.database_url, "berth-placement start", nobody));
   BERTH_ASSIGN_OR_RETURN(State state, LoadState(*database));

@@ -53,7 +53,7 @@ class Ledger {
   // state and starts the threads. A database whose schema is newer than this release is refused
   // with kFailedPrecondition (schema.h).
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(const LedgerOptions& options);
-  // Calls Stop, with 5 s to settle.
+  // Calls Stop, which waits at most 5 s for the outcomes of begun commands.
   ~Ledger();
 
   // Queues `command`. `done` receives the decision about the command.
@@ -73,8 +73,8 @@ class Ledger {
   //                       or the log no longer tells the outcome. The caller can ask by request id.
   //   kCancelled          `*cancelled` was set before a batch began with the command. Nothing was
   //                       done.
-  //   kInternal           PostgreSQL refused the write of this command alone. Nothing was done, and
-  //                       an operator was told.
+  //   kInternal           PostgreSQL refused the write, even in a batch with this command alone.
+  //                       Nothing was done, and an operator was told.
   // Nothing was written if the status is neither OK nor kDeadlineExceeded without a reason.
   //
   // REQUIRES: every string in `command` is valid UTF-8 without U+0000.
@@ -83,8 +83,8 @@ class Ledger {
 
   // The newest published state; never null.
   StatePtr Newest() const;
-  // The newest published state. Fails with kUnavailable (reason STALE) if the last successful look
-  // at the database began longer ago than LedgerOptions::staleness_max.
+  // The newest published state. Fails with kUnavailable (reason STALE) if the last successful poll
+  // or commit began longer ago than LedgerOptions::staleness_max.
   absl::StatusOr<StatePtr> Fresh() const;
   // Calls `ready` once, with a state at `minimum` or later, or with
   //   kOutOfRange         EPOCH_UNKNOWN: the epoch of `minimum` has not begun
@@ -139,7 +139,7 @@ class Ledger {
   // `lost`: a position that the database has lost; an operator must then act. None: nothing is
   // lost.
   Ledger(const LedgerOptions& options, StatePtr first, const std::optional<Position>& lost);
-  // Whether a new command may wait for the writer.
+  // Whether the writer can reach the database, so that new commands may be queued.
   bool Reachable() const;
 
   const LedgerOptions options_;
@@ -149,7 +149,7 @@ class Ledger {
   const std::unique_ptr<CommandQueue> queue_;
   const std::unique_ptr<Writer> writer_;
   const std::unique_ptr<Follower> follower_;
-  DatabaseWatch watch_;  // of the connections of StartEpoch and FindLoss
+  DatabaseWatch watch_;  // watches the connections of StartEpoch and FindLoss
   Mutex loading_;        // held by FindLoss: one call compares at a time; taken before loss_mutex_
   Mutex loss_mutex_;
   // The last result of FindLoss. Empty again when no recovery is required.

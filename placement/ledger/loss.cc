@@ -49,7 +49,7 @@ class Comparison {
         Providers(a_, b_, true);
         return Providers(b_, a_, false);
       case EntityKind::kProviderUsage:
-        return;  // compared with the providers
+        return;  // compared together with the providers
       case EntityKind::kConsumer:
         Consumers(a_, b_, true);
         return Consumers(b_, a_, false);

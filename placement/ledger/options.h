@@ -16,15 +16,15 @@ enum class LedgerStep { kBeforeLock, kLocked, kBeforeWrite, kCommitted, kPublish
 
 struct LedgerOptions {
   std::string database_url;
-  int queue_max = 4096;  // commands that wait; one more is refused with UNAVAILABLE
+  int queue_max = 4096;  // how many commands may wait; one more is refused with UNAVAILABLE
   int batch_commands_max = 256;
   int batch_rows_max = 2000;
   absl::Duration batch_deciding_max = absl::Milliseconds(10);
   absl::Duration no_progress_max =
       absl::Seconds(5);  // a call to the database that lasts longer fails
   absl::Duration staleness_max = absl::Seconds(1);  // an older state is not served to readers
-  int64_t log_rows_kept = 100'000;                  // older rows are deleted
-  int awaits_max = 10'000;                          // readers that wait for a revision
+  int64_t log_rows_kept = 100'000;                  // the newest rows; older ones are deleted
+  int awaits_max = 10'000;                          // how many readers may wait for a revision
   absl::Duration requests_kept = absl::Hours(24);   // request ids are kept this long or longer
   // The most batches, changes and bytes that the feed holds in memory.
   int64_t feed_rows_kept = 4096;
@@ -38,7 +38,7 @@ struct LedgerOptions {
   std::function<absl::Duration()> boot_clock;
   std::function<void(LedgerStep)> at_step;  // called by the writer's thread; for tests
   std::function<void(const std::string&)>
-      tell_operator;  // receives lost connections, recoveries and alarms, in words
+      tell_operator;  // called with a text for each lost connection, recovery and alarm
 };
 
 }  // namespace berth::placement

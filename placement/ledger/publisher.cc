@@ -119,8 +119,8 @@ void Publisher::Close() {
 
 void Publisher::TellWaiters(
     absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for) {
-  // The calls are posted after the lock is released: a stopped answerer makes them at once, on this
-  // thread, and they may need the lock.
+  // The calls are posted after the lock is released: a stopped answerer makes them on this thread,
+  // before Post returns, and they may need the lock.
   std::vector<absl::AnyInvocable<void()>> calls;
   {
     const MutexLock lock(&mutex_);

@@ -4,8 +4,8 @@
 // Thread-safe. Two threads publish: the writer and the follower.
 //
 // Invariants:
-//   1. State and feed move together. Publish moves both by one revision; Replace makes both forget
-//      all older revisions. The published revision never falls.
+//   1. The published state and the feed change together. Publish moves both on by one revision;
+//      Replace makes both forget all older revisions. The published revision never falls.
 //   2. If both threads publish one revision, both bring the same batch, and the second call of
 //      Publish does nothing.
 //   3. While the writer commits a batch, only the writer applies the batch's log row, because the
@@ -53,12 +53,12 @@ class Publisher {
   StatePtr Recent(Revision revision) const;
   void AwaitRevision(Revision minimum, absl::Time deadline,
                      absl::AnyInvocable<void(absl::StatusOr<StatePtr>)> ready);
-  // Answers the waiting readers whose deadline is before `now`: the revision was not reached.
+  // Refuses the waiting readers whose deadline is `now` or earlier: the revision was not reached.
   void Expire(absl::Time now);
   // Frees the states that are no longer recent. Another thread than the writer calls this, because
   // it takes long: a batch replaces thousands of blocks of memory.
   void FreeOld();
-  // Answers all readers who wait now or later: placement is stopping.
+  // Refuses all readers who wait now or would have to wait later: placement is stopping.
   void Close();
 
   // Publishes `next`, which is `base` changed by `commands`. Returns false, and does nothing, if
@@ -69,17 +69,17 @@ class Publisher {
   // of the feed. Does nothing if the published state is newer than `state`.
   void Replace(StatePtr state);
 
-  // Says that the writer is about to commit `batch`. REQUIRES: no other commit is in progress.
+  // To be called before the writer commits `batch`. REQUIRES: no other commit is in progress.
   void BeginCommit(BatchId batch);
-  // Says that the commit of `batch` has ended: the batch is published, or its commit failed or was
-  // lost.
+  // To be called when the commit of `batch` has ended: the batch is published, or its commit failed
+  // or was lost.
   void EndCommit(BatchId batch);
   // The batch that is being committed, between BeginCommit and EndCommit; all zero if there is
   // none.
   BatchId committing() const;
 
-  // Says that the published state contains everything that was committed before `began`, a time of
-  // the boot clock.
+  // To be called when the published state contains everything that was committed before `began`, a
+  // time of the boot clock.
   void SetFresh(absl::Duration began);
   // How much time has passed since the newest `began` that SetFresh was called with.
   absl::Duration staleness() const;

@@ -1,6 +1,6 @@
-// The records of instances and migrations as texts, for the self-check: one text per record, made
-// from memory, and the statement that makes the same texts from the tables. A text has only a
-// digest of the record's details, because all details may take gigabytes. Pure.
+// The records of instances and migrations as texts, with which the self-check compares memory and
+// tables. There is one text for each record in memory, and a statement that makes the same texts
+// from the tables. A text has only a digest of the record's details, which are long. Pure.
 #ifndef BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
 #define BERTH_PLACEMENT_LEDGER_RECORD_TEXTS_H_
 
@@ -14,7 +14,7 @@ namespace berth::placement {
 
 struct RecordTexts {
   absl::string_view kind;  // the word for a record in the findings
-  std::string sql;         // returns the texts of the tables
+  std::string sql;         // the statement that makes the texts from the tables
   absl::flat_hash_set<std::string> memory;
 };
 

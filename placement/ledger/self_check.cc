@@ -29,7 +29,7 @@ struct Question {
   absl::string_view sql;  // each row it returns is a finding
 };
 
-// Questions about rules that the tables must obey by themselves, without the state in memory.
+// Queries for breaches of rules that the tables alone must obey, whatever is in memory.
 constexpr Question kQuestions[] = {
     {"used is not what the consumers hold",
      "WITH held AS (SELECT a.provider, a.class, sum(a.amount) AS amount FROM consumer k, "
@@ -128,11 +128,11 @@ class Checker {
       case EntityKind::kResourceClass:
         return Catalog();
       case EntityKind::kTrait:
-        return absl::OkStatus();  // compared with the classes
+        return absl::OkStatus();  // compared together with the classes
       case EntityKind::kProvider:
         return Providers();
       case EntityKind::kProviderUsage:
-        return absl::OkStatus();  // compared with the providers
+        return absl::OkStatus();  // compared together with the providers
       case EntityKind::kConsumer:
         return Consumers();
       case EntityKind::kService:
@@ -153,8 +153,8 @@ class Checker {
     }
   }
 
-  // Compares the texts that `sql` returns with the texts in `memory`, which were made from the
-  // state in memory. The order of the texts does not matter. Returns the number of rows.
+  // Adds a finding for each text that is only in `memory`, which was made from the state, or only
+  // among those that `sql` returns. The order does not matter. Returns the number of rows.
   absl::StatusOr<int64_t> Compare(absl::string_view kind, const std::string& sql,
                                   absl::flat_hash_set<std::string> memory) {
     QueryRows rows;

@@ -30,7 +30,7 @@ struct SelfCheckReport {
 //   - the revisions and batch ids of the log, which must have no gap
 // Fails with kUnavailable if the database cannot be read, or if no published state has the revision
 // of the tables.
-// `watch`, if not null, watches the connection.
+// If `watch` is not null, the connection is added to it, so that it can end a call that hangs.
 absl::StatusOr<SelfCheckReport> SelfCheck(Ledger& ledger, const std::string& database_url,
                                           DatabaseWatch* watch = nullptr);
 

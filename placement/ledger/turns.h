@@ -77,25 +77,25 @@ class Turns {
   // Whether the batch of this turn may touch more rows than a shared batch may. `others_wait`:
   // there is another command, in this batch or in the queue.
   bool MayBeLarge(bool others_wait) const;
-  // Says that the batch of this turn has decided its commands. `large`: the batch touches more rows
-  // than a shared batch may.
+  // To be called when the batch of this turn has decided its commands. `large`: the batch touches
+  // more rows than a shared batch may.
   void Decided(bool large);
 
   // Appends `pending` to the commands that must be decided alone. REQUIRES: `pending` was in a
   // batch before.
   void AddAlone(PendingPtr pending);
-  // Gives `pending`, a large command, a batch of its own. Returns false, and does nothing, if
-  // another large command waits already.
+  // Notes that `pending`, a large command, waits for a batch of its own. Returns false, and does
+  // nothing, if another large command waits already.
   bool AddLarge(const PendingPtr& pending);
 
-  // Says that the connection was lost while `batch` was committed.
+  // To be called when the connection was lost while `batch` was committed.
   void Lost(std::unique_ptr<Batch> batch);
   // The batch in doubt, i.e. the batch whose outcome is unknown; null if there is none.
   const Batch* in_doubt() const { return in_doubt_.get(); }
-  // Says that the log has the row of the batch in doubt.
+  // To be called when the row of the batch in doubt was found in the log.
   void Found();
-  // Says that the log does not have the row of the batch in doubt and never will. The batch's
-  // commands that were not answered yet now wait to be decided alone.
+  // To be called when the log does not have the row of the batch in doubt and never will. The
+  // batch's commands that were not answered yet now wait to be decided alone.
   void NotFound();
   // To be called when a batch of this process was committed. Returns the earlier batches that this
   // commit proves to be durable.

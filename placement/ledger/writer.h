@@ -49,9 +49,9 @@ class Writer {
   ~Writer();
 
   void Start();
-  // Settles the batches whose outcome is not known yet, until `settle_until` at the latest. Tells
-  // the callers of all other commands that nothing was done, then ends the thread. A second call
-  // does nothing. REQUIRES: the queue is closed.
+  // Waits until all batches are settled (turns.h), until `settle_until` at the latest. Tells the
+  // callers of all other commands that nothing was done, then ends the thread. A second call does
+  // nothing. REQUIRES: the queue is closed.
   void Stop(absl::Time settle_until);
   // Shuts the connection if the call that runs on it has taken longer than no_progress_max plus 1
   // ms for each row that the call writes.
@@ -70,16 +70,16 @@ class Writer {
   void Pause();
   // Notes that a batch succeeded: the next failure starts with the shortest pause again.
   void BatchSucceeded();
-  // Handles a broken connection: connects again at once. If another connection has broken since the
-  // last batch that succeeded, waits for a pause first.
+  // Closes a broken connection, so that Run opens a new one. If another connection has broken since
+  // the last batch that succeeded, pauses first.
   void ConnectionLost();
 
   // Begins the next turn and returns the commands of the turn.
   std::vector<PendingPtr> BeginTurn();
-  // Makes the batch of the present turn, with `commands`.
+  // Decides and writes the batch of the present turn, which contains `commands`.
   void RunBatch(const std::vector<PendingPtr>& commands);
-  // Applies the log rows after the published state, up to `head`, while the ledger's lock is held.
-  // Returns false if the batch cannot go on; the transaction is over then.
+  // Applies the log rows after the published state, `head` included, while the ledger's lock is
+  // held. Returns false if the batch cannot go on; the transaction is over then.
   bool ReachHead(const std::optional<LogRow>& head);
   // Handles the result `step` of CatchUp if the batch cannot go on after it: reports it to the
   // operator, ends the transaction, and loads the tables if that helps.
@@ -87,8 +87,8 @@ class Writer {
   // Whether the present batch may decide `pending`. A shared batch leaves out a command that is
   // known to be large (IsLarge).
   bool MayDecide(const Pending& pending) const;
-  // If one of `commands` is large, asks PostgreSQL to let this session be idle for longer. Returns
-  // false if the connection broke.
+  // If one of `commands` is large, lets this session be idle for 60 s instead of 2 s before
+  // PostgreSQL ends it. Returns false if the connection broke.
   bool AllowLongSilence(const std::vector<PendingPtr>& commands);
   // OK, or the refusal of a command whose deadline has passed or whose batches were lost too often.
   absl::Status WhyNotDecide(const Pending& pending, absl::Time now) const;
@@ -97,7 +97,7 @@ class Writer {
   void DecideAll(const std::vector<PendingPtr>& commands, Batch& batch);
   void Write(std::unique_ptr<Batch> batch);
   void AnswerAll(Batch& batch);
-  // Drops the request ids that are too old. Does so once an hour.
+  // Once an hour, drops the request ids that are too old.
   void RotateRequests();
   void Step(LedgerStep step) const;
   absl::Status Call(const std::string& sql);
@@ -110,8 +110,8 @@ class Writer {
   bool TimeIsOld(const Position& position);
   // How long the writer may sleep if there is nothing to do.
   absl::Duration IdleWait();
-  // Offers `batch` a command that releases the leases that have ended, before the first command of
-  // the queue.
+  // Before the commands of the queue: if a lease has ended, offers `batch` a command that releases
+  // such leases. Else, if the newest log row is too old, makes `batch` write a row.
   void OfferExpiry(Batch& batch);
   // To be called when PostgreSQL refused a batch that was made for leases. LeasesWantBatch then
   // returns false for 10 s.

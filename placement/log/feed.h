@@ -44,8 +44,8 @@ struct FeedBatch {
   Revision revision;  // as in Position::resume_point
   absl::Time ledger_time;
   std::vector<FeedCommand> commands;
-  int64_t changes = 0;  // of all commands
-  int64_t bytes = 0;    // of memory that the batch takes; see change_bytes.h
+  int64_t changes = 0;  // how many changes all commands have together
+  int64_t bytes = 0;    // how much memory the batch takes; see change_bytes.h
 };
 using FeedBatchPtr = std::shared_ptr<const FeedBatch>;
 
@@ -69,8 +69,8 @@ class Feed {
 
   // Appends `batch`. REQUIRES: its revision number is one more than that of the newest batch.
   void Append(const FeedBatchPtr& batch);
-  // Forgets all batches; the next batch will follow `revision`. Called when the ledger has loaded
-  // its tables anew.
+  // Forgets all batches and wakes all subscribers; the next batch will follow `revision`. Called
+  // when the ledger has loaded its tables anew.
   void Restart(Revision revision);
   // The batches after `revision`, oldest first, at most `batches_max`. Nothing if `revision` is the
   // newest one or newer. Fails

@@ -257,7 +257,7 @@ Change RecordChangeOf(const pb::Change& in) {
   return MigrationRemoved{MigrationId{DecodeId(in.migration_removed())}};
 }
 
-// None if `in` contains no kind of change that this release knows.
+// The change in `in`; none if `in` contains no kind of change that this release knows.
 std::optional<Change> ChangeOf(const pb::Change& in) {
   switch (in.kind_case()) {
     case pb::Change::kProviderPut:

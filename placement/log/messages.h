@@ -14,16 +14,16 @@
 namespace berth::placement {
 
 void EncodeChange(const Change& change, ledger::v1::Change* out);
-// Adds the change in `in` to `out`. False if `in` contains no kind of change that this release
-// knows.
+// Adds the change in `in` to `out`. Returns false, and adds nothing, if `in` contains no kind of
+// change that this release knows.
 bool DecodeChange(const ledger::v1::Change& in, Changes* out);
 
 void EncodeProvider(const ProviderConfig& config, ledger::v1::Provider* out);
 std::shared_ptr<const ProviderConfig> DecodeProvider(const ledger::v1::Provider& in);
 
 void EncodeScope(const Scope& scope, ledger::v1::Scope* out);
-// Reads the scope in `in` into `out`. False if `in` contains a kind of change that this release
-// does not know.
+// Reads the scope in `in` into `out`. Returns false if `in` contains a kind of change that this
+// release does not know.
 bool DecodeScope(const ledger::v1::Scope& in, Scope* out);
 
 }  // namespace berth::placement

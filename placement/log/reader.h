@@ -41,7 +41,7 @@ class LogReader {
 
   const std::string database_url_;
   Mutex reading_;
-  Mutex mutex_;  // guards the pointer; the connection itself is used under reading_
+  Mutex mutex_;  // guards the pointer database_; the connection is used under reading_
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -27,12 +27,12 @@ void AddAggregates(const Trees& trees, TreeFacts* facts) {
   }
 }
 
-// For the visitors that look only at trees and consumers.
+// Ignores the changes of services, nodes, instances, migrations and the log format.
 constexpr Ignore<ServicePut, ServiceRemoved, NodePut, NodeRemoved, InstancePut, InstanceRemoved,
                  MigrationPut, MigrationRemoved, FormatRaised>
     kIgnoreFleet;
 
-// The key of an entity that can be in `derived` or `neighbours`: its change's kind, and its uuid.
+// Identifies an entity that `derived` or `neighbours` can contain: a number for its kind, its uuid.
 using Key = std::pair<size_t, Uuid>;
 std::optional<Key> KeyOf(const Change& change) {
   std::optional<Key> key;
@@ -46,7 +46,7 @@ std::optional<Key> KeyOf(const Change& change) {
   return key;
 }
 
-// Whether the first parts of the pairs are in ascending order.
+// Whether the first parts of the pairs are in ascending order, without duplicates.
 template <typename Pairs>
 bool Rises(const Pairs& pairs) {
   const auto wrong = [](const auto& a, const auto& b) { return !(a.first < b.first); };
@@ -348,7 +348,7 @@ Concerned ConcernedBy(const Changes& changes, const Scope& scope) {
       [&](const ConsumerPut& put) {
         for (const Allocation& row : put.consumer->allocations) add_tree_of(row.provider);
       },
-      Ignore<ConsumerRemoved>(),  // the use of each provider that it held has changed
+      Ignore<ConsumerRemoved>(),  // ProviderUsed changes name the providers that it used
       [&](const ServicePut& put) { concerned.hosts.push_back(put.service->host); },
       [&](const ServiceRemoved& removed) { concerned.hosts.push_back(removed.host); },
       [&](const NodePut& put) {

@@ -2,11 +2,11 @@
 // needs.
 //
 // A watcher may ask for some trees or aggregates only. To filter a change, the stream must know the
-// root and the aggregates of the concerned trees, before and after the command. A change also has
-// indirect effects, which the watcher must receive, too. The scope of a command contains all this.
-// It is computed once, when the command is decided, and is stored in the log beside the changes. So
-// a log row can be delivered without the states before and after it. The scope of a common claim,
-// on root providers that are in no aggregate, is empty.
+// root and the aggregates of the trees that the change concerns, before and after the command. A
+// change also has indirect effects, which the watcher must receive, too. The scope of a command
+// contains all this. It is computed once, when the command is decided, and is stored in the log
+// beside the changes. So a log row can be delivered without the states before and after it. The
+// scope of a common claim, on root providers that are in no aggregate, is empty.
 //
 // An entity is in at most one of these three lists:
 //   changes     The entity has a new value, and the command names the entity.
@@ -99,16 +99,16 @@ class ScopeMaker {
 
  private:
   void TakeTree(const State& before, ProviderId provider);
-  // Records the node `id`. `host_after`: the node's host after the command; null if the node is
-  // removed.
+  // Notes the node `id`, and the host that it leaves, if any. `host_after`: the node's host after
+  // the command; null if the node is removed.
   void TakeNode(const State& before, ProviderId id, const std::string* host_after);
   void TakeConsumer(const State& before, const ConsumerPtr& after, ConsumerId id);
   // `host_after`: the instance's host after the command; empty: no host, or the record is removed.
   void TakeInstance(const Records& before, InstanceId id, const std::string& host_after);
   void TakeMigration(const Records& before, MigrationId id);
   void Compare(const State& after);
-  // Does for one tree what Compare does. `put` and `used`: the providers whose configuration or use
-  // the changes name. `told`: the consumers in the changes; CompareTree adds those it visits.
+  // Fills derived and neighbours from one tree. `put`, `used`: the providers whose configuration or
+  // use the changes name. `told`: the consumers in the changes; CompareTree adds those it handles.
   using ProviderIds = absl::flat_hash_set<ProviderId>;
   void CompareTree(const Tree& tree, const State& after, const ProviderIds& put,
                    const ProviderIds& used, absl::flat_hash_set<ConsumerId>* told);

@@ -23,7 +23,7 @@ class FlatPlan {
   // REQUIRES: IsFor(plan).
   explicit FlatPlan(const SearchPlan& plan);
 
-  // Whether the only provider of `tree` serves the whole plan. False also if `budget` is spent.
+  // Whether the only provider of `tree` serves the whole plan. If `budget` is spent, returns false.
   // REQUIRES: `tree` has one provider, and the state has no sharing providers.
   bool Fits(const Tree& tree, StepBudget& budget) const;
   // The candidate in which `provider` serves the whole plan. Valid until the next call of this

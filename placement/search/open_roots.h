@@ -21,15 +21,15 @@ namespace berth::placement {
 // root.
 struct Ahead {
   Candidate candidate;
-  std::vector<const Tree*> trees;  // of the candidate's providers
-  int64_t by_traits = 0;           // score of the traits of these providers
+  std::vector<const Tree*> trees;  // the trees of the candidate's providers
+  int64_t by_traits = 0;           // the score that the traits of these providers give
 };
 
 // The search under one root, and the candidates that were found but not yet taken, best one last.
 struct Visit {
   std::unique_ptr<RootSearch> search;
   std::vector<Ahead> ahead;
-  bool ended = false;  // the root has no other candidates
+  bool ended = false;  // the root has no candidates besides those in `ahead`
 };
 
 class OpenRoots {

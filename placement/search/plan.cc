@@ -234,7 +234,7 @@ int64_t WholeWeight(double weight) {
   return std::llround(weight * static_cast<double>(kWeightOne));
 }
 
-// Converts the order of a request. REQUIRES: plan.classes is complete.
+// Converts the order that a request asks for. REQUIRES: plan.classes is complete.
 PlannedOrder PlanOrder(const State& state, const CandidateOrder& order, const SearchPlan& plan,
                        Names& names) {
   PlannedOrder planned;

@@ -35,7 +35,7 @@ struct SlotDemand {
 struct Slot {
   int group = 0;                    // index in SearchPlan::groups
   std::vector<SlotDemand> demands;  // sorted by class; none for a group without resources (P-183)
-  int divided = -1;  // index of the divided amount that it gives a part of (no demands), or -1
+  int divided = -1;  // index of the divided amount of which it gives a part (no demands), or -1
 };
 
 // An amount of the unsuffixed group that up to `count` providers may give together. It has `count`
@@ -85,7 +85,7 @@ struct SearchPlan {
   std::vector<ClassId> classes;  // every class that a group asks for, sorted
   int unsuffixed = -1;           // index of the unsuffixed group, or -1
   std::vector<DividedAmount> divided_amounts;
-  // Sets of two or more slots, as indices. Each member is a list of sets, with one rule for the
+  // Three lists of sets. A set has two or more slots, as indices. Each list has one rule for the
   // providers that the slots of a set choose:
   // - subtrees: all of them are at or under one of them (P-198).
   // - apart: all of them are different (P-196).

@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kSuffixLengthMax = 64;
 constexpr int kSuffixedMax = 64;     // groups with a suffix
-constexpr int kProvidersMax = 16;    // of one divided amount
-constexpr size_t kSetsMax = 64;      // of suffixes, in each field
+constexpr int kProvidersMax = 16;    // providers of one divided amount
+constexpr size_t kSetsMax = 64;      // sets of suffixes, in each field
 constexpr size_t kWeightsMax = 256;  // the sum of more weighted scores could overflow an int64
 
 bool IsSuffix(absl::string_view text) {

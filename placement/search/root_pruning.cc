@@ -14,7 +14,7 @@ bool RootSearch::CanEndWell(int from) {
          SetsCanBePlaced(from) && AmountsCanBePlaced(from) && DividedAmountsCanBeMet(from);
 }
 
-// Fills remaining_. Returns false if some slot has no option left.
+// Fills remaining_ for the slots from `from` on. Returns false if a slot has no option left.
 bool RootSearch::FindRemaining(int from) {
   for (int slot = from; slot < slot_count(); ++slot) {
     std::vector<int>& remaining = remaining_[slot];
@@ -27,8 +27,8 @@ bool RootSearch::FindRemaining(int from) {
   return true;
 }
 
-// Whether the chosen and the remaining options of the unsuffixed group can meet each of the group's
-// required terms (P-186).
+// Whether each required term of the unsuffixed group (a set of alternative traits, P-186) is met by
+// an option that is already chosen, or by one that a slot from `from` on can still choose.
 bool RootSearch::RequiredTraitsCanBeMet(int from) const {
   for (size_t set = 0; set < covered_.size(); ++set) {
     bool met = covered_[set] > 0;
@@ -73,9 +73,9 @@ bool RootSearch::SubtreesCanBeShared(int from) const {
   return true;
 }
 
-// Tests the sets of plan.apart and plan.separate. The slots of a set in plan.apart need different
-// options (P-196), and a matching of slots with options shows whether there are enough. The
-// slots of a set in plan.separate are matched with lowest providers instead (LowestRemaining).
+// Returns false if a set of plan.apart or plan.separate cannot be served. The slots of a set in
+// plan.apart need different options (P-196); a matching of slots with options shows whether there
+// are enough. Slots of plan.separate are matched with lowest providers instead (LowestRemaining).
 bool RootSearch::SetsCanBePlaced(int from) {
   const auto open_slots = [from](const std::vector<int>& set) {
     std::vector<int> slots;
@@ -121,10 +121,10 @@ std::vector<std::vector<int>> RootSearch::LowestRemaining(const std::vector<int>
   return remaining;
 }
 
-// False if the options have too little of a class for all slots that ask for it (P-197). The number
-// of these slots that an option can serve is at most the option's free amount divided by the
-// smallest amount asked for. If the amounts differ, the true number may be smaller. The test then
-// returns true for some branches that have no solution.
+// Returns false if the options have too little of a class for all slots that ask for it (P-197).
+// The number of these slots that an option can serve is at most the option's free amount divided by
+// the smallest amount asked for. If the amounts differ, the true number may be smaller. The test
+// then returns true for some branches that have no solution.
 bool RootSearch::AmountsCanBePlaced(int from) {
   if (!plan_.amounts_add_up) return true;
   for (int c = 0; c < static_cast<int>(plan_.classes.size()); ++c) {
@@ -162,8 +162,8 @@ bool RootSearch::CanPlace(const std::vector<int>& slots,
 }
 
 // Gives `slot` an option, and moves other slots to other options if necessary (an augmenting path
-// of the matching). `tried`: the options that were visited already. It limits the depth of the
-// recursion to the number of options.
+// of the matching). Returns false if that is impossible. `tried`: the options that were tried
+// already; this limits the depth of the recursion to the number of options.
 bool RootSearch::Place(int slot, const std::vector<std::vector<int>>& remaining,
                        std::vector<bool>& tried) {
   for (int option : remaining[slot]) {

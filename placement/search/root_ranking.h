@@ -25,8 +25,8 @@ namespace berth::placement {
 
 // A root and its score.
 struct RankedRoot {
-  int64_t score = 0;    // at least the score of its best candidate
-  int64_t by_root = 0;  // the part that is equal for all its candidates: free amounts, or random
+  int64_t score = 0;    // not less than the score of the root's best candidate
+  int64_t by_root = 0;  // the part that all its candidates share: by free amounts, or random
   ProviderId id;
   const TreePtr* tree = nullptr;
 };

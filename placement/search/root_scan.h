@@ -36,8 +36,8 @@ class RootScan {
   void NeedMarks(const Sharing& sharing);
   void BarMarks(const Sharing& sharing);
 
-  // False if there is a needed class of which no tree of the chunk has enough. True does not mean
-  // that one tree has enough of all classes.
+  // Returns false if there is a needed class of which no tree of the chunk has enough. True does
+  // not mean that one tree has enough of all classes.
   bool MayFit(size_t chunk) const;
   // Sets may_fit_ to the trees of `chunk` that the plan may fit under. REQUIRES: MayFit is true of
   // the chunk.

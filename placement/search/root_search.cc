@@ -248,8 +248,8 @@ Amount RootSearch::MostOf(const SlotDemand& demand, int option) const {
   return LargestWithin(row.inventory, std::min(room(option, demand.class_index), demand.amount));
 }
 
-// The slots of a divided amount choose options in order of id. If one slot chooses kNobody, all
-// later slots choose kNobody, too.
+// Makes the next choice for `slot`, which belongs to a divided amount; false if there is none.
+// These slots choose options in order of id. If one chooses kNobody, all later ones do so, too.
 bool RootSearch::AdvancePart(int slot) {
   const DividedAmount& divided = plan_.divided_amounts[plan_.slots[slot].divided];
   const std::vector<int>& domain = domains_[slot];
@@ -308,8 +308,8 @@ Amount RootSearch::MostAfter(const DividedAmount& divided, int last, int count) 
   return sum;
 }
 
-// Divides the amount among the chosen options, as root_search.h says. False: min_unit, max_unit or
-// step_size of the options do not allow it.
+// Divides the amount among the chosen options, as root_search.h says. Returns false if min_unit,
+// max_unit or step_size of the options do not allow it.
 bool RootSearch::Divide(const DividedAmount& divided) {
   const SlotDemand& demand = divided.demand;
   const auto inventory_of = [&](int slot) -> const Inventory& {

@@ -54,9 +54,9 @@ class RootSearch {
 
   // Starts the search under the root of `tree`. `foreign` are the sharing providers of other trees
   // that serve the root, in order of id. `tree` and `foreign` must live until the next Begin.
-  // False: there is no solution.
+  // Returns false if there is no solution; if it returns true, Next may still find none.
   bool Begin(const TreePtr& tree, const std::vector<const SharingProvider*>& foreign);
-  // Finds the next solution. False: there is no further solution, or the budget is spent. REQUIRES:
+  // Finds the next solution. Returns false if there is none, or if the budget is spent. REQUIRES:
   // Begin returned true, and Next has not returned false since then.
   bool Next();
 
@@ -67,7 +67,7 @@ class RootSearch {
   const Option* chosen(int slot) const {
     return chosen_[slot] < 0 ? nullptr : &options_[chosen_[slot]];
   }
-  // How much of the slot's divided amount the slot's provider gives, in the solution that Next
+  // How much the slot's provider gives of the slot's divided amount, in the solution that Next
   // found. REQUIRES: the slot belongs to a divided amount, and chosen(slot) is not null.
   Amount part(int slot) const { return parts_[slot]; }
   // Whether each slot has only one option, so that the first solution is the only one.
@@ -146,7 +146,7 @@ class RootSearch {
   std::vector<int> occupied_;  // by set of plan.apart and option: slots of the set that chose it
   std::vector<Amount> parts_;  // by slot: what its option gives of a divided amount
   std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that contain it
-  std::vector<std::vector<int>> separate_of_;  // by slot: likewise of plan.separate
+  std::vector<std::vector<int>> separate_of_;  // by slot: the sets of plan.separate it is in
 
   // For each slot without a choice: the options that the slot could still choose.
   std::vector<std::vector<int>> remaining_;

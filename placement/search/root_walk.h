@@ -1,4 +1,4 @@
-// RootWalk: visits the roots under which a plan has a solution, in order of id, and finds the first
+// RootWalk: finds the roots under which a plan has a solution, in order of id, and the first
 // solution under each of them.
 //
 // For callers that count roots. (A search, in contrast, takes one candidate of each root, then a

@@ -56,8 +56,8 @@ class Search {
     VisitNew(count);
     while (!waiting_.empty() && size() < count) VisitAgain();
   }
-  // Whether there is one more candidate than those that were taken. True also if the budget is
-  // spent before the answer is known. After this call no further candidate can be taken.
+  // Whether there is a candidate besides those that were taken. If the budget is spent before this
+  // is known, returns true. After this call no further candidate can be taken.
   bool HasAnother();
 
   bool spent() const { return steps_.spent(); }
@@ -67,16 +67,16 @@ class Search {
   std::vector<const Tree*> Trees();
 
  private:
-  // Does the first round. If the request gives no order, visits roots by ascending id.
+  // Takes the first candidate of each root: by VisitByRank if an order is given, else by id.
   void VisitNew(int64_t count);
-  // Does the first round of a request with an order. The candidate of a root is taken when no
-  // remaining root can have a better one. To know this, OpenNext examines roots in advance, and
-  // Compare finds their first candidates.
+  // Takes the first candidate of each root in the order that the request gives. The candidate of a
+  // root is taken when no remaining root can have a better one. To know this, OpenNext examines
+  // roots in advance, and Compare finds their first candidates.
   void VisitByRank(int64_t count);
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);
   int64_t WorthByTraits(const RootSearch& search) const;
-  // Visits the next root, in the second or a later round.
+  // Takes the next candidate of the root whose turn it is, in the second or a later round.
   void VisitAgain();
   bool RootIsAllowed(const Tree& tree) const;
   // Whether the node of `root` may serve: it is not retired and, if the request excludes stale
@@ -86,8 +86,8 @@ class Search {
   bool Begin(const TreePtr& tree, RootSearch& search);
   // Takes the only candidate of a tree of one provider, if it has one. REQUIRES: flat_ is set.
   void TakeFlat(const Tree& tree);
-  // Takes the next candidate of `visit` that was not taken under another root. False: there is none
-  // left, or the budget is spent.
+  // Takes the next candidate of `visit` that was not taken under another root. Returns false if
+  // none is left, or if the budget is spent.
   bool TakeNext(Visit& visit);
   // Whether `visit` may have a further candidate, and further ones are wanted.
   bool HasMore(const Visit& visit) const {
@@ -113,7 +113,7 @@ class Search {
   int64_t size_ = 0;
   std::vector<const Tree*> trees_;
   bool only_counts_ = false;
-  absl::flat_hash_set<std::string> keys_found_;  // of candidates that could be found twice
+  absl::flat_hash_set<std::string> keys_found_;  // keys of candidates that could be found twice
 };
 
 bool Search::RootIsAllowed(const Tree& tree) const {
@@ -272,9 +272,9 @@ bool Search::TakeNext(Visit& visit) {
   return false;
 }
 
-// False if an equal candidate was found before. Candidates are compared without their root (P-200).
-// If a candidate has only sharing providers, it can be found under several roots. If it has any
-// other provider it cannot, because that provider has one root.
+// Returns false if an equal candidate was found before. Candidates are compared without their root
+// (P-200). If a candidate has only sharing providers, it can be found under several roots. If it
+// has any other provider it cannot, because that provider has one root.
 bool Search::IsNew(const RootSearch& search, const Candidate& candidate) {
   if (plan_.each_root_once) return true;
   if (!plan_.collapse_equivalent && !IsSharedOnly(search)) return true;

@@ -8,7 +8,7 @@
 namespace berth::placement {
 
 // The beginning of a block of memory. The allocations follow it in the same block, and then, if the
-// consumer has a lease, the end of the lease. Few of the millions of consumers have one.
+// consumer has a lease, the end of the lease. Few of the millions of consumers have a lease.
 struct PackedConsumer::Block {
   std::atomic<uint32_t> references{1};
   uint32_t count : 31 = 0;

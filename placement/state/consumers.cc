@@ -1,5 +1,5 @@
-// The methods of State that change consumers: their allocations, the use of providers, the sums of
-// owners.
+// The methods of State that change consumers, and with them the use of providers and the sums of
+// what each owner's consumers hold.
 #include <algorithm>
 
 #include "placement/ground/check.h"

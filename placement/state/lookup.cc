@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<TraitId>> RequireTraits(const State& state,
                                                    const std::vector<std::string>& names) {
   std::vector<TraitId> ids;
   std::vector<std::string> unknown;
-  absl::flat_hash_set<absl::string_view> named;  // the same names, to find repeats
+  absl::flat_hash_set<absl::string_view> named;  // the names in `unknown`, to find repeats
   for (const std::string& name : names) {
     if (const std::optional<TraitId> id = state.catalog().traits.Find(name)) {
       ids.push_back(*id);

@@ -27,7 +27,7 @@ void MostFree::Set(ClassId resource_class, size_t chunk, int32_t amount) {
     rows_.insert(rows_.begin() + static_cast<int64_t>(at),
                  Row{resource_class, Counted<Amounts>::Make(Amounts(chunk_count_))});
   }
-  // Most claims do not change the largest free amount, so that nothing needs to be copied.
+  // Most claims do not change the largest free amount. Then nothing needs to be copied.
   if ((*rows_[at].amounts)[chunk] == amount) return;
   rows_[at].amounts.Own()[chunk] = amount;
   if (IsZero(rows_[at])) rows_.erase(rows_.begin() + static_cast<int64_t>(at));

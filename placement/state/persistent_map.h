@@ -145,7 +145,7 @@ class PersistentMap {
   static int ChildOf(const Inner& inner, const Probe& probe) {
     return FirstFrom(inner, 1, [&probe](const Key& key) { return !(probe < key); }) - 1;
   }
-  // The first position, `low` or greater, for whose key `before` is false.
+  // The first position, `low` or greater, for whose key `before` is false; block.count if none.
   template <typename Block, typename Before>
   static int FirstFrom(const Block& block, int low, Before before) {
     int length = block.count - low;

@@ -22,7 +22,7 @@ class Records {
  public:
   const PersistentMap<InstanceId, InstancePtr>& instances() const { return instances_; }
   const PersistentMap<MigrationId, MigrationPtr>& migrations() const { return migrations_; }
-  // Null if there is no such record.
+  // The record with the id `id`; null if there is none.
   InstancePtr FindInstance(InstanceId id) const;
   MigrationPtr FindMigration(MigrationId id) const;
 
@@ -43,14 +43,14 @@ class Records {
   void Remove(MigrationId id);
 
  private:
-  // Takes the migration out of moves_by_host_; puts it there if it may hold resources.
+  // Unlist removes the migration from moves_by_host_. List adds it if it may hold resources.
   void Unlist(const MigrationRecord& migration);
   void List(const MigrationRecord& migration);
 
   PersistentMap<InstanceId, InstancePtr> instances_;
   PersistentMap<MigrationId, MigrationPtr> migrations_;
   HostIndex<InstanceId> instances_by_host_;  // the instances that have a host
-  HostIndex<MigrationId> moves_by_host_;     // the migrations that may hold resources, by each host
+  HostIndex<MigrationId> moves_by_host_;     // migrations that may hold resources, by their hosts
   PersistentMap<std::pair<InstanceId, MigrationId>, std::monostate> migrations_by_instance_;
 };
 

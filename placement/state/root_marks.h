@@ -1,8 +1,8 @@
 // RootMarks: which trees of a chunk have a provider with a given trait or in a given aggregate, and
 // which trees have a root with a given trait. One bit for each tree.
 //
-// With these marks a search excludes many trees at once by the traits and aggregates that it
-// requires or forbids. Marks change with configurations only, never with claims, so that the
+// With these marks a search excludes many trees in one operation, by the traits and aggregates that
+// it requires or forbids. Marks change with configurations only, never with claims, so that the
 // versions of a chunk share their marks. A value.
 //
 // Invariant: each row of a table marks some tree. So a trait or aggregate that no tree has costs

@@ -64,7 +64,7 @@ void SetFree(RootChunk::Column& column, int at, const Sum& sum) {
   }
 }
 
-// Computes the numbers of the tree at `at` in all columns again.
+// Computes anew the numbers of the tree at `at`, in all columns.
 void RefreshColumns(RootChunk& chunk, int at) {
   absl::InlinedVector<Sum, 8> sums(chunk.columns.size());  // parallel to the columns
   const Tree& tree = *chunk.trees[at];

@@ -148,7 +148,7 @@ void State::Apply(const Changes& changes) {
   for (const Change& change : changes) {
     BERTH_CHECK(StepOf(change) >= step);
     step = StepOf(change);
-    // All providers of a command are applied at once, since only together they form complete trees.
+    // All ProviderPuts of a command are applied together, because one alone may not form a tree.
     if (std::holds_alternative<ProviderPut>(change)) {
       if (!std::exchange(providers_done, true)) {
         ReleaseNames(OnlyOf<ProviderPut>(changes), OnlyOf<ProviderRemoved>(changes));

@@ -85,7 +85,7 @@ struct OwnerKey {
 // The revision of a state, and the counters of the ledger at that revision.
 struct Position {
   Revision revision;
-  BatchId batch;  // of the log row at `revision`; all zero at {0, 0}
+  BatchId batch;  // the batch of the log row at `revision`; all zero at {0, 0}
   absl::Time ledger_time = absl::UnixEpoch();
   int64_t command_count = 0;  // commands ever committed
   int format = 1;             // the newest format of log rows that may be written
@@ -168,8 +168,8 @@ class State {
   void Apply(const Changes& changes);
 
  private:
-  // The use of inventories that a command has removed while they were in use. The entry is erased
-  // when the same command's changes of consumers have released the use.
+  // The use of inventories that a command has removed while they were in use. An entry is erased
+  // when the consumer changes of the same command have released the use.
   using DroppedUse = absl::flat_hash_map<std::pair<ProviderId, ClassId>, Amount>;
   // The providers that are in no tree while trees are rebuilt.
   using Pool = absl::flat_hash_map<ProviderId, Provider>;

@@ -21,7 +21,7 @@ struct Account {
 struct ChildOptions {
   std::vector<std::string> arguments;  // the first one is the program's path
   Account account;
-  std::string output_path;  // both output streams are appended to it
+  std::string output_path;  // standard output and standard error are appended to this file
   int death_signal = 0;     // sent to the child when the thread that called Spawn ends; 0: none
 };
 

@@ -113,7 +113,7 @@ absl::StatusOr<std::string> FindPrograms(const std::string& data) {
                                           ", which is not installed under ", kInstalled));
 }
 
-// Waits until process `pid`, our child or not, has ended. False if it still runs after `limit`.
+// Waits until process `pid` (our child or not) has ended; false if it still runs after `limit`.
 bool WaitUntilGone(pid_t pid, absl::Duration limit) {
   const absl::Time end = absl::Now() + limit;
   while (IsRunning(pid)) {
@@ -252,7 +252,7 @@ class Cluster::Impl {
     fs::remove(data_ + "/postmaster.pid", error);
   }
 
-  // Decides when the server that ended at `now` is started again. kResourceExhausted: never.
+  // Decides when the server that ended at `now` is started again. Fails if it shall stay down.
   absl::Status NoteEnd(absl::Time now, absl::string_view how) {
     const std::string words = absl::StrCat("the private PostgreSQL ended ", how);
     const std::optional<absl::Duration> pause = pace_.NoteEnd(now);

@@ -87,9 +87,9 @@ class Database {
   absl::Status Try(const Call& call);
   absl::Status RunPrepared(absl::string_view before, const Statement& statement,
                            absl::string_view after, QueryRows* rows);
-  // Checks `status`, the result of a COMMIT. If the failure was not reported by PostgreSQL itself,
-  // for example because this process has no memory, then nobody knows whether the commit took
-  // effect. The connection is then given up.
+  // Checks `status`, the result of a COMMIT, and returns it. Exception: if PostgreSQL itself did
+  // not report the failure, e.g. because this process has no memory, nobody knows whether the
+  // commit took effect. Then gives up the connection and returns kUnavailable.
   absl::Status SureOfCommit(absl::Status status);
 
   std::unique_ptr<Connection> connection_;

@@ -23,7 +23,7 @@ namespace berth::placement {
 
 class Heartbeats {
  public:
-  // `process` names the row of this process.
+  // `process`: the key of this process's row in the table.
   Heartbeats(std::string database_url, std::string process)
       : database_url_(std::move(database_url)), process_(std::move(process)) {}
 
@@ -45,7 +45,7 @@ class Heartbeats {
   const std::string database_url_;
   const std::string process_;
   Mutex calling_;  // held during a call; taken before mutex_
-  Mutex mutex_;    // guards the pointer; the connection itself is used under calling_
+  Mutex mutex_;    // guards the pointer database_; the connection is used under calling_
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -30,7 +30,7 @@ class PositionFile {
   // The position in the file; ledger_time, format and epoch_began_at are unset. Nothing if there is
   // no file. kDataLoss if the file cannot be read or does not contain a complete position.
   absl::StatusOr<std::optional<Position>> Read() const;
-  // Replaces the file, unless the last call wrote the same position. If it fails with kUnavailable,
+  // Replaces the file, unless the last call wrote the same position. If Write fails (kUnavailable),
   // the old file stays, and the message gives the reason.
   absl::Status Write(const Position& position);
 

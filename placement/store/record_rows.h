@@ -32,7 +32,7 @@ inline constexpr absl::string_view kSelectMigrations =
     "destination_node, old_flavor_id, new_flavor_id, micros_of(created_at), micros_of(updated_at) "
     "FROM migration";
 
-// The record in a row of these statements.
+// The record in row `row` of `rows`, the result of one of these two statements.
 InstancePtr ReadInstance(const QueryRows& rows, int row);
 MigrationPtr ReadMigration(const QueryRows& rows, int row);
 

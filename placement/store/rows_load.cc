@@ -19,7 +19,7 @@ namespace berth::placement {
 namespace {
 
 constexpr int kRowsAtOnce = 20'000;
-constexpr int kLargeRowsAtOnce = 256;  // of nodes and instances: a row may take 128 KiB
+constexpr int kLargeRowsAtOnce = 256;  // for nodes and instances: one row may take 128 KiB
 
 absl::Status Contradiction(absl::string_view what, absl::string_view which) {
   return absl::DataLossError(absl::StrCat(
@@ -57,11 +57,11 @@ class Loader {
       case EntityKind::kResourceClass:
         return Names();
       case EntityKind::kTrait:
-        return absl::OkStatus();  // loaded with the classes
+        return absl::OkStatus();  // loaded together with the classes
       case EntityKind::kProvider:
         return Providers();
       case EntityKind::kProviderUsage:
-        return absl::OkStatus();  // loaded with the consumers, whose amounts it is checked against
+        return absl::OkStatus();  // loaded after the consumers, and checked against their amounts
       case EntityKind::kConsumer: {
         BERTH_RETURN_IF_ERROR(Consumers());
         return Uses();
@@ -164,7 +164,7 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // Reads the inventories and their use. False if the arrays in the row have different lengths.
+  // Reads the inventories and their use. Returns false if the arrays of the row differ in length.
   static bool ReadInventories(const QueryRows& rows, int row, ProviderConfig* config,
                               ProviderUsed* used) {
     std::vector<std::vector<int64_t>> columns;

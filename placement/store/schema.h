@@ -29,7 +29,7 @@ const std::vector<SchemaStep>& SchemaSteps();
 // database has a lock of its own; PostgreSQL keeps the locks of different databases apart.
 inline constexpr int64_t kLedgerLock = 0x6265727468;  // "berth"
 
-// Does those of `steps` that were not done yet, in one transaction under the ledger's lock. Fails
+// Runs those of `steps` that the database lacks, in one transaction under the ledger's lock. Fails
 // with kFailedPrecondition if the database has a step that is not in `steps`, because a newer
 // release made it; else as Database::Run. After a failure the database is as before.
 absl::Status BringUpToDate(Database& database,
