@@ -81,8 +81,8 @@ absl::Status ClaimPlan::CheckConsumers() const {
                    items);
 }
 
-// Finds the providers of the new rows and of the removed rows, and how much the removed rows
-// release on each of them.
+// Fills `touched_` with the providers of the new rows and of the removed rows, sorted by id, each
+// with its present tree and its final configuration.
 void ClaimPlan::CollectTouched() {
   absl::InlinedVector<ProviderId, 8> ids;
   for (const Holder& holder : holders_) {
@@ -104,7 +104,7 @@ void ClaimPlan::CollectTouched() {
   }
 }
 
-// Fills in the present tree and the final configuration of the provider `touched`.
+// Fills in the present tree and use, and the final configuration, of the provider `touched`.
 void ClaimPlan::Settle(TouchedProvider& touched) const {
   std::optional<ProviderPlace> place = state_.FindProvider(touched.id);
   if (place) {

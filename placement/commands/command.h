@@ -225,7 +225,7 @@ struct RegisterService {
 struct MarkService {
   std::string host;
   std::string binary;
-  Uuid incarnation;  // the one that was judged; no effect if the service has another now
+  Uuid incarnation;  // that was judged; no effect if the service has another one now
   bool up = false;
 };
 struct UpdateService {

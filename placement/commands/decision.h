@@ -29,8 +29,8 @@ struct Decision {
 Decision OnlyStatus(absl::Status status);
 // The status of a command whose outcome is unknown: kDeadlineExceeded without a reason.
 absl::Status OutcomeUnknown();
-// The refusal of a command that was not done, for the reason `why`. It tells the caller after which
-// delay to try again.
+// The refusal of a command that was not done, for the reason `why`. It contains the delay after
+// which the caller should try again.
 absl::Status NotDone(absl::string_view why);
 
 }  // namespace berth::placement

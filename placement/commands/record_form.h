@@ -19,11 +19,11 @@ void MigrationFields(Faults& faults, const MigrationRecord& migration);
 // Adds a fault, INVALID_FIELD, if a node is given without its host.
 void NodeNeedsHost(Faults& faults, absl::string_view field, bool has_node, absl::string_view host);
 
-// INSTANCE_NOT_FOUND. `field`: the field of the request that names the instance.
+// The refusal INSTANCE_NOT_FOUND. `field`: the field of the request that names the instance.
 absl::Status InstanceNotFound(InstanceId id, const std::string& field);
-// MIGRATION_NOT_FOUND. The request names the migration in its field migration_uuid.
+// The refusal MIGRATION_NOT_FOUND for the request field migration_uuid.
 absl::Status MigrationNotFound(MigrationId id);
-// DUPLICATE_MIGRATION.
+// The refusal DUPLICATE_MIGRATION for the request field migration.uuid.
 absl::Status DuplicateMigration(MigrationId id);
 
 }  // namespace berth::placement

@@ -23,8 +23,8 @@ struct Wanted {
   std::vector<ClassAmount> resources;
 };
 
-// Limits how many names and uuids the filter may have, because each provider is compared with all
-// of them.
+// INVALID_ARGUMENT if the filter has too many names, uuids or amounts. Each provider is compared
+// with all of them.
 absl::Status CheckSize(const ProviderFilter& filter) {
   Faults faults;
   AtMostField(faults, "member_of", filter.member_of.size(), kTermsMax);
@@ -150,8 +150,8 @@ class PageMaker {
   ProviderPage page_;
 };
 
-// Visits all providers with ids greater than `after`, in order of id. The roots come from their
-// chunks and the other providers from root_of; the two lists are merged.
+// Gives `page` the providers with ids greater than `after`, in order of id, until it is full. The
+// roots come from their chunks and the other providers from root_of; the two lists are merged.
 void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_only,
               PageMaker& page) {
   std::vector<std::pair<ProviderId, ProviderId>> others;  // the next few, with their roots
@@ -167,8 +167,8 @@ void VisitAll(const State& state, std::optional<ProviderId> after, bool roots_on
     if (roots_only) return;
     from ? state.root_of().ForEachFrom(*from, add) : state.root_of().ForEach(add);
   };
-  // Takes the providers that are not roots and have ids less than `bound`. Returns false when the
-  // page is full.
+  // Gives `page` the providers that are not roots and have ids less than `bound`. Returns false
+  // when the page is full.
   const auto take_others = [&](std::optional<ProviderId> bound) {
     while (next < others.size() && (!bound || others[next].first < *bound)) {
       const auto [id, root] = others[next++];

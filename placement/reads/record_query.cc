@@ -39,7 +39,7 @@ bool Add(const Filter& filter, const Pointer& record, int limit, RecordPage<Poin
   return true;
 }
 
-// One page of the records in `some`, which are in order of id.
+// One page of the records in `some` that pass the filter. `some` is in order of id.
 template <typename Filter, typename Pointer, typename IdType>
 RecordPage<Pointer> ListSome(const std::vector<Pointer>& some, const Filter& filter,
                              std::optional<IdType> after, int limit) {
@@ -51,7 +51,7 @@ RecordPage<Pointer> ListSome(const std::vector<Pointer>& some, const Filter& fil
   return page;
 }
 
-// One page of all records in `map`.
+// One page of the records in `map` that pass the filter.
 template <typename Filter, typename Pointer, typename IdType>
 RecordPage<Pointer> ListAll(const PersistentMap<IdType, Pointer>& map, const Filter& filter,
                             std::optional<IdType> after, int limit) {

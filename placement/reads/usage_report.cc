@@ -34,8 +34,8 @@ class Reporter {
     std::sort(aggregates_.begin(), aggregates_.end());
   }
 
-  // Adds the inventories of the tree's providers, and the consumers that hold something on these
-  // providers.
+  // Adds the tree's providers that pass the filter to their groups: the inventories, and the
+  // consumers that hold something on them.
   void AddTree(const Tree& tree) {
     for (int i = 0; i < tree.size(); ++i) {
       if (!Passes(tree.config(i))) continue;

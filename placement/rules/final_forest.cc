@@ -73,7 +73,7 @@ std::optional<ProviderId> FinalForest::OtherHolder(absl::string_view name, Provi
 bool FinalForest::HasChildren(const ProviderPlace& place) const {
   if (parents_named_.contains(place.config().id)) return true;
   const TreeShape& shape = *place.tree->shape;
-  // Visits only the children, and skips the providers below each child.
+  // Goes from child to child: skips the providers below each child.
   for (int at = place.position + 1; at < shape.end_of[place.position]; at = shape.end_of[at]) {
     const ProviderId child = shape.configs[at]->id;
     if (!parents_.contains(child) && !removed_.contains(child)) return true;

@@ -77,7 +77,7 @@ bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command)
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_IN_USE. A new incarnation on the same
-// machine takes over at once. An incarnation on another machine may take over only if the service
+// machine may always take over. An incarnation on another machine may take over only if the service
 // is down or forced down (T-14).
 absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& command,
                                const RuleContext& context) {

@@ -215,7 +215,7 @@ void ImportPlan::AddRow(const ImportedConsumer& record, Taken& taken, const Name
   if (taken.place) CheckRow(record, taken, amount, row);
 }
 
-// Checks units and capacity of a provider that was in the ledger before the import.
+// Checks `amount` against the units and the capacity of a provider that existed before the import.
 void ImportPlan::CheckRow(const ImportedConsumer& record, const Taken& taken,
                           const NamedAmount& amount, int row) {
   const InventoryRow& inventory = taken.config->inventories[static_cast<size_t>(row)];

@@ -1,11 +1,11 @@
 // ImportPlan: computes the changes of an import, or finds its fault.
 //
 // The plan walks over the records once. It keeps the fault of the earliest stage and, of two faults
-// of one stage, the fault of the first record. The consumers may hold more on an imported provider
-// than its capacity and units allow: such a ledger is legal, because inventories may be changed
-// while they are in use (P-89). Providers that exist already must have free capacity for what is
-// imported. A plan is a local value of one decision; it keeps references to the state, the command
-// and the context.
+// of one stage, the fault of the first record. On a provider that the import makes, the imported
+// consumers may hold more than its capacity and units allow: such a ledger is legal, because
+// inventories may be changed while they are in use (P-89). A provider that existed before must have
+// free capacity for what is imported on it. A plan is a local value of one decision; it keeps
+// references to the state, the command and the context.
 #ifndef BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
 #define BERTH_PLACEMENT_RULES_IMPORT_PLAN_H_
 

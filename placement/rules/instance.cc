@@ -15,7 +15,7 @@ std::string Text(const std::optional<Generation>& generation) {
   return generation ? absl::StrCat(generation->value) : "none";
 }
 
-// ABORTED unless the record has the expected generation.
+// ABORTED / RECORD_CONFLICT unless the record has the expected generation.
 absl::Status CheckGeneration(InstanceId id, std::optional<Generation> expected,
                              std::optional<Generation> actual) {
   if (expected == actual) return absl::OkStatus();

@@ -20,7 +20,7 @@ absl::Status ParentNotFound(ProviderId parent) {
                 {{{"provider", parent.ToString()}, {"field", "parent_uuid"}}});
 }
 
-// ALREADY_EXISTS if another provider has the uuid, the name or both; the refusal names the
+// ALREADY_EXISTS / DUPLICATE_PROVIDER if another provider has the uuid or the name; names all such
 // providers (P-47, P-52). `id_taken`: whether another provider has the uuid.
 absl::Status CheckUnique(const State& state, ProviderId id, const std::string& name,
                          bool id_taken) {
@@ -41,8 +41,8 @@ absl::Status CheckUnique(const State& state, ProviderId id, const std::string& n
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_PROVIDER", message, items);
 }
 
-// NOT_FOUND if `parent` does not exist; INVALID_ARGUMENT if `parent` is in the subtree of `place`
-// (P-56).
+// NOT_FOUND / PARENT_NOT_FOUND if `parent` does not exist; INVALID_ARGUMENT / PROVIDER_LOOP if
+// `parent` is in the subtree of `place` (P-56).
 absl::Status CheckNewParent(const State& state, const ProviderPlace& place, ProviderId parent) {
   const std::optional<ProviderPlace> target = state.FindProvider(parent);
   if (!target) return ParentNotFound(parent);

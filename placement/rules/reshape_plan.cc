@@ -127,7 +127,7 @@ absl::Status ReshapePlan::CheckConsumers(std::vector<FaultItem> unknown_classes,
 }
 
 // Adds to the answer: the provider as it is after the command, its inventories whose use exceeds
-// their capacity (P-227), and warnings about it.
+// their capacity (P-227), and warnings about the provider.
 void ReshapePlan::Tell(const ReshapedConfig& config, Result& result) const {
   result.providers.push_back({config.after, config.root});
   const std::vector<InventoryRow>& rows = config.after->inventories;

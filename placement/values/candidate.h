@@ -68,9 +68,9 @@ enum class GroupPolicy { kUnset, kNone, kIsolate };
 struct CandidateRequest {
   std::vector<RequestGroup> groups;
   GroupPolicy group_policy = GroupPolicy::kUnset;
-  std::vector<std::vector<std::string>> same_subtree;       // of suffixes
-  std::vector<std::vector<std::string>> isolate;            // of suffixes
-  std::vector<std::vector<std::string>> separate_subtrees;  // of suffixes
+  std::vector<std::vector<std::string>> same_subtree;       // each: suffixes of groups
+  std::vector<std::vector<std::string>> isolate;            // each: suffixes of groups
+  std::vector<std::vector<std::string>> separate_subtrees;  // each: suffixes of groups
   std::vector<std::vector<std::string>> root_required;      // any-of sets of traits (P-172)
   std::vector<std::string> root_forbidden;
   std::vector<std::vector<AggregateId>> root_member_of;  // any-of sets

@@ -58,7 +58,7 @@ class Faults {
 // Adds a fault if a list has more than `max` elements. Returns whether the list has at most `max`
 // elements. If not, the caller should not check the elements.
 bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t max);
-// Checks the length of a node's facts or account against kFactsBytesMax.
+// Adds a fault if `bytes`, a node's facts or account, is longer than kFactsBytesMax.
 void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes);
 
 // The most characters of a provider's name (P-10), of a consumer's project and user, and of the

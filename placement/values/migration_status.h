@@ -8,7 +8,7 @@
 
 namespace berth::placement {
 
-// Says whether the source and the destination of a move hold resources for the move (T-123).
+// Whether the source and the destination of a move hold resources for the move (T-123).
 enum class MigrationStanding {
   kInProgress,  // both hold resources
   kLeftover,    // the move is over, but both hold resources until somebody cleans up

@@ -72,23 +72,23 @@ class NodeAccount {
   //
   // REQUIRES: the instance has no open claim.
   void Open(OpenClaim claim);
-  // Ends a claim whose records have not come back. Returns false if the instance has no open claim
+  // Ends the open claim `claim_id` of the instance. Returns false if the instance has no open claim
   // with this id.
   bool Close(const std::string& instance_uuid, absl::string_view claim_id);
-  // Ends the claims whose lease ends at `now` or earlier. Returns them by instance uuid.
+  // Ends the claims whose lease ends at `now` or earlier. Returns them, sorted by instance uuid.
   std::vector<OpenClaim> EndLeases(absl::Time now);
-  // When the next lease ends. Absent: no claim is open.
+  // The earliest time at which the lease of an open claim ends. Absent: no claim is open.
   std::optional<absl::Time> next_lease_end() const;
 
   void SetResources(NodeResources resources);
   void SetOrphans(Amounts orphans) { orphans_ = orphans; }
 
-  // Counts a build that failed or was sent elsewhere; a success sets the number to 0 (T-122).
+  // The number of builds that failed or were sent elsewhere since the last success (T-122).
   void CountFailedBuild() { ++failed_builds_; }
   void ForgetFailedBuilds() { failed_builds_ = 0; }
   int64_t failed_builds() const { return failed_builds_; }
 
-  // The same account, built from records, claims and resources as if nothing had been counted yet.
+  // Returns this account, computed anew from its records, its open claims and its resources.
   NodeAccount Rebuilt() const;
 
   const HostAndNode& self() const { return self_; }

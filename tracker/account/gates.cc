@@ -23,7 +23,7 @@ bool IsNewer(const Migration& one, const Migration& other) {
   return std::tie(one.created_at, one.uuid) < std::tie(other.created_at, other.uuid);
 }
 
-// Returns the candidate that counts: the claimed one, else the newest.
+// Returns the candidate that counts: the claimed migration, else the newest one; null if none.
 const Migration* ChosenCandidate(const HostAndNode& self,
                                  const std::vector<const Migration*>& migrations,
                                  absl::string_view claimed) {

@@ -1,7 +1,7 @@
 // Finds what ended moves and deleted instances left on a node: allocations of deleted instances,
 // allocations that nobody knows, guests that were evacuated, and migrations that nobody touches.
 //
-// Pure functions. They only say what to do.
+// Pure functions. They decide what should be done, and change nothing.
 #ifndef BERTH_TRACKER_ACCOUNT_LEFTOVERS_H_
 #define BERTH_TRACKER_ACCOUNT_LEFTOVERS_H_
 
@@ -37,7 +37,7 @@ struct JudgedConsumer {
   friend bool operator==(const JudgedConsumer&, const JudgedConsumer&) = default;
 };
 
-// Since when each consumer without a record has been seen in every pass.
+// For each consumer without a record, by uuid: since when every pass has seen it.
 using UnknownConsumers = std::map<std::string, absl::Time>;
 
 struct ConsumerJudgement {
@@ -86,7 +86,7 @@ std::vector<EvacuatedGuest> FindEvacuated(const std::string& host,
                                           const std::map<std::string, Instance>& records);
 
 // Returns the uuids of the migrations that are not over and that nobody has changed for longer than
-// `age`, sorted. A resize that waits for its user (`finished`) is none of them (T-132).
+// `age`, sorted. A resize that waits for its user (`finished`) is left out (T-132).
 std::vector<std::string> FindUntouched(const std::vector<Migration>& migrations, absl::Time now,
                                        absl::Duration age);
 

@@ -18,7 +18,7 @@ enum class Progress {
 struct MigrationStatus {
   absl::string_view word;
   Progress progress;
-  // A live migration with this status is moving its guest at the moment (T-127).
+  // Whether a live migration with this status is moving its guest at the moment (T-127).
   bool moves_live;
   // An evacuation with this status left a guest behind on its source, which the source has to
   // remove when it starts again (T-146).
@@ -35,7 +35,7 @@ absl::Span<const MigrationStatus> MigrationStatuses();
 // with kInProgress: resources that may be needed are kept (T-125).
 MigrationStatus StatusOf(absl::string_view word);
 
-// Whether the table has the word. Whoever meets another word should log it (T-125).
+// Whether the table has the word. A caller with an unknown word should log it (T-125).
 bool IsKnownStatus(absl::string_view word);
 
 }  // namespace berth::tracker

@@ -26,7 +26,7 @@ struct OpenClaim {
 // Returns the instance as `claim` changes it. `recorded`, if not null, is placement's record: all
 // that the claim does not decide, such as the state, is taken from it.
 Instance WithClaim(const Instance* recorded, const OpenClaim& claim);
-// The same for the claim's migration.
+// Returns the claim's migration likewise: `recorded` is placement's record of it, or null.
 //
 // REQUIRES: the claim has a migration.
 Migration WithClaim(const Migration* recorded, const OpenClaim& claim);
@@ -34,8 +34,8 @@ Migration WithClaim(const Migration* recorded, const OpenClaim& claim);
 // Whether placement's records say all that the claim says. Each record may be null.
 bool IsRecorded(const OpenClaim& claim, const Instance* instance, const Migration* migration);
 
-// Whether a claim of the instance for the migration is needed no longer: the instance is deleted, or
-// the migration is over. Each record may be null.
+// Whether a claim of the instance for the migration is no longer needed: the instance is deleted
+// or the migration is over. Each record may be null.
 bool IsPointless(const Instance* instance, const Migration* migration);
 
 }  // namespace berth::tracker

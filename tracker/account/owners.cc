@@ -9,7 +9,7 @@
 namespace berth::tracker {
 namespace {
 
-// Whether two cells are used alike. A size of which no page is used may be absent or 0.
+// Whether two cells are used alike. A page size without used pages may be absent or 0.
 bool SameUse(const HostCell& one, const HostCell& other) {
   CellUsage uses[] = {one.usage, other.usage};
   for (CellUsage& use : uses) {

@@ -24,15 +24,15 @@ class Owners {
   // `topology` is what the host offers. Absent: the host has no NUMA cells.
   explicit Owners(const std::optional<NumaTopology>& topology);
 
-  // Makes the instance the owner of all that `assigned` names. Returns one text for each part that
-  // cannot be owned: CPUs that another holder has or that the host does not have, and devices or
-  // units that another holder has. Such a part is left out as a whole, the others are taken
-  // (T-284).
+  // Makes the instance the owner of what `assigned` names: all CPUs as one part, each device and
+  // each unit. Returns an error text for each part that cannot be taken: for the CPUs, if another
+  // holder has or the host lacks one of them; for a device or unit, if another holder has it. The
+  // other parts are taken (T-284).
   std::vector<std::string> Take(const std::string& instance_uuid, const Assigned& assigned);
 
-  // Undoes a Take of the same values.
+  // Undoes a call of Take with the same arguments.
   //
-  // REQUIRES: that Take returned no text.
+  // REQUIRES: this call of Take returned no text.
   void GiveBack(const std::string& instance_uuid, const Assigned& assigned);
 
   // The cells of the host, with what guests use of them (T-283). A guest without a topology uses

@@ -18,7 +18,7 @@
 
 namespace berth::tracker {
 
-// Names a node together with the host whose tracker manages it. Both are empty if there is none.
+// A node, and the host whose tracker manages the node. Both are empty if there is no node.
 struct HostAndNode {
   std::string host;
   std::string node_uuid;
@@ -53,7 +53,7 @@ struct Assigned {
   friend bool operator==(const Assigned&, const Assigned&) = default;
 };
 
-// Says what a migration changes of an instance: the values before it (old) and after it (new).
+// What a migration changes of an instance: the values before it (old) and after it (new).
 struct MigrationContext {
   // Empty: only the flavors have been set, and no migration has claimed anything yet.
   std::string migration_uuid;

@@ -49,7 +49,7 @@ class Statistics {
   // The number of instances that do any task (T-120).
   int64_t current_workload() const;
 
-  // All numbers but 0 by the names of T-119, for example num_vm_active.
+  // All numbers that are not 0, by name (T-119), for example num_vm_active.
   std::map<std::string, int64_t> Counters() const;
 
   friend bool operator==(const Statistics&, const Statistics&) = default;

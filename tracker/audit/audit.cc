@@ -36,9 +36,9 @@ RootInventory DescribeRoot(const AuditInput& input, const std::vector<Orphan>& o
                                SumWithheld(orphans));
 }
 
-// Recognizes orphans that an earlier process of this tracker had confirmed: placement's inventory
-// then withholds exactly the usage of all present orphans. They stay confirmed. Otherwise placement
-// would give their capacity away until this process has confirmed them.
+// If placement's inventory withholds exactly the usage of all present orphans, then an earlier
+// process of this tracker had confirmed them, and they count as confirmed here. Without this,
+// placement would give their capacity away until this process has confirmed them.
 void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   if (judgement->orphans.empty()) return;
   OrphanMemory assumed = judgement->memory;
@@ -92,8 +92,8 @@ void AddFindings(const AuditInput& input, const std::vector<std::string>& clampe
   }
 }
 
-// Copies, for each finding that the last pass had, too, the time at which it was first found.
-// Orphans have this time already.
+// Gives each finding that the last pass had as well the time at which it was first found, and keeps
+// the times for the next pass. Skips orphans, which have this time already.
 void RememberFindings(const FindingMemory& before, Audit* audit) {
   for (Finding& finding : audit->findings) {
     if (finding.kind == Finding::Kind::kOrphan) continue;

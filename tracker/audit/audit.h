@@ -60,14 +60,14 @@ struct Audit {
   OrphanMemory memory;
   FindingMemory finding_memory;
   std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan
-  // The text for the log that views.h makes.
+  // Texts for the log, made by the functions of views.h.
   std::string hypervisor_view;
   std::vector<std::string> final_view;
   std::string accounting_parts;
   std::vector<std::string> warnings;  // for the log; a warning about an orphan comes once an hour
 };
 
-// Fails as VerifyFacts does.
+// Compares the facts of `input` with its records. Fails as VerifyFacts does.
 //
 // Without records the audit finds no new orphans, because it cannot know which guests have
 // consumers. The orphans in `memory` stay orphans until records come.

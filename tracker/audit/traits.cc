@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::initializer_list<const char*>;
 
-// For each NAME, maps the trait PREFIX + NAME to holds(NAME).
+// For each name in `names`, maps the trait `prefix` + name to holds(name) in `owned`.
 template <typename Predicate>
 void AddGroup(absl::string_view prefix, Names names, Predicate holds, OwnedTraits* owned) {
   for (const char* const name : names) (*owned)[absl::StrCat(prefix, name)] = holds(name);
@@ -106,8 +106,8 @@ void AddPlatformDevices(const Facts& facts, OwnedTraits* owned) {
                                            facts.hypervisor_version >= EncodeVersion(8, 2, 0);
 }
 
-// Adds the traits for capabilities of the hypervisor (E-4). The traits that are always true say
-// what the hypervisor can do, even if Berth itself does not start guests on it.
+// Adds the traits for capabilities of the hypervisor (E-4). A trait that is set to true below says
+// what the hypervisor can do, whether or not Berth itself starts guests on it.
 void AddCapabilities(const Facts& facts, const NodeConfiguration& node, OwnedTraits* owned) {
   AddGroup(
       "COMPUTE_",

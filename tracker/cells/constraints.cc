@@ -179,7 +179,7 @@ absl::StatusOr<std::vector<GuestCell>> TakeListed(const GuestWishes& wishes,
   return cells;
 }
 
-// Returns the topology: gives every cell its pinned vCPUs, the page size and the policies.
+// Returns a topology of `cells`, each with its pinned vCPUs, the page size and the policies.
 GuestTopology TopologyOf(std::vector<GuestCell> cells, const CpuWishes& cpus, int64_t page_size) {
   GuestTopology topology;
   topology.emulator_threads_policy = cpus.emulator_threads_policy;

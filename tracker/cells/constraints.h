@@ -17,8 +17,8 @@ namespace berth::tracker {
 // guest asks for one by a number of cells, a page size, persistent memory, dedicated or mixed CPUs
 // (T-269 to T-272). The cells are in the order of their numbers in flavor or image.
 //
-// Refuses an image with a property that has an unlawful value, more than 65,536 vCPUs or fewer than
-// one, and everything that GuestFaultKind lists.
+// Refuses a guest with more than 65,536 vCPUs or fewer than one, an image property with an unlawful
+// value, and everything that GuestFaultKind lists.
 absl::StatusOr<std::optional<GuestTopology>> ReadGuestTopology(const GuestWishes& wishes);
 
 }  // namespace berth::tracker

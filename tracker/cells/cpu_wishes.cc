@@ -213,7 +213,7 @@ absl::Status CheckWithoutPins(const CpuWishes& cpus, const CpuSet& realtime) {
   return absl::OkStatus();
 }
 
-// Chooses the pinned vCPUs by the policy.
+// Sets `pinned` of `out` to the vCPUs that are pinned according to the CPU policy of `out`.
 absl::Status ChoosePinned(const GuestWishes& wishes, const CpuSet& dedicated,
                           const CpuSet& realtime, CpuWishes* out) {
   if (!out->wants_pins()) return CheckWithoutPins(*out, realtime);

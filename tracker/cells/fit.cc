@@ -112,7 +112,7 @@ class Placement {
     return true;
   }
 
-  // Whether the set `used_` was not tried before. Always false after kSetsTriedMax sets.
+  // Marks `used_` as tried. Returns false if it was tried before, or after kSetsTriedMax such sets.
   bool IsNew() { return tried_.size() < kSetsTriedMax && tried_.insert(used_).second; }
 
   const Pairs& pairs_;
@@ -143,7 +143,7 @@ bool NetworksAreNear(absl::Span<const HostCell> host, const std::vector<int>& ch
          IsServed(host, chosen, [](const HostCell& cell) { return cell.networks.tunneled; });
 }
 
-// Whether devices and networks allow the host cells with these indexes.
+// Whether devices and networks allow the guest to have the host cells with the indexes `chosen`.
 bool Accepts(absl::Span<const HostCell> host, const std::vector<int>& chosen,
              const FitOptions& options) {
   if (options.networks && !NetworksAreNear(host, chosen, *options.networks)) return false;

@@ -1,5 +1,5 @@
-// Tells what is wrong with the wishes of a flavor and an image, in words and in a form for
-// programs.
+// Describes what is wrong with the wishes of a flavor and an image: in words for people, and in a
+// form for programs.
 //
 // Pure functions; values without state.
 #ifndef BERTH_TRACKER_CELLS_GUEST_FAULT_H_
@@ -59,8 +59,8 @@ struct GuestFault {
   friend bool operator==(const GuestFault&, const GuestFault&) = default;
 };
 
-// Returns InvalidArgument with the message `field: message`, from which FaultOf reads kind and
-// field.
+// Returns InvalidArgument with the message `field: message`. FaultOf reads kind and field back from
+// this status.
 absl::Status RefuseGuest(GuestFaultKind kind, absl::string_view field, absl::string_view message);
 // Returns nothing if `status` is not from RefuseGuest.
 std::optional<GuestFault> FaultOf(const absl::Status& status);

@@ -50,7 +50,7 @@ std::vector<int> Joined(const std::vector<Core>& cores) {
 }
 
 // Returns the first free CPU that is not taken, in the order of the cores. With `isolate`, skips
-// the cores of which a CPU is taken.
+// the cores that have a taken CPU.
 std::optional<int> FirstNotTaken(const std::vector<Core>& cores, const std::vector<int>& taken,
                                  bool isolate) {
   const auto is_taken = [&taken](int cpu) {
@@ -87,8 +87,8 @@ struct Packing {
   }
 };
 
-// Tries first to use `threads_max` threads of each core, then fewer, so that few cores are used. If
-// that fails, prefer takes any free CPUs, and require returns nothing.
+// Tries to use `threads_max` threads of each core, then fewer and fewer, so that few cores are used
+// up. If nothing fits, takes any free CPUs with the policy prefer; returns nothing with require.
 std::optional<Pinning> PackOnCores(const Packing& packing, CpuThreadPolicy policy,
                                    size_t threads_max) {
   const size_t threads_min = policy == CpuThreadPolicy::kRequire ? 2 : 1;

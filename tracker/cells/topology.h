@@ -1,5 +1,5 @@
-// Describes the NUMA cells of a host and of a guest: what a host cell offers, what guests use of it,
-// what a guest cell asks for, and where the guest cell is placed.
+// Describes the NUMA cells of a host and of a guest: what a host cell offers, what guests use
+// of it, what a guest cell asks for, and where the guest cell is placed.
 //
 // Plain values. A host or a guest without NUMA topology has no cells at all.
 #ifndef BERTH_TRACKER_CELLS_TOPOLOGY_H_
@@ -45,7 +45,7 @@ enum class CpuPolicy { kShared, kDedicated, kMixed };
 // How pinned virtual CPUs use the threads of a core: prefer to share cores with each other, isolate
 // from all other CPUs, or require that the threads of a core are used together (T-279, T-280).
 enum class CpuThreadPolicy { kPrefer, kIsolate, kRequire };
-// Whether the emulator threads of a guest use its own CPUs, or get one more (T-276).
+// The emulator threads of a guest use the guest's CPUs (kShare), or get one more (kIsolate; T-276).
 enum class EmulatorThreadsPolicy { kShare, kIsolate };
 
 // Values of GuestCell::page_size_kib that are no size (T-272, T-278).

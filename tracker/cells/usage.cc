@@ -67,8 +67,8 @@ absl::Status UnpinCpus(const CpuSet& cpus, HostCell* host) {
 
 void Move(int64_t by, int64_t* amount) { *amount = std::max<int64_t>(0, *amount + by); }
 
-// Adds or subtracts the pages of the guest cell. A guest that asks for no page size has pages of
-// the smallest size. A page size that the host cell does not have is not counted.
+// Adds the pages of the guest cell, times `sign`, to the used pages. A guest that asks for no page
+// size has pages of the smallest size. Pages that the host cell does not have are not counted.
 void MovePages(const GuestCell& guest, int sign, HostCell* host) {
   int64_t size_kib = 0;
   for (const NumaPages& pages : host->offer.pages) {

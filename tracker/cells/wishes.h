@@ -26,7 +26,7 @@ struct GuestWishes {
   SettingsByName image;   // the properties of the image
 };
 
-// Returns the setting, or an empty text if it is absent. Most empty settings count as absent.
+// Returns the setting; empty if it is absent. Most callers treat an empty setting as absent.
 absl::string_view SettingOf(const SettingsByName& settings, absl::string_view name);
 
 // Whether the text is a word for yes: 1, t, true, on, y or yes, in upper or lower case.
@@ -34,12 +34,12 @@ bool IsYes(absl::string_view text);
 
 // Returns the CPUs that the setting lists, which may be none.
 //
-// kUnparsable if `text` is no list of CPUs.
+// Refuses with kUnparsable if `text` is no list of CPUs.
 absl::StatusOr<CpuSet> ReadCpus(absl::string_view name, absl::string_view text);
 
 // Returns the number that the setting gives.
 //
-// kUnparsable if `text` is no whole number.
+// Refuses with kUnparsable if `text` is no whole number.
 absl::StatusOr<int64_t> ReadNumber(absl::string_view name, absl::string_view text);
 
 // Checks the words and numbers of the image that are independent of the flavor.

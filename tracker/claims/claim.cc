@@ -20,8 +20,8 @@ absl::Status CheckNode(const ClaimSettings& settings, const NodeAccount& account
                                     " on unknown node ", node_uuid, " failed")}});
 }
 
-// Refuses a claim that would end at once, because nobody needs it any more (T-166). `migration` is
-// null if an instance is built.
+// Refuses a claim that nobody needs any more, so that it would end as soon as it is opened (T-166).
+// `migration` is null if an instance is built.
 absl::Status CheckNeeded(const NodeAccount& account, const Instance& requested,
                          const Migration* migration) {
   const std::optional<Instance> known = account.FindInstance(requested.uuid);
@@ -39,8 +39,8 @@ absl::Status RefuseClaimed(const std::string& instance_uuid) {
                       {absl::StrCat("instance ", instance_uuid, " is claimed already")}});
 }
 
-// Answers a request for an instance that has the open claim `open`. `moves`: the request is for a
-// move.
+// Returns `open`, the open claim of the instance, if the request repeats the one that opened it.
+// Refuses every other request. `moves`: whether the request is for a move.
 absl::StatusOr<OpenClaim> AnswerRepeat(const OpenClaim& open, const std::string& id,
                                        const std::string& body, bool moves) {
   if (id.empty() || open.id != id) return RefuseClaimed(open.instance.uuid);
@@ -78,7 +78,7 @@ std::string TextAt(const std::map<std::string, std::string>& texts, const char* 
   return found == texts.end() ? "" : found->second;
 }
 
-// Returns the requests of the new flavor, and those of the instance's ports, which stay (T-168).
+// Returns the device requests of the new flavor and of the instance's ports, which stay (T-168).
 absl::StatusOr<std::vector<DeviceRequest>> DevicesOf(const ClaimSettings& settings,
                                                      const MoveClaim& request) {
   std::vector<DeviceRequest> devices;

@@ -1,4 +1,4 @@
-// Ends claims and moves: says what the records are afterwards.
+// Ends claims and moves: computes the records as they are afterwards.
 //
 // Pure functions over records, apart from AbortClaim. Placement writes the returned records, and
 // changes the allocations, in one command; the account changes when the records come back. So from
@@ -31,7 +31,7 @@ struct Ending {
   AllocationChange allocations = AllocationChange::kNone;
 };
 
-// Gives a claim back (T-165, T-170). If the claim is open, it ends at once. `instance` and
+// Gives a claim back (T-165, T-170). If the claim is open, closes it in `account`. `instance` and
 // `migration` are the newest records, or null. Returns the records without the claim. An instance
 // that was to be built has no host, placed cells, devices and units any more; it keeps launched_on
 // and its allocations. An instance that was to be moved has no migration context any more, and its
@@ -47,8 +47,8 @@ Ending AbortClaim(const OpenClaim& claim, const Instance* instance, const Migrat
 // Ends a resize or cold migration that its user accepts (T-173): the source releases what it kept
 // for a revert.
 //
-// FailedPrecondition if the migration is neither `finished` nor `confirming`, or if the instance has
-// no context of this migration.
+// FailedPrecondition if the migration is neither `finished` nor `confirming`, or if the instance
+// has no context of this migration.
 absl::StatusOr<Ending> ConfirmMove(const Instance& instance, const Migration& migration);
 
 // Ends a resize or cold migration that its user does not accept (T-174): the instance has its old

@@ -1,4 +1,4 @@
-// Says why a claim was refused, in words and in a form that programs can tell apart.
+// ClaimRefusal: why a claim was refused, in words and as a kind that programs can tell apart.
 //
 // Pure functions; values without state.
 #ifndef BERTH_TRACKER_CLAIMS_REFUSAL_H_
@@ -28,12 +28,12 @@ struct ClaimRefusal {
   bool drift = false;
 };
 
-// Returns a status with the message `Insufficient compute resources: ` and the reasons, joined by
-// `; `, or for other kinds with the only reason. RefusalOf reads the refusal back.
+// Returns a status with the reasons, joined by `; `, as its message. For kResources the message is
+// `Insufficient compute resources: `, the reasons and a dot. RefusalOf reads the refusal back.
 //
 // REQUIRES: there is a reason; no reason has a line break.
 absl::Status RefuseClaim(const ClaimRefusal& refusal);
-// Refuses a request with kRequestIdReused.
+// Returns a status that refuses a request with kRequestIdReused.
 absl::Status RefuseReusedId(const std::string& id);
 // Returns nothing if `status` is not from RefuseClaim.
 std::optional<ClaimRefusal> RefusalOf(const absl::Status& status);

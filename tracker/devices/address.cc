@@ -33,7 +33,7 @@ bool IsFullNumber(const std::string& text, int width) {
   return true;
 }
 
-// Puts `text` into the form of part `index`. InvalidArgument if it is no number within the limits.
+// Returns `text` in the form of part `index`; InvalidArgument if it is no number in its limits.
 absl::StatusOr<std::string> NormalPart(size_t index, absl::string_view text) {
   const PartLimits& part = kParts[index];
   const std::optional<uint32_t> number = ParseHexNumber(text);

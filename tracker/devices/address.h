@@ -38,8 +38,8 @@ class AddressPattern {
   // FFFF, FF, 1F or 7; if there are more than three parts before the function.
   static absl::StatusOr<AddressPattern> FromGlob(absl::string_view text);
 
-  // Takes one regular expression per part. An absent expression matches everything. An expression
-  // matches if it matches the beginning of the part, without regard to case.
+  // Makes a pattern of one regular expression per part. An absent expression matches everything. An
+  // expression matches if it matches the beginning of the part, without regard to case.
   //
   // InvalidArgument, which names the part, if an expression is malformed.
   static absl::StatusOr<AddressPattern> FromExpressions(

@@ -11,7 +11,7 @@
 namespace berth::tracker {
 namespace {
 
-// Takes `address` out of the pool in which it is, if it is in one.
+// Removes `address` from the pool that contains it, if there is such a pool.
 void RemoveFromPools(const std::string& address, std::vector<DevicePool>* pools) {
   for (DevicePool& pool : *pools) {
     const auto found = std::lower_bound(pool.addresses.begin(), pool.addresses.end(), address);
@@ -143,7 +143,7 @@ void DeviceTable::FreeTracked(const std::string& address) {
   for (Tracked* relative : Relatives(device)) {
     if (relative->owned()) continue;
     // When a PF is freed, its VFs are free, too. When a VF is freed, its PF is free if no other VF
-    // of it is taken.
+    // of the PF is taken.
     const std::vector<Tracked*> functions = Relatives(*relative);
     if (std::all_of(functions.begin(), functions.end(), [](const Tracked* function) {
           return function->record.status == DeviceStatus::kAvailable;

@@ -42,7 +42,7 @@ std::set<std::string> TraitsOf(const DeviceSpec& spec, const StandardNames& stan
   return traits;
 }
 
-// The address of the provider that counts `device`.
+// The address of the provider that counts `device`: for a VF, the address of its PF.
 std::string ProviderAddress(const PciDevice& device) {
   const bool virtual_function = device.dev_type == "type-VF" || device.dev_type == "vdpa";
   return virtual_function && device.parent_address ? *device.parent_address : device.address;

@@ -50,8 +50,8 @@ struct DeviceProviderTree {
   std::vector<DeviceProvider> providers;  // sorted by address
   // The addresses of providers without devices. They get an empty inventory and are deleted.
   std::vector<std::string> removed;
-  // One text per provider in `removed` of which consumers still have allocations. Such a provider
-  // cannot be removed yet (T-260).
+  // One text for each provider in `removed` on which consumers still hold allocations. Such a
+  // provider cannot be removed yet (T-260).
   std::vector<std::string> problems;
 };
 
@@ -61,9 +61,9 @@ struct DeviceProviderTree {
 // allocated amount (T-260). If a one_time_use device is allocated, all of its provider is reserved;
 // the reserved amount is never lowered (T-261).
 //
-// FailedPrecondition, which names the device or the specification, if a specification has an
-// interface; if a PF and one of its VFs would both be reported; if VFs of one PF have different
-// classes or traits (T-259).
+// FailedPrecondition, with the device or the specification in the message, if a specification has
+// an interface, if a PF and one of its VFs would both be reported, or if VFs of one PF have
+// different classes or traits (T-259).
 absl::StatusOr<DeviceProviderTree> DescribeDeviceProviders(absl::string_view node_name,
                                                            const DeviceTable& table,
                                                            const PlacedDeviceProviders& placed,

@@ -45,7 +45,7 @@ absl::StatusOr<AddressPattern> ParseSpecAddress(const SpecJson& value) {
   return AddressPattern::FromExpressions(expressions);
 }
 
-// Replaces the value of `tag`, which may say yes or no in many words, by `true` or `false`.
+// Replaces the value of `tag`, a boolean in a spelling that BooleanOf reads, by `true` or `false`.
 absl::Status NormalizeBoolean(const char* tag, DeviceSpec* spec) {
   const auto found = spec->tags.find(tag);
   if (found == spec->tags.end()) return absl::OkStatus();

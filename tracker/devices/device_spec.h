@@ -74,8 +74,8 @@ class DeviceSpecs {
 
   // Checks the specifications against the devices of the host at the start of the tracker.
   //
-  // FailedPrecondition, which names the entry, if a remote_managed specification names an interface
-  // that does not exist, or a PF by its full address or interface (T-235).
+  // FailedPrecondition if a remote_managed specification names an interface that does not exist, or
+  // selects a PF by full address or by interface (T-235). The message names the specification.
   absl::Status CheckRemoteManaged(const std::vector<PciDevice>& devices) const;
 
   // Returns the first specification that matches `device`, or null. A device with an address that

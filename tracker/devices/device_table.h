@@ -65,7 +65,7 @@ struct DeviceSync {
   // Devices with an owner that are no longer listed or that no specification matches any more. They
   // are removed as soon as they are free.
   std::vector<std::string> kept;
-  // One text per kept device, with its owner and advice, and one per interface that is missing.
+  // One text for each kept device, with advice, and one for each missing interface.
   std::vector<std::string> warnings;
 };
 
@@ -83,9 +83,9 @@ class DeviceTable {
   // instances own. Records without an owner are ignored; of two records with one address the first
   // counts. An owned device of which only the address is known gets its properties from `listed`.
   //
-  // The table equals one that was changed step by step, with two exceptions. A PF that had claimed
-  // and allocated VFs, some of which were freed, is unclaimable or unavailable according to the VFs
-  // that are left. A device that was added while a relative was taken is not available.
+  // Two statuses can differ from a table that was changed step by step. Here the status of a PF
+  // follows from its VFs that are taken now; there it stays while only some of its VFs are freed.
+  // A device that was added while a relative was taken is not available here; there it is.
   static DeviceTable Rebuild(DeviceSpecs specs, const std::vector<PciDevice>& listed,
                              const std::vector<DeviceRecord>& owned);
 
@@ -94,12 +94,12 @@ class DeviceTable {
   //   a known device without an owner gets the listed properties;
   //   a known device with an owner keeps its properties until it is free, then it gets the listed
   //   ones;
-  //   a known device that is not listed, or that no specification matches, is removed, or kept until
-  //   it is free if it has an owner.
+  //   a known device that is not listed, or that no specification matches, is removed; if it has an
+  //   owner, it is kept until it is free.
   DeviceSync Sync(const std::vector<PciDevice>& listed);
 
-  // Claims devices for the requests of an instance, beside the devices that the instance has (T-249
-  // to T-253). The relatives of a claimed device leave the pools.
+  // Claims devices for the requests of an instance, which keeps the devices that it has (T-249 to
+  // T-253). The relatives of a claimed device leave the pools.
   //
   // ResourceExhausted (PciDeviceRequestFailed), which names the request, if the pools cannot serve
   // it. FailedPrecondition (PciDeviceVFInvalidStatus, PciDevicePFInvalidStatus) if a relative of a
@@ -164,11 +164,11 @@ class DeviceTable {
   // Returns the relatives of a device: the VFs of a PF, or the PF of a VF if it is tracked.
   std::vector<Tracked*> Relatives(const Tracked& of);
   std::vector<const Tracked*> Relatives(const Tracked& of) const;
-  // Gives a device its properties and the key that follows from them.
+  // Sets the properties of `to` to `device`, and its key to the pool key that follows from them.
   void Describe(PciDevice device, Tracked* to);
   // Returns the status of a device without an owner, which follows from relatives and attachments.
   DeviceStatus StatusByRelatives(const Tracked& of) const;
-  // Makes a device without an owner available, unless it or a relative is attached to a guest.
+  // Makes a device without an owner available; unavailable if it or a relative is attached.
   void Release(Tracked* device);
 
   void SyncKnown(const std::map<std::string, const PciDevice*>& wanted, DeviceSync* sync);

@@ -16,7 +16,7 @@ constexpr absl::string_view kVdpa = "vdpa";
 using PoolIndexes = std::vector<size_t>;
 using PoolCounts = std::vector<int64_t>;  // the free devices of each pool
 
-// Whether some alternative of `request` has this text under this key.
+// Whether some alternative of `request` asks for the value `text` of the property `key`.
 bool Asks(const DeviceRequest& request, absl::string_view key, absl::string_view text) {
   return std::any_of(request.alternatives.begin(), request.alternatives.end(),
                      [&](const DeviceProperties& wanted) { return TextOf(wanted, key) == text; });
@@ -54,7 +54,7 @@ bool IsOfChosenProvider(const DevicePool& pool, int64_t free, const DeviceReques
   return wanted != request.providers->end() && free >= wanted->second;
 }
 
-// Whether the pools `chosen` have enough devices in all. If placement chose providers, each of them
+// Whether the pools `chosen` have enough free devices. If placement chose providers, each of them
 // must also have exactly one of these pools, because placement does not say which of several pools
 // it means.
 bool Suffice(const PoolIndexes& chosen, const std::vector<DevicePool>& pools,

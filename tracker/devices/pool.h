@@ -65,7 +65,7 @@ std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<Dev
 int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t free,
                       int64_t missing);
 
-// Whether pools can serve all requests of a guest at once, for many choices of host cells. A claim
+// Whether pools can serve all requests of a guest together, for many choices of host cells. A claim
 // may still fail, because a device that is taken also takes its PF or VFs out of the pools.
 //
 // The constructor compares properties, once. Supports() computes only what depends on the cells.
@@ -85,12 +85,12 @@ class PoolSupport {
   std::vector<std::vector<size_t>> candidates_;  // by request: pools with its properties
 };
 
-// Whether the pools can serve all requests of a guest with this affinity at once: see PoolSupport.
+// Whether the pools can serve all requests together of a guest with this affinity: see PoolSupport.
 bool SupportsRequests(const std::vector<DevicePool>& pools,
                       const std::vector<DeviceRequest>& requests, const GuestAffinity& affinity);
 
-// Returns the published form: a JSON list of objects with vendor_id, product_id, numa_node, count,
-// and all other properties as `tags` (T-243).
+// Returns the pools as they are published: a JSON list of objects with vendor_id, product_id,
+// numa_node, count, and all other properties as `tags` (T-243).
 std::string DevicePoolsJson(const std::vector<DevicePool>& pools);
 
 }  // namespace berth::tracker

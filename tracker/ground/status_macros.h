@@ -1,6 +1,6 @@
-// BERTH_RETURN_IF_ERROR and BERTH_ASSIGN_OR_RETURN: the calling function returns an error at once.
+// BERTH_RETURN_IF_ERROR and BERTH_ASSIGN_OR_RETURN end the calling function if a call failed.
 //
-// The calling function returns an absl::Status or an absl::StatusOr.
+// The calling function must return an absl::Status or an absl::StatusOr.
 #ifndef BERTH_TRACKER_GROUND_STATUS_MACROS_H_
 #define BERTH_TRACKER_GROUND_STATUS_MACROS_H_
 

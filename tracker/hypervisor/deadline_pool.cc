@@ -32,9 +32,9 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
   // then abandoned.
   bool Await(const std::shared_ptr<Job>& job, std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  // Waits for the next job and takes it. Returns null when the pool ends.
+  // Waits for a queued job, removes it from the queue and returns it. Null when the pool ends.
   std::shared_ptr<Job> Take() ABSL_LOCKS_EXCLUDED(mutex);
-  // Ends the job. Returns false if the job was abandoned meanwhile: another thread has replaced
+  // Marks the job as done. Returns false if it was abandoned meanwhile: another thread has replaced
   // this thread, and this thread must end.
   bool Finish(Job* job) ABSL_LOCKS_EXCLUDED(mutex);
 

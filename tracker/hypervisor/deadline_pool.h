@@ -46,7 +46,7 @@ class DeadlinePool {
   // time for all of them together. Returns one status for each work, in the order of `works`.
   std::vector<absl::Status> RunAll(absl::string_view name, std::vector<std::function<void()>> works,
                                    absl::Duration timeout);
-  // Like Run, for a `work` that returns a value, which is returned here.
+  // Like Run, for a `work` that returns a value or an error: returns what `work` returned.
   template <typename T>
   absl::StatusOr<T> Call(absl::string_view name, std::function<absl::StatusOr<T>()> work,
                          absl::Duration timeout);

@@ -40,7 +40,7 @@ HypervisorEventLoop::HypervisorEventLoop() : stop_(std::make_shared<Stop>()) {
 
 HypervisorEventLoop::~HypervisorEventLoop() {
   stop_->asked.store(true);
-  // Wakes the loop, which sleeps until an event comes, by a timer that is due at once.
+  // Wakes the loop, which sleeps until an event comes, by a timer that is due immediately.
   const int timer = virEventAddTimeout(0, IgnoreTimer, nullptr, nullptr);
   thread_.join();
   if (timer >= 0) virEventRemoveTimeout(timer);

@@ -66,8 +66,8 @@ class Hypervisor {
   absl::StatusOr<int64_t> Version();
   absl::StatusOr<int64_t> LibraryVersion();
   absl::StatusOr<std::string> CapabilitiesXml();
-  // What the emulator offers for this architecture, machine type and kind of virtualization. Empty
-  // `machine`: the default machine type.
+  // Returns what the emulator offers for this architecture, machine type and virtualization type.
+  // Empty `machine`: the default machine type.
   absl::StatusOr<std::string> DomainCapabilitiesXml(const std::string& emulator,
                                                     const std::string& arch,
                                                     const std::string& machine,

@@ -24,7 +24,7 @@ std::string FileText(const std::string& path) {
   return text.str();
 }
 
-// Notes in the facts that a part could not be read.
+// Adds a warning that the part `what` could not be read, and marks the facts as degraded.
 void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
   facts->warnings.push_back(absl::StrCat(what, ": ", why.message()));
   facts->degraded = true;

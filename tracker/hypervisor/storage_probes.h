@@ -49,8 +49,8 @@ class StorageProbes {
   };
   explicit StorageProbes(const Options& options);
 
-  // Reads every image of `paths`. Forgets the earlier readings of all other images. The status of
-  // an image is
+  // Reads every image of `paths`. Forgets the earlier readings of other images, unless a read still
+  // hangs. The status of an image is
   //
   //   kDeadlineExceeded   the read did not end in time, and hangs from now on
   //   kUnavailable        an earlier read of this path still hangs, or too many images hang

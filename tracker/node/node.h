@@ -97,7 +97,7 @@ class Node {
   //
   // REQUIRES: the identity is known.
   absl::StatusOr<IdentityCheck> CheckRecords(const std::vector<NodeRecord>& records);
-  // Do what the methods of Outbox with the same names do.
+  // Call the methods of the node's Outbox with the same names.
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot();
   void Disconnect();
@@ -113,8 +113,8 @@ class Node {
   // placement does not know.
   void Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
                    const std::vector<std::string>& unknown_traits, MonotonicTime now);
-  // To be called when placement has refused the report `sequence`: see Outbox::Reject. `tree`: if
-  // placement sent them, the providers as placement has them.
+  // To be called when placement has refused the report `sequence`: see Outbox::Reject. `tree`: the
+  // providers as placement has them, if placement sent them.
   void Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
               MonotonicTime now);
   std::string acknowledged_digest() const;

@@ -24,7 +24,7 @@
 
 namespace berth::tracker {
 
-// Says which reports placement wants from a node in the present session.
+// Which reports placement wants from a node in the present session.
 enum class Standing {
   kNone,     // there is no session, or placement has not answered the Hello yet
   kKnown,    // placement has the last report: deltas are sent
@@ -46,9 +46,9 @@ class Outbox {
     std::shared_ptr<const Audit> base;  // of a delta: the last acknowledged audit
   };
 
-  // Takes the newest audit. `pass`: the audit comes from a pass, so the count of refused and
-  // repairing reports in a row begins again. `repair`: placement's providers differ from the
-  // acknowledged report.
+  // Stores the newest audit, which Next() reports from now on. `pass`: the audit comes from a pass,
+  // so the count of refused and repairing reports in a row begins at 0. `repair`: placement's
+  // providers differ from the acknowledged report.
   void Offer(std::shared_ptr<const Audit> audit, bool pass, bool repair);
 
   // Returns the report to send now, which is in flight from then on. Nothing: no report is to be

@@ -35,7 +35,7 @@ class PassSchedule {
   // The first periodic pass is due one interval and a random delay after `now`.
   PassSchedule(const Options& options, MonotonicTime now);
 
-  // Asks for a pass. The pass is due at once; for kEvent it is due after `event_gather`, so that
+  // Asks for a pass. The pass is due at `now`; for kEvent it is due `event_gather` later, so that
   // events that come close together lead to one pass.
   void Request(PassCause cause, MonotonicTime now);
   // Asks for a pass that is due at `when`, for example to confirm an orphan.

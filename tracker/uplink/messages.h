@@ -37,7 +37,7 @@ placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 
-// Applies a push of `revision` to the records.
+// Changes the records as `push`, which placement sent at `revision`, says.
 void ApplyPush(const placement::v1::Push& push, const placement::v1::Revision& revision,
                Records* records);
 // Returns the reason of a refusal by placement: the reason of the ErrorInfo in `status`, for

@@ -223,7 +223,7 @@ bool UplinkSession::SayReports() {
   return true;
 }
 
-// The tracker is ready if at least one of its hypervisors answers (T-104).
+// Sends the readiness if it changed: ready means that at least one hypervisor answers (T-104).
 bool UplinkSession::SayReadiness() {
   const bool ready =
       !std::all_of(nodes_.begin(), nodes_.end(), [](const Node* node) { return NotReady(*node); });

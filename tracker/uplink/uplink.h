@@ -50,13 +50,13 @@ class Uplink {
   Uplink(const Uplink&) = delete;
   Uplink& operator=(const Uplink&) = delete;
 
-  // Looks whether a report can be sent, and whether a node has found its identity.
+  // Wakes the thread: a report may have to be sent, or a node may have found its identity.
   void Notify();
   // Sends another Hello. Placement answers it, and sends all records of those nodes for which
   // WantAllRecords() was called.
   void Greet();
-  // Tells placement that an ordered audit is done. The reports that the audit caused are sent
-  // first.
+  // Makes the thread tell placement that an ordered audit is done, after it has sent the reports
+  // that the audit caused.
   void AuditDone(const std::string& order_id);
 
   Status status() const;
