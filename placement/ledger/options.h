@@ -26,7 +26,7 @@ struct LedgerOptions {
   int64_t log_rows_kept = 100'000;                  // the newest rows; older ones are deleted
   int awaits_max = 10'000;                          // how many readers may wait for a revision
   absl::Duration requests_kept = absl::Hours(24);   // request ids are kept this long or longer
-  // The most batches, changes and bytes that the feed holds in memory.
+  // The maximum numbers of batches, of changes and of bytes that the feed holds in memory.
   int64_t feed_rows_kept = 4096;
   int64_t feed_changes_kept = 500'000;
   int64_t feed_bytes_kept = int64_t{256} << 20;

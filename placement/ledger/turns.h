@@ -18,10 +18,10 @@
 //   none of these                                                       shared
 //
 // A batch is unsettled if its outcome is unknown, or if its log row was found and is not proven
-// durable. The methods in this table report the events that change this:
+// durable. The methods below report events. A command lost kLossesMax times is not decided again.
 //
 //   event        the batch was      afterwards
-//   Lost         being committed    unknown outcome; each command's losses rise by one (kLossesMax)
+//   Lost         being committed    unknown outcome; each command's count of losses rises by one
 //   Found        of unknown outcome its row is in the log: the batch waits for proof
 //   NotFound     of unknown outcome its row is not in the log: each command is to be decided alone
 //   TakeProven   waiting for proof  a later batch of this process was committed: it is settled

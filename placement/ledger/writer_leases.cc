@@ -1,8 +1,8 @@
-// The part of the writer that ends leases. An ordinary command, ExpireLeases, releases the
-// consumers whose leases have ended by ledger time.
+// The part of the writer that acts on leases that have ended by ledger time. It issues an ordinary
+// command, ExpireLeases, which releases the consumers that have such a lease.
 //
-// The writer of every placement process does this. Under the lock a writer sees which leases other
-// processes have released already, so each lease is released once.
+// The writer of every placement process does this, while it holds the ledger's lock in PostgreSQL.
+// It then sees which consumers other processes have released, so each is released once.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -6,7 +6,7 @@
 // change also has indirect effects, which the watcher must receive, too. The scope of a command
 // contains all this. It is computed once, when the command is decided, and is stored in the log
 // beside the changes. So a log row can be delivered without the states before and after it. The
-// scope of a common claim, on root providers that are in no aggregate, is empty.
+// scope of an ordinary claim, on root providers that are in no aggregate, is empty.
 //
 // An entity is in at most one of these three lists:
 //   changes     The entity has a new value, and the command names the entity.
@@ -18,12 +18,12 @@
 //               consumers that hold something on C have not changed, but a watcher of A sees them
 //               from now on.
 //
-// Invariants, checked in ScopeMaker::Finish:
+// Invariants, checked in ScopeMaker::Finish (struct Scope explains the fields):
 //   1. No entity is twice in the three lists.
 //   2. `before` is empty unless trees_changed is true. If it is true, `before` differs from
 //      `after`.
-//   3. The lists of TreeFacts and gave_up are in ascending order, without duplicates.
-//   4. removed_keys has one key for each ClassRemoved, TraitRemoved and ServiceRemoved.
+//   3. `gave_up` and the lists of `before` and `after` are in ascending order, without duplicates.
+//   4. `removed_keys` has one key for each ClassRemoved, TraitRemoved and ServiceRemoved change.
 //
 // Values; not thread-safe.
 #ifndef BERTH_PLACEMENT_LOG_SCOPE_H_
@@ -82,8 +82,8 @@ struct Scope {
   // changes: the name of the removed class or trait, or the uuid of the removed service.
   std::vector<std::string> removed_keys;
   // The hosts that the command concerns besides those that the changes name: the hosts that the
-  // changed nodes, instances and migrations had before the command, and both hosts of the
-  // migrations of a changed instance. Sorted.
+  // changed nodes, instances and migrations had before the command, and both hosts of each
+  // migration that belongs to a changed instance and may still hold resources. Sorted.
   std::vector<std::string> other_hosts;
 
   bool empty() const;
@@ -127,8 +127,8 @@ class ScopeMaker {
 };
 
 // The hosts and trees that a command concerns. They alone decide which trackers get a push.
-// `hosts`: the hosts of the changed records, before and after the command. A migration has two
-// hosts, and a changed instance also concerns the hosts of its migrations that may hold resources.
+// `hosts`: the hosts of the changed records, before and after the command. A migration has two. A
+// changed instance adds both hosts of each of its migrations, if that may still hold resources.
 // `roots`: the roots of the touched trees, before and after the command; a changed consumer touches
 // the trees in which it holds something. Both are sorted.
 struct Concerned {

@@ -8,8 +8,8 @@
 
 namespace berth::placement {
 
-// The most records of one import. The limit exists because the ledger's lock is held while the
-// import is decided and written.
+// The maximum number of records in one import. The limit exists because the ledger's lock is held
+// while the import is decided and written.
 inline constexpr int64_t kImportedMax = 500'000;
 
 // INVALID_ARGUMENT with the faults of the first record that has any. A parent that comes after its

@@ -192,9 +192,9 @@ void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleCon
 // for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
 // providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT, which
 // names every provider that differs; PROVIDER_LOOP; then, provider by provider, INVALID_INVENTORY,
-// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. REPORT_GAP is also the refusal if another report of
-// the same process was applied under this number. A report that was applied before, or has an
-// earlier number, is not refused with REPORT_GAP: it succeeds without effect (T-398).
+// RESOURCE_CLASS_NOT_FOUND, INVENTORY_IN_USE. A process numbers its reports of a node.
+// REPORT_GAP: a delta does not directly follow the last report, or a report has the last number but
+// other content. The last report again, or an earlier number, succeeds without effect (T-398).
 absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));

@@ -24,8 +24,8 @@
 
 namespace berth::placement {
 
-// The most providers in each list of a request. The ledger's lock is held while the command is
-// decided, and adding a provider to a tree builds the whole tree again.
+// The maximum number of providers in each list of a request. The ledger's lock is held while the
+// command is decided, and adding a provider to a tree builds the whole tree again.
 inline constexpr size_t kReshapedProvidersMax = 1000;
 
 // A provider that the request names.

@@ -27,7 +27,7 @@ bool RootSearch::FindRemaining(int from) {
   return true;
 }
 
-// Whether each required term of the unsuffixed group (a set of alternative traits, P-186) is met by
+// Whether each required term (a set of alternative traits, P-186) of the unsuffixed group is met by
 // an option that is already chosen, or by one that a slot from `from` on can still choose.
 bool RootSearch::RequiredTraitsCanBeMet(int from) const {
   for (size_t set = 0; set < covered_.size(); ++set) {

@@ -200,8 +200,8 @@ bool RootSearch::ServesTogether(const Option& option, const PlannedGroup& group)
   const ProviderConfig& root = (*tree_)->config(0);
   if (group.tree && (option.foreign || root.id != *group.tree)) return false;  // P-192
   if (!HasNoneOf(provider, group.forbidden)) return false;                     // P-188
-  // If the root is in an aggregate, every provider of its tree counts as a member (P-189). Neither
-  // the provider nor the root may be in a forbidden aggregate (P-191).
+  // The provider alone or, if it is in the root's tree, the root alone must be in an aggregate of
+  // each set of member_of (P-189). Neither of the two may be in a forbidden aggregate (P-191).
   const bool is_member = IsInOneOfEach(provider, group.member_of) ||
                          (!option.foreign && IsInOneOfEach(root, group.member_of));
   return is_member && IsInNoneOf(provider, group.forbidden_aggregates) &&

@@ -148,7 +148,7 @@ void State::Apply(const Changes& changes) {
   for (const Change& change : changes) {
     BERTH_CHECK(StepOf(change) >= step);
     step = StepOf(change);
-    // All ProviderPuts of a command are applied together, because one alone may not form a tree.
+    // Applies all ProviderPuts of a command together: some of them alone might form no valid tree.
     if (std::holds_alternative<ProviderPut>(change)) {
       if (!std::exchange(providers_done, true)) {
         ReleaseNames(OnlyOf<ProviderPut>(changes), OnlyOf<ProviderRemoved>(changes));

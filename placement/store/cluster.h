@@ -33,7 +33,7 @@ struct ClusterOptions {
   std::string run_as;
   // Further `name=value` settings of the server, for example "fsync=off" in tests.
   std::vector<std::string> settings;
-  // Called with a sentence for the operator each time the server has ended. May be empty.
+  // If set: called with a text for the operator each time the server ended and will start again.
   std::function<void(const std::string&)> tell_operator;
 };
 

@@ -23,8 +23,8 @@
 namespace berth::placement {
 namespace {
 
-// A statement of at least this many bytes sends its values as parameters, so that its COMMIT takes
-// a second round trip. Parsing so many values as SQL literals would take longer.
+// A statement of at least this many bytes sends its values as parameters. Its COMMIT then costs a
+// second round trip, but parsing so many values as SQL literals would take longer.
 constexpr size_t kLongStatement = size_t{32} << 10;
 
 // Batches need only a few different statements. After this many attempts to prepare one,

@@ -76,9 +76,9 @@ absl::StatusOr<std::optional<LogRow>> ReadHead(Database& database);
 // OK if `row` is the batch right after `before`. Else kDataLoss, with the two revisions in the
 // message. The log has no gaps by design: only its oldest rows are deleted.
 absl::Status CheckFollows(const LogRow& before, const LogRow& row);
-// The revision after which the log has every row: the revision of the oldest row, or {0, 0} if no
-// row was ever deleted. Fails as Database::Run, or with kDataLoss if the second oldest row does not
-// follow the oldest row.
+// The revision of the oldest row, or {0, 0} if no row was ever deleted. The log has every row with
+// a later revision. Fails as Database::Run, or with kDataLoss if the second oldest row is not the
+// batch right after the oldest row.
 absl::StatusOr<Revision> ReadHorizon(Database& database);
 // At most `rows_max` log rows, oldest first, beginning with revision number `number`. The row with
 // that number comes without its payload.

@@ -51,7 +51,7 @@ class SqlCall {
   SqlArray& Column(int column) { return columns_[column]; }
   // Whether the call has no rows.
   bool empty() const { return columns_.front().empty(); }
-  // Appends "function($1,$2)" to `statement`. Each value is one array.
+  // Appends a call of the function, e.g. "f($1,$2)", to `statement`; each argument is one column.
   void AppendTo(Statement* statement) const;
 
  private:

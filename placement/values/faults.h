@@ -61,20 +61,20 @@ bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t m
 // Adds a fault if `bytes`, a node's facts or account, is longer than kFactsBytesMax.
 void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes);
 
-// The most characters of a provider's name (P-10), of a consumer's project and user, and of the
-// texts of a service or a node (T-1), in this order.
+// The maximum numbers of characters: of a provider's name (P-10), of a consumer's project and user,
+// and of most texts of a service, node, instance or migration (T-1).
 inline constexpr int64_t kProviderNameMax = 200;
 inline constexpr int64_t kOwnerMax = 255;
 inline constexpr int64_t kTextMax = 255;
-// The most bytes of a node's facts, and of its account (fleet.h).
+// The maximum size in bytes of a node's facts, and likewise of a node's account (fleet.h).
 inline constexpr size_t kFactsBytesMax = 64 << 10;
-// The most bytes of an instance's details (instance.h).
+// The maximum size in bytes of an instance's details (instance.h).
 inline constexpr size_t kRecordBytesMax = 64 << 10;
-// The most traits, aggregates and inventories that one provider may have.
+// The maximum numbers of traits, of aggregates and of inventories that one provider may have.
 inline constexpr size_t kTraitsMax = 1024;
 inline constexpr size_t kAggregatesMax = 1024;
 inline constexpr size_t kInventoriesMax = 256;
-// The most any-of sets in one list of a query, and the most names and uuids in a whole query.
+// The maximum numbers of any-of sets in one list of a query, and of names and uuids in a query.
 inline constexpr size_t kTermsMax = 64;
 inline constexpr size_t kQueryNamesMax = 4096;
 

@@ -5,8 +5,8 @@ namespace {
 
 using enum MigrationStanding;
 
-// The words in the order in which a move goes through them (T-126). The comment at a word says when
-// a migration has it.
+// The status words, in the order in which a migration goes through them (T-126). The comment at
+// each word says when a migration has this status.
 constexpr MigrationStatus kStatuses[] = {
     {kAcceptedStatus, kInProgress},        // asked for; no work has begun
     {"queued", kInProgress},               // live: waits for its turn on the source

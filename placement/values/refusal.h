@@ -23,7 +23,7 @@ namespace berth::placement {
 // (P-236).
 using FaultItem = std::map<std::string, std::string>;
 
-// The most items that one refusal carries. More would help nobody and would not fit into an answer.
+// The maximum number of items in a refusal. More would help nobody and not fit into an answer.
 inline constexpr size_t kItemsMax = 100;
 
 struct Refusal {

@@ -31,14 +31,14 @@ constexpr PublicWords kPublicWords[] = {
     {absl::StatusCode::kCancelled, "CANCELLED", "the call was cancelled: nothing was done"},
 };
 constexpr char kTypeUrl[] = "type.googleapis.com/";
-// The most bytes that the details may have. By default a gRPC client accepts 8 KiB of trailers, and
+// The maximum size of the details in bytes. By default a gRPC client accepts 8 KiB of trailers, and
 // replaces a larger error by one of its own. The trailers contain the details in base64, which is
 // longer, and the message with escapes, which make it up to three times as long.
 constexpr size_t kDetailsMax = 4096;
 constexpr size_t kMessageMax = 512;
 constexpr char kInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
 constexpr size_t kOmittedBytes = 32;  // the entry `omitted` of the last item
-constexpr size_t kEnvelope = 16;      // most bytes that a detail needs beside its own
+constexpr size_t kEnvelope = 16;      // a detail needs at most this many bytes beside its own
 constexpr PublicWords kInternal = {absl::StatusCode::kInternal, "INTERNAL",
                                    "the server failed: its log says why"};
 

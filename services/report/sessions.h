@@ -38,7 +38,7 @@ class ReportSessions {
  public:
   using AuditAnswer = std::function<void(const absl::StatusOr<pb::AuditSummary>&)>;
 
-  // If the decision of a command is not known after `settle_within`, its outcome counts as unknown.
+  // Each command that a stream submits to the ledger has its deadline `settle_within` later.
   ReportSessions(placement::Ledger* ledger, Workers* workers, LivenessRecorder* recorder,
                  absl::Duration settle_within = absl::Seconds(30));
   // REQUIRES: no stream is open.

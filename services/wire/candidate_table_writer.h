@@ -23,8 +23,8 @@ class CandidateTableWriter {
   CandidateTableWriter(const placement::State& state, int64_t candidates_expected);
 
   void Add(const placement::Candidate& candidate);
-  // Returns the whole answer, with or without summaries of providers. `seed` is the seed of a
-  // random order; 0: the order is not random. No other call may follow.
+  // Returns the whole answer, with or without summaries of providers. Writes `seed`, the seed of
+  // the search's random order, into it; 0: the order was not random. No other call may follow.
   WireBytes End(const placement::SearchEnd& end, bool with_summaries, uint64_t seed = 0);
 
  private:

@@ -88,7 +88,7 @@ struct Packing {
 };
 
 // Tries to use `threads_max` threads of each core, then fewer and fewer, so that few cores are used
-// up. If nothing fits, takes any free CPUs with the policy prefer; returns nothing with require.
+// up. If nothing fits: with policy `prefer`, tries any free CPUs; with `require`, returns nothing.
 std::optional<Pinning> PackOnCores(const Packing& packing, CpuThreadPolicy policy,
                                    size_t threads_max) {
   const size_t threads_min = policy == CpuThreadPolicy::kRequire ? 2 : 1;

@@ -14,16 +14,16 @@
 
 namespace berth::tracker {
 
-// Returns InvalidArgument with the text `where: what`. An example of `where` is `alias[0].name`.
+// Returns InvalidArgument with the text `where: what`. `where` names the option: `alias[0].name`.
 absl::Status WrongOption(absl::string_view where, absl::string_view what);
 
-// Parses the text of the option `where`. InvalidArgument, with the position of the error in bytes
-// from 1, if the text is not JSON.
+// Parses `text`, the value of the option that `where` names, as JSON. If it is not JSON, returns
+// InvalidArgument with `where` and the position of the error in bytes; the first byte is byte 1.
 absl::StatusOr<nlohmann::json> ParseOptionJson(absl::string_view where, const std::string& text);
 
 // Converts a JSON value to texts: a text stays as it is, a number or a boolean becomes a text, null
 // an empty text, and a list a list of such texts. InvalidArgument for an object, and for a list
-// with an object or a list.
+// with an object, a list or null.
 absl::StatusOr<PropertyValue> PropertyOfJson(absl::string_view where, const nlohmann::json& value);
 
 }  // namespace berth::tracker

@@ -20,9 +20,9 @@ namespace berth::tracker {
 
 // What the devices of a pool have in common (T-242).
 struct DevicePoolKey {
-  // vendor_id, product_id, dev_type; address: the device's own, or for a virtual function its
-  // physical function's; parent_ifname if known; remote_managed for functions of network cards; all
-  // tags of the specification but resource_class and traits.
+  // Has the keys vendor_id, product_id, dev_type, address (for a virtual function, the address of
+  // its physical function), parent_ifname if known, remote_managed for virtual and physical
+  // functions, and every tag of the device specification except resource_class and traits.
   DeviceProperties properties;
   std::optional<int> numa_node;  // absent: the device has no NUMA information
 
