@@ -49,10 +49,18 @@ pid_t StartAndDie(const std::string& directory, bool forget_death_signal) {
   return postmaster;
 }
 
+// Waits until process `pid` has ended and, if it is our child, waitpid returns it. A child has
+// several threads until it becomes PostgreSQL under the thread sanitizer; then it looks ended before
+// waitpid returns it.
 bool EndsSoon(pid_t pid) {
   const absl::Time end = absl::Now() + absl::Seconds(30);
-  while (IsRunning(pid) && absl::Now() < end) std::this_thread::yield();
-  return !IsRunning(pid);
+  while (absl::Now() < end) {
+    siginfo_t ended = {};
+    const int found = waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT);
+    if (found == 0 ? ended.si_pid == pid : !IsRunning(pid)) return true;
+    std::this_thread::yield();
+  }
+  return false;
 }
 
 TEST(Cluster, KeepsItsDataAcrossRestartsAndCrashes) {
