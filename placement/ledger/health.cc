@@ -16,8 +16,7 @@ absl::Status Health::WhyNoWrites() const {
   if (writing_stopped) {
     return NotDone(
         "the tables differ from what placement has in memory, so it refuses writes: an operator "
-        "must "
-        "read the log of placement and restart it");
+        "must read the log of placement and restart it");
   }
   return absl::OkStatus();
 }

@@ -1,7 +1,5 @@
 #include "placement/ledger/record_texts.h"
 
-#include <openssl/sha.h>
-
 #include <optional>
 #include <utility>
 
@@ -9,16 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "placement/ground/sha256.h"
 
 namespace berth::placement {
 namespace {
-
-std::string Sha256(absl::string_view bytes) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-         reinterpret_cast<unsigned char*>(digest.data()));
-  return digest;
-}
 
 std::string Text(const std::optional<ProviderId>& node) { return node ? node->ToString() : "-"; }
 

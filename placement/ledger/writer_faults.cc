@@ -11,6 +11,10 @@
 namespace berth::placement {
 namespace {
 
+absl::Status Unwritable() {
+  return NotDone("the database does not accept writes: nothing was done, try again");
+}
+
 // If memory and tables disagree again within this time after the tables were loaded, then reloading
 // does not help.
 constexpr absl::Duration kReloadsApartMin = absl::Minutes(1);
@@ -74,9 +78,9 @@ void Writer::LockFailed(const absl::Status& status, const std::vector<PendingPtr
     return PutBack(commands);
   }
   health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
-  Refuse(commands, NotDone("the database does not accept writes: nothing was done, try again"));
+  Refuse(commands, Unwritable());
   health_->reachable = false;
-  RefuseAll(NotDone("the database does not accept writes: nothing was done, try again"));
+  RefuseAll(Unwritable());
   Disconnect();
   Pause();
 }
@@ -89,7 +93,7 @@ void Writer::Refused(const absl::Status& status, Batch& batch) {
   if (for_leases) PutOffLeases();
   if (status.code() == absl::StatusCode::kAborted) {
     health_->Tell(absl::StrCat("the database does not take writes: ", status.message()));
-    Refuse(commands, NotDone("the database does not accept writes: nothing was done, try again"));
+    Refuse(commands, Unwritable());
     return Pause();
   }
   if (commands.size() == 1) return RefusedAlone(status, commands.front());
@@ -114,9 +118,7 @@ void Writer::RefusedAlone(const absl::Status& status, const PendingPtr& pending)
           "the tables differ from memory a second time within a minute: this process refuses "
           "writes until it is restarted");
       health_->writing_stopped = true;
-      return Refuse({pending}, NotDone("the tables differ from what placement has in memory, so it "
-                                       "refuses writes: an operator must "
-                                       "read the log of placement and restart it"));
+      return Refuse({pending}, health_->WhyNoWrites());
     }
     reloaded_at_ = now;
     reloaded_for_ = pending;

@@ -1,23 +1,16 @@
 #include "services/process/digest.h"
 
-#include <openssl/sha.h>
-
 #include <memory>
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "placement/ground/sha256.h"
 
 namespace berth::services {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-
-std::string Sha256(absl::string_view bytes) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-         reinterpret_cast<unsigned char*>(digest.data()));
-  return digest;
-}
+using placement::Sha256;
 
 namespace {
 

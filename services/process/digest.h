@@ -11,9 +11,6 @@
 
 namespace berth::services {
 
-// SHA-256 of `bytes`: 32 bytes.
-std::string Sha256(absl::string_view bytes);
-
 // SHA-256 of the type of `message` and of all its fields except those named in `left_out`.
 std::string MessageDigest(const google::protobuf::Message& message,
                           std::initializer_list<absl::string_view> left_out);

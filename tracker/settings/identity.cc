@@ -66,6 +66,14 @@ absl::Status WriteSynced(const std::string& path, const std::string& text) {
   return whole ? absl::OkStatus() : Failed("write", path, error);
 }
 
+absl::Status PossibleRename(const NodeRecord& record, absl::string_view name) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "possible rename: the hypervisor is called ", name, " now, but placement knows it as node ",
+      record.name, " (", record.uuid,
+      "): the tracker reports nothing until the hypervisor is called ", record.name,
+      " again or the old record is deleted with `berth node delete ", record.name, "`"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::optional<NodeIdentity>> FindIdentity(
@@ -154,18 +162,6 @@ std::vector<std::string> FindRetired(const std::string& state_path,
   }
   return retired;
 }
-
-namespace {
-
-absl::Status PossibleRename(const NodeRecord& record, absl::string_view name) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "possible rename: the hypervisor is called ", name, " now, but placement knows it as node ",
-      record.name, " (", record.uuid,
-      "): the tracker reports nothing until the hypervisor is called ", record.name,
-      " again or the old record is deleted with `berth node delete ", record.name, "`"));
-}
-
-}  // namespace
 
 absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::string_view name,
                                             absl::string_view host, bool several_nodes,
