@@ -11,6 +11,7 @@
 #include "placement/ledger/loss.h"
 #include "placement/ledger/self_check.h"
 #include "placement/values/refusal.h"
+#include "tests/processes/private_cluster.h"
 
 namespace berth::placement {
 namespace {
@@ -24,7 +25,7 @@ LedgerRunner::LedgerRunner(LedgerOptions options, bool loops) {
     const MutexLock lock(&mutex_);
     absl::StrAppend(&told_, words, "\n");
   };
-  auto ledger = Ledger::Open(std::move(options));
+  auto ledger = OpenPatiently([&] { return Ledger::Open(options); });
   if (!ledger.ok()) std::fprintf(stderr, "%s\n", ledger.status().ToString().c_str());
   BERTH_CHECK(ledger.ok());
   ledger_ = *std::move(ledger);

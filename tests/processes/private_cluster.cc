@@ -128,7 +128,7 @@ std::string NewDatabase() {
 }
 
 std::unique_ptr<Database> ConnectOrDie(const std::string& url) {
-  auto database = Database::Connect(url, "berth test");
+  auto database = OpenPatiently([&] { return Database::Connect(url, "berth test"); });
   if (!database.ok()) std::fprintf(stderr, "%s\n", database.status().ToString().c_str());
   BERTH_CHECK(database.ok());
   return *std::move(database);

@@ -54,6 +54,16 @@ void ThawServer(const Cluster& cluster);
 // The URL of a new, empty database with the newest schema.
 std::string NewDatabase();
 
+// What `open` returns. Calls `open` up to ten times while it returns UNAVAILABLE: on a machine that
+// is busy with other tests, a connection may take longer than the two seconds that the product
+// waits.
+template <typename Open>
+auto OpenPatiently(const Open& open) {
+  auto opened = open();
+  for (int tries = 1; tries < 10 && absl::IsUnavailable(opened.status()); ++tries) opened = open();
+  return opened;
+}
+
 // A connection; ends the program if it fails.
 std::unique_ptr<Database> ConnectOrDie(const std::string& url);
 // The first value that `sql` returns, as text, or the text of the error.
