@@ -94,7 +94,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteTrait& command, c
 }
 
 // Adds the names that are missing, in the given order, and removes no names (P-31, P-32). Refuses a
-// malformed name.
+// name that is malformed or begins with CUSTOM_.
 absl::StatusOr<Outcome> Decide(const State& state, const EnsureStandardNames& command,
                                const RuleContext&) {
   Faults faults;

@@ -52,7 +52,7 @@ class OpenRoots {
   // Drops the roots and candidates that cannot be among the next `wanted` candidates. The search
   // takes candidates in rounds: in each round one of each root, the best root first.
   void Prune(int64_t wanted);
-  // How many of the kept candidates would be taken in `rounds` rounds.
+  // How many of the kept candidates `rounds` rounds take. A round takes at most one of each root.
   int64_t CountIn(int64_t rounds) const;
 
   std::vector<Open> open_;  // a heap, the best root first

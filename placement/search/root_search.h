@@ -74,8 +74,8 @@ class RootSearch {
   bool is_single() const { return single_; }
 
  private:
-  // Used by Begin, to list the options and to find out which slots each option could serve if it
-  // were alone.
+  // Used by Begin, to list the options and to find out what each option can serve and can give as
+  // long as no slot has a choice.
   void ListOptions(const std::vector<const SharingProvider*>& foreign);
   bool FillDomains();
   bool ServesAlone(const Option& option, const PlannedGroup& group) const;

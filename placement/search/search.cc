@@ -69,9 +69,9 @@ class Search {
  private:
   // Takes the first candidate of each root: by VisitByRank if an order is given, else by id.
   void VisitNew(int64_t count);
-  // Takes the first candidate of each root in the order that the request gives. The candidate of a
-  // root is taken when no remaining root can have a better one. To know this, OpenNext examines
-  // roots in advance, and Compare finds their first candidates.
+  // Takes one candidate of each root, the best one first by the request's order. A candidate is
+  // taken when no remaining root can have a better one. To know this, OpenNext examines roots in
+  // advance. If the order weighs traits, Compare finds and sorts the first candidates of a root.
   void VisitByRank(int64_t count);
   void OpenNext(const RankedRoot& root, int64_t wanted);
   void Compare(Visit& visit);

@@ -14,7 +14,7 @@ constexpr MigrationStatus kStatuses[] = {
     {"running", kInProgress},              // live: the memory is copied
     {"running (post-copy)", kInProgress},  // live: the guest runs on the destination already
     {"completed", kOver},                  // live: the guest runs on the destination;
-                                           // evacuation: the source has removed its leftovers
+                                           // evacuation: the source has cleaned up after the guest
     {"cancelled", kOver},                  // live: stopped on request
     {"pre-migrating", kInProgress},        // cold, resize, evacuation: the destination is claimed
     {"migrating", kInProgress},            // cold, resize: the disks are copied

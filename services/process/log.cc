@@ -54,8 +54,8 @@ std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// Returns a value without special characters as it is, and any other value as a JSON string. So a
-// log entry always stays one line.
+// Returns a text as it is if it is not empty and has no special characters, and any other value as
+// JSON. So a log entry always stays one line.
 std::string TextOf(const LogValue& value) {
   const auto* text = std::get_if<std::string>(&value);
   const bool plain = text != nullptr && !text->empty() &&

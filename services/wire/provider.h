@@ -41,7 +41,7 @@ absl::StatusOr<placement::ProviderPlace> FindProvider(const placement::State& st
                                                       absl::string_view text);
 
 absl::StatusOr<placement::ProviderFilter> FilterOf(const pb::ListProvidersRequest& request);
-// Convert lists of terms, as they are in requests; placement/search/constraint.h defines terms.
+// Turn the terms of a request into sets, one per term (see placement/search/constraint.h).
 absl::StatusOr<std::vector<std::vector<placement::AggregateId>>> AggregateSets(
     absl::string_view field, const google::protobuf::RepeatedPtrField<pb::AggregateTerm>& terms);
 std::vector<std::vector<std::string>> TraitSets(

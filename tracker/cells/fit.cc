@@ -112,7 +112,7 @@ class Placement {
     return true;
   }
 
-  // Marks `used_` as tried. Returns false if it was tried before, or after kSetsTriedMax such sets.
+  // Marks the set `used_` as tried. False if it was tried before, or if kSetsTriedMax sets were.
   bool IsNew() { return tried_.size() < kSetsTriedMax && tried_.insert(used_).second; }
 
   const Pairs& pairs_;

@@ -168,7 +168,7 @@ class DeviceTable {
   void Describe(PciDevice device, Tracked* to);
   // Returns the status of a device without an owner, which follows from relatives and attachments.
   DeviceStatus StatusByRelatives(const Tracked& of) const;
-  // Makes a device without an owner available; unavailable if it or a relative is attached.
+  // Sets an unowned device to unavailable if it or a relative is attached, else to available.
   void Release(Tracked* device);
 
   void SyncKnown(const std::map<std::string, const PciDevice*>& wanted, DeviceSync* sync);

@@ -59,9 +59,9 @@ struct GuestAffinity {
 std::vector<size_t> PoolsFor(const DeviceRequest& request, const std::vector<DevicePool>& pools,
                              const GuestAffinity& affinity);
 
-// Returns how many devices `request` takes from `pool`, one of the pools that PoolsFor returned, if
-// the pool has `free` devices and `missing` ones are still to be taken. If placement chose
-// providers, takes at most the number that placement allocated from the pool's provider (T-249).
+// Returns how many devices `request` takes from `pool`. PoolsFor returned this pool; it has `free`
+// devices. The request still needs `missing` devices. If placement chose providers, the result is
+// at most the number that placement allocated from the pool's provider (T-249).
 int64_t DevicesToDraw(const DeviceRequest& request, const DevicePool& pool, int64_t free,
                       int64_t missing);
 

@@ -18,8 +18,8 @@ struct NetDevice {
   std::vector<std::string> features;
 };
 
-// Everything that was read so far. Documents refer to each other by name, so the references are
-// resolved after the last document was read.
+// Everything that was read so far. Documents refer to each other by name or by PCI address. These
+// references are resolved after the last document was read.
 struct Reading {
   std::map<std::string, PciDevice> pci_by_name;
   // The addresses of the virtual functions (VFs), by the name of their physical function (PF).

@@ -147,8 +147,8 @@ void Observer::ReadImages(const std::vector<GuestReading>& readings,
     for (const GuestDisk& disk : disks[i]) {
       Probe<ImageReading> image;
       if (IsImageFile(disk)) image = probes.at(disk.path);
-      // Guests that run on another machine have no images on this one, so nothing is reported for
-      // them (T-85).
+      // The simulated guests of libvirt's test driver have no images, so an image that cannot be
+      // read causes a warning only for real guests (T-85).
       if (!image.status.ok() && lasting_->shows_this_machine) {
         facts->warnings.push_back(
             absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));

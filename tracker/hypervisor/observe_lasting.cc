@@ -111,8 +111,8 @@ absl::StatusOr<std::set<std::string>> Observer::ModelFeatures(const std::string&
   return ParseCpuFeatures(expanded);
 }
 
-// Returns the CPU features that give traits, for the CPU mode. Returns nothing if the CPU mode is
-// unset and the virtualization type has no features (T-215).
+// Returns the CPU features that are reported as traits. The CPU mode decides which these are.
+// Returns nothing if the mode is unset and the virtualization type is not kvm or qemu (T-215).
 absl::StatusOr<std::optional<std::set<std::string>>> Observer::TraitFeatures(
     const Lasting& lasting) {
   const Facts& facts = lasting.facts;

@@ -28,8 +28,8 @@ class Connection {
   explicit Connection(const std::string& endpoint);
   ~Connection();
 
-  // Connects, unless the connection is open already. Fails with kUnavailable / UNREACHABLE and a
-  // message that names the endpoint. If it fails, nothing was sent.
+  // Connects, unless the connection is open already. Fails with kUnavailable / UNREACHABLE (the
+  // message names the endpoint) or with kCancelled / INTERRUPTED. If it fails, nothing was sent.
   absl::Status Connect(absl::Duration timeout);
 
   // Sends one request and returns the answer. `method`: "/package.Service/Method". Fails with the
