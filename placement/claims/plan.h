@@ -99,7 +99,7 @@ class ClaimPlan {
   // Appends the changes of the write to `outcome`, but not the removal of retired nodes.
   void AppendTo(Outcome& outcome, const RuleContext& context, bool only_changed) const;
   // How much of inventory `row` of the provider's final configuration is used after the write. None
-  // if the write neither adds nor removes a row of the provider. REQUIRES: every stage passed.
+  // if the write touches no allocation on the provider. REQUIRES: every stage passed.
   std::optional<Amount> UsedAfter(ProviderId id, int row) const;
 
  private:

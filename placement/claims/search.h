@@ -36,7 +36,7 @@
 
 namespace berth::placement {
 
-// How many choices the search over a published state finds for a single member.
+// How many choices FindChoices finds at most for the member of a command that has one member.
 inline constexpr int kChoicesOfOne = 16;
 inline constexpr int kChoicesOfMany = 4;  // for each of several members
 

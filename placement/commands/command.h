@@ -300,11 +300,11 @@ struct UpdateMigration {
   std::optional<std::optional<ProviderId>> destination_node;
 };
 
-// Asks for the decision about the write of `actor` with `request_id`. The ledger itself decides
-// this command, under its lock like a write: without the lock the write might be committed at that
-// moment, and "not found" would be a guess. The answer is the write's decision, marked as replayed;
-// or kNotFound if there was no such write; or REQUEST_CANCELLED if the id was cancelled before; or
-// OK and not replayed, if this command cancelled the id.
+// Asks for the decision about the write of `actor` with `request_id`. The ledger decides this
+// command under its lock, like a write: without the lock the write might be committed just then,
+// and "not found" would be a guess. The answer is the write's decision, marked as replayed; or
+// kNotFound if the write was not done or is no longer kept; or REQUEST_CANCELLED if the id was
+// cancelled before; or OK and not replayed, if this command cancelled the id.
 struct FindRequest {
   std::string actor;
   std::string request_id;

@@ -148,8 +148,8 @@ bool Funnel::Serves(const FunnelStep& step, const Need& need, const Option& opti
   }
 }
 
-// The most that `option` can give in one allocation of the class of `step`: if `step` is
-// kInventory, as if the whole inventory were free; else of what is free.
+// Returns the most that `option` can give in one allocation of the class of `step`. A kInventory
+// step counts the whole inventory as free. Any other step counts only what is free now.
 Amount Funnel::Gives(const FunnelStep& step, const Option& option) const {
   const int row = option.config().FindInventory(step.resource_class);
   if (row < 0) return 0;

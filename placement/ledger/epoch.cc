@@ -43,8 +43,8 @@ absl::StatusOr<State> BeginUnderLock(Database& database, const Position& lost,
                      ", not the revision that the request names: read the lost changes again"));
   }
   // Loading the tables may take minutes, and meanwhile PostgreSQL often waits for this process. A
-  // writer that waits for the lock would take this process for a paused one and end the process's
-  // session. The application name of a large batch prevents this.
+  // writer that waits for the lock ends the session of a process that it takes for paused. It
+  // spares a session with the application name of a large batch, which LargeBatchSql sets.
   BERTH_RETURN_IF_ERROR(database.Run(
       LargeBatchSql() + "; SET LOCAL idle_in_transaction_session_timeout = '10min'", nullptr));
   BERTH_ASSIGN_OR_RETURN(const State tables, LoadTables(database));

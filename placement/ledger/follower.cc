@@ -42,9 +42,9 @@ absl::StatusOr<int> Follower::Follow() {
   switch (step.end) {
     case CaughtUp::kAll:
       publisher_->SetFresh(began);
-      // The published state agrees with the database. If another thread has just found a
-      // difference, that thread looked at an older state, which an operator has since replaced. If
-      // the database goes back in time once more, the writer notices it under the lock.
+      // The published state agrees with the database, so Agree may end the alarm. A thread that has
+      // just set the alarm looked at an older state, which an operator has since replaced. If the
+      // database goes back in time once more, the writer notices it under the lock.
       health_->Agree(publisher_->Newest()->position().revision);
       break;
     case CaughtUp::kSome:

@@ -5,7 +5,7 @@
 //
 //   settle   contains no command; its log row proves that earlier batches are durable
 //   alone    contains one command: an earlier batch with this command failed
-//   large    contains one command, which touches more rows than a shared batch may touch
+//   large    contains one command, for which a shared batch has too little room
 //   shared   first releases the leases that have ended, then decides commands of the queue
 //
 // The first line that applies gives the next turn ("shared work": the queue has commands, or a
@@ -20,11 +20,11 @@
 // A batch is unsettled if its outcome is unknown, or if its log row was found and is not proven
 // durable. The methods below report events. A command lost kLossesMax times is not decided again.
 //
-//   event        the batch was      afterwards
-//   Lost         being committed    unknown outcome; each command's count of losses rises by one
-//   Found        of unknown outcome its row is in the log: the batch waits for proof
-//   NotFound     of unknown outcome its row is not in the log: each command is to be decided alone
-//   TakeProven   waiting for proof  a later batch of this process was committed: it is settled
+//   event       what happened                       what follows
+//   Lost        the connection broke at its commit  outcome unknown; each command has one more loss
+//   Found       its row was found in the log        the batch waits for proof that it is durable
+//   NotFound    the log does not have its row       unanswered commands are to be decided alone
+//   TakeProven  this process committed a batch      all batches that waited for proof are settled
 //
 // Invariants, checked in every build:
 //   1. While a batch is unsettled, every turn is a settle turn: no new command is decided.

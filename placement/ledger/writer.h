@@ -90,7 +90,7 @@ class Writer {
   // If one of `commands` is large, lets this session be idle for 60 s instead of 2 s before
   // PostgreSQL ends it. Returns false if the connection broke.
   bool AllowLongSilence(const std::vector<PendingPtr>& commands);
-  // OK, or the refusal of a command whose deadline has passed or whose batches were lost too often.
+  // OK, or a refusal: the call was cancelled, its deadline passed, or its batch was lost too often.
   absl::Status WhyNotDecide(const Pending& pending, absl::Time now) const;
   // Offers `pending` to `batch`. `first`: no other command of the queue was offered to the batch.
   Batch::Verdict Offer(const PendingPtr& pending, bool first, bool others_wait, Batch& batch);

@@ -229,8 +229,8 @@ absl::StatusOr<std::vector<InventoryRow>> ReportPlan::ResolveRows(size_t at,
 }
 
 // The traits of the provider after the report: its present traits, without the traits that the
-// report lists as absent, and with the traits that the report lists as present (T-211). Unknown
-// names are ignored (T-213).
+// report lists as absent, and with those that it lists as present (T-211). A custom trait that is
+// listed as present is created if it is unknown. Other unknown names are ignored (T-213).
 std::vector<TraitId> ReportPlan::ResolveTraits(size_t at, Content& content) const {
   const ReportedProvider& provider = report_.providers[at];
   std::vector<TraitId> traits;

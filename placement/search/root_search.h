@@ -148,7 +148,7 @@ class RootSearch {
   std::vector<std::vector<int>> apart_of_;     // by slot: the sets of plan.apart that contain it
   std::vector<std::vector<int>> separate_of_;  // by slot: the sets of plan.separate it is in
 
-  // For each slot without a choice: the options that the slot could still choose.
+  // For each slot that has not chosen an option yet: the options that it can still choose.
   std::vector<std::vector<int>> remaining_;
   // Used by CanPlace alone. By option: how many slots the option can serve at most (places_), and
   // which slots it serves in the matching so far (placed_).

@@ -293,7 +293,7 @@ class Calls {
     nodes_.Column(12).AddInt(absl::ToUnixMicros(node.updated_at));
   }
 
-  // Adds the records `ids` that differ between `before` and `after` as rows of `remove` or `write`.
+  // Of the records `ids`, adds those that differ in `before` and `after` to `remove` or `write`.
   template <typename Ids, typename Map, typename AddRow>
   void Records(const Ids& ids, const Map& before, const Map& after, SqlCall& remove, SqlCall& write,
                AddRow add) {

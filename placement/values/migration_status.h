@@ -1,5 +1,5 @@
-// The words for the status of a migration, and their meaning. This is the only list of them: every
-// query asks it whether a migration is over. Pure.
+// The words for the status of a migration, and their meaning. This is the only list of them in
+// placement/: all code there asks this list whether a migration is over. Pure.
 #ifndef BERTH_PLACEMENT_VALUES_MIGRATION_STATUS_H_
 #define BERTH_PLACEMENT_VALUES_MIGRATION_STATUS_H_
 

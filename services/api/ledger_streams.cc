@@ -196,8 +196,8 @@ class ImportStream final : public grpc::ServerReadReactor<pb::ImportLedgerReques
     End(absl::OkStatus());
   }
 
-  // Ends the call. Called once: by `place_` while the call awaits its caller, else by the thread
-  // that works for the call.
+  // Ends the call. Called once. While the call waits for the client's next message, `place_` calls
+  // this. At any other time the thread that works for the call calls it.
   void End(const absl::Status& status) {
     place_->Leave(ticket_);
     const auto& request = first_.value_or(pb::ImportLedgerRequest());

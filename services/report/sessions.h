@@ -63,7 +63,7 @@ class ReportSessions {
   // ended, kAborted / TRACKER_FENCED if this one has ended or a newer one replaced it.
   absl::Status Attach(const TrackerStreamPtr& stream,
                       const std::vector<placement::ProviderId>& nodes);
-  // Makes the stream the owner of `node`, too. Does nothing if the stream does not own its service.
+  // Adds `node` to the nodes that the stream owns. Does nothing if the stream owns no service.
   void Own(const TrackerStreamPtr& stream, placement::ProviderId node);
   // Makes the next Tick call the stream's Tick.
   void TickLater(const TrackerStreamPtr& stream);

@@ -34,7 +34,7 @@ bool TellNames(const placement::NameTable<IdType>& table, bool custom_only,
   return true;
 }
 
-// Fills a message with each entry of `map` that comes after `last`; otherwise like TellNames.
+// Like TellNames, for the entries of `map`: fills one message for each entry after `last`.
 template <typename Map, typename Key, typename Fill>
 bool TellEntries(const Map& map, absl::FunctionRef<pb::Entity*()> next, std::optional<Key>* last,
                  Fill fill) {

@@ -232,8 +232,8 @@ void NodeAccount::Recount(const std::string& instance_uuid) {
     if (was_clean) TakeAll(instance_uuid, entry);
     entries_.emplace(instance_uuid, std::move(entry));
   }
-  // If two records name the same CPU, the record that is counted first gets it. So the records are
-  // always counted in the order of the uuids.
+  // If two records name the same CPU, the record that is counted first gets it. While there is such
+  // a conflict, each change counts all records anew, in the order of the uuids.
   if (!was_clean || !owner_faults_.empty()) RecountOwners();
 }
 

@@ -106,8 +106,8 @@ void AddPlatformDevices(const Facts& facts, OwnedTraits* owned) {
                                            facts.hypervisor_version >= EncodeVersion(8, 2, 0);
 }
 
-// Adds the traits for capabilities of the hypervisor (E-4). A trait that is set to true below says
-// what the hypervisor can do, whether or not Berth itself starts guests on it.
+// Adds the traits for capabilities of the hypervisor (E-4). Here `true` means that the hypervisor
+// has the capability. Berth itself need not use the capability.
 void AddCapabilities(const Facts& facts, const NodeConfiguration& node, OwnedTraits* owned) {
   AddGroup(
       "COMPUTE_",

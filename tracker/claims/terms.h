@@ -31,7 +31,7 @@ struct ClaimSettings {
   std::optional<CellLimits> default_cell_limits;
 };
 
-// How many named units of a class the instance has allocated from a provider in placement.
+// How many units of a class placement has allocated to the instance. Each unit has a name (T-149).
 struct UnitAmount {
   std::string provider_uuid;
   std::string resource_class;

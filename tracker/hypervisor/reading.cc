@@ -66,7 +66,7 @@ void ReadDisks(const virDomainStatsRecord& record, GuestReading* guest) {
   }
 }
 
-// Reads those values of one guest that were missing in the answer to the bulk call.
+// Reads the state, vCPUs and memory of one guest whose vCPUs or memory the bulk call left out.
 void ReadInfo(const HypervisorConnection& connection, virDomainPtr domain, GuestReading* guest,
               std::vector<std::string>* warnings) {
   virDomainInfo info = {};

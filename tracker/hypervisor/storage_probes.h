@@ -33,7 +33,7 @@ template <typename T>
 struct Probe {
   absl::Status status;
   // The reading. If `status` is kDeadlineExceeded or kUnavailable, this is the last reading that
-  // succeeded, if there was one. After every other failure it is absent.
+  // succeeded, if no other failure came after it. After every other failure it is absent.
   std::optional<T> value;
 };
 

@@ -62,8 +62,8 @@ void Outbox::OrderSnapshot() {
   if (standing_ == Standing::kStandby || standing_ == Standing::kRefused) return;
   standing_ = Standing::kSendAll;
   snapshot_wanted_ = true;
-  // Placement did not apply the delta in flight: drops it. Its answer may still come, so its number
-  // is not used again. A snapshot in flight stays, because it is what placement asks for.
+  // Placement did not apply the delta in flight, so the delta is dropped. An answer to it may still
+  // come, so no other report gets its number. A snapshot in flight stays: placement wants one.
   if (in_flight_ && !in_flight_->snapshot) in_flight_.reset();
 }
 

@@ -73,7 +73,7 @@ struct IdentityCheck {
 //   the record with the node's uuid has another name: the hypervisor was renamed;
 //   the record with the node's uuid has another host, and this tracker has only one node;
 //   a record with the node's name has another uuid, under whichever host (T-12);
-//   the identity file was missing although placement has nodes of this host: the state was lost.
+//   this tracker has only one node and lost its identity file: placement has nodes of this host.
 absl::StatusOr<IdentityCheck> CheckIdentity(const NodeIdentity& identity, absl::string_view name,
                                             absl::string_view host, bool several_nodes,
                                             const std::vector<NodeRecord>& records);

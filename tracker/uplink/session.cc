@@ -314,8 +314,8 @@ void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
   const bool disabled = welcome.service().disabled();
   service_disabled_ = disabled;
   for (const v1::NodeWelcome& told : welcome.nodes()) {
-    // Each Hello names all nodes, so placement welcomes a node again. Only the first welcome
-    // counts.
+    // Each Hello names all nodes, so placement may welcome a node again. Only the first welcome
+    // counts. Exception: AskForStandby makes the next welcome of a node on standby count, too.
     if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
     WelcomeNode(told, records);
     Node* const node = Find(told.node_uuid());
