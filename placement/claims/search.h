@@ -96,7 +96,7 @@ class ClaimSearch {
   // Runs `search` for the request of `member` with the rest of the budget, and charges the steps of
   // the search to the budget.
   absl::StatusOr<SearchResult> Pay(int member, int64_t limit, SearchFor search);
-  // Returns `status` with the consumer or the field of the member at fault added.
+  // Returns `status`, and adds what is at fault: the consumer of `member`, or a field of its query.
   absl::Status Refused(int member, const absl::Status& status) const;
   // The refusal SEARCH_BUDGET_EXCEEDED for `member`.
   absl::Status GaveUp(int member) const;

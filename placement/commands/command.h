@@ -157,8 +157,8 @@ struct Reshape {
   bool keep_unchanged_rows = false;
   bool validate_only = false;  // answers as if it were done, but changes nothing
 };
-// The values that one provider shall have. For an absent field the provider keeps its value; a new
-// provider gets an empty value.
+// The values that one provider shall have. A provider that exists keeps the value of an absent
+// field. A new provider must have a name, and gets an empty value for any other absent field.
 struct ProviderTopology {
   ProviderId provider;
   std::optional<Generation> expected_generation;  // none: the provider must not exist yet

@@ -53,8 +53,8 @@ class Funnel {
   // Tests the root of `tree`. The steps that run a search come last, and are left out if an earlier
   // step failed. If the budget is spent, the result is meaningless.
   Reach Look(const TreePtr& tree);
-  // Returns the largest amount less than `below` that `step`, which asks for an amount, could ask
-  // for instead so that `tree` passes every step that is not a search; 0 if there is none.
+  // Returns the largest amount less than `below` that `step` could ask for so that `tree` passes
+  // all steps but searches. 0 if there is none, or if several providers may divide the amount.
   Amount MostOtherwise(const TreePtr& tree, const FunnelStep& step, Amount below);
 
  private:

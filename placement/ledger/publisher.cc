@@ -119,8 +119,8 @@ void Publisher::Close() {
 
 void Publisher::TellWaiters(
     absl::FunctionRef<std::optional<absl::StatusOr<StatePtr>>(const Waiter&)> answer_for) {
-  // The calls are posted after the lock is released: a stopped answerer makes them on this thread,
-  // before Post returns, and they may need the lock.
+  // The calls may need the lock, so they are posted after it is released. When the answerer has
+  // stopped, Post itself runs the call on this thread.
   std::vector<absl::AnyInvocable<void()>> calls;
   {
     const MutexLock lock(&mutex_);

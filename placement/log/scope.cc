@@ -53,7 +53,7 @@ bool Rises(const Pairs& pairs) {
   return std::adjacent_find(pairs.begin(), pairs.end(), wrong) == pairs.end();
 }
 
-// Checks invariant 1 of scope.h.
+// Checks that `derived` and `neighbours` repeat no entity of any list (invariant 1 of scope.h).
 void CheckNoneTwice(const Changes& changes, const Scope& scope) {
   if (scope.derived.empty() && scope.neighbours.empty()) return;
   absl::flat_hash_set<Key> keys;

@@ -1,4 +1,4 @@
-// The methods of ReportPlan that make the changes of a report, after it has passed every check.
+// The methods of ReportPlan that make the outcome of a report that no check has refused.
 #include <memory>
 #include <optional>
 #include <utility>

@@ -60,7 +60,7 @@ void CheckAggregateTerms(Faults& faults, const std::string& field,
   }
 }
 
-// Adds a fault for each weight that is not from `least` to kWeightMax.
+// Adds faults for too many weights, malformed names, and weights not from `least` to kWeightMax.
 void CheckWeights(Faults& faults, const std::string& field, const std::vector<NamedWeight>& weights,
                   double least) {
   if (weights.size() > kWeightsMax) {

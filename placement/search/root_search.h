@@ -150,8 +150,8 @@ class RootSearch {
 
   // For each slot that has not chosen an option yet: the options that it can still choose.
   std::vector<std::vector<int>> remaining_;
-  // Used by CanPlace alone. By option: how many slots the option can serve at most (places_), and
-  // which slots it serves in the matching so far (placed_).
+  // For CanPlace. By option: how many slots the option can serve at most (places_, which the caller
+  // of CanPlace sets), and which slots it serves in the matching so far (placed_).
   std::vector<int64_t> places_;
   std::vector<std::vector<int>> placed_;
 };

@@ -50,7 +50,7 @@ class MarkTable {
 struct RootMarks {
   MarkTable<TraitId> traits;
   MarkTable<AggregateId> aggregates;
-  // The trees that have one provider only. The keys of such a tree are those of its root.
+  // The trees that have one provider only. For such a tree `traits` tells the traits of its root.
   RootSet single;
   // The trees of several providers whose root has the trait. `traits` only tells that some provider
   // of the tree has it.

@@ -18,9 +18,9 @@ class RestartPace {
   static constexpr size_t kEndsMax = 5;
   static constexpr absl::Duration kWindow = absl::Minutes(5);
 
-  // Notes that the server ended at `now`. Returns how long to wait before it is started again: no
-  // time after the first end within the window, then 1 s, 2 s, 4 s, 8 s. Nothing: the server ended
-  // more than kEndsMax times within the window, and stays down.
+  // Notes that the server ended at `now`. Returns how long to wait before it is started again: 0 s
+  // after the first end within the window, then 1 s, 2 s, 4 s, 8 s. Returns nullopt if the server
+  // ended more than kEndsMax times within the window: it is not started again.
   std::optional<absl::Duration> NoteEnd(absl::Time now) {
     while (!ends_.empty() && now - ends_.front() > kWindow) ends_.pop_front();
     ends_.push_back(now);

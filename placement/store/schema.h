@@ -30,8 +30,8 @@ const std::vector<SchemaStep>& SchemaSteps();
 inline constexpr int64_t kLedgerLock = 0x6265727468;  // "berth"
 
 // Runs those of `steps` that the database lacks, in one transaction under the ledger's lock. Fails
-// with kFailedPrecondition if the database has a step that is not in `steps`, because a newer
-// release made it; else as Database::Run. After a failure the database is as before.
+// with kFailedPrecondition if a newer release has done a step that is not in `steps`. All other
+// failures are those of Database::Run. After a failure the database is as before.
 absl::Status BringUpToDate(Database& database,
                            const std::vector<SchemaStep>& steps = SchemaSteps());
 

@@ -42,8 +42,8 @@ class NameTable {
   void Erase(IdType id);
   // The id that the next new name gets. It is one more than the largest id that any name ever had.
   IdType NextId() const { return static_cast<IdType>(next_id_); }
-  // Raises NextId to at least `next`. Called after the names were loaded, because the name with the
-  // largest id may have been removed since.
+  // Raises NextId to at least `next`. The loaded names do not show the ids of removed names, and
+  // the id of a removed name must never be given to another name.
   void ReserveIds(uint32_t next) { next_id_ = next > next_id_ ? next : next_id_; }
   // All names in ascending order with their ids.
   const absl::btree_map<std::string, IdType>& by_name() const { return by_name_; }

@@ -5,8 +5,8 @@ namespace {
 
 using enum MigrationStanding;
 
-// The status words, in the order in which a migration goes through them (T-126). The comment at
-// each word says when a migration has this status.
+// The status words (T-126). The comment at each word says which types of migration use it, unless
+// all types do, and when a migration has this status.
 constexpr MigrationStatus kStatuses[] = {
     {kAcceptedStatus, kInProgress},        // asked for; no work has begun
     {"queued", kInProgress},               // live: waits for its turn on the source

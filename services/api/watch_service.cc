@@ -66,7 +66,7 @@ class WatchStream final : public grpc::ServerWriteReactor<ByteBuffer>, public Wa
   ByteBuffer buffer_;  // the bytes that are being sent
 };
 
-// Sends encoded messages, which all watchers share.
+// Sends encoded messages. Watchers without a filter share the messages about changes.
 class WatchService final
     : public pb::WatchService::WithRawCallbackMethod_Watch<pb::WatchService::Service> {
  public:

@@ -109,7 +109,7 @@ int Report(const absl::Status& status, bool json, Session& session) {
   return failure.exit_code;
 }
 
-// Makes the error for words that are not a command. The error lists the commands that exist.
+// Makes the error for a wrong command line. For an unknown command, it lists those that exist.
 absl::Status Misunderstood(const CLI::App& app, const CLI::Error& error) {
   const CLI::App* command = &app;
   std::string path = "berth";

@@ -30,7 +30,7 @@ using LogField = std::pair<absl::string_view, LogValue>;
 void StartLog(LogFormat format, LogLevel level_min);
 bool LogEnabled(LogLevel level);
 
-// Writes one line. Text that is not valid UTF-8 is written with replacement characters.
+// If LogEnabled(level), writes one line. Replaces invalid UTF-8, except in `message` for kText.
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});
 
 // The line that Log writes, with `timestamp` and without the line break.

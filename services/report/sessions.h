@@ -100,8 +100,8 @@ class ReportSessions {
   void BeginAnew() ABSL_EXCLUSIVE_LOCKS_REQUIRED(follow_mutex_);
   void NoteDispatched(placement::Revision revision);
   void Dispatch(const placement::FeedBatch& batch);
-  // Gives the changes of records that belong to a host to the stream of that host, and notes in the
-  // Liveness which services changed.
+  // Notes in the Liveness which services `changes` writes or removes. If a written service names a
+  // new tracker process, ends the stream of the old process.
   void DispatchRecords(const placement::Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)

@@ -8,10 +8,10 @@
 //   2. For each amount, free = total - used. It may be negative (T-107). Allocation ratios have no
 //      effect (T-109).
 //
-// What an instance has allocated counts as its usage. The passes do not use the records of
-// instances and migrations yet, so these are missing: usage by flavor, also on both sides of a
-// migration (T-111..T-137); statistics by state and project (T-118..T-122); removal of allocations
-// of deleted instances (T-143..T-145); the treatment of evacuated guests (T-146..T-148).
+// What an instance has allocated counts as its usage. Of the records of instances and migrations,
+// the passes use only which instance a migration moves. So these are missing: usage by flavor, also
+// for migrations (T-111..T-137); statistics by state and project (T-118..T-122); removal of
+// allocations of deleted instances (T-143..T-145); care for evacuated guests (T-146..T-148).
 #ifndef BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 #define BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 

@@ -24,7 +24,7 @@ struct AmountTest {
   std::optional<int64_t> limit;  // in `unit`
 };
 
-// Returns why the request does not fit; nothing if it fits. All that is free may be used (T-161).
+// Returns why the request does not fit; nothing if it fits. The use may reach the limit (T-161).
 std::optional<std::string> ReasonOf(const AmountTest& test) {
   // A limit that no 64-bit amount can exceed is no limit.
   if (!test.limit.has_value() || *test.limit > INT64_MAX / test.scale) return std::nullopt;

@@ -34,8 +34,8 @@ struct DeadlinePool::State : std::enable_shared_from_this<State> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Waits for a queued job, removes it from the queue and returns it. Null when the pool ends.
   std::shared_ptr<Job> Take() ABSL_LOCKS_EXCLUDED(mutex);
-  // Marks the job as done. Returns false if it was abandoned meanwhile: another thread has replaced
-  // this thread, and this thread must end.
+  // Marks the job as done. Returns false if the job was abandoned meanwhile. This thread must then
+  // end, because the pool may have started another thread in its place.
   bool Finish(Job* job) ABSL_LOCKS_EXCLUDED(mutex);
 
   const Options options;

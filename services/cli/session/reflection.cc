@@ -45,7 +45,7 @@ class Reflection::Impl {
     return answer;
   }
 
-  // Stores the files of an answer. Returns the names of imported files that are still missing.
+  // Stores the files of an answer. Fails if a file is unreadable, or if there are too many files.
   absl::Status Take(const wire::FileDescriptorResponse& answer) {
     for (const std::string& bytes : answer.file_descriptor_proto()) {
       google::protobuf::FileDescriptorProto file;

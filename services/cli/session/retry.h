@@ -1,5 +1,5 @@
-// Repeats a command that reads, changes and writes an entity, if somebody else has written the
-// entity in between.
+// Repeats a command that reads and then writes an entity, if somebody else wrote it in between.
+// Repeats a write that placement did not begin, or of which the outcome is unknown.
 #ifndef BERTH_SERVICES_CLI_SESSION_RETRY_H_
 #define BERTH_SERVICES_CLI_SESSION_RETRY_H_
 

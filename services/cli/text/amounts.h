@@ -19,7 +19,7 @@ namespace berth::cli {
 using Amounts = std::map<std::string, int64_t>;
 
 // Parses a whole number. If the class counts MiB (`..._MB`) or GiB (`..._GB`), the text may also be
-// a size in Mi, Gi, Ti or Pi. This size must be a whole number of the class's units.
+// a size in Ki, Mi, Gi, Ti or Pi. This size must be a whole number of the class's units.
 absl::StatusOr<int64_t> ParseAmount(absl::string_view resource_class, absl::string_view text);
 
 // Parses `CLASS=AMOUNT` pairs separated by commas. Each class may occur only once in all texts
