@@ -12,6 +12,7 @@ namespace berth::history {
 namespace {
 
 constexpr absl::Duration kEndMax = absl::Seconds(30);
+constexpr int kStartsMax = 5;
 
 std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   grpc::ChannelArguments arguments;
@@ -30,11 +31,17 @@ Servers::Servers(const std::string& url) : url_(url) {
 }
 
 void Servers::Start(int which) {
-  auto process = std::make_unique<e2e::PlacementServer>(
-      directories_[which].path(),
-      std::vector<std::string>{"--database=" + proxies_[which]->Through(url_),
-                               "--access-log=none"});
-  const absl::Status started = process->AwaitAddress();
+  std::unique_ptr<e2e::PlacementServer> process;
+  // A process that cannot connect to the database within two seconds ends; a busy machine may need
+  // longer. A process that ended is started again, as systemd does it.
+  absl::Status started = absl::UnknownError("not started");
+  for (int tries = 0; tries < kStartsMax && !started.ok(); ++tries) {
+    process = std::make_unique<e2e::PlacementServer>(
+        directories_[which].path(),
+        std::vector<std::string>{"--database=" + proxies_[which]->Through(url_),
+                                 "--access-log=none"});
+    started = process->AwaitAddress();
+  }
   EXPECT_TRUE(started.ok()) << started.message();
   const placement::MutexLock lock(&mutex_);
   servers_[which] = {starts_++, process->address()};
