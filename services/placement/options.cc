@@ -38,8 +38,7 @@ void AddLimits(PlacementOptions* options, Config* config) {
               "Refuse reads if the database last answered longer ago than this");
   config->Add(
       "request-keep", &options->request_keep,
-      "How long request ids and their answers are kept, 1m to 168h; a part of an hour counts as "
-      "an hour");
+      "How long request ids and their answers are kept, up to 168h; rounded up to whole hours");
   config->Add("service-down-time", &options->service_down_time,
               "A tracker counts as down if it sent nothing for this long");
   config->Add(

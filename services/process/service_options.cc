@@ -22,7 +22,7 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
   config->AddChoice("log-level", {"debug", "info", "warning", "error"}, &options->log_level,
                     "Write log messages of this level and above");
   config->Add("drain-max", &options->drain_max,
-              "On SIGTERM: how long running calls may take to end");
+              "On SIGTERM: how much time begun calls get to finish");
 }
 
 std::string DefaultStateDirectory(const std::string& program) {

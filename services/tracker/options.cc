@@ -119,7 +119,8 @@ std::vector<NodeSetting> CapacitySettings() {
        Set(&Node::cpu_dedicated_set)},
       {"vcpu-pin-set", "The older name of cpu-shared-set", Set(&Node::vcpu_pin_set)},
       {"cpu-power-management",
-       "true: offline dedicated CPUs count too, as another program turns them on; default: false",
+       "true: dedicated CPUs count even if offline, and another program turns them on; default: "
+       "false",
        Flag(&Node::cpu_power_management)},
       {"reserved-host-cpus", "How many CPUs are reserved for the host",
        Number(&Node::reserved_host_cpus)},

@@ -46,9 +46,9 @@ absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
   if (words.step_size) inventory->set_step_size(*words.step_size);
   if (words.allocation_ratio) inventory->set_allocation_ratio(*words.allocation_ratio);
   if (inventory->total() != 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the total of ", words.resource_class,
-                                                 " is missing: write ", words.resource_class,
-                                                 "=TOTAL"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the provider has no inventory of ", words.resource_class,
+                   " yet, so its total is needed: write ", words.resource_class, "=TOTAL"));
 }
 
 absl::Status SetOnce(Session& session, const std::string& uuid,
@@ -155,16 +155,17 @@ void AddInventoryCommands(CLI::App& app, Session& session) {
   AddProviderName(set, &setting.provider);
   set->add_option(
          "inventories", setting.inventories,
-         "CLASS[=TOTAL][:KEY=VALUE]...; KEY is reserved, ratio, or the min, max or step of one "
-         "allocation")
+         "CLASS[=TOTAL][:KEY=VALUE]...; KEY is one of: reserved, ratio, min, max, step; the last "
+         "three limit the amount of each single allocation")
       ->required();
   set->add_flag("--replace", setting.replace,
                 "Also delete the provider's inventories of all other classes");
   set->add_option("--generation", setting.generation,
                   "Fail if the provider is no longer at this generation");
 
-  CLI::App* remove = AddVerb(*noun, "delete", "Delete inventories of which nothing is allocated",
-                             "berth inventory delete dc1-h07 DISK_GB");
+  CLI::App* remove =
+      AddVerb(*noun, "delete", "Delete inventories; fails if any of them is allocated",
+              "berth inventory delete dc1-h07 DISK_GB");
   DeleteInventoryArguments& deleting = Does(remove, session, DeleteInventory);
   AddProviderName(remove, &deleting.provider);
   remove->add_option("classes", deleting.classes, "The resource classes");

@@ -147,8 +147,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   ListNodesArguments& listing = Does(list, session, ListNodes);
   list->add_option("--host", listing.host, "Only nodes of this host");
   list->add_option("--name", listing.name, "Only nodes whose name contains this text");
-  list->add_flag("--retired", listing.retired,
-                 "Only nodes that the tracker of their host no longer has");
+  list->add_flag("--retired", listing.retired, "Only nodes that the tracker no longer reports");
   AddLimit(list, &listing.limit, "List at most this many nodes");
 
   CLI::App* show =

@@ -100,13 +100,13 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   AddList(command, "-r,--resources", &options->resources,
           "The amounts that have to fit: VCPU=4,MEMORY_MB=8Gi");
   AddList(command, "--required", &options->required,
-          "The chosen providers must have all these traits; in:A,B means A or B");
+          "Traits: each must be on one of the providers that serve -r; in:A,B means A or B");
   AddList(command, "--forbidden", &options->forbidden,
-          "The chosen providers must have none of these traits");
+          "Traits that no provider that serves -r may have");
   AddList(command, "--member-of", &options->member_of,
-          "The chosen providers must be in all these aggregates; in:A,B means A or B");
+          "Aggregates: all providers that serve -r must be in each; in:A,B means A or B");
   AddList(command, "--forbidden-aggregate", &options->forbidden_aggregates,
-          "The chosen providers must be in none of these aggregates");
+          "Aggregates in which no provider that serves -r may be");
   command->add_option("--in-tree", options->in_tree,
                       "Search only the tree of this provider (name or uuid)");
   AddRootOptions(command, options);

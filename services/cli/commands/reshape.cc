@@ -98,7 +98,7 @@ void AddReshapeCommands(CLI::App& app, Session& session) {
               "Show and change");
   CLI::App* apply =
       AddVerb(*topology, "apply",
-              "Create, change and delete providers and allocations to reach a wanted state",
+              "Change what the file names, all in one step: providers, allocations and deletions",
               "berth topology apply dc1-h07.json --dry-run");
   AddFile(apply, Does(apply, session, ApplyTopology), "ApplyTopologyRequest");
 }
