@@ -11,10 +11,10 @@ void AddStorage(PlacementOptions* options, Config* config) {
               "The PostgreSQL to use: postgresql://...; empty: a private one under --state-dir");
   config->Add(
       "state-dir", &options->state_dir,
-      absl::StrCat(
-          "Directory of the private PostgreSQL, and of a file that shows at the next start whether "
-          "the database was restored; default: ",
-          DefaultStateDirectory("berth-placement"), ", but no directory if --database is given"));
+      absl::StrCat("Directory of the private PostgreSQL, and of a file from which the next start "
+                   "sees whether "
+                   "the database was restored; default: ",
+                   DefaultStateDirectory("berth-placement"), " without --database, none with it"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,

@@ -14,7 +14,7 @@ void AddServiceOptions(ServiceOptions* options, Config* config) {
   config->Add("insecure-listen", &options->insecure_listen,
               "Allow addresses that other machines can reach, although callers are not identified");
   config->Add("address-file", &options->address_file,
-              "Write the addresses on which gRPC is served to this file");
+              "File to which to write the addresses on which gRPC is served");
   config->Add("metrics-listen", &options->metrics_listen,
               "Address on which to serve Prometheus metrics: HOST:PORT; empty: none");
   config->AddChoice("log-format", {"text", "json"}, &options->log_format,

@@ -119,8 +119,7 @@ std::vector<NodeSetting> CapacitySettings() {
        Set(&Node::cpu_dedicated_set)},
       {"vcpu-pin-set", "The older name of cpu-shared-set", Set(&Node::vcpu_pin_set)},
       {"cpu-power-management",
-       "true: dedicated CPUs count even if offline, and another program turns them on; default: "
-       "false",
+       "true: dedicated CPUs count even if offline; Berth does not turn them on; default: false",
        Flag(&Node::cpu_power_management)},
       {"reserved-host-cpus", "How many CPUs are reserved for the host",
        Number(&Node::reserved_host_cpus)},
@@ -165,7 +164,7 @@ std::vector<NodeSetting> KindSettings() {
       {"cpu-model-extra-flags", "CPU features that guests get in addition to those of cpu-mode",
        List(&Node::cpu_model_extra_flags)},
       {"file-backed-memory",
-       "If files back the memory of guests: how much, in MiB; default 0: none",
+       "Capacity, in MiB, of the files that back the memory of guests; default 0: no files do",
        Number(&Node::file_backed_memory_mib)},
       {"images-type", "How local disks of guests are stored: file, lvm or rbd",
        OneOf<DiskBackend>(

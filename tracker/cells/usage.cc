@@ -90,8 +90,8 @@ absl::Status CheckRecord(const GuestCell& guest, const HostCell& host) {
   }
   if (guest.memory_mib >= 0 && guest.memory_mib <= kMemoryMibMax) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "placement's record of the instance must be mended by UpdateInstance: a NUMA cell has ",
-      guest.memory_mib, " MiB of memory"));
+      "placement's record of the instance is wrong: a NUMA cell has ", guest.memory_mib,
+      " MiB of memory; InstanceService/SetInstance can correct the record"));
 }
 
 // Adds the guest to all its host cells if `sign` is 1, and removes it if `sign` is -1.

@@ -90,7 +90,7 @@ absl::StatusOr<DeviceNumaPolicy> ParseDeviceNumaPolicy(absl::string_view text) {
     if (DeviceNumaPolicyName(policy) == text) return policy;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("must be required, preferred, legacy or socket, but is '", text, "'"));
+      absl::StrCat("must be 'required', 'preferred', 'legacy' or 'socket', but is '", text, "'"));
 }
 
 absl::string_view DeviceNumaPolicyName(DeviceNumaPolicy policy) {

@@ -166,11 +166,11 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
   CLI::App* noun = AddNoun(
       app, "ledger", "The ledger (everything that placement keeps): its state, checks and recovery",
       "Operate");
-  CLI::App* check =
-      AddVerb(*noun, "check",
-              "Check that the database's change log and tables and placement's memory agree; exit "
-              "code 9: they do not",
-              "berth ledger check");
+  CLI::App* check = AddVerb(
+      *noun, "check",
+      "Compare the database's change log and its tables with each other and with placement's "
+      "memory; exit code 9: they differ",
+      "berth ledger check");
   AddLimit(check, &Does(check, session, Check).limit, "List at most this many differences");
 
   CLI::App* revision =

@@ -99,14 +99,16 @@ void AddRootOptions(CLI::App* command, QueryOptions* options) {
 void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   AddList(command, "-r,--resources", &options->resources,
           "The amounts that have to fit: VCPU=4,MEMORY_MB=8Gi");
-  AddList(command, "--required", &options->required,
-          "Traits: each must be on one of the providers that serve -r; in:A,B means A or B");
+  AddList(
+      command, "--required", &options->required,
+      "Each of these traits must be on a provider that gives amounts of -r; in:A,B means A or B");
   AddList(command, "--forbidden", &options->forbidden,
-          "Traits that no provider that serves -r may have");
+          "No provider that gives amounts of -r may have one of these traits");
   AddList(command, "--member-of", &options->member_of,
-          "Aggregates: all providers that serve -r must be in each; in:A,B means A or B");
+          "Every provider that gives amounts of -r must be in all these aggregates; in:A,B means A "
+          "or B");
   AddList(command, "--forbidden-aggregate", &options->forbidden_aggregates,
-          "Aggregates in which no provider that serves -r may be");
+          "No provider that gives amounts of -r may be in one of these aggregates");
   command->add_option("--in-tree", options->in_tree,
                       "Search only the tree of this provider (name or uuid)");
   AddRootOptions(command, options);

@@ -98,7 +98,7 @@ void AddReshapeCommands(CLI::App& app, Session& session) {
               "Show and change");
   CLI::App* apply =
       AddVerb(*topology, "apply",
-              "Change what the file names, all in one step: providers, allocations and deletions",
+              "Create, change and delete the providers and allocations in a file, all in one step",
               "berth topology apply dc1-h07.json --dry-run");
   AddFile(apply, Does(apply, session, ApplyTopology), "ApplyTopologyRequest");
 }
