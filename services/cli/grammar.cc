@@ -60,7 +60,8 @@ void AddOptions(CLI::App& app, Said* flags) {
   AddText(app, "--timeout", "timeout", flags, "TIME",
           "How long each call may take, such as 5s [10s]");
   AddText(app, "--request-id", "request-id", flags, "ID",
-          "The id of the write; if this id was used before, nothing is written [random]");
+          "To repeat a write safely, give its id again: a write that was done is not done twice "
+          "[random]");
   AddText(app, "--columns", "columns", flags, "A,B", "Print only these columns of a table");
   AddText(app, "--sort", "sort", flags, "COLUMN",
           "Sort a table by this column; -COLUMN: descending");

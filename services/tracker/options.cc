@@ -180,7 +180,9 @@ std::vector<NodeSetting> KindSettings() {
       {"image-type-exclude-list", "Image types that guests may not use",
        List(&Node::image_type_exclude_list)},
       {"orphans",
-       "withhold (default): what orphan guests use cannot be allocated to others; report: it can",
+       "withhold (default): what orphan guests use cannot be allocated to others; report: it can "
+       "be "
+       "allocated, and the orphans are only reported",
        OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
                                             {"report", OrphanPolicy::kReport}})},
   };

@@ -96,9 +96,10 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
   const int rank = RankOf(entity);
   if (rank == 0) return InvalidField("entity", "has a kind that cannot be imported");
   if (rank < rank_) {
-    return InvalidField("entity",
-                        "comes too late in the file: the order must be classes and traits, "
-                        "providers, consumers, services, nodes, instances, migrations");
+    return InvalidField(
+        "entity",
+        "has a kind that must come earlier in the file: the order is classes and traits, "
+        "providers, consumers, services, nodes, instances, migrations");
   }
   rank_ = rank;
   switch (entity.entity_case()) {

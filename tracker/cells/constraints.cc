@@ -113,8 +113,9 @@ absl::StatusOr<std::vector<GuestCell>> DivideEvenly(const GuestWishes& wishes, i
   if (wishes.vcpus % nodes != 0 || wishes.memory_mib % nodes != 0) {
     return RefuseGuest(
         Kind::kAsymmetric, "hw:numa_nodes",
-        absl::StrCat(wishes.vcpus, " vCPUs and ", wishes.memory_mib,
-                     " MiB of memory cannot be divided evenly over ", nodes, " NUMA cells"));
+        absl::StrCat(wishes.vcpus % nodes != 0 ? absl::StrCat(wishes.vcpus, " vCPUs")
+                                               : absl::StrCat(wishes.memory_mib, " MiB of memory"),
+                     " cannot be divided evenly over ", nodes, " NUMA cells"));
   }
   const int each = static_cast<int>(wishes.vcpus / nodes);
   std::vector<GuestCell> cells;

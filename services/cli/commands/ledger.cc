@@ -154,8 +154,9 @@ void AddRecovery(CLI::App* noun, Session& session) {
       "berth ledger start-epoch 1:48231 --reason 'restored from the backup of Monday'");
   StartEpochArguments& starting = Does(epoch, session, StartEpoch);
   epoch
-      ->add_option("revision", starting.expected,
-                   "The revision in the database, from `berth ledger lost`: [EPOCH:]NUMBER")
+      ->add_option(
+          "revision", starting.expected,
+          "The newest revision in the database, as `berth ledger lost` prints it: [EPOCH:]NUMBER")
       ->required();
   epoch->add_option("--reason", starting.reason, "The reason, for the log")->required();
 }

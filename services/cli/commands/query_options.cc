@@ -99,16 +99,16 @@ void AddRootOptions(CLI::App* command, QueryOptions* options) {
 void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   AddList(command, "-r,--resources", &options->resources,
           "The amounts that have to fit: VCPU=4,MEMORY_MB=8Gi");
-  AddList(
-      command, "--required", &options->required,
-      "Each of these traits must be on a provider that gives amounts of -r; in:A,B means A or B");
+  AddList(command, "--required", &options->required,
+          "Each of these traits must be on at least one of the providers from which -r is taken; "
+          "in:A,B means A or B");
   AddList(command, "--forbidden", &options->forbidden,
-          "No provider that gives amounts of -r may have one of these traits");
-  AddList(command, "--member-of", &options->member_of,
-          "Every provider that gives amounts of -r must be in all these aggregates; in:A,B means A "
-          "or B");
+          "No provider from which -r is taken may have one of these traits");
+  AddList(
+      command, "--member-of", &options->member_of,
+      "Each provider from which -r is taken must be in all these aggregates; in:A,B means A or B");
   AddList(command, "--forbidden-aggregate", &options->forbidden_aggregates,
-          "No provider that gives amounts of -r may be in one of these aggregates");
+          "No provider from which -r is taken may be in one of these aggregates");
   command->add_option("--in-tree", options->in_tree,
                       "Search only the tree of this provider (name or uuid)");
   AddRootOptions(command, options);
@@ -122,17 +122,19 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
       "SUFFIX:CLASS=AMOUNT,...[:required=...][:forbidden=...][:member-of=...]: amounts that one "
       "provider must have; SUFFIX is a name for the group, such as _GPU");
   command
-      ->add_option(
-          "--group-policy", options->group_policy,
-          "isolate: each --group gets a provider of its own; none: groups may share a provider; "
-          "required with several groups")
+      ->add_option("--group-policy", options->group_policy,
+                   "Needed with several groups. isolate: each --group gets a provider of its own; "
+                   "none: groups "
+                   "may share a provider")
       ->check(CLI::IsMember({"none", "isolate"}));
-  AddList(command, "--same-subtree", &options->same_subtree,
-          "Find the providers of these groups in one subtree: _GPU,_NIC");
+  AddList(
+      command, "--same-subtree", &options->same_subtree,
+      "One of these groups' providers is above all the others, such as their NUMA node: _GPU,_NIC");
   command->add_option("--isolate", options->isolate,
                       "Like --group-policy isolate, but only for these groups: _GPU,_NIC");
-  command->add_option("--separate-subtrees", options->separate,
-                      "Find the providers of these groups in separate subtrees: _GPU,_NIC");
+  command->add_option(
+      "--separate-subtrees", options->separate,
+      "None of these groups' providers is above or equal to another one: _GPU,_NIC");
   AddList(command, "--max-providers", &options->max_providers,
           "A class may be split over this many providers: VCPU=2 means at most two");
 }

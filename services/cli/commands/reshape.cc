@@ -96,10 +96,10 @@ void AddReshapeCommands(CLI::App& app, Session& session) {
   CLI::App* topology =
       AddNoun(app, "topology", "Topologies: change whole trees of providers in one step",
               "Show and change");
-  CLI::App* apply =
-      AddVerb(*topology, "apply",
-              "Create, change and delete the providers and allocations in a file, all in one step",
-              "berth topology apply dc1-h07.json --dry-run");
+  CLI::App* apply = AddVerb(
+      *topology, "apply",
+      "Create, change and delete providers and allocations as a file says; others stay as they are",
+      "berth topology apply dc1-h07.json --dry-run");
   AddFile(apply, Does(apply, session, ApplyTopology), "ApplyTopologyRequest");
 }
 

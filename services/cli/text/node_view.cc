@@ -66,7 +66,7 @@ Table AccountTable(const pb::NodeAccount& account) {
       {"the host (reserved)", &account.reserve()},
       {"instances", &account.instances()},
       {"migrations", &account.migrations()},
-      {"guests to come (claims)", &account.claims()},
+      {"claimed, not started yet", &account.claims()},
       {"other consumers", &account.allocations()},
       {"orphans (no consumer)", &account.orphans()},
       {"total", &account.used()},
