@@ -147,22 +147,32 @@ std::vector<NodeSetting> CapacitySettings() {
   };
 }
 
-std::vector<NodeSetting> KindSettings() {
+std::vector<NodeSetting> CpuSettings() {
   using Node = NodeConfiguration;
   using tracker::CpuMode;
-  using tracker::DiskBackend;
-  using tracker::OrphanPolicy;
   return {
       {"virt-type", "Type of virtualization: kvm, qemu, ...; default: kvm if the host has it",
        Text(&Node::virt_type)},
-      {"cpu-mode", "CPU mode of guests: none, host-model, host-passthrough or custom",
+      {"cpu-mode",
+       "CPU mode with which guests are started: none, host-model, host-passthrough or custom; "
+       "decides which CPU traits the node has",
        OneOf<CpuMode>(&Node::cpu_mode, {{"none", CpuMode::kNone},
                                         {"host-model", CpuMode::kHostModel},
                                         {"host-passthrough", CpuMode::kHostPassthrough},
                                         {"custom", CpuMode::kCustom}})},
-      {"cpu-models", "CPU models of guests, for cpu-mode custom", List(&Node::cpu_models)},
-      {"cpu-model-extra-flags", "CPU features that guests get in addition to those of cpu-mode",
+      {"cpu-models", "CPU models with which guests are started, for cpu-mode custom",
+       List(&Node::cpu_models)},
+      {"cpu-model-extra-flags",
+       "CPU features with which guests are started in addition to those of cpu-mode",
        List(&Node::cpu_model_extra_flags)},
+  };
+}
+
+std::vector<NodeSetting> StorageSettings() {
+  using Node = NodeConfiguration;
+  using tracker::DiskBackend;
+  using tracker::OrphanPolicy;
+  return {
       {"file-backed-memory",
        "Capacity, in MiB, of the files that back the memory of guests; default 0: no files do",
        Number(&Node::file_backed_memory_mib)},
@@ -174,15 +184,16 @@ std::vector<NodeSetting> KindSettings() {
        Text(&Node::instances_path)},
       {"images-volume-group", "Volume group, for images-type lvm", Text(&Node::volume_group)},
       {"images-rbd-pool", "Ceph pool, for images-type rbd; default rbd", Text(&Node::rbd_pool)},
-      {"force-raw-images", "true: images are stored in raw format", Flag(&Node::force_raw_images)},
+      {"force-raw-images",
+       "true: guests' images are stored in raw format; decides which image traits the node has",
+       Flag(&Node::force_raw_images)},
       {"shared-disk-provider", "true: another provider reports the disk, so this node does not",
        Flag(&Node::shared_disk_provider)},
-      {"image-type-exclude-list", "Image types that guests may not use",
+      {"image-type-exclude-list", "Image types for which the node gets no trait",
        List(&Node::image_type_exclude_list)},
       {"orphans",
        "withhold (default): what orphan guests use cannot be allocated to others; report: it can "
-       "be "
-       "allocated, and the orphans are only reported",
+       "be allocated, and the orphans are only reported",
        OneOf<OrphanPolicy>(&Node::orphans, {{"withhold", OrphanPolicy::kWithhold},
                                             {"report", OrphanPolicy::kReport}})},
   };
@@ -191,7 +202,8 @@ std::vector<NodeSetting> KindSettings() {
 const std::vector<NodeSetting>& NodeSettings() {
   static const std::vector<NodeSetting>* const all = [] {
     auto* const settings = new std::vector<NodeSetting>(CapacitySettings());
-    for (NodeSetting& setting : KindSettings()) settings->push_back(std::move(setting));
+    for (NodeSetting& setting : CpuSettings()) settings->push_back(std::move(setting));
+    for (NodeSetting& setting : StorageSettings()) settings->push_back(std::move(setting));
     return settings;
   }();
   return *all;

@@ -98,7 +98,7 @@ absl::Status ImportRecords::Convert(const pb::Entity& entity) {
   if (rank < rank_) {
     return InvalidField(
         "entity",
-        "has a kind that must come earlier in the file: the order is classes and traits, "
+        "must not come after an entity of a later kind: the order is classes and traits, "
         "providers, consumers, services, nodes, instances, migrations");
   }
   rank_ = rank;

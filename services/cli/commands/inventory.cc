@@ -46,9 +46,9 @@ absl::Status Merge(const InventoryWords& words, pb::Inventory* inventory) {
   if (words.step_size) inventory->set_step_size(*words.step_size);
   if (words.allocation_ratio) inventory->set_allocation_ratio(*words.allocation_ratio);
   if (inventory->total() != 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the provider has no inventory of ", words.resource_class,
-                   " yet, so its total is needed: write ", words.resource_class, "=TOTAL"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the provider has no inventory of ", words.resource_class,
+      " yet, so its total is needed: write ", words.resource_class, "=TOTAL[:KEY=VALUE]..."));
 }
 
 absl::Status SetOnce(Session& session, const std::string& uuid,

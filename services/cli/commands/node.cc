@@ -161,8 +161,9 @@ void AddNodeCommands(CLI::App& app, Session& session) {
               "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312 "
               "4c3b24f1-1b60-4e43-a138-48194e0721b2");
   AuditArguments& auditing = Does(audit, session, Audit);
-  audit->add_option("node", auditing.node,
-                    "Name or uuid of the node; with --tracker the uuid, or nothing");
+  audit->add_option(
+      "node", auditing.node,
+      "Name or uuid of the node; with --tracker only the uuid, and without it all nodes");
   audit->add_option(
       "--tracker", auditing.tracker,
       "Ask the tracker at HOST:PORT directly; without a node it audits all its nodes");

@@ -94,6 +94,29 @@ void AddRootOptions(CLI::App* command, QueryOptions* options) {
           "The root must be in none of these aggregates");
 }
 
+void AddGroupOptions(CLI::App* command, QueryOptions* options) {
+  AddList(
+      command, "--group", &options->groups,
+      "SUFFIX:CLASS=AMOUNT,...[:required=...][:forbidden=...][:member-of=...]: amounts that one "
+      "provider must have; SUFFIX is a name for the group, such as _GPU");
+  command
+      ->add_option("--group-policy", options->group_policy,
+                   "Needed with several groups. isolate: each --group gets a provider of its own; "
+                   "none: groups "
+                   "may share a provider")
+      ->check(CLI::IsMember({"none", "isolate"}));
+  AddList(
+      command, "--same-subtree", &options->same_subtree,
+      "The provider of one of these groups is above those of the others, or the same: _NUMA,_GPU");
+  command->add_option("--isolate", options->isolate,
+                      "Like --group-policy isolate, but only for these groups: _GPU,_NIC");
+  command->add_option(
+      "--separate-subtrees", options->separate,
+      "No provider of one of these groups is above that of another, or the same: _GPU,_NIC");
+  AddList(command, "--max-providers", &options->max_providers,
+          "A class may be split over this many providers: VCPU=2 means at most two");
+}
+
 }  // namespace
 
 void AddQueryOptions(CLI::App* command, QueryOptions* options) {
@@ -117,26 +140,7 @@ void AddQueryOptions(CLI::App* command, QueryOptions* options) {
   command->add_flag("--ignore-unknown-forbidden", options->ignore_unknown_forbidden,
                     "Ignore forbidden traits that do not exist");
   command->add_flag("--include-disabled", options->include_disabled, "Include disabled hosts");
-  AddList(
-      command, "--group", &options->groups,
-      "SUFFIX:CLASS=AMOUNT,...[:required=...][:forbidden=...][:member-of=...]: amounts that one "
-      "provider must have; SUFFIX is a name for the group, such as _GPU");
-  command
-      ->add_option("--group-policy", options->group_policy,
-                   "Needed with several groups. isolate: each --group gets a provider of its own; "
-                   "none: groups "
-                   "may share a provider")
-      ->check(CLI::IsMember({"none", "isolate"}));
-  AddList(
-      command, "--same-subtree", &options->same_subtree,
-      "One of these groups' providers is above all the others, such as their NUMA node: _GPU,_NIC");
-  command->add_option("--isolate", options->isolate,
-                      "Like --group-policy isolate, but only for these groups: _GPU,_NIC");
-  command->add_option(
-      "--separate-subtrees", options->separate,
-      "None of these groups' providers is above or equal to another one: _GPU,_NIC");
-  AddList(command, "--max-providers", &options->max_providers,
-          "A class may be split over this many providers: VCPU=2 means at most two");
+  AddGroupOptions(command, options);
 }
 
 void AddOrderOptions(CLI::App* command, OrderOptions* options) {

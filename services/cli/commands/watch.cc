@@ -154,8 +154,8 @@ void AddWatchCommand(CLI::App& app, Session& session) {
   command->add_option("--after", arguments.after,
                       "Begin with the changes after this revision: [EPOCH:]NUMBER");
   AddList(command, "--kind", &arguments.kinds,
-          "Only these kinds: provider, usage, consumer, class, trait, service, node, instance, "
-          "migration");
+          "Only these kinds: provider, usage, consumer (holder of allocations), class, trait, "
+          "service, node, instance (record of a guest), migration (record of a guest's move)");
   AddList(command, "--tree", &arguments.trees,
           "Only changes in the trees of these providers (name or uuid); with --after they must be "
           "roots");

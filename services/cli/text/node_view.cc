@@ -133,7 +133,7 @@ std::string AuditWords(const pb::AuditSummary& audit) {
   if (audit.result() == pb::AUDIT_RESULT_UNSPECIFIED) return "none has ended yet";
   std::string words = ShortName(pb::AuditResult_Name(audit.result()), "AUDIT_RESULT_");
   absl::StrAppend(&words,
-                  audit.changed() ? "; its changes were reported" : "; nothing had changed");
+                  audit.changed() ? "; what had changed was reported" : "; nothing had changed");
   if (!audit.message().empty()) absl::StrAppend(&words, ": ", audit.message());
   return words;
 }
