@@ -14,7 +14,7 @@ void AddStorage(PlacementOptions* options, Config* config) {
       absl::StrCat("Directory of the private PostgreSQL, and of a file from which the next start "
                    "sees whether "
                    "the database was restored; default: ",
-                   DefaultStateDirectory("berth-placement"), " without --database, none with it"));
+                   DefaultStateDirectory("berth-placement"), "; with --database: none"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,

@@ -174,7 +174,7 @@ std::vector<NodeSetting> StorageSettings() {
   using tracker::OrphanPolicy;
   return {
       {"file-backed-memory",
-       "Capacity, in MiB, of the files that back the memory of guests; default 0: no files do",
+       "Capacity, in MiB, of files that hold the memory of guests; default 0: no such files",
        Number(&Node::file_backed_memory_mib)},
       {"images-type", "How local disks of guests are stored: file, lvm or rbd",
        OneOf<DiskBackend>(
@@ -284,12 +284,14 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
   config->Add("host", &options->host,
               "Host name of this service; empty: the host name of the system");
   config->Add("my-ip", &options->my_ip,
-              "IP address of this host; empty: the address of the default route");
+              "IP address of this host; empty: that of the interface with the default route");
   config->Add("state-dir", &options->state_dir,
               absl::StrCat("Directory that keeps the identities of nodes; empty: ",
                            DefaultStateDirectory("berth-tracker")));
-  config->Add("hypervisor", &options->hypervisor,
-              "libvirt URI of a hypervisor: [NAME=]URI; repeatable; empty: qemu:///system");
+  config->Add(
+      "hypervisor", &options->hypervisor,
+      "[NAME=]URI: the libvirt URI of a hypervisor, and the name of its node; repeatable; empty: "
+      "qemu:///system");
   config->Add("update-resources-interval", &options->update_resources_interval,
               "Seconds between two audits; 0 means 60; negative: no periodic audits");
   config->Add("periodic-fuzzy-delay", &options->periodic_fuzzy_delay,
@@ -299,7 +301,7 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
               "How long to wait at start for a hypervisor to answer");
   config->Add(
       "orphan-confirmation", &options->orphan_confirmation,
-      "How long to wait, after an orphan is found, before withholding what the orphan uses");
+      "How long after an orphan was found Berth withholds what the orphan uses from others");
   std::set<std::string> keys = {"name", "uri"};
   for (const NodeSetting& setting : NodeSettings()) {
     keys.insert(setting.name);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "placement/commands/record_fault.h"
 #include "services/wire/fleet.h"
 #include "services/wire/instance.h"
@@ -71,6 +72,11 @@ int RankOf(const pb::Entity& entity) {
   return 0;
 }
 
+// Such as "provider".
+std::string KindName(const pb::Entity& entity) {
+  return entity.GetDescriptor()->FindFieldByNumber(entity.entity_case())->name();
+}
+
 // Returns the account that the node's tracker reported, in the form in which the ledger stores it:
 // the bytes of a Node with those fields that services/report/messages.cc sets.
 std::string AccountOf(const pb::Node& node) {
@@ -95,12 +101,14 @@ absl::Status ImportRecords::Add(const pb::Entity& entity) {
 absl::Status ImportRecords::Convert(const pb::Entity& entity) {
   const int rank = RankOf(entity);
   if (rank == 0) return InvalidField("entity", "has a kind that cannot be imported");
+  const std::string kind = KindName(entity);
   if (rank < rank_) {
     return InvalidField(
-        "entity",
-        "must not come after an entity of a later kind: the order is classes and traits, "
-        "providers, consumers, services, nodes, instances, migrations");
+        "entity", absl::StrCat("is of kind ", kind, ", but comes after one of kind ", kind_,
+                               ": the order is classes and traits, providers, consumers, services, "
+                               "nodes, instances, migrations"));
   }
+  kind_ = kind;
   rank_ = rank;
   switch (entity.entity_case()) {
     case pb::Entity::kResourceClass:

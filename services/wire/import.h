@@ -34,7 +34,8 @@ class ImportRecords {
   absl::Status AddMigration(const pb::Migration& from);
 
   int64_t count_ = 0;
-  int rank_ = 0;  // the RankOf of the last record
+  int rank_ = 0;      // the RankOf of the last record
+  std::string kind_;  // its kind, such as "provider"
   placement::ImportLedger command_;
 };
 

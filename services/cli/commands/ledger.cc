@@ -188,7 +188,8 @@ void AddLedgerCommands(CLI::App& app, Session& session) {
       "berth ledger format 1");
   format
       ->add_option("format", Does(format, session, SetFormat).format,
-                   "The number; `berth ledger revision` shows the present and the highest one")
+                   "The new format; `berth ledger revision` shows the present one and the highest "
+                   "possible one")
       ->required();
 
   CLI::App* request =

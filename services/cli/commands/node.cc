@@ -163,7 +163,7 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   AuditArguments& auditing = Does(audit, session, Audit);
   audit->add_option(
       "node", auditing.node,
-      "Name or uuid of the node; with --tracker only the uuid, and without it all nodes");
+      "Name or uuid of the node; with --tracker: the uuid only, and if left out: all nodes");
   audit->add_option(
       "--tracker", auditing.tracker,
       "Ask the tracker at HOST:PORT directly; without a node it audits all its nodes");

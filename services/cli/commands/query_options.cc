@@ -105,14 +105,13 @@ void AddGroupOptions(CLI::App* command, QueryOptions* options) {
                    "none: groups "
                    "may share a provider")
       ->check(CLI::IsMember({"none", "isolate"}));
-  AddList(
-      command, "--same-subtree", &options->same_subtree,
-      "The provider of one of these groups is above those of the others, or the same: _NUMA,_GPU");
+  AddList(command, "--same-subtree", &options->same_subtree,
+          "All providers of these groups are in the subtree of one of them: _NUMA,_GPU");
   command->add_option("--isolate", options->isolate,
                       "Like --group-policy isolate, but only for these groups: _GPU,_NIC");
   command->add_option(
       "--separate-subtrees", options->separate,
-      "No provider of one of these groups is above that of another, or the same: _GPU,_NIC");
+      "These groups get different providers, and none of them is above another: _GPU,_NIC");
   AddList(command, "--max-providers", &options->max_providers,
           "A class may be split over this many providers: VCPU=2 means at most two");
 }
