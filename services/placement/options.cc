@@ -14,7 +14,7 @@ void AddStorage(PlacementOptions* options, Config* config) {
       absl::StrCat("Directory of the private PostgreSQL, and of a file from which the next start "
                    "sees whether "
                    "the database was restored; default: ",
-                   DefaultStateDirectory("berth-placement"), "; with --database: none"));
+                   DefaultStateDirectory("berth-placement"), ", but none if --database is given"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");
   config->Add("cluster-settings", &options->cluster_settings,

@@ -301,7 +301,7 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
               "How long to wait at start for a hypervisor to answer");
   config->Add(
       "orphan-confirmation", &options->orphan_confirmation,
-      "How long after an orphan was found Berth withholds what the orphan uses from others");
+      "Delay from finding an orphan until what it uses can no longer be allocated to others");
   std::set<std::string> keys = {"name", "uri"};
   for (const NodeSetting& setting : NodeSettings()) {
     keys.insert(setting.name);

@@ -161,9 +161,9 @@ void AddNodeCommands(CLI::App& app, Session& session) {
               "berth node audit dc1-h07\nberth node audit --tracker dc1-h07:7312 "
               "4c3b24f1-1b60-4e43-a138-48194e0721b2");
   AuditArguments& auditing = Does(audit, session, Audit);
-  audit->add_option(
-      "node", auditing.node,
-      "Name or uuid of the node; with --tracker: the uuid only, and if left out: all nodes");
+  audit->add_option("node", auditing.node,
+                    "Name or uuid of the node; with --tracker: its uuid, or nothing for all nodes "
+                    "of that tracker");
   audit->add_option(
       "--tracker", auditing.tracker,
       "Ask the tracker at HOST:PORT directly; without a node it audits all its nodes");

@@ -106,7 +106,8 @@ void AddGroupOptions(CLI::App* command, QueryOptions* options) {
                    "may share a provider")
       ->check(CLI::IsMember({"none", "isolate"}));
   AddList(command, "--same-subtree", &options->same_subtree,
-          "All providers of these groups are in the subtree of one of them: _NUMA,_GPU");
+          "The provider of one of these groups is above, or the same as, each of the others: "
+          "_NUMA,_GPU");
   command->add_option("--isolate", options->isolate,
                       "Like --group-policy isolate, but only for these groups: _GPU,_NIC");
   command->add_option(

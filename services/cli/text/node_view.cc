@@ -112,7 +112,7 @@ std::string FindingLines(const google::protobuf::RepeatedPtrField<pb::Finding>& 
 Lines HeadLines(const pb::Node& node) {
   Lines lines = {{"name", node.name()},
                  {"uuid", node.uuid()},
-                 {"host", node.host()},
+                 {"host name", node.host()},
                  {"state", StateWords(node.state(), node.disabled(), node.disabled_reason())}};
   if (node.retired()) lines.emplace_back("retired", "yes: it is deleted with its last allocation");
   std::string audit = AuditWords(node.audit());
@@ -132,8 +132,8 @@ std::string ShortName(const std::string& value, const std::string& prefix) {
 std::string AuditWords(const pb::AuditSummary& audit) {
   if (audit.result() == pb::AUDIT_RESULT_UNSPECIFIED) return "none has ended yet";
   std::string words = ShortName(pb::AuditResult_Name(audit.result()), "AUDIT_RESULT_");
-  absl::StrAppend(&words,
-                  audit.changed() ? "; what had changed was reported" : "; nothing had changed");
+  absl::StrAppend(&words, audit.changed() ? "; the changes that it found were reported"
+                                          : "; nothing had changed");
   if (!audit.message().empty()) absl::StrAppend(&words, ": ", audit.message());
   return words;
 }
