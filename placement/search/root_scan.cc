@@ -12,6 +12,8 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kCacheLine = 64;
+// Up to so many trees of a chunk are sifted one by one, not all trees of the chunk at once.
+constexpr size_t kFewTrees = 16;
 
 // A lower bound of the largest part of a divided amount. Example: if at most three providers give
 // 10 together, one of them gives at least 4.
@@ -233,6 +235,14 @@ void RootScan::SiftByMarks(const RootMarks& marks) {
   may_fit_ &= ~(barred & marks.single);
 }
 
+void RootScan::SiftFew(absl::Span<const RootChunk::Column* const> columns) {
+  for (size_t i = may_fit_._Find_first(); i < may_fit_.size(); i = may_fit_._Find_next(i)) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c]->free->max[i] < needed_[c].amount) may_fit_.reset(i);
+    }
+  }
+}
+
 void RootScan::SiftByAmounts(const RootChunk& chunk) {
   absl::InlinedVector<const RootChunk::Column*, 8> columns;  // parallel to needed_
   for (const ClassAmount& need : needed_) {
@@ -242,6 +252,7 @@ void RootScan::SiftByAmounts(const RootChunk& chunk) {
     BERTH_CHECK(column != chunk.columns.end());  // MayFit found enough of the class
     columns.push_back(&*column);
   }
+  if (may_fit_.count() <= kFewTrees) return SiftFew(columns);
   // For each tree, a number that is negative if the tree has too little of some class: the
   // differences "free minus needed" of all classes, combined by a bitwise or, which keeps the sign
   // bit. The loops are so simple that the compiler uses vector instructions.

@@ -47,6 +47,8 @@ class RootScan {
   void SiftByMarks(const RootMarks& marks);
   // Removes from may_fit_ each tree that has too little free of a needed class.
   void SiftByAmounts(const RootChunk& chunk);
+  // The same for few trees; `columns` is parallel to needed_.
+  void SiftFew(absl::Span<const RootChunk::Column* const> columns);
 
   // Prefetches the data of the trees that come soon after index `tree` in `chunk`.
   void FetchAhead(const RootChunk& chunk, size_t tree) const;

@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/container/inlined_vector.h"
 #include "placement/state/counted.h"
 #include "placement/state/persistent_map.h"
@@ -46,7 +47,10 @@ struct Tree {
   absl::InlinedVector<ConsumerSet, 1> consumers;
 
   int size() const { return static_cast<int>(shape->configs.size()); }
-  const ProviderConfig& config(int position) const { return *shape->configs[position]; }
+  // The compiler does not inline it by itself everywhere, and a search calls it for every tree.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE const ProviderConfig& config(int position) const {
+    return *shape->configs[position];
+  }
   Amount used_of(int position, int row) const { return used[shape->first_row[position] + row]; }
   ProviderId root_id() const { return shape->configs.front()->id; }
   // The position of `id`, or -1.

@@ -316,8 +316,8 @@ class Cluster::Impl {
     child.output_path = log_;
     BERTH_ASSIGN_OR_RETURN(const pid_t pid, Spawn(child));
     const absl::StatusOr<int> code = WaitForChild(pid, kInitLimit);
+    if (!code.ok()) kill(pid, SIGKILL);  // it still runs
     if (!code.ok() || *code != 0) {
-      kill(pid, SIGKILL);
       const std::string said = EndOf(log_);
       return absl::StrContains(said, "Permission denied")
                  ? absl::PermissionDeniedError(absl::StrCat("initdb failed: ", said))
