@@ -46,7 +46,7 @@ TEST(DeviceAlias, NamesWhatIsWrong) {  // T-244
       {R"({"name": ""})", "alias[1].name"},
       {R"({"name": "x", "vendor_id": "80"})", "alias[1].vendor_id: must be four"},
       {R"({"name": "x", "colour": "red"})", "alias[1].colour: there is no such key"},
-      {R"({"name": "x", "numa_policy": "strict"})", "alias[1].numa_policy: must be required"},
+      {R"({"name": "x", "numa_policy": "strict"})", "alias[1].numa_policy: must be 'required'"},
       {R"({"name": "x", "device_type": "vdpa"})", "alias[1].device_type"},
       {R"({"name": "x", "vendor_id": 8086})", "alias[1].vendor_id: must be a JSON string"},
       {R"({"name": "x", "live_migratable": "maybe"})", "alias[1].live_migratable"},
