@@ -12,8 +12,7 @@ void AddStorage(PlacementOptions* options, Config* config) {
   config->Add(
       "state-dir", &options->state_dir,
       absl::StrCat("Directory of the private PostgreSQL, and of a file from which the next start "
-                   "sees whether "
-                   "the database was restored; default: ",
+                   "sees whether the database was restored; default: ",
                    DefaultStateDirectory("berth-placement"), ", but none if --database is given"));
   config->Add("cluster-user", &options->cluster_user,
               "User that runs the private PostgreSQL when this process is root");

@@ -46,10 +46,10 @@ absl::Status ReadTimes(const Entity& from, placement::ImportedTimes* to) {
   return read("updated_at", from.has_updated_at(), from.updated_at(), &to->updated_at);
 }
 
-// Returns the rank of the kind of `entity` in the fixed order of kinds in an export; 0 if entities
-// of this kind cannot be imported.
-int RankOf(const pb::Entity& entity) {
-  switch (entity.entity_case()) {
+// Returns the rank of `kind` in the fixed order of kinds in an export; 0 if entities of this kind
+// cannot be imported.
+int RankOf(pb::Entity::EntityCase kind) {
+  switch (kind) {
     case pb::Entity::kResourceClass:
     case pb::Entity::kTrait:
       return 1;
@@ -73,8 +73,8 @@ int RankOf(const pb::Entity& entity) {
 }
 
 // Such as "provider".
-std::string KindName(const pb::Entity& entity) {
-  return entity.GetDescriptor()->FindFieldByNumber(entity.entity_case())->name();
+std::string KindName(pb::Entity::EntityCase kind) {
+  return pb::Entity::descriptor()->FindFieldByNumber(kind)->name();
 }
 
 // Returns the account that the node's tracker reported, in the form in which the ledger stores it:
@@ -99,18 +99,17 @@ absl::Status ImportRecords::Add(const pb::Entity& entity) {
 }
 
 absl::Status ImportRecords::Convert(const pb::Entity& entity) {
-  const int rank = RankOf(entity);
-  if (rank == 0) return InvalidField("entity", "has a kind that cannot be imported");
-  const std::string kind = KindName(entity);
-  if (rank < rank_) {
+  const pb::Entity::EntityCase kind = entity.entity_case();
+  if (RankOf(kind) == 0) return InvalidField("entity", "has a kind that cannot be imported");
+  if (RankOf(kind) < RankOf(last_)) {
     return InvalidField(
-        "entity", absl::StrCat("is of kind ", kind, ", but comes after one of kind ", kind_,
-                               ": the order is classes and traits, providers, consumers, services, "
-                               "nodes, instances, migrations"));
+        "entity", absl::StrCat("is of kind ", KindName(kind), ", but comes after one of kind ",
+                               KindName(last_),
+                               ": the order is classes and traits, providers, consumers, "
+                               "services, nodes, instances, migrations"));
   }
-  kind_ = kind;
-  rank_ = rank;
-  switch (entity.entity_case()) {
+  last_ = kind;
+  switch (kind) {
     case pb::Entity::kResourceClass:
       command_.classes.push_back({count_, entity.resource_class().name()});
       return absl::OkStatus();

@@ -34,8 +34,7 @@ class ImportRecords {
   absl::Status AddMigration(const pb::Migration& from);
 
   int64_t count_ = 0;
-  int rank_ = 0;      // the RankOf of the last record
-  std::string kind_;  // its kind, such as "provider"
+  pb::Entity::EntityCase last_ = pb::Entity::ENTITY_NOT_SET;  // the kind of the last record
   placement::ImportLedger command_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace berth::history {
@@ -13,6 +14,13 @@ namespace {
 
 constexpr absl::Duration kEndMax = absl::Seconds(30);
 constexpr int kStartsMax = 5;
+
+// Whether placement ended at its start because it had no connection to the database.
+bool LacksDatabase(const absl::Status& started) {
+  return absl::StrContains(started.message(), "berth-placement: cannot connect to the database") ||
+         absl::StrContains(started.message(),
+                           "berth-placement: placement has no connection to the database");
+}
 
 std::shared_ptr<grpc::Channel> ConnectTo(const std::string& address) {
   grpc::ChannelArguments arguments;
@@ -32,15 +40,17 @@ Servers::Servers(const std::string& url) : url_(url) {
 
 void Servers::Start(int which) {
   std::unique_ptr<e2e::PlacementServer> process;
-  // A process that cannot connect to the database within two seconds ends; a busy machine may need
-  // longer. A process that ended is started again, as systemd does it.
-  absl::Status started = absl::UnknownError("not started");
-  for (int tries = 0; tries < kStartsMax && !started.ok(); ++tries) {
+  // A process that cannot connect to the database within two seconds says so and ends; a busy
+  // machine may need longer. Such a process is started again, as systemd does it. A process that
+  // ends for any other reason is a finding.
+  absl::Status started;
+  for (int tries = 0; tries < kStartsMax; ++tries) {
     process = std::make_unique<e2e::PlacementServer>(
         directories_[which].path(),
         std::vector<std::string>{"--database=" + proxies_[which]->Through(url_),
                                  "--access-log=none"});
     started = process->AwaitAddress();
+    if (!LacksDatabase(started)) break;
   }
   EXPECT_TRUE(started.ok()) << started.message();
   const placement::MutexLock lock(&mutex_);

@@ -102,8 +102,7 @@ void AddGroupOptions(CLI::App* command, QueryOptions* options) {
   command
       ->add_option("--group-policy", options->group_policy,
                    "Needed with several groups. isolate: each --group gets a provider of its own; "
-                   "none: groups "
-                   "may share a provider")
+                   "none: groups may share a provider")
       ->check(CLI::IsMember({"none", "isolate"}));
   AddList(command, "--same-subtree", &options->same_subtree,
           "The provider of one of these groups is above, or the same as, each of the others: "
