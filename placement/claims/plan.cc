@@ -49,6 +49,19 @@ void CompareConsumer(ConsumerId id, const ConsumerPtr& before, std::optional<Gen
                    {"actual_generation", actual ? absl::StrCat(actual->value) : "none"}});
 }
 
+std::vector<ProviderAmounts> AmountsOf(const Catalog& catalog,
+                                       const std::vector<Allocation>& allocations) {
+  std::vector<ProviderAmounts> groups;
+  for (const Allocation& allocation : allocations) {
+    if (groups.empty() || groups.back().provider != allocation.provider) {
+      groups.push_back({allocation.provider, {}});
+    }
+    groups.back().amounts.push_back(
+        {catalog.classes.NameOf(allocation.resource_class), allocation.amount});
+  }
+  return groups;
+}
+
 ClaimPlan::ClaimPlan(const State& state, std::vector<Holder> holders, const FinalConfigs* finals)
     : state_(state), finals_(finals), holders_(std::move(holders)) {
   for (size_t h = 0; h < holders_.size(); ++h) {

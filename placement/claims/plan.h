@@ -69,6 +69,10 @@ void CompareConsumer(ConsumerId id, const ConsumerPtr& before, std::optional<Gen
                      absl::FunctionRef<std::string()> field, std::vector<FaultItem>& items,
                      std::string& message);
 
+// Allocations as a caller would name them. REQUIRES: those of one provider follow each other.
+std::vector<ProviderAmounts> AmountsOf(const Catalog& catalog,
+                                       const std::vector<Allocation>& allocations);
+
 class ClaimPlan {
  public:
   // `finals`: the configurations that the command gives to providers; null if it changes none.

@@ -71,13 +71,7 @@ ConsumerAllocations AllocationsOf(const Catalog& catalog, const ClaimMember& mem
   wanted.user = member.user;
   wanted.type = member.type;
   wanted.lease = member.lease;
-  for (const Allocation& allocation : candidate.allocations) {
-    if (wanted.allocations.empty() || wanted.allocations.back().provider != allocation.provider) {
-      wanted.allocations.push_back({allocation.provider, {}});
-    }
-    wanted.allocations.back().amounts.push_back(
-        {catalog.classes.NameOf(allocation.resource_class), allocation.amount});
-  }
+  wanted.allocations = AmountsOf(catalog, candidate.allocations);
   return wanted;
 }
 

@@ -16,6 +16,7 @@
 
 #include "absl/time/time.h"
 #include "placement/commands/import.h"
+#include "placement/commands/record.h"
 #include "placement/state/tree.h"
 #include "placement/values/candidate.h"
 #include "placement/values/change.h"
@@ -273,31 +274,6 @@ struct RetireNode {
 struct DeleteNode {
   ProviderId node;
   bool cascade = false;  // also releases what consumers hold of the node's subtree (T-225)
-};
-
-// --- instances and migrations ---
-// Creates the record of an instance, or replaces the whole record. The generation and the times of
-// `record` are ignored.
-struct SetInstance {
-  InstanceRecord record;
-  std::optional<Generation> expected_generation;  // none: there must be no record yet
-};
-// Removes the record of an instance and the records of all its migrations. What their consumers
-// hold stays.
-struct DeleteInstance {
-  InstanceId instance;
-  std::optional<Generation> expected_generation;  // none: any
-};
-// Creates the record of a migration. The generation and the times of `record` are ignored.
-struct CreateMigration {
-  MigrationRecord record;  // an empty status means accepted
-};
-struct UpdateMigration {
-  MigrationId migration;
-  std::string expected_status;
-  std::string status;                           // empty: keeps its status
-  std::optional<std::string> destination_host;  // none: keeps its destination
-  std::optional<std::optional<ProviderId>> destination_node;
 };
 
 // Asks for the decision about the write of `actor` with `request_id`. The ledger decides this

@@ -1,6 +1,8 @@
 #include "placement/commands/record_form.h"
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "placement/values/refusal.h"
@@ -20,6 +22,29 @@ void AmountField(Faults& faults, absl::string_view field, int64_t amount) {
              absl::StrCat("must be 0 to ", kAmountMax, ", but is ", amount));
 }
 
+// RECORD_CONFLICT. `what`: "instance" or "migration". None: no record.
+absl::Status GenerationConflict(const std::string& what, const std::string& id,
+                                std::optional<Generation> expected,
+                                std::optional<Generation> actual) {
+  const auto text = [](const std::optional<Generation>& generation) {
+    return generation ? absl::StrCat(generation->value) : "none";
+  };
+  std::string message = absl::StrCat(what, " ", id, " has a record already");
+  if (expected) {
+    message = absl::StrCat(what, " ", id, " has changed: its record has generation ", text(actual),
+                           ", not ", text(expected));
+  }
+  return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT", message,
+                {{{what, id}, {"expected", text(expected)}, {"actual", text(actual)}}});
+}
+
+// The `deleted_at` of an instance whose vm_state becomes `vm_state`; none if it is not deleted.
+std::optional<absl::Time> DeletedAt(const InstancePtr& before, const std::string& vm_state,
+                                    absl::Time now) {
+  if (vm_state != kDeletedState) return std::nullopt;
+  return before != nullptr && before->deleted_at ? before->deleted_at : now;
+}
+
 }  // namespace
 
 void NodeNeedsHost(Faults& faults, absl::string_view field, bool has_node, absl::string_view host) {
@@ -27,21 +52,22 @@ void NodeNeedsHost(Faults& faults, absl::string_view field, bool has_node, absl:
   faults.Add(kInvalidField, std::string(field), "is only allowed if the host is given too");
 }
 
-void InstanceFields(Faults& faults, const InstanceRecord& instance) {
-  TextField(faults, "instance.name", instance.name, 0);
-  TextField(faults, "instance.project_id", instance.project, 1);
-  TextField(faults, "instance.user_id", instance.user, 1);
-  TextField(faults, "instance.host", instance.host, 0);
-  NodeNeedsHost(faults, "instance.node_uuid", instance.node.has_value(), instance.host);
-  TextField(faults, "instance.vm_state", instance.vm_state, 1);
-  TextField(faults, "instance.task_state", instance.task_state, 0);
-  AmountField(faults, "instance.flavor.vcpus", instance.flavor.vcpus);
-  AmountField(faults, "instance.flavor.memory_mib", instance.flavor.memory_mib);
-  AmountField(faults, "instance.flavor.root_disk_gib", instance.flavor.root_disk_gib);
-  AmountField(faults, "instance.flavor.ephemeral_disk_gib", instance.flavor.ephemeral_disk_gib);
-  AmountField(faults, "instance.flavor.swap_mib", instance.flavor.swap_mib);
+void InstanceFields(Faults& faults, absl::string_view path, const InstanceRecord& instance) {
+  const auto at = [path](absl::string_view field) { return absl::StrCat(path, ".", field); };
+  TextField(faults, at("name"), instance.name, 0);
+  TextField(faults, at("project_id"), instance.project, 1);
+  TextField(faults, at("user_id"), instance.user, 1);
+  TextField(faults, at("host"), instance.host, 0);
+  NodeNeedsHost(faults, at("node_uuid"), instance.node.has_value(), instance.host);
+  TextField(faults, at("vm_state"), instance.vm_state, 1);
+  TextField(faults, at("task_state"), instance.task_state, 0);
+  AmountField(faults, at("flavor.vcpus"), instance.flavor.vcpus);
+  AmountField(faults, at("flavor.memory_mib"), instance.flavor.memory_mib);
+  AmountField(faults, at("flavor.root_disk_gib"), instance.flavor.root_disk_gib);
+  AmountField(faults, at("flavor.ephemeral_disk_gib"), instance.flavor.ephemeral_disk_gib);
+  AmountField(faults, at("flavor.swap_mib"), instance.flavor.swap_mib);
   if (instance.details.size() > kRecordBytesMax) {
-    faults.Add(kInvalidField, "instance",
+    faults.Add(kInvalidField, std::string(path),
                absl::StrCat("is too large: its flavor, image and other details must have at most ",
                             kRecordBytesMax, " bytes together"));
   }
@@ -77,6 +103,35 @@ absl::Status DuplicateMigration(MigrationId id) {
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_MIGRATION",
                 absl::StrCat("there is already a record of migration ", id.ToString()),
                 {{{"migration", id.ToString()}, {"field", "migration.uuid"}}});
+}
+
+absl::Status CheckGeneration(InstanceId id, std::optional<Generation> expected,
+                             const InstancePtr& record) {
+  std::optional<Generation> actual;
+  if (record != nullptr) actual = record->generation;
+  if (expected == actual) return absl::OkStatus();
+  return GenerationConflict("instance", id.ToString(), expected, actual);
+}
+
+absl::Status CheckGeneration(Generation expected, const MigrationRecord& record) {
+  if (expected == record.generation) return absl::OkStatus();
+  return GenerationConflict("migration", record.id.ToString(), expected, record.generation);
+}
+
+InstancePtr StoredInstance(const InstanceRecord& record, const InstancePtr& before,
+                           const RuleContext& context) {
+  auto stored = std::make_shared<InstanceRecord>(record);
+  stored->generation = before != nullptr ? before->generation.Next() : context.fresh;
+  stored->created_at = before != nullptr ? before->created_at : context.now;
+  stored->updated_at = context.now;
+  stored->deleted_at = DeletedAt(before, stored->vm_state, context.now);
+  return stored;
+}
+
+MigrationPtr StoredMigration(MigrationRecord record, const RuleContext& context) {
+  record.generation = record.generation.Next();
+  record.updated_at = context.now;
+  return std::make_shared<const MigrationRecord>(std::move(record));
 }
 
 }  // namespace berth::placement

@@ -141,7 +141,7 @@ class ImportForm {
   }
 
   void Instance(Faults& faults, const ImportedInstance& record) {
-    InstanceFields(faults, record.instance);
+    InstanceFields(faults, "instance", record.instance);
     if (record.instance.deleted_at.has_value() != (record.instance.vm_state == kDeletedState)) {
       faults.Add(kInvalidField, "instance.deleted_at",
                  "must be given if and only if vm_state is deleted");

@@ -1,11 +1,10 @@
 // The part of ImportPlan that adds the records of instances and migrations.
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "placement/commands/record_form.h"
 #include "placement/rules/import_plan.h"
-#include "placement/values/refusal.h"
 
 namespace berth::placement {
 
@@ -14,13 +13,8 @@ void ImportPlan::AddInstances() {
     auto instance = std::make_shared<InstanceRecord>(record.instance);
     const InstancePtr there = state_.records().FindInstance(instance->id);
     if (there != nullptr) {
-      Note(Stage::kInstance, record.record, [&] {
-        return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
-                      absl::StrCat("instance ", instance->id.ToString(), " has a record already"),
-                      {{{"instance", instance->id.ToString()},
-                        {"expected", "none"},
-                        {"actual", absl::StrCat(there->generation.value)}}});
-      });
+      Note(Stage::kInstance, record.record,
+           [&] { return CheckGeneration(instance->id, std::nullopt, there); });
     }
     instance->generation = context_.fresh;
     instance->created_at = record.times.created_at.value_or(context_.now);

@@ -11,10 +11,9 @@
 namespace berth::placement {
 namespace {
 
-Outcome PutMigration(MigrationRecord record) {
+Outcome PutMigration(MigrationPtr record) {
   Outcome outcome;
-  outcome.changes.push_back(
-      MigrationPut{std::make_shared<const MigrationRecord>(std::move(record))});
+  outcome.changes.push_back(MigrationPut{std::move(record)});
   return outcome;
 }
 
@@ -39,6 +38,15 @@ absl::Status StatusConflict(const MigrationRecord& record, const std::string& ex
       {{{"migration", record.id.ToString()}, {"expected", expected}, {"actual", record.status}}});
 }
 
+// The record after the command.
+MigrationRecord Updated(const MigrationRecord& before, const UpdateMigration& command) {
+  MigrationRecord record = before;
+  if (!command.status.empty()) record.status = command.status;
+  if (command.destination_host) record.destination_host = *command.destination_host;
+  if (command.destination_node) record.destination_node = *command.destination_node;
+  return record;
+}
+
 }  // namespace
 
 // Refuses, in this order: a malformed command; INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION. An instance
@@ -56,7 +64,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   if (state.records().FindMigration(record.id) != nullptr) return DuplicateMigration(record.id);
   record.generation = context.fresh;
   record.created_at = record.updated_at = context.now;
-  return PutMigration(std::move(record));
+  return PutMigration(std::make_shared<const MigrationRecord>(std::move(record)));
 }
 
 // Refuses, in this order: a malformed command; MIGRATION_NOT_FOUND; RECORD_CONFLICT; a destination
@@ -66,20 +74,15 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& comman
   BERTH_RETURN_IF_ERROR(CheckForm(command));
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
+  MigrationRecord after = Updated(*before, command);
   if (before->status != command.expected_status) {
     return StatusConflict(*before, command.expected_status);
   }
-  MigrationRecord record = *before;
-  if (!command.status.empty()) record.status = command.status;
-  if (command.destination_host) record.destination_host = *command.destination_host;
-  if (command.destination_node) record.destination_node = *command.destination_node;
   Faults faults;
-  NodeNeedsHost(faults, "destination_node_uuid", record.destination_node.has_value(),
-                record.destination_host);
+  NodeNeedsHost(faults, "destination_node_uuid", after.destination_node.has_value(),
+                after.destination_host);
   BERTH_RETURN_IF_ERROR(faults.status());
-  record.generation = record.generation.Next();
-  record.updated_at = context.now;
-  return PutMigration(std::move(record));
+  return PutMigration(StoredMigration(std::move(after), context));
 }
 
 }  // namespace berth::placement

@@ -1,0 +1,39 @@
+// The commands about the records of instances and migrations, as values.
+#ifndef BERTH_PLACEMENT_COMMANDS_RECORD_H_
+#define BERTH_PLACEMENT_COMMANDS_RECORD_H_
+
+#include <optional>
+#include <string>
+
+#include "placement/values/instance.h"
+#include "placement/values/types.h"
+
+namespace berth::placement {
+
+// Creates the record of an instance, or replaces the whole record. The generation and the times of
+// `record` are ignored.
+struct SetInstance {
+  InstanceRecord record;
+  std::optional<Generation> expected_generation;  // none: there must be no record yet
+};
+// Removes the record of an instance and the records of all its migrations. What their consumers
+// hold stays.
+struct DeleteInstance {
+  InstanceId instance;
+  std::optional<Generation> expected_generation;  // none: any
+};
+// Creates the record of a migration. The generation and the times of `record` are ignored.
+struct CreateMigration {
+  MigrationRecord record;  // an empty status means accepted
+};
+struct UpdateMigration {
+  MigrationId migration;
+  std::string expected_status;
+  std::string status;                           // empty: keeps its status
+  std::optional<std::string> destination_host;  // none: keeps its destination
+  std::optional<std::optional<ProviderId>> destination_node;
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_COMMANDS_RECORD_H_
