@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "placement/claims/form.h"
 #include "placement/claims/plan.h"
 #include "placement/claims/search.h"
+#include "placement/commands/record_form.h"
 #include "placement/state/lookup.h"
 #include "placement/values/catalog.h"
 
@@ -41,16 +43,28 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
                    items);
 }
 
+// RECORD_CONFLICT if an instance that is to get a record has one.
+absl::Status CheckRecords(const State& state, const PlaceClaims& command) {
+  for (const ClaimMember& member : command.members) {
+    if (member.instance == nullptr) continue;
+    BERTH_RETURN_IF_ERROR(CheckGeneration(member.instance->id, std::nullopt,
+                                          state.records().FindInstance(member.instance->id)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-// Finds a candidate for each member and gives it to the member's consumer, for all members or for
-// none. Refuses, in this order: a malformed command; query by query, what FindCandidates refuses
-// (P-175); CONSUMER_GENERATION_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
+// Finds a candidate for each member, gives it to the member's consumer, and creates the record of
+// the member's instance, for all members or for none. Refuses, in this order: a malformed command;
+// query by query, what FindCandidates refuses (P-175); CONSUMER_GENERATION_CONFLICT;
+// RECORD_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
 absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
   BERTH_RETURN_IF_ERROR(CheckQueries(state, command));
   BERTH_RETURN_IF_ERROR(CheckConsumers(state, command));
+  BERTH_RETURN_IF_ERROR(CheckRecords(state, command));
   // If the worker's search exceeded its budget, the queries are not searched again under the lock.
   ClaimSearch search(state, command, 1, command.search_gave_up ? 0 : kStepsUnderLockMax);
   BERTH_ASSIGN_OR_RETURN(std::vector<Candidate> placed, search.Place());
@@ -72,6 +86,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
   BERTH_RETURN_IF_ERROR(plan.CheckUnits(false));
   BERTH_RETURN_IF_ERROR(plan.CheckRoom());
   Outcome outcome = plan.MakeOutcome(context);
+  for (const ClaimMember& member : command.members) {
+    if (member.instance == nullptr) continue;
+    outcome.changes.push_back(InstancePut{StoredInstance(*member.instance, nullptr, context)});
+  }
   outcome.result.candidates = std::move(placed);
   if (command.order.strategy == Strategy::kRandom) outcome.result.seed = command.order.seed;
   return outcome;

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/claims/allocation_form.h"
+#include "placement/commands/record_form.h"
 #include "placement/ground/check.h"
 #include "placement/values/refusal.h"
 
@@ -13,6 +14,15 @@ namespace berth::placement {
 namespace {
 
 constexpr size_t kMembersMax = 256;
+
+// Checks the record that is created with the member's claim.
+void RecordFields(Faults& faults, const std::string& path, const ClaimMember& member) {
+  if (member.instance->id.uuid != member.consumer.uuid) {
+    faults.Add(kInvalidField, path + ".uuid",
+               absl::StrCat("must be ", member.consumer.ToString(), ", the uuid of the consumer"));
+  }
+  InstanceFields(faults, path, *member.instance);
+}
 
 }  // namespace
 
@@ -31,6 +41,7 @@ absl::Status CheckForm(const PlaceClaims& command) {
         faults, [&](absl::string_view field) { return FieldOf(command, m, field); }, member.project,
         member.user, member.type);
     if (member.lease) LeaseField(faults, FieldOf(command, m, "lease"), *member.lease);
+    if (member.instance != nullptr) RecordFields(faults, FieldOf(command, m, "instance"), member);
     if (seen.insert(member.consumer).second) continue;
     faults.Add(kDuplicateParameter, FieldOf(command, m, "consumer_uuid"),
                absl::StrCat("repeats ", member.consumer.ToString()),

@@ -199,6 +199,8 @@ struct ClaimMember {
   std::string type;
   std::optional<absl::Duration> lease = std::nullopt;  // none: holds until released
   CandidateRequest query;  // its limit and order are ignored: the command has an order
+  // The record to create together with the claim. Its generation and times are ignored. Null: none.
+  InstancePtr instance = nullptr;
 };
 enum class MemberAffinity { kNone, kSameRoot, kDifferentRoots };
 struct PlaceClaims {

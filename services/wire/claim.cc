@@ -1,11 +1,13 @@
 #include "services/wire/claim.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/wire/allocation.h"
 #include "services/wire/candidate.h"
+#include "services/wire/instance.h"
 
 namespace berth::services {
 
@@ -40,6 +42,10 @@ absl::StatusOr<placement::ClaimMember> MemberOf(const std::string& at, bool has_
   member.project = consumer.project_id();
   member.user = consumer.user_id();
   member.type = consumer.consumer_type();
+  if (consumer.has_instance()) {
+    BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf(at + "consumer.instance", consumer.instance()));
+    member.instance = std::make_shared<const placement::InstanceRecord>(std::move(record));
+  }
   if (!has_query) return InvalidField(at + "query", "is required");
   BERTH_ASSIGN_OR_RETURN(member.query, CandidateQueryOf(at + "query", query));
   return member;

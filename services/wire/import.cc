@@ -222,7 +222,7 @@ absl::Status ImportRecords::AddNode(const pb::Node& from) {
 }
 
 absl::Status ImportRecords::AddInstance(const pb::Instance& from) {
-  BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf(from));
+  BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf("instance", from));
   placement::ImportedInstance instance;
   instance.record = count_;
   instance.instance = std::move(record);

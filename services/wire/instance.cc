@@ -57,6 +57,14 @@ std::string DetailsOf(pb::Instance instance) {
   return bytes;
 }
 
+// Fill in the record that the command has put, if it has put one.
+template <typename Response>
+void FillPutInstance(const WriteAnswer& answer, Response* response) {
+  for (const placement::Change& change : *answer.decision.changes) {
+    const auto* put = std::get_if<placement::InstancePut>(&change);
+    if (put != nullptr) FillInstance(*put->instance, response->mutable_instance());
+  }
+}
 template <typename Response>
 void FillPutMigration(const WriteAnswer& answer, Response* response) {
   for (const placement::Change& change : *answer.decision.changes) {
@@ -107,16 +115,16 @@ void FillMigration(const MigrationRecord& migration, pb::Migration* to) {
   SetTime(migration.updated_at, to->mutable_updated_at());
 }
 
-absl::StatusOr<InstanceRecord> InstanceOf(const pb::Instance& from) {
+absl::StatusOr<InstanceRecord> InstanceOf(const std::string& path, const pb::Instance& from) {
   InstanceRecord instance;
-  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<InstanceId>("instance.uuid", from.uuid()));
-  if (!from.has_flavor()) return InvalidField("instance.flavor", "is required");
+  BERTH_ASSIGN_OR_RETURN(const auto id, ParseId<InstanceId>(path + ".uuid", from.uuid()));
+  if (!from.has_flavor()) return InvalidField(path + ".flavor", "is required");
   instance.id = id;
   instance.name = from.name();
   instance.project = from.project_id();
   instance.user = from.user_id();
   instance.host = from.host();
-  BERTH_RETURN_IF_ERROR(ReadNode("instance.node_uuid", from.node_uuid(), &instance.node));
+  BERTH_RETURN_IF_ERROR(ReadNode(path + ".node_uuid", from.node_uuid(), &instance.node));
   instance.vm_state = from.vm_state();
   instance.task_state = from.task_state();
   const pb::Flavor& flavor = from.flavor();
@@ -148,7 +156,7 @@ absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest& request) {
   if (!request.has_instance()) return InvalidField("instance", "is required");
-  BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf(request.instance()));
+  BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf("instance", request.instance()));
   return placement::SetInstance{std::move(record), ExpectedGeneration(request)};
 }
 
@@ -180,10 +188,7 @@ absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
 }
 
 void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response) {
-  for (const placement::Change& change : *answer.decision.changes) {
-    const auto* put = std::get_if<placement::InstancePut>(&change);
-    if (put != nullptr) FillInstance(*put->instance, response->mutable_instance());
-  }
+  FillPutInstance(answer, response);
 }
 
 void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse* response) {

@@ -21,9 +21,10 @@ void FillInstance(const placement::InstanceRecord& instance, pb::Instance* to);
 void FillMigration(const placement::MigrationRecord& migration, pb::Migration* to);
 
 // Return the record that a message holds, without its generation and times. Fail with INVALID_FIELD
-// for a misspelled uuid or, in an instance, a missing flavor. The fields are named `instance.uuid`
-// and so on.
-absl::StatusOr<placement::InstanceRecord> InstanceOf(const pb::Instance& from);
+// for a misspelled uuid or, in an instance, a missing flavor. `path`: of the instance in the
+// request. The fields of a migration are named `migration.uuid` and so on.
+absl::StatusOr<placement::InstanceRecord> InstanceOf(const std::string& path,
+                                                     const pb::Instance& from);
 absl::StatusOr<placement::MigrationRecord> MigrationOf(const pb::Migration& from);
 
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest&);

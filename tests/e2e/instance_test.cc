@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/instance.pb.h"
 #include "berth/placement/v1/ledger.pb.h"
 #include "tests/e2e/calls.h"
@@ -159,6 +160,31 @@ TEST_F(InstanceCalls, AMigrationIsMadeAndEnds) {
   get.set_migration_uuid(create.migration().uuid());
   pb::GetMigrationResponse got;
   EXPECT_EQ(ReasonOf(Invoke("InstanceService/GetMigration", get, &got)), "MIGRATION_NOT_FOUND");
+}
+
+TEST_F(InstanceCalls, AClaimCreatesTheRecord) {
+  const std::string host = NewHost().first;
+  pb::ClaimRequest claim;
+  *claim.mutable_consumer()->mutable_instance() = NewInstance().instance();
+  const std::string uuid = claim.consumer().instance().uuid();
+  claim.mutable_consumer()->set_consumer_uuid(uuid);
+  claim.mutable_consumer()->mutable_new_consumer();
+  claim.mutable_consumer()->set_project_id("p");
+  claim.mutable_consumer()->set_user_id("u");
+  claim.mutable_consumer()->set_consumer_type("INSTANCE");
+  (*claim.mutable_query()->add_groups()->mutable_resources())["VCPU"] = 9;
+  claim.mutable_query()->mutable_groups(0)->set_in_tree(host);
+  pb::GetInstanceRequest get;
+  get.set_instance_uuid(uuid);
+  pb::GetInstanceResponse got;
+  pb::ClaimResponse claimed;
+  EXPECT_EQ(ReasonOf(Invoke("CandidateService/Claim", claim, &claimed)), "NO_CANDIDATE");
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/GetInstance", get, &got)), "INSTANCE_NOT_FOUND");
+  (*claim.mutable_query()->mutable_groups(0)->mutable_resources())["VCPU"] = 2;
+  Do("CandidateService/Claim", claim, &claimed);
+  Do("InstanceService/GetInstance", get, &got);
+  EXPECT_EQ(got.instance().pci_devices(0).address(), "0000:3b:00.1");
+  EXPECT_EQ(got.instance().generation(), claimed.generation());  // made by the same command
 }
 
 }  // namespace

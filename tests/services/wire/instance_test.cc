@@ -57,7 +57,7 @@ void FillAll(Message* message) {
 TEST(InstanceWire, EveryFieldOfAnInstanceIsKept) {
   pb::Instance said;
   FillAll(&said);
-  const auto record = InstanceOf(said);
+  const auto record = InstanceOf("instance", said);
   ASSERT_TRUE(record.ok()) << record.status();
   EXPECT_EQ(record->generation, placement::Generation());  // the rule sets it, and the times
   pb::Instance told;
@@ -82,7 +82,7 @@ TEST(InstanceWire, DetailsHoldOnlyWhatNoFieldHolds) {
   }
   bare.set_uuid(kInstanceUuid);
   bare.mutable_flavor()->set_vcpus(1);
-  EXPECT_EQ(InstanceOf(bare)->details, InstanceOf(said)->details);
+  EXPECT_EQ(InstanceOf("instance", bare)->details, InstanceOf("instance", said)->details);
 }
 
 TEST(InstanceWire, EveryFieldOfAMigrationIsKept) {
@@ -108,12 +108,12 @@ std::string FieldAtFault(const absl::Status& status) {
 
 TEST(InstanceWire, NamesTheFieldAtFault) {
   pb::Instance instance;
-  EXPECT_EQ(FieldAtFault(InstanceOf(instance).status()), "instance.uuid");
+  EXPECT_EQ(FieldAtFault(InstanceOf("instance", instance).status()), "instance.uuid");
   instance.set_uuid(kInstanceUuid);
-  EXPECT_EQ(FieldAtFault(InstanceOf(instance).status()), "instance.flavor");
+  EXPECT_EQ(FieldAtFault(InstanceOf("instance", instance).status()), "instance.flavor");
   instance.mutable_flavor();
   instance.set_node_uuid("x");
-  EXPECT_EQ(FieldAtFault(InstanceOf(instance).status()), "instance.node_uuid");
+  EXPECT_EQ(FieldAtFault(InstanceOf("instance", instance).status()), "instance.node_uuid");
   pb::Migration migration;
   EXPECT_EQ(FieldAtFault(MigrationOf(migration).status()), "migration.uuid");
   migration.set_uuid(kInstanceUuid);
