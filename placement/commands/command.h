@@ -303,7 +303,7 @@ using CommandBody =
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
                  RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
-                 SetInstance, DeleteInstance, CreateMigration, UpdateMigration, SetFormat,
+                 SetInstance, DeleteInstance, CreateMigration, UpdateMigration, EndMove, SetFormat,
                  ImportLedger, FindRequest>;
 
 // The call that a command came from. It is kept with the answer under a request id, so that a

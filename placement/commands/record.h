@@ -6,6 +6,7 @@
 #include <string>
 
 #include "placement/values/instance.h"
+#include "placement/values/move_end.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
@@ -32,6 +33,19 @@ struct UpdateMigration {
   std::string status;                           // empty: keeps its status
   std::optional<std::string> destination_host;  // none: keeps its destination
   std::optional<std::optional<ProviderId>> destination_node;
+};
+// Ends a move: changes the migration, its instance, and what the consumers of both hold, together.
+struct EndMove {
+  MigrationId migration;
+  MoveEnd end{};
+  // Both generations are required, since the caller decided upon the records as it had read them.
+  std::optional<Generation> expected_generation;           // of the migration's record
+  std::optional<Generation> expected_instance_generation;  // of the instance's record
+  // The instance's record afterwards. Its generation and times are ignored. Null: the record stays.
+  InstancePtr instance;
+  // What the caller knows of the consumers. None: not compared.
+  std::optional<Generation> expected_instance_consumer = std::nullopt;
+  std::optional<Generation> expected_migration_consumer = std::nullopt;
 };
 
 }  // namespace berth::placement

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/commands/record_form.h"
 #include "placement/rules/rules.h"
+#include "placement/rules/settlement.h"
 #include "placement/values/migration_status.h"
 #include "placement/values/refusal.h"
 
@@ -47,6 +48,21 @@ MigrationRecord Updated(const MigrationRecord& before, const UpdateMigration& co
   return record;
 }
 
+// MOVE_HOLDS_ALLOCATIONS if the new status would end the move, and the end would release or move
+// allocations.
+absl::Status CheckSettled(const State& state, const MigrationRecord& before,
+                          const MigrationRecord& after) {
+  const MoveEnding* ending = FindMoveEnding(after.status);
+  if (ending == nullptr || before.status == after.status) return absl::OkStatus();
+  if (!Settle(state, after, *ending).changes()) return absl::OkStatus();
+  return Refuse(
+      absl::StatusCode::kFailedPrecondition, "MOVE_HOLDS_ALLOCATIONS",
+      absl::StrCat("migration ", before.id.ToString(), " cannot get the status ", after.status,
+                   " alone: its end also changes allocations, which only "
+                   "EndMove does"),
+      {{{"migration", before.id.ToString()}, {"field", "status"}}});
+}
+
 }  // namespace
 
 // Refuses, in this order: a malformed command; INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION. An instance
@@ -68,7 +84,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
 }
 
 // Refuses, in this order: a malformed command; MIGRATION_NOT_FOUND; RECORD_CONFLICT; a destination
-// node without a host. Any status may follow any other: the callers keep the order of T-126.
+// node without a host; MOVE_HOLDS_ALLOCATIONS. Otherwise any status may follow any other: the
+// callers keep the order of T-126.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
@@ -82,6 +99,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& comman
   NodeNeedsHost(faults, "destination_node_uuid", after.destination_node.has_value(),
                 after.destination_host);
   BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_RETURN_IF_ERROR(CheckSettled(state, *before, after));
   return PutMigration(StoredMigration(std::move(after), context));
 }
 

@@ -55,6 +55,8 @@ absl::StatusOr<Outcome> Decide(const State&, const DeleteInstance&, const RuleCo
 // Defined in migration.cc:
 absl::StatusOr<Outcome> Decide(const State&, const CreateMigration&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateMigration&, const RuleContext&);
+// Defined in move.cc:
+absl::StatusOr<Outcome> Decide(const State&, const EndMove&, const RuleContext&);
 // Defined in ledger.cc:
 absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const ImportLedger&, const RuleContext&);

@@ -25,7 +25,7 @@ constexpr MigrationStatus kStatuses[] = {
     {"confirmed", kOver},                  // cold, resize: the source is freed
     {"reverting", kInProgress},            // cold, resize: the guest goes back
     {"reverted", kOver},                   // cold, resize: the destination is freed
-    {"done", kOver},                       // evacuation: the guest runs on the destination
+    {kDoneStatus, kOver},                  // evacuation: the guest runs on the destination
     {"failed", kOver},                     // ended without effect, and nothing is left over
     {"error", kLeftover},                  // ended halfway, and something is left over
 };

@@ -22,6 +22,8 @@ struct MigrationStatus {
 
 // The status of a migration that was created without one (T-125).
 inline constexpr absl::string_view kAcceptedStatus = "accepted";
+// The status of an evacuation that has succeeded, until its source host is back (T-146).
+inline constexpr absl::string_view kDoneStatus = "done";
 
 // All words, each once.
 absl::Span<const MigrationStatus> MigrationStatuses();

@@ -141,6 +141,10 @@ class InstanceService final : public pb::InstanceService::CallbackService {
                            pb::UpdateMigrationResponse* response) override {
     return edge_->Write(context, request, response, UpdateMigrationCommand, FillUpdateMigration);
   }
+  Reactor* EndMove(Context* context, const pb::EndMoveRequest* request,
+                   pb::EndMoveResponse* response) override {
+    return edge_->Write(context, request, response, EndMoveCommand, FillEndMove);
+  }
 
  private:
   Edge* const edge_;

@@ -68,6 +68,7 @@ std::map<std::string, Reply> RecordReplies() {
   return {
       {"InstanceService/CreateMigration", By(FillCreateMigration)},
       {"InstanceService/DeleteInstance", Bare<pb::DeleteInstanceResponse>},
+      {"InstanceService/EndMove", By(FillEndMove)},
       {"InstanceService/SetInstance", By(FillSetInstance)},
       {"InstanceService/UpdateMigration", By(FillUpdateMigration)},
   };

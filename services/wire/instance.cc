@@ -1,5 +1,6 @@
 #include "services/wire/instance.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 
 namespace berth::services {
 
+using placement::Generation;
 using placement::InstanceId;
 using placement::InstanceRecord;
 using placement::MigrationId;
@@ -187,6 +189,30 @@ absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
   return command;
 }
 
+absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest& request) {
+  placement::EndMove command;
+  BERTH_ASSIGN_OR_RETURN(command.migration,
+                         ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
+  command.end = static_cast<placement::MoveEnd>(request.end());
+  command.expected_generation = ExpectedGeneration(request);
+  if (request.has_instance()) {
+    BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf("instance", request.instance()));
+    command.instance = std::make_shared<const InstanceRecord>(std::move(record));
+  }
+  if (request.has_expected_instance_generation()) {
+    command.expected_instance_generation = Generation{request.expected_instance_generation()};
+  }
+  if (request.has_expected_instance_consumer_generation()) {
+    command.expected_instance_consumer =
+        Generation{request.expected_instance_consumer_generation()};
+  }
+  if (request.has_expected_migration_consumer_generation()) {
+    command.expected_migration_consumer =
+        Generation{request.expected_migration_consumer_generation()};
+  }
+  return command;
+}
+
 void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response) {
   FillPutInstance(answer, response);
 }
@@ -197,6 +223,15 @@ void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse*
 
 void FillUpdateMigration(const WriteAnswer& answer, pb::UpdateMigrationResponse* response) {
   FillPutMigration(answer, response);
+}
+
+void FillEndMove(const WriteAnswer& answer, pb::EndMoveResponse* response) {
+  FillPutMigration(answer, response);
+  FillPutInstance(answer, response);
+  // Of the two consumers only the instance's may hold something that it did not hold before.
+  for (const auto& [consumer, generation] : answer.decision.result.consumers) {
+    response->set_instance_consumer_generation(generation.value);
+  }
 }
 
 }  // namespace berth::services

@@ -31,11 +31,13 @@ absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceR
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(const pb::DeleteInstanceRequest&);
 absl::StatusOr<placement::CommandBody> CreateMigrationCommand(const pb::CreateMigrationRequest&);
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(const pb::UpdateMigrationRequest&);
+absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest&);
 
-// Fill `response` with the record as the command left it.
+// Fill `response` with the records as the command left them.
 void FillSetInstance(const WriteAnswer& answer, pb::SetInstanceResponse* response);
 void FillCreateMigration(const WriteAnswer& answer, pb::CreateMigrationResponse* response);
 void FillUpdateMigration(const WriteAnswer& answer, pb::UpdateMigrationResponse* response);
+void FillEndMove(const WriteAnswer& answer, pb::EndMoveResponse* response);
 
 }  // namespace berth::services
 

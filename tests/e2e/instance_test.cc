@@ -162,6 +162,66 @@ TEST_F(InstanceCalls, AMigrationIsMadeAndEnds) {
   EXPECT_EQ(ReasonOf(Invoke("InstanceService/GetMigration", get, &got)), "MIGRATION_NOT_FOUND");
 }
 
+// A live migration whose two parts two consumers hold (T-221), from its claims to its end.
+TEST_F(InstanceCalls, AMoveEndsInOneStep) {
+  const std::string source = NewHost().first;
+  const std::string destination = NewHost().first;
+  const pb::Instance instance = Set(NewInstance());
+  pb::SetAllocationsRequest claim = ClaimOn(destination, 3);
+  claim.mutable_consumers(0)->set_consumer_uuid(instance.uuid());
+  claim.MergeFrom(ClaimOn(source, 2));
+  const std::string migration = claim.consumers(1).consumer_uuid();
+  pb::SetAllocationsResponse claimed;
+  Do("AllocationService/SetAllocations", claim, &claimed);
+  pb::CreateMigrationRequest create;
+  create.mutable_migration()->set_uuid(migration);
+  create.mutable_migration()->set_instance_uuid(instance.uuid());
+  create.mutable_migration()->set_type(pb::MIGRATION_TYPE_LIVE);
+  create.mutable_migration()->set_source_host(host_);
+  create.mutable_migration()->set_source_node_uuid(source);
+  create.mutable_migration()->set_destination_host("elsewhere");
+  create.mutable_migration()->set_destination_node_uuid(destination);
+  pb::CreateMigrationResponse created;
+  Do("InstanceService/CreateMigration", create, &created);
+
+  pb::EndMoveRequest end;
+  end.set_request_id(Random());
+  end.set_migration_uuid(migration);
+  end.set_end(pb::MOVE_END_CANCELLED);
+  end.set_expected_generation(created.migration().generation());
+  end.set_expected_instance_generation(instance.generation());
+  *end.mutable_instance() = instance;
+  end.mutable_instance()->set_task_state("none any more");
+  pb::EndMoveResponse ended;
+  Do("InstanceService/EndMove", end, &ended);
+  EXPECT_EQ(ended.migration().status(), "cancelled");
+  EXPECT_EQ(ended.instance().task_state(), "none any more");
+  EXPECT_GT(ended.revision().number(), created.revision().number());
+  pb::GetAllocationsRequest get;
+  pb::GetAllocationsResponse held;
+  get.set_consumer_uuid(migration);
+  Do("AllocationService/GetAllocations", get, &held);
+  EXPECT_FALSE(held.has_consumer());  // T-221
+  get.set_consumer_uuid(instance.uuid());
+  Do("AllocationService/GetAllocations", get, &held);
+  ASSERT_EQ(held.consumer().allocations_size(), 1);
+  EXPECT_EQ(held.consumer().allocations(0).provider_uuid(), source);  // T-221
+  EXPECT_EQ(held.consumer().allocations(0).resources().at("VCPU"), 2);
+  EXPECT_EQ(held.consumer().generation(), ended.instance_consumer_generation());
+
+  pb::EndMoveResponse again;
+  Do("InstanceService/EndMove", end, &again);
+  EXPECT_EQ(again.DebugString(), ended.DebugString());
+  pb::GetRequestRequest ask;
+  ask.set_request_id(end.request_id());
+  pb::GetRequestResponse answer;
+  Do("LedgerService/GetRequest", ask, &answer);
+  ASSERT_TRUE(answer.response().UnpackTo(&again));
+  EXPECT_EQ(again.DebugString(), ended.DebugString());
+  end.clear_request_id();
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/EndMove", end, &again)), "RECORD_CONFLICT");
+}
+
 TEST_F(InstanceCalls, AClaimCreatesTheRecord) {
   const std::string host = NewHost().first;
   pb::ClaimRequest claim;

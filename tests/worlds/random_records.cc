@@ -20,7 +20,8 @@ const std::string kDetails("\x92\x03\x05\0\x01\xff\"\\", 8);
 
 }  // namespace
 
-// An instance is made, or its record changes; sometimes a migration of it in the same command.
+// An instance is made, or its record changes; sometimes with a claim, or with a migration of it, in
+// the same command, as when a move ends.
 Changes RandomCommands::ChangeInstance() {
   InstanceRecord instance;
   instance.id = InstanceId{Uuid{11, static_cast<uint64_t>(Below(6))}};
@@ -41,7 +42,8 @@ Changes RandomCommands::ChangeInstance() {
   instance.created_at = absl::FromUnixMicros(1'763'632'672'000'001);
   instance.updated_at = instance.created_at + absl::Microseconds(++next_id_);
   if (instance.vm_state == kDeletedState) instance.deleted_at = instance.updated_at;
-  Changes changes = {InstancePut{std::make_shared<const InstanceRecord>(std::move(instance))}};
+  Changes changes = Below(3) == 0 ? Claim() : Changes();
+  changes.push_back(InstancePut{std::make_shared<const InstanceRecord>(std::move(instance))});
   if (Below(4) > 0 || before == model_.instances.end()) return changes;
   for (Change& change : ChangeMigration()) changes.push_back(std::move(change));
   return changes;

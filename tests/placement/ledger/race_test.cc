@@ -129,6 +129,49 @@ TEST(LedgerRace, WhatBothMakeIsMadeOnce) {
       });
 }
 
+// Whoever is second finds another generation, and both consumers hold what the first one left.
+TEST(LedgerRace, AMoveEndsOnce) {
+  Race race;
+  race.InEveryOrder(
+      [&](int base) {
+        AddHost(race.one(), base);
+        AddHost(race.one(), base + 1);
+        InstanceRecord instance;
+        instance.id = InstanceId{ConsumerNumber(base).uuid};
+        instance.project = instance.user = "p";
+        instance.host = absl::StrCat("h", base);
+        instance.vm_state = "active";
+        race.one().Must(SetInstance{instance, std::nullopt});
+        MigrationRecord migration;
+        migration.id = MigrationId{ConsumerNumber(base + 1).uuid};
+        migration.instance = instance.id;
+        migration.source_host = instance.host;
+        migration.destination_host = absl::StrCat("h", base + 1);
+        race.one().Must(CreateMigration{migration});
+        race.one().Must(Claim(base, {base + 1}, 3));
+        race.one().Must(Claim(base + 1, {base}, 2));
+        const Records& records = race.one().ledger().Newest()->records();
+        EndMove revert{migration.id, MoveEnd::kReverted,
+                       records.FindMigration(migration.id)->generation,
+                       records.FindInstance(instance.id)->generation, nullptr};
+        EndMove confirm = revert;
+        confirm.end = MoveEnd::kConfirmed;
+        instance.host = migration.destination_host;
+        confirm.instance = std::make_shared<const InstanceRecord>(instance);
+        return Race::Pair{confirm, revert};
+      },
+      [](int base, const Decision& confirm, const Decision& revert, const State& state) {
+        const bool confirmed = confirm.status.ok();
+        EXPECT_EQ(Words(confirm, revert), confirmed ? "OK RECORD_CONFLICT" : "RECORD_CONFLICT OK");
+        EXPECT_EQ(UsedOf(state, base), confirmed ? 0 : 2);                 // T-173, T-174
+        EXPECT_EQ(UsedOf(state, base + 1), confirmed ? 3 : 0);             // T-173, T-174
+        EXPECT_EQ(state.FindConsumer(ConsumerNumber(base + 1)), nullptr);  // T-221
+        const InstanceId instance{ConsumerNumber(base).uuid};
+        EXPECT_EQ(state.records().FindInstance(instance)->host,
+                  absl::StrCat("h", confirmed ? base + 1 : base));
+      });
+}
+
 // Refused at one stage after another, with neighbours that are not.
 TEST(LedgerRace, AReshapeThatFailsMovesNoGeneration) {
   Race race;

@@ -1,6 +1,7 @@
 // The records of instances and migrations, from messages to values and back.
 #include "services/wire/instance.h"
 
+#include "absl/strings/ascii.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 
@@ -124,6 +125,38 @@ TEST(InstanceWire, NamesTheFieldAtFault) {
   migration.set_source_node_uuid("");
   migration.set_destination_node_uuid("x");
   EXPECT_EQ(FieldAtFault(MigrationOf(migration).status()), "migration.destination_node_uuid");
+}
+
+TEST(InstanceWire, EveryFieldOfAnEndMoveIsRead) {
+  pb::EndMoveRequest request;
+  EXPECT_EQ(FieldAtFault(EndMoveCommand(request).status()), "migration_uuid");
+  FillAll(&request);
+  request.set_end(pb::MOVE_END_CANCELLED);
+  const auto body = EndMoveCommand(request);
+  ASSERT_TRUE(body.ok()) << body.status();
+  const auto& command = std::get<placement::EndMove>(*body);
+  EXPECT_EQ(command.migration.ToString(), kInstanceUuid);
+  EXPECT_EQ(command.end, placement::MoveEnd::kCancelled);
+  EXPECT_EQ(command.expected_generation, placement::Generation{8});
+  EXPECT_EQ(command.expected_instance_generation, placement::Generation{8});
+  EXPECT_EQ(command.expected_instance_consumer, placement::Generation{8});
+  EXPECT_EQ(command.expected_migration_consumer, placement::Generation{8});
+  EXPECT_EQ(command.instance->details, InstanceOf("instance", request.instance())->details);
+  request.Clear();
+  request.set_migration_uuid(kInstanceUuid);
+  const auto bare = std::get<placement::EndMove>(*EndMoveCommand(request));
+  EXPECT_EQ(bare.instance, nullptr);
+  EXPECT_FALSE(bare.expected_generation || bare.expected_instance_generation ||
+               bare.expected_instance_consumer || bare.expected_migration_consumer);
+}
+
+// The numbers are the same, so a cast converts them.
+TEST(InstanceWire, TheEndsOfAMoveHaveTheSameNumbers) {
+  for (const placement::MoveEnding& ending : placement::MoveEndings()) {
+    const std::string name = pb::MoveEnd_Name(static_cast<pb::MoveEnd>(ending.end));
+    EXPECT_EQ(name, absl::StrCat("MOVE_END_", absl::AsciiStrToUpper(ending.status)));
+  }
+  EXPECT_EQ(static_cast<size_t>(pb::MoveEnd_MAX), placement::MoveEndings().size());
 }
 
 }  // namespace
