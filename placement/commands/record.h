@@ -11,11 +11,19 @@
 
 namespace berth::placement {
 
+// The tracker process that sends a command. A command without one comes from another caller, for
+// example a scheduler. rules/fence.h says what a tracker may write.
+struct TrackerProcess {
+  std::string host;
+  Uuid incarnation;
+};
+
 // Creates the record of an instance, or replaces the whole record. The generation and the times of
 // `record` are ignored.
 struct SetInstance {
   InstanceRecord record;
   std::optional<Generation> expected_generation;  // none: there must be no record yet
+  std::optional<TrackerProcess> tracker = std::nullopt;
 };
 // Removes the record of an instance and the records of all its migrations. What their consumers
 // hold stays.
@@ -26,6 +34,7 @@ struct DeleteInstance {
 // Creates the record of a migration. The generation and the times of `record` are ignored.
 struct CreateMigration {
   MigrationRecord record;  // an empty status means accepted
+  std::optional<TrackerProcess> tracker = std::nullopt;
 };
 struct UpdateMigration {
   MigrationId migration;
@@ -33,6 +42,7 @@ struct UpdateMigration {
   std::string status;                           // empty: keeps its status
   std::optional<std::string> destination_host;  // none: keeps its destination
   std::optional<std::optional<ProviderId>> destination_node;
+  std::optional<TrackerProcess> tracker = std::nullopt;
 };
 // Ends a move: changes the migration, its instance, and what the consumers of both hold, together.
 struct EndMove {
@@ -46,6 +56,7 @@ struct EndMove {
   // What the caller knows of the consumers. None: not compared.
   std::optional<Generation> expected_instance_consumer = std::nullopt;
   std::optional<Generation> expected_migration_consumer = std::nullopt;
+  std::optional<TrackerProcess> tracker = std::nullopt;
 };
 
 }  // namespace berth::placement

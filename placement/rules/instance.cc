@@ -2,18 +2,23 @@
 #include <utility>
 
 #include "placement/commands/record_form.h"
+#include "placement/rules/fence.h"
 #include "placement/rules/rules.h"
 
 namespace berth::placement {
 
-// Refuses, in this order: a malformed command; RECORD_CONFLICT. A caller that gives no generation
-// expects that there is no record.
+// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
+// POLICY_DENIED; RECORD_CONFLICT. A caller that gives no generation expects that there is no
+// record.
 absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
                                const RuleContext& context) {
   Faults faults;
   InstanceFields(faults, "instance", command.record);
+  TrackerFields(faults, command.tracker);
   BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
   const InstancePtr before = state.records().FindInstance(command.record.id);
+  BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, before, command.record));
   BERTH_RETURN_IF_ERROR(CheckGeneration(command.record.id, command.expected_generation, before));
   Outcome outcome;
   outcome.result.created = before == nullptr;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/record_form.h"
+#include "placement/rules/fence.h"
 #include "placement/rules/rules.h"
 #include "placement/rules/settlement.h"
 #include "placement/values/migration_status.h"
@@ -28,6 +29,7 @@ absl::Status CheckForm(const UpdateMigration& command) {
     faults.Length("destination_host", *command.destination_host, 0, kTextMax);
     faults.Line("destination_host", *command.destination_host);
   }
+  TrackerFields(faults, command.tracker);
   return faults.status();
 }
 
@@ -65,33 +67,40 @@ absl::Status CheckSettled(const State& state, const MigrationRecord& before,
 
 }  // namespace
 
-// Refuses, in this order: a malformed command; INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION. An instance
-// may have several migrations in progress: T-129 says which of them counts.
+// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
+// INSTANCE_NOT_FOUND; POLICY_DENIED; DUPLICATE_MIGRATION. An instance may have several migrations
+// in progress: T-129 says which of them counts.
 absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& command,
                                const RuleContext& context) {
   MigrationRecord record = command.record;
   if (record.status.empty()) record.status = std::string(kAcceptedStatus);  // T-125
   Faults faults;
   MigrationFields(faults, record);
+  TrackerFields(faults, command.tracker);
   BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
   if (state.records().FindInstance(record.instance) == nullptr) {
     return InstanceNotFound(record.instance, "migration.instance_uuid");
   }
+  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, nullptr, record));
   if (state.records().FindMigration(record.id) != nullptr) return DuplicateMigration(record.id);
   record.generation = context.fresh;
   record.created_at = record.updated_at = context.now;
   return PutMigration(std::make_shared<const MigrationRecord>(std::move(record)));
 }
 
-// Refuses, in this order: a malformed command; MIGRATION_NOT_FOUND; RECORD_CONFLICT; a destination
-// node without a host; MOVE_HOLDS_ALLOCATIONS. Otherwise any status may follow any other: the
-// callers keep the order of T-126.
+// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
+// MIGRATION_NOT_FOUND; POLICY_DENIED; RECORD_CONFLICT; a destination node without a host;
+// MOVE_HOLDS_ALLOCATIONS. Otherwise any status may follow any other: the callers keep the order of
+// T-126.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
+  BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
   MigrationRecord after = Updated(*before, command);
+  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, before, after));
   if (before->status != command.expected_status) {
     return StatusConflict(*before, command.expected_status);
   }

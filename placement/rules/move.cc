@@ -8,6 +8,7 @@
 #include "placement/claims/plan.h"
 #include "placement/commands/record_form.h"
 #include "placement/ground/check.h"
+#include "placement/rules/fence.h"
 #include "placement/rules/rules.h"
 #include "placement/rules/settlement.h"
 #include "placement/state/lookup.h"
@@ -31,6 +32,7 @@ absl::Status CheckForm(const EndMove& command) {
   require("expected_generation", command.expected_generation);
   require("expected_instance_generation", command.expected_instance_generation);
   if (command.instance != nullptr) InstanceFields(faults, "instance", *command.instance);
+  TrackerFields(faults, command.tracker);
   return faults.status();
 }
 
@@ -138,18 +140,23 @@ Outcome Apply(const State& state, const InstanceRecord& instance, const Migratio
 
 // Ends a move: the migration's status, the instance's record, and what both consumers hold, change
 // together (T-173, T-174, T-177, T-221). Refuses, in this order: a malformed command;
-// MIGRATION_NOT_FOUND; INVALID_FIELD for the record of another instance; RECORD_CONFLICT for the
-// migration, then for the instance; WRONG_MOVE_END; INSTANCE_ELSEWHERE;
-// CONSUMER_GENERATION_CONFLICT.
+// SERVICE_NOT_REGISTERED; TRACKER_FENCED; MIGRATION_NOT_FOUND; INVALID_FIELD for the record of
+// another instance; POLICY_DENIED; RECORD_CONFLICT for the migration, then for the instance;
+// WRONG_MOVE_END; INSTANCE_ELSEWHERE; CONSUMER_GENERATION_CONFLICT.
 absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
+  BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
   BERTH_RETURN_IF_ERROR(CheckInstance(command, *before));
   const MoveEnding& ending = *FindMoveEnding(command.end);
   const InstancePtr instance = state.records().FindInstance(before->instance);
   const InstancePtr& wanted = command.instance != nullptr ? command.instance : instance;
+  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, before, *before));
+  if (command.instance != nullptr) {
+    BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, instance, *wanted));
+  }
   BERTH_RETURN_IF_ERROR(CheckGeneration(*command.expected_generation, *before));
   BERTH_RETURN_IF_ERROR(
       CheckGeneration(before->instance, command.expected_instance_generation, instance));

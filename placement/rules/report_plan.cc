@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "placement/commands/inventory_write.h"
 #include "placement/ground/check.h"
+#include "placement/rules/fence.h"
 #include "placement/state/lookup.h"
 
 namespace berth::placement {
@@ -51,7 +52,7 @@ ReportPlan::ReportPlan(const State& state, const ApplyReport& report)
 }
 
 absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
-  BERTH_RETURN_IF_ERROR(CheckService());
+  BERTH_RETURN_IF_ERROR(CheckProcess(state_, {report_.host, report_.incarnation}, ""));
   BERTH_RETURN_IF_ERROR(CheckOwner());
   if (IsStale()) return KeepAll();
   BERTH_RETURN_IF_ERROR(CheckSequence());
@@ -62,21 +63,6 @@ absl::StatusOr<Outcome> ReportPlan::Decide(const RuleContext& context) const {
   BERTH_RETURN_IF_ERROR(CheckLoops());
   BERTH_ASSIGN_OR_RETURN(const Content content, ResolveContent());
   return MakeOutcome(removals, content, context);
-}
-
-absl::Status ReportPlan::CheckService() const {
-  if (service_ == nullptr) {
-    return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
-                  absl::StrCat("the tracker of host ", report_.host,
-                               " is not registered: the tracker has to send Hello first"),
-                  {{{"field", "host"}}});
-  }
-  if (service_->incarnation == report_.incarnation) return absl::OkStatus();
-  return Refuse(
-      absl::StatusCode::kAborted, "TRACKER_FENCED",
-      absl::StrCat("the tracker of host ", report_.host,
-                   " has been replaced by a newer process: this process must stop writing"),
-      {{{"field", "incarnation"}}});
 }
 
 absl::Status ReportPlan::CheckOwner() const {

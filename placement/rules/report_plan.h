@@ -58,9 +58,6 @@ class ReportPlan {
     std::vector<TraitPut> new_traits;
   };
 
-  // FAILED_PRECONDITION / SERVICE_NOT_REGISTERED if the service is unknown. ABORTED /
-  // TRACKER_FENCED if a newer process of the service has registered.
-  absl::Status CheckService() const;
   // PERMISSION_DENIED / POLICY_DENIED if the node belongs to another host and the tracker of that
   // host is up (T-22, T-387).
   absl::Status CheckOwner() const;

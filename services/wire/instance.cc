@@ -75,6 +75,18 @@ void FillPutMigration(const WriteAnswer& answer, Response* response) {
   }
 }
 
+// The tracker process that the request names; none if it names none.
+template <typename Request>
+absl::StatusOr<std::optional<placement::TrackerProcess>> TrackerOf(const Request& request) {
+  std::optional<placement::TrackerProcess> tracker;
+  if (!request.has_tracker()) return tracker;
+  const std::optional<placement::Uuid> incarnation =
+      placement::Uuid::Parse(request.tracker().incarnation());
+  if (!incarnation) return InvalidField("tracker.incarnation", "is not a uuid");
+  tracker = {request.tracker().host(), *incarnation};
+  return tracker;
+}
+
 }  // namespace
 
 void FillInstance(const InstanceRecord& instance, pb::Instance* to) {
@@ -159,7 +171,8 @@ absl::StatusOr<MigrationRecord> MigrationOf(const pb::Migration& from) {
 absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceRequest& request) {
   if (!request.has_instance()) return InvalidField("instance", "is required");
   BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf("instance", request.instance()));
-  return placement::SetInstance{std::move(record), ExpectedGeneration(request)};
+  BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
+  return placement::SetInstance{std::move(record), ExpectedGeneration(request), std::move(tracker)};
 }
 
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
@@ -173,14 +186,17 @@ absl::StatusOr<placement::CommandBody> CreateMigrationCommand(
     const pb::CreateMigrationRequest& request) {
   if (!request.has_migration()) return InvalidField("migration", "is required");
   BERTH_ASSIGN_OR_RETURN(auto record, MigrationOf(request.migration()));
-  return placement::CreateMigration{std::move(record)};
+  BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
+  return placement::CreateMigration{std::move(record), std::move(tracker)};
 }
 
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
     const pb::UpdateMigrationRequest& request) {
   BERTH_ASSIGN_OR_RETURN(const auto id,
                          ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
-  placement::UpdateMigration command{id, request.expected_status(), request.status(), {}, {}};
+  BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
+  placement::UpdateMigration command{id, request.expected_status(), request.status(), {},
+                                     {}, std::move(tracker)};
   if (request.has_destination_host()) command.destination_host = request.destination_host();
   if (request.has_destination_node_uuid()) {
     BERTH_RETURN_IF_ERROR(ReadNode("destination_node_uuid", request.destination_node_uuid(),
@@ -210,6 +226,7 @@ absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest& 
     command.expected_migration_consumer =
         Generation{request.expected_migration_consumer_generation()};
   }
+  BERTH_ASSIGN_OR_RETURN(command.tracker, TrackerOf(request));
   return command;
 }
 

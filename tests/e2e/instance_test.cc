@@ -193,6 +193,10 @@ TEST_F(InstanceCalls, AMoveEndsInOneStep) {
   *end.mutable_instance() = instance;
   end.mutable_instance()->set_task_state("none any more");
   pb::EndMoveResponse ended;
+  end.mutable_tracker()->set_host(host_);
+  end.mutable_tracker()->set_incarnation(Random());
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/EndMove", end, &ended)), "SERVICE_NOT_REGISTERED");
+  end.clear_tracker();
   Do("InstanceService/EndMove", end, &ended);
   EXPECT_EQ(ended.migration().status(), "cancelled");
   EXPECT_EQ(ended.instance().task_state(), "none any more");

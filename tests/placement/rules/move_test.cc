@@ -72,6 +72,7 @@ TEST(RulesMove, AnEvacuationIsCompletedByItsSource) {
   EXPECT_EQ(move.Held("vm"), kBoth);  // T-148
   const InstanceRecord arrived = *move.Instance();
   EndMove completed = move.End(kCompleted);
+  completed.tracker = MoveWorld::Tracker(1);
   ASSERT_EQ(move.Answer(completed), "OK");
   EXPECT_EQ(move.Migration()->status, "completed");  // T-146
   EXPECT_EQ(move.Held("vm"), kDestination);          // T-146, T-148
@@ -113,6 +114,7 @@ TEST(RulesMove, RefusesInThisOrder) {
   bad.expected_generation.reset();
   bad.expected_instance_generation.reset();
   bad.migration = MigrationId{Uuid{9, 9}};
+  bad.tracker = TrackerProcess{"", FleetWorld::Process(9)};
   bad.expected_instance_consumer = Generation{77};
   InstanceRecord other = move.On(1);
   other.id = InstanceId{Uuid{9, 9}};
@@ -130,8 +132,18 @@ TEST(RulesMove, RefusesInThisOrder) {
          other.vm_state = "active";
          c.instance = std::make_shared<const InstanceRecord>(other);
        }},
+      {"INVALID_FIELD tracker.host", [](EndMove& c) { c.tracker->host = "nowhere"; }},
+      {"SERVICE_NOT_REGISTERED tracker.host", [](EndMove& c) { c.tracker->host = "h1"; }},
+      {"TRACKER_FENCED tracker.incarnation",  // T-14
+       [](EndMove& c) { c.tracker = MoveWorld::Tracker(1); }},
       {"MIGRATION_NOT_FOUND migration_uuid", [&](EndMove& c) { c.migration = move.move(); }},
       {"INVALID_FIELD instance.uuid",
+       [&](EndMove& c) {
+         other = move.On(1);
+         other.name = "another name";
+         c.instance = std::make_shared<const InstanceRecord>(other);
+       }},
+      {"POLICY_DENIED instance",
        [&](EndMove& c) { c.instance = std::make_shared<const InstanceRecord>(move.On(1)); }},
       {"RECORD_CONFLICT migration",
        [&](EndMove& c) { c.expected_generation = move.Migration()->generation; }},

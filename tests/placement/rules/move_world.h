@@ -38,6 +38,10 @@ class MoveWorld {
   InstancePtr Instance() { return world().state().records().FindInstance(vm()); }
   MigrationPtr Migration() { return world().state().records().FindMigration(move()); }
 
+  static TrackerProcess Tracker(int number) {
+    return {absl::StrCat("h", number), FleetWorld::Process(number)};
+  }
+
   // A record of the instance on host `host`; 0: on no host.
   InstanceRecord On(int host) {
     InstanceRecord record;

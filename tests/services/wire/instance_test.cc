@@ -142,12 +142,15 @@ TEST(InstanceWire, EveryFieldOfAnEndMoveIsRead) {
   EXPECT_EQ(command.expected_instance_consumer, placement::Generation{8});
   EXPECT_EQ(command.expected_migration_consumer, placement::Generation{8});
   EXPECT_EQ(command.instance->details, InstanceOf("instance", request.instance())->details);
+  EXPECT_EQ(command.tracker->host, kInstanceUuid);
+  EXPECT_EQ(command.tracker->incarnation.ToString(), kInstanceUuid);
   request.Clear();
   request.set_migration_uuid(kInstanceUuid);
   const auto bare = std::get<placement::EndMove>(*EndMoveCommand(request));
   EXPECT_EQ(bare.instance, nullptr);
   EXPECT_FALSE(bare.expected_generation || bare.expected_instance_generation ||
-               bare.expected_instance_consumer || bare.expected_migration_consumer);
+               bare.expected_instance_consumer || bare.expected_migration_consumer ||
+               bare.tracker.has_value());
 }
 
 // The numbers are the same, so a cast converts them.
@@ -157,6 +160,23 @@ TEST(InstanceWire, TheEndsOfAMoveHaveTheSameNumbers) {
     EXPECT_EQ(name, absl::StrCat("MOVE_END_", absl::AsciiStrToUpper(ending.status)));
   }
   EXPECT_EQ(static_cast<size_t>(pb::MoveEnd_MAX), placement::MoveEndings().size());
+}
+
+TEST(InstanceWire, EachWriteOfATrackerNamesItsProcess) {
+  pb::SetInstanceRequest set;
+  FillAll(&set);
+  EXPECT_EQ(std::get<placement::SetInstance>(*SetInstanceCommand(set)).tracker->host,
+            kInstanceUuid);
+  pb::CreateMigrationRequest create;
+  FillAll(&create);
+  EXPECT_EQ(std::get<placement::CreateMigration>(*CreateMigrationCommand(create)).tracker->host,
+            kInstanceUuid);
+  pb::UpdateMigrationRequest update;
+  FillAll(&update);
+  EXPECT_EQ(std::get<placement::UpdateMigration>(*UpdateMigrationCommand(update)).tracker->host,
+            kInstanceUuid);
+  update.mutable_tracker()->set_incarnation("x");
+  EXPECT_EQ(FieldAtFault(UpdateMigrationCommand(update).status()), "tracker.incarnation");
 }
 
 }  // namespace

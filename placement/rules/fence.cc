@@ -1,0 +1,116 @@
+#include "placement/rules/fence.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/values/migration_status.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
+                        const std::string& id, absl::string_view why) {
+  return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
+                absl::StrCat("the tracker of host ", tracker.host, " may not write ", kind, " ", id,
+                             " so: ", why),
+                {{{kind, id}, {"host", tracker.host}}});
+}
+
+// Whether the consumer of the instance holds something of a node of `host`.
+bool HoldsOn(const State& state, InstanceId instance, const std::string& host) {
+  const ConsumerPtr consumer = state.FindConsumer(ConsumerId{instance.uuid});
+  if (consumer == nullptr) return false;
+  const auto is_on_host = [&](const Allocation& allocation) {
+    const std::optional<ProviderPlace> place = state.FindProvider(allocation.provider);
+    const int node = place ? OwningNode(state, *place->tree, place->position) : -1;
+    return node >= 0 && FindNode(state, place->tree->config(node).id)->host == host;
+  };
+  return std::any_of(consumer->allocations.begin(), consumer->allocations.end(), is_on_host);
+}
+
+bool IsSide(const MigrationRecord& migration, const std::string& host) {
+  return migration.source_host == host || migration.destination_host == host;
+}
+
+// The migrations of the instance from or to `host` that still hold resources.
+std::vector<MigrationPtr> MovesBeside(const State& state, InstanceId instance,
+                                      const std::string& host) {
+  std::vector<MigrationPtr> moves = state.records().MigrationsOf(instance);
+  std::erase_if(moves, [&](const MigrationPtr& migration) {
+    return !HoldsResources(migration->status) || !IsSide(*migration, host);
+  });
+  return moves;
+}
+
+}  // namespace
+
+void TrackerFields(Faults& faults, const std::optional<TrackerProcess>& tracker) {
+  if (!tracker) return;
+  faults.Length("tracker.host", tracker->host, 1, kTextMax);
+  faults.Line("tracker.host", tracker->host);
+}
+
+absl::Status CheckProcess(const State& state, const TrackerProcess& tracker,
+                          absl::string_view field) {
+  const ServicePtr service = FindService(state, tracker.host, kTrackerBinary);
+  if (service == nullptr) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
+                  absl::StrCat("the tracker of host ", tracker.host,
+                               " is not registered: the tracker has to send Hello first"),
+                  {{{"field", absl::StrCat(field, "host")}}});
+  }
+  if (service->incarnation == tracker.incarnation) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAborted, "TRACKER_FENCED",
+                absl::StrCat("the tracker of host ", tracker.host,
+                             " has been replaced by a newer process: this process must stop "
+                             "writing"),
+                {{{"field", absl::StrCat(field, "incarnation")}}});
+}
+
+absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess>& tracker) {
+  return tracker ? CheckProcess(state, *tracker, "tracker.") : absl::OkStatus();
+}
+
+absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,
+                                const InstancePtr& before, const InstanceRecord& after) {
+  if (!tracker) return absl::OkStatus();
+  const auto deny = [&](absl::string_view why) {
+    return DenyRecord(*tracker, "instance", after.id.ToString(), why);
+  };
+  if (before == nullptr) return deny("it has no record, and trackers create none");
+  const std::vector<MigrationPtr> moves = MovesBeside(state, before->id, tracker->host);
+  const bool is_unclaimed = before->host.empty() && HoldsOn(state, before->id, tracker->host);
+  if (before->host != tracker->host && moves.empty() && !is_unclaimed) {
+    return deny("it is not on this host, and does not move from or to it");
+  }
+  const auto goes_there = [&](const MigrationPtr& move) { return IsSide(*move, after.host); };
+  if (!after.host.empty() && after.host != tracker->host &&
+      std::none_of(moves.begin(), moves.end(), goes_there)) {
+    return deny(absl::StrCat("it does not move to host ", after.host));
+  }
+  if (after.name != before->name || after.project != before->project ||
+      after.user != before->user) {
+    return deny("trackers change neither name nor project nor user");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMigrationWrite(const State& state, const std::optional<TrackerProcess>& tracker,
+                                 const MigrationPtr& before, const MigrationRecord& after) {
+  if (!tracker || (before != nullptr && IsSide(*before, tracker->host))) return absl::OkStatus();
+  const bool is_open = before == nullptr || before->destination_host.empty();
+  if (is_open && IsSide(after, tracker->host)) {
+    const InstancePtr instance = state.records().FindInstance(after.instance);
+    if (instance->host == tracker->host || HoldsOn(state, after.instance, tracker->host)) {
+      return absl::OkStatus();
+    }
+  }
+  return DenyRecord(*tracker, "migration", after.id.ToString(),
+                    "it is not from or to this host, or its instance is not meant for this host");
+}
+
+}  // namespace berth::placement

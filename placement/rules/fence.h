@@ -1,0 +1,51 @@
+// What a tracker may write of the records of instances and migrations (T-386).
+//
+// A tracker writes only as the newest process of its host, and only about instances that are on its
+// host or that move from or to it. Pure functions of the state.
+#ifndef BERTH_PLACEMENT_RULES_FENCE_H_
+#define BERTH_PLACEMENT_RULES_FENCE_H_
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "placement/commands/record.h"
+#include "placement/state/state.h"
+#include "placement/values/faults.h"
+
+namespace berth::placement {
+
+// Adds a fault for each malformed field of the writing tracker, if one is given.
+void TrackerFields(Faults& faults, const std::optional<TrackerProcess>& tracker);
+
+// FAILED_PRECONDITION / SERVICE_NOT_REGISTERED if the host has no tracker. ABORTED / TRACKER_FENCED
+// if a newer process has registered as the tracker of the host (T-14). `field`: the path of the
+// tracker in the request, followed by a dot; empty if the request itself has the fields.
+absl::Status CheckProcess(const State& state, const TrackerProcess& tracker,
+                          absl::string_view field);
+// The same for the `tracker` of a command. OK if there is none.
+absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess>& tracker);
+
+// The next functions return OK if `tracker` is none, else PERMISSION_DENIED / POLICY_DENIED unless
+// the tracker may replace the record `before` by `after`. A null `before` means that there is no
+// record yet.
+
+// A tracker may write the record of an instance
+// - whose host is the tracker's host;
+// - that moves from or to the tracker's host, by a migration that still holds resources;
+// - or that has no host yet and whose consumer holds something of a node of the tracker's host.
+// Afterwards the instance is on the tracker's host, on the other host of one of these migrations,
+// or on no host. A tracker creates no record of an instance, and changes neither its name nor its
+// project nor its user.
+absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,
+                                const InstancePtr& before, const InstanceRecord& after);
+
+// A tracker may change a migration from or to its host. It may create one, or become the
+// destination of one that has none, if the instance is on its host or if the instance's consumer
+// holds something of a node of its host. REQUIRES: the instance has a record.
+absl::Status CheckMigrationWrite(const State& state, const std::optional<TrackerProcess>& tracker,
+                                 const MigrationPtr& before, const MigrationRecord& after);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_RULES_FENCE_H_

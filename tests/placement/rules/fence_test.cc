@@ -1,0 +1,155 @@
+// What a tracker may write of records, and that only its newest process writes.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/placement/rules/move_world.h"
+
+namespace berth::placement {
+namespace {
+
+// The four commands that a tracker sends, each of them lawful for the tracker of h1.
+std::vector<CommandBody> WritesOfHost1(MoveWorld& move,
+                                       const std::optional<TrackerProcess>& tracker) {
+  MigrationRecord another = *move.Migration();
+  another.id = MigrationId{Uuid{12, 1}};
+  EndMove end = move.End(MoveEnd::kFailed, 1);
+  end.tracker = tracker;
+  return {SetInstance{move.On(1), move.Instance()->generation, tracker},
+          CreateMigration{another, tracker},
+          UpdateMigration{move.move(), "accepted", "running", {}, {}, tracker}, end};
+}
+
+TEST(RulesFence, OnlyTheNewestProcessOfAHostWrites) {
+  for (size_t i = 0; i < 4; ++i) {
+    MoveWorld move;
+    move.Begin(MigrationType::kLive);
+    const auto answer = [&](const std::optional<TrackerProcess>& tracker) {
+      return move.Answer(WritesOfHost1(move, tracker)[i]);
+    };
+    EXPECT_EQ(answer(TrackerProcess{"h3", FleetWorld::Process(1)}),
+              "SERVICE_NOT_REGISTERED tracker.host");
+    EXPECT_EQ(answer(TrackerProcess{"h1", FleetWorld::Process(9)}),
+              "TRACKER_FENCED tracker.incarnation");  // T-14, T-386
+    // A new process takes over, and the old one is late.
+    ASSERT_EQ(move.fleet.Register("h1", 9, "machine-1"), "OK");
+    EXPECT_EQ(answer(MoveWorld::Tracker(1)), "TRACKER_FENCED tracker.incarnation");  // T-14, T-386
+    EXPECT_EQ(answer(TrackerProcess{"h1", FleetWorld::Process(9)}), "OK") << i;
+  }
+}
+
+TEST(RulesFence, WhoIsNoTrackerIsNotFenced) {
+  for (size_t i = 0; i < 4; ++i) {
+    MoveWorld move;
+    move.Begin(MigrationType::kLive);
+    EXPECT_EQ(move.Answer(WritesOfHost1(move, std::nullopt)[i]), "OK") << i;
+  }
+}
+
+class RulesFenceInstance : public testing::Test {
+ protected:
+  // Writes the instance as being on `host`, as the tracker of host `tracker`.
+  std::string Write(int tracker, int host) {
+    InstanceRecord record = move_.On(host);
+    record.details = "new details";
+    return WriteRecord(tracker, record);
+  }
+  std::string WriteRecord(int tracker, const InstanceRecord& record) {
+    std::optional<Generation> expected;
+    if (move_.Instance() != nullptr) expected = move_.Instance()->generation;
+    return move_.Answer(SetInstance{record, expected, MoveWorld::Tracker(tracker)});
+  }
+  void Put(int host) { ASSERT_EQ(move_.Answer(SetInstance{move_.On(host), {}}), "OK"); }
+
+  MoveWorld move_;
+};
+
+TEST_F(RulesFenceInstance, OfItsOwnHost) {
+  Put(1);
+  EXPECT_EQ(Write(2, 1), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(1, 2), "POLICY_DENIED instance");  // it does not move there
+  EXPECT_EQ(Write(1, 1), "OK");
+  EXPECT_EQ(Write(1, 0), "OK");                      // T-165: gives its claim back
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // it is nobody's now
+}
+
+TEST_F(RulesFenceInstance, ThatIsMeantForItsHost) {
+  Put(0);
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // nothing says that it is for this host
+  move_.Hold("vm", "n1-gpu{VGPU:1}");
+  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(1, 1), "OK");
+  move_.Hold("vm", "n2{VCPU:1}");
+  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // the other host has claimed it
+}
+
+TEST_F(RulesFenceInstance, OnEitherSideOfAMove) {
+  move_.Begin(MigrationType::kLive);
+  EXPECT_EQ(Write(2, 1), "OK");
+  EXPECT_EQ(Write(2, 2), "OK");
+  EXPECT_EQ(Write(1, 2), "OK");
+  EXPECT_EQ(Write(1, 1), "OK");
+  InstanceRecord beyond = move_.On(1);
+  beyond.host = "h3";
+  EXPECT_EQ(WriteRecord(1, beyond), "POLICY_DENIED instance");
+  move_.SetStatus("error");  // somebody still has to clean up
+  EXPECT_EQ(Write(2, 2), "OK");
+  ASSERT_EQ(move_.Answer(move_.End(MoveEnd::kCompleted, 2)), "OK");
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(2, 2), "OK");
+}
+
+TEST_F(RulesFenceInstance, ButNotWhatItIsCalledAndWhoseItIs) {
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // it has no record
+  Put(1);
+  for (std::string InstanceRecord::*field :
+       {&InstanceRecord::name, &InstanceRecord::project, &InstanceRecord::user}) {
+    InstanceRecord record = move_.On(1);
+    record.*field = "another";
+    EXPECT_EQ(WriteRecord(1, record), "POLICY_DENIED instance");
+  }
+  InstanceRecord stopped = move_.On(1);
+  stopped.vm_state = "stopped";
+  stopped.task_state = "task";
+  EXPECT_EQ(WriteRecord(1, stopped), "OK");
+}
+
+TEST(RulesFence, ATrackerWritesMigrationsFromAndToItsHost) {
+  MoveWorld move;
+  move.Begin(MigrationType::kLive, true, "n1{VCPU:2}", "n1{VCPU:3}");
+  MigrationRecord record = *move.Migration();
+  record.id = MigrationId{Uuid{12, 1}};
+  record.destination_host = "";
+  record.destination_node.reset();
+  const auto create = [&](int tracker) {
+    return move.Answer(CreateMigration{record, MoveWorld::Tracker(tracker)});
+  };
+  EXPECT_EQ(create(2), "POLICY_DENIED migration");  // T-386
+  EXPECT_EQ(create(1), "OK");
+  const auto update = [&](int tracker, const char* to) {
+    UpdateMigration command{record.id, "accepted", "", to, {}, MoveWorld::Tracker(tracker)};
+    return move.Answer(command);
+  };
+  EXPECT_EQ(update(2, "h2"), "POLICY_DENIED migration");  // T-386: the instance holds nothing there
+  move.Hold("vm", "n2{VCPU:3}");
+  EXPECT_EQ(update(2, "h3"), "POLICY_DENIED migration");
+  EXPECT_EQ(update(2, "h2"), "OK");  // T-168
+  EXPECT_EQ(update(2, "h3"), "OK");
+  EXPECT_EQ(update(2, "h2"), "POLICY_DENIED migration");  // it goes to another host now
+  record.id = MigrationId{Uuid{12, 2}};
+  record.destination_host = "h2";
+  EXPECT_EQ(create(2), "OK");  // T-168: made by the destination
+  record.id = MigrationId{Uuid{12, 3}};
+  record.source_host = "h3";
+  record.destination_host = "h4";
+  EXPECT_EQ(create(1), "POLICY_DENIED migration");
+  EndMove end = move.End(MoveEnd::kFailed, 1);
+  ASSERT_EQ(move.fleet.Register("h3", 3, "machine-3"), "OK");
+  end.tracker = MoveWorld::Tracker(3);
+  EXPECT_EQ(move.Answer(end), "POLICY_DENIED migration");  // T-386
+}
+
+}  // namespace
+}  // namespace berth::placement
