@@ -6,7 +6,6 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "placement/ground/check.h"
-#include "placement/values/migration_status.h"
 
 namespace berth::placement {
 namespace {
@@ -187,8 +186,8 @@ void ScopeMaker::TakeInstance(const Records& before, InstanceId id, const std::s
   if (!instance->host.empty() && instance->host != host_after) {
     scope_.other_hosts.push_back(instance->host);
   }
-  for (const MigrationPtr& migration : before.MigrationsOf(id)) {
-    if (HoldsResources(migration->status)) TakeMigration(before, migration->id);
+  for (const MigrationPtr& migration : before.MovesOf(id)) {
+    AddHosts(*migration, &scope_.other_hosts);
   }
 }
 

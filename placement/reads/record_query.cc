@@ -78,6 +78,12 @@ RecordPage<MigrationPtr> ListMigrations(const Records& records, const MigrationF
   if (filter.instance) {
     return ListSome(records.MigrationsOf(*filter.instance), filter, after, limit);
   }
+  if (filter.host && !filter.host->empty()) {
+    // What is in progress may hold resources.
+    const auto some = filter.in_progress == true ? records.MovesOf(*filter.host)
+                                                 : records.MigrationsOf(*filter.host);
+    return ListSome(some, filter, after, limit);
+  }
   return ListAll(records.migrations(), filter, after, limit);
 }
 

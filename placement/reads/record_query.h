@@ -32,7 +32,7 @@ struct RecordPage {
 };
 
 // The first `limit` records that pass the filter and have ids greater than `after`. If the filter
-// names a host (for instances) or an instance (for migrations), only its records are read.
+// names a host or, for migrations, an instance, only the records of this host or instance are read.
 RecordPage<InstancePtr> ListInstances(const Records& records, const InstanceFilter& filter,
                                       std::optional<InstanceId> after, int limit);
 RecordPage<MigrationPtr> ListMigrations(const Records& records, const MigrationFilter& filter,

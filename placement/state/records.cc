@@ -1,5 +1,8 @@
 #include "placement/state/records.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "placement/ground/check.h"
 #include "placement/values/migration_status.h"
 
@@ -23,23 +26,46 @@ std::vector<InstancePtr> Records::InstancesOf(absl::string_view host) const {
 }
 
 std::vector<MigrationPtr> Records::MovesOf(absl::string_view host) const {
-  std::vector<MigrationPtr> moves;
-  moves_by_host_.ForEach(host, [&](MigrationId id) { moves.push_back(*migrations_.Find(id)); });
-  return moves;
+  return FindIn(moves_by_host_, host);
+}
+
+std::vector<MigrationPtr> Records::MovesOf(InstanceId instance) const {
+  return FindIn(moves_by_instance_, instance);
+}
+
+std::vector<MigrationPtr> Records::MigrationsOf(absl::string_view host) const {
+  const std::vector<MigrationPtr> moves = FindIn(moves_by_host_, host);
+  const std::vector<MigrationPtr> finished = FindIn(finished_by_host_, host);
+  std::vector<MigrationPtr> all;
+  all.reserve(moves.size() + finished.size());
+  std::merge(moves.begin(), moves.end(), finished.begin(), finished.end(), std::back_inserter(all),
+             [](const MigrationPtr& a, const MigrationPtr& b) { return a->id < b->id; });
+  return all;
 }
 
 std::vector<MigrationPtr> Records::MigrationsOf(InstanceId instance) const {
-  std::vector<MigrationPtr> migrations;
+  return FindIn(migrations_by_instance_, instance);
+}
+
+std::vector<MigrationPtr> Records::FindIn(const HostIndex<MigrationId>& index,
+                                          absl::string_view host) const {
+  std::vector<MigrationPtr> found;
+  index.ForEach(host, [&](MigrationId id) { found.push_back(*migrations_.Find(id)); });
+  return found;
+}
+
+std::vector<MigrationPtr> Records::FindIn(const InstanceIndex& index, InstanceId instance) const {
+  std::vector<MigrationPtr> found;
   const auto add = [&](const std::pair<InstanceId, MigrationId>& key, std::monostate) {
     if (key.first != instance) return false;
-    migrations.push_back(*migrations_.Find(key.second));
+    found.push_back(*migrations_.Find(key.second));
     return true;
   };
   // ForEachFrom leaves out the key that it begins with, and the nil uuid is a legal id.
   const std::pair first(instance, MigrationId{});
-  if (migrations_by_instance_.Find(first) != nullptr) add(first, {});
-  migrations_by_instance_.ForEachFrom(first, add);
-  return migrations;
+  if (index.Find(first) != nullptr) add(first, {});
+  index.ForEachFrom(first, add);
+  return found;
 }
 
 void Records::Put(const InstancePtr& instance) {
@@ -80,16 +106,19 @@ void Records::Remove(MigrationId id) {
 }
 
 void Records::Unlist(const MigrationRecord& migration) {
-  moves_by_host_.Erase(migration.source_host, migration.id);
-  moves_by_host_.Erase(migration.destination_host, migration.id);
+  for (HostIndex<MigrationId>* index : {&moves_by_host_, &finished_by_host_}) {
+    index->Erase(migration.source_host, migration.id);
+    index->Erase(migration.destination_host, migration.id);
+  }
+  moves_by_instance_.Erase(std::pair(migration.instance, migration.id));
 }
 
 void Records::List(const MigrationRecord& migration) {
-  if (!HoldsResources(migration.status)) return;
-  moves_by_host_.Put(migration.source_host, migration.id);
-  if (!migration.destination_host.empty()) {
-    moves_by_host_.Put(migration.destination_host, migration.id);
-  }
+  const bool moves = HoldsResources(migration.status);
+  HostIndex<MigrationId>& index = moves ? moves_by_host_ : finished_by_host_;
+  index.Put(migration.source_host, migration.id);
+  if (!migration.destination_host.empty()) index.Put(migration.destination_host, migration.id);
+  if (moves) moves_by_instance_.Put({migration.instance, migration.id}, {});
 }
 
 }  // namespace berth::placement

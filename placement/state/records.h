@@ -26,12 +26,15 @@ class Records {
   InstancePtr FindInstance(InstanceId id) const;
   MigrationPtr FindMigration(MigrationId id) const;
 
-  // The instances whose host is `host`, in order of id. The cost of this method and of the next two
-  // methods does not grow with the number of other records.
+  // The instances whose host is `host`, in order of id. The cost of this method and of the next
+  // four methods does not grow with the number of other records.
   std::vector<InstancePtr> InstancesOf(absl::string_view host) const;
   // The migrations from or to `host` that may hold resources (HoldsResources), in order of id.
   std::vector<MigrationPtr> MovesOf(absl::string_view host) const;
-  // All migrations of the instance, in order of id.
+  // The migrations of the instance that may hold resources, in order of id.
+  std::vector<MigrationPtr> MovesOf(InstanceId instance) const;
+  // All migrations from or to `host`, or of the instance, in order of id.
+  std::vector<MigrationPtr> MigrationsOf(absl::string_view host) const;
   std::vector<MigrationPtr> MigrationsOf(InstanceId instance) const;
 
   // Insert the record, or replace the record with the same id. REQUIRES: the generation rises; a
@@ -43,15 +46,26 @@ class Records {
   void Remove(MigrationId id);
 
  private:
-  // Unlist removes the migration from moves_by_host_. List adds it if it may hold resources.
+  using InstanceIndex = PersistentMap<std::pair<InstanceId, MigrationId>, std::monostate>;
+
+  // The migrations that the index has for the host or for the instance, in order of id.
+  std::vector<MigrationPtr> FindIn(const HostIndex<MigrationId>& index,
+                                   absl::string_view host) const;
+  std::vector<MigrationPtr> FindIn(const InstanceIndex& index, InstanceId instance) const;
+  // Unlist removes the migration from the indexes by host and from moves_by_instance_. List adds it
+  // to those that are for migrations of its status.
   void Unlist(const MigrationRecord& migration);
   void List(const MigrationRecord& migration);
 
   PersistentMap<InstanceId, InstancePtr> instances_;
   PersistentMap<MigrationId, MigrationPtr> migrations_;
   HostIndex<InstanceId> instances_by_host_;  // the instances that have a host
-  HostIndex<MigrationId> moves_by_host_;     // migrations that may hold resources, by their hosts
-  PersistentMap<std::pair<InstanceId, MigrationId>, std::monostate> migrations_by_instance_;
+  // The migrations that may hold resources, by their hosts, and the other migrations. An instance
+  // keeps its finished migrations for ever, so those that may hold resources have own indexes.
+  HostIndex<MigrationId> moves_by_host_;
+  HostIndex<MigrationId> finished_by_host_;
+  InstanceIndex moves_by_instance_;  // the migrations that may hold resources
+  InstanceIndex migrations_by_instance_;
 };
 
 }  // namespace berth::placement

@@ -57,10 +57,11 @@ void NameRecords(const Records& records, const std::string& host, PushScope* sco
 InstancePtr FindFor(const TrackedNode& node, const Records& records, InstanceId id) {
   InstancePtr instance = records.FindInstance(id);
   if (instance == nullptr || IsAt(node, instance->host, instance->node)) return instance;
-  const auto migrations = records.MigrationsOf(id);
-  const bool moves = std::any_of(migrations.begin(), migrations.end(),
-                                 [&](const auto& migration) { return Concerns(*migration, node); });
-  return moves ? instance : nullptr;
+  const auto moves = records.MovesOf(id);
+  const bool concerns = std::any_of(moves.begin(), moves.end(), [&](const auto& migration) {
+    return Concerns(*migration, node);
+  });
+  return concerns ? instance : nullptr;
 }
 
 MigrationPtr FindFor(const TrackedNode& node, const Records& records, MigrationId id) {

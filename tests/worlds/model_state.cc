@@ -154,8 +154,13 @@ void ExpectSameNodes(const State& state, const ModelState& model) {
 }
 
 bool IsAt(const MigrationRecord& migration, const std::string& host) {
-  return HoldsResources(migration.status) &&
-         (migration.source_host == host || migration.destination_host == host);
+  return migration.source_host == host || migration.destination_host == host;
+}
+
+std::vector<MigrationId> IdsOf(const std::vector<MigrationPtr>& migrations) {
+  std::vector<MigrationId> ids;
+  for (const MigrationPtr& one : migrations) ids.push_back(one->id);
+  return ids;
 }
 
 void ExpectSameInstances(const State& state, const ModelState& model) {
@@ -166,13 +171,14 @@ void ExpectSameInstances(const State& state, const ModelState& model) {
     ASSERT_NE(records.FindInstance(id), nullptr);
     EXPECT_EQ(*records.FindInstance(id), instance);
     by_host[instance.host].push_back(id);
-    std::vector<MigrationId> migrations;
+    std::vector<MigrationId> migrations, moves;
     for (const auto& [other, migration] : model.migrations) {
-      if (migration.instance == id) migrations.push_back(other);
+      if (migration.instance != id) continue;
+      migrations.push_back(other);
+      if (HoldsResources(migration.status)) moves.push_back(other);
     }
-    std::vector<MigrationId> found;
-    for (const MigrationPtr& one : records.MigrationsOf(id)) found.push_back(one->id);
-    EXPECT_EQ(found, migrations);
+    EXPECT_EQ(IdsOf(records.MigrationsOf(id)), migrations);
+    EXPECT_EQ(IdsOf(records.MovesOf(id)), moves);
   }
   by_host[""].clear();  // instances without a host are in no list
   for (const auto& [host, ids] : by_host) {
@@ -193,12 +199,14 @@ void ExpectSameMigrations(const State& state, const ModelState& model) {
   }
   hosts.erase("");
   for (const std::string& host : hosts) {
-    std::vector<MigrationId> expected, found;
+    std::vector<MigrationId> migrations, moves;
     for (const auto& [id, migration] : model.migrations) {
-      if (IsAt(migration, host)) expected.push_back(id);
+      if (!IsAt(migration, host)) continue;
+      migrations.push_back(id);
+      if (HoldsResources(migration.status)) moves.push_back(id);
     }
-    for (const MigrationPtr& one : records.MovesOf(host)) found.push_back(one->id);
-    EXPECT_EQ(found, expected) << host;
+    EXPECT_EQ(IdsOf(records.MigrationsOf(host)), migrations) << host;
+    EXPECT_EQ(IdsOf(records.MovesOf(host)), moves) << host;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "placement/log/scope.h"
 #include "tests/worlds/fleet_world.h"
+#include "tests/worlds/touched_records.h"
 
 namespace berth::placement {
 namespace {
@@ -116,6 +117,31 @@ TEST_F(ConcernedTest, AnInstanceThatMovesConcernsBothSides) {
   EXPECT_EQ(Of(before, {InstancePut{InstanceAt("h1", 2)}}).hosts, (Hosts{"h1", "h2"}));
   before.Apply({MigrationPut{MoveOf("h1", "h2", "done", 2)}});
   EXPECT_EQ(Of(before, {InstancePut{InstanceAt("h1", 2)}}).hosts, Hosts{"h1"});
+}
+
+// An instance keeps its finished migrations for ever.
+TEST_F(ConcernedTest, AnInstanceIsWrittenWithoutReadingItsFinishedMigrations) {
+  constexpr uint64_t kFinished = 200;
+  TouchedRecords kept(kFinished);
+  State moved = state();
+  auto instance = std::make_shared<InstanceRecord>();
+  instance->id = InstanceId{Uuid{11, 1}};
+  instance->host = "h1";
+  moved.Apply({InstancePut{instance}});
+  for (uint64_t i = 1; i <= kFinished; ++i) {
+    MigrationRecord migration;
+    migration.id = MigrationId{Uuid{12, i}};
+    migration.instance = instance->id;
+    migration.source_host = "h2";
+    migration.status = "done";
+    moved.Apply({MigrationPut{kept.Keep(std::move(migration))}});
+  }
+  auto written = std::make_shared<InstanceRecord>(*instance);
+  written->generation = Generation{2};
+  const Changes changes = {InstancePut{std::move(written)}};
+  Concerned concerned;
+  EXPECT_EQ(kept.Count([&] { concerned = Of(moved, changes); }), 0);
+  EXPECT_EQ(concerned.hosts, Hosts{"h1"});
 }
 
 }  // namespace

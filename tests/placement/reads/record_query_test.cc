@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/worlds/touched_records.h"
 
 namespace berth::placement {
 namespace {
@@ -72,6 +73,9 @@ TEST(RecordQuery, MigrationsPassEveryGivenFilter) {
   };
   EXPECT_EQ(list({}).size(), 10u);
   EXPECT_EQ(list({.host = "host 0"}).size(), 10u);
+  EXPECT_EQ(list({.host = "host 1", .in_progress = true}), Listed{});
+  EXPECT_EQ(list({.host = "host 0", .in_progress = true}), (Listed{1, 3, 5, 7, 9}));
+  EXPECT_EQ(list({.host = ""}), (Listed{1, 3, 5, 7, 9}));  // their destination is not known
   EXPECT_EQ(list({.host = "host 1"}), (Listed{0, 2, 4, 6, 8}));
   EXPECT_EQ(list({.node = NodeNumber(1)}), (Listed{0, 2, 4, 6, 8}));
   EXPECT_EQ(list({.instance = InstanceNumber(2)}), (Listed{4, 5}));
@@ -80,6 +84,31 @@ TEST(RecordQuery, MigrationsPassEveryGivenFilter) {
   EXPECT_EQ(list({.in_progress = false}), (Listed{0, 2, 4, 6, 8}));  // T-123: error is over
   EXPECT_EQ(list({.statuses = {"running", "done"}}), (Listed{1, 3, 5, 7, 9}));
   EXPECT_EQ(list({.statuses = {"running"}, .in_progress = false}), Listed{});
+}
+
+TEST(RecordQuery, AFilterForAHostReadsItsMigrationsAlone) {
+  constexpr uint64_t kHosts = 500;
+  TouchedRecords kept(2 * kHosts);
+  Records records;
+  auto instance = std::make_shared<InstanceRecord>();
+  instance->id = InstanceNumber(1);
+  records.Put(InstancePtr(std::move(instance)));
+  for (uint64_t i = 0; i < 2 * kHosts; ++i) {  // of each host one that moves and one that is over
+    MigrationRecord migration;
+    migration.id = MigrationId{Uuid{12, i}};
+    migration.instance = InstanceNumber(1);
+    migration.source_host = absl::StrCat("host ", i % kHosts);
+    migration.status = i < kHosts ? "done" : "running";
+    records.Put(MigrationPtr(kept.Keep(std::move(migration))));
+  }
+  RecordPage<MigrationPtr> page;
+  const auto reads = [&](const MigrationFilter& filter) {
+    return kept.Count([&] { page = ListMigrations(records, filter, std::nullopt, 100); });
+  };
+  EXPECT_EQ(reads({.host = "host 7"}), 2);
+  EXPECT_EQ(Numbers(page), (Listed{7, 507}));
+  EXPECT_EQ(reads({.host = "host 7", .in_progress = true}), 1);
+  EXPECT_EQ(Numbers(page), Listed{507});
 }
 
 TEST(RecordQuery, PagesFollowEachOther) {
