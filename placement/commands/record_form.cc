@@ -74,6 +74,9 @@ void InstanceFields(Faults& faults, absl::string_view path, const InstanceRecord
 }
 
 void MigrationFields(Faults& faults, const MigrationRecord& migration) {
+  if (migration.id.uuid == migration.instance.uuid) {
+    faults.Add(kInvalidField, "migration.uuid", "must not be the uuid of the instance");
+  }
   const int type = static_cast<int>(migration.type);
   if (type < 1 || type > kMigrationTypeMax) {
     faults.Add(kInvalidField, "migration.type", "must be a migration type that this release knows");
@@ -103,6 +106,20 @@ absl::Status DuplicateMigration(MigrationId id) {
   return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_MIGRATION",
                 absl::StrCat("there is already a record of migration ", id.ToString()),
                 {{{"migration", id.ToString()}, {"field", "migration.uuid"}}});
+}
+
+absl::Status UuidOfMigration(InstanceId id, const std::string& field) {
+  return Refuse(absl::StatusCode::kAlreadyExists, "UUID_IN_USE",
+                absl::StrCat("a migration has the uuid ", id.ToString(),
+                             " already: an instance needs another one"),
+                {{{"migration", id.ToString()}, {"field", field}}});
+}
+
+absl::Status UuidOfInstance(MigrationId id, const std::string& field) {
+  return Refuse(absl::StatusCode::kAlreadyExists, "UUID_IN_USE",
+                absl::StrCat("an instance has the uuid ", id.ToString(),
+                             " already: a migration needs another one"),
+                {{{"instance", id.ToString()}, {"field", field}}});
 }
 
 absl::Status CheckGeneration(InstanceId id, std::optional<Generation> expected,

@@ -27,8 +27,14 @@ absl::Status InstanceNotFound(InstanceId id, const std::string& field);
 absl::Status MigrationNotFound(MigrationId id);
 // The refusal DUPLICATE_MIGRATION for the request field migration.uuid.
 absl::Status DuplicateMigration(MigrationId id);
+// The refusals UUID_IN_USE. An instance and a migration never have the same uuid, because their
+// consumers have these uuids, and the end of a move releases the migration's consumer. `field`: the
+// field of the request that has the uuid.
+absl::Status UuidOfMigration(InstanceId id, const std::string& field);
+absl::Status UuidOfInstance(MigrationId id, const std::string& field);
 
-// ABORTED / RECORD_CONFLICT unless `record` has the expected generation. None and null mean: no record.
+// ABORTED / RECORD_CONFLICT unless `record` has the expected generation. None and null mean: no
+// record.
 absl::Status CheckGeneration(InstanceId id, std::optional<Generation> expected,
                              const InstancePtr& record);
 absl::Status CheckGeneration(Generation expected, const MigrationRecord& record);

@@ -39,8 +39,9 @@ class ImportPlan {
   // DUPLICATE_PROVIDER, TRAIT_NOT_FOUND, CONSUMER_GENERATION_CONFLICT, PROVIDER_NOT_FOUND for a
   // provider of a consumer, RESOURCE_CLASS_NOT_FOUND, NO_INVENTORY, UNIT_CONSTRAINT_VIOLATED,
   // CAPACITY_EXCEEDED, DUPLICATE_SERVICE, PROVIDER_NOT_FOUND for the root provider of a node,
-  // DUPLICATE_NODE, RECORD_CONFLICT for an instance that has a record, INSTANCE_NOT_FOUND for the
-  // instance of a migration, DUPLICATE_MIGRATION.
+  // DUPLICATE_NODE, RECORD_CONFLICT for an instance that has a record, or UUID_IN_USE for one that
+  // has the uuid of a migration, INSTANCE_NOT_FOUND for the instance of a migration,
+  // DUPLICATE_MIGRATION or, for a migration that has the uuid of an instance, UUID_IN_USE.
   absl::Status Settle();
   // The changes of the command. REQUIRES: Settle returned OK. To be called once.
   Outcome MakeOutcome();

@@ -16,6 +16,10 @@ void ImportPlan::AddInstances() {
       Note(Stage::kInstance, record.record,
            [&] { return CheckGeneration(instance->id, std::nullopt, there); });
     }
+    if (state_.records().FindMigration(MigrationId{instance->id.uuid}) != nullptr) {
+      Note(Stage::kInstance, record.record,
+           [&] { return UuidOfMigration(instance->id, "instance.uuid"); });
+    }
     instance->generation = context_.fresh;
     instance->created_at = record.times.created_at.value_or(context_.now);
     instance->updated_at = record.times.updated_at.value_or(context_.now);
@@ -27,13 +31,19 @@ void ImportPlan::AddInstances() {
 void ImportPlan::AddMigrations() {
   for (const ImportedMigration& record : command_.migrations) {
     auto migration = std::make_shared<MigrationRecord>(record.migration);
-    if (!new_instances_.contains(migration->instance) &&
-        state_.records().FindInstance(migration->instance) == nullptr) {
+    const auto has_record = [this](InstanceId id) {
+      return new_instances_.contains(id) || state_.records().FindInstance(id) != nullptr;
+    };
+    if (!has_record(migration->instance)) {
       Note(Stage::kMigrationInstance, record.record,
            [&] { return InstanceNotFound(migration->instance, "migration.instance_uuid"); });
     }
     if (state_.records().FindMigration(migration->id) != nullptr) {
       Note(Stage::kMigration, record.record, [&] { return DuplicateMigration(migration->id); });
+    }
+    if (has_record(InstanceId{migration->id.uuid})) {
+      Note(Stage::kMigration, record.record,
+           [&] { return UuidOfInstance(migration->id, "migration.uuid"); });
     }
     migration->generation = context_.fresh;
     migration->created_at = record.times.created_at.value_or(context_.now);

@@ -8,8 +8,8 @@
 namespace berth::placement {
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// POLICY_DENIED; RECORD_CONFLICT. A caller that gives no generation expects that there is no
-// record.
+// POLICY_DENIED; RECORD_CONFLICT; UUID_IN_USE. A caller that gives no generation expects that there
+// is no record.
 absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
                                const RuleContext& context) {
   Faults faults;
@@ -20,6 +20,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
   const InstancePtr before = state.records().FindInstance(command.record.id);
   BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, before, command.record));
   BERTH_RETURN_IF_ERROR(CheckGeneration(command.record.id, command.expected_generation, before));
+  if (state.records().FindMigration(MigrationId{command.record.id.uuid}) != nullptr) {
+    return UuidOfMigration(command.record.id, "instance.uuid");
+  }
   Outcome outcome;
   outcome.result.created = before == nullptr;
   outcome.changes.push_back(InstancePut{StoredInstance(command.record, before, context)});

@@ -68,8 +68,8 @@ absl::Status CheckSettled(const State& state, const MigrationRecord& before,
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// INSTANCE_NOT_FOUND; POLICY_DENIED; DUPLICATE_MIGRATION. An instance may have several migrations
-// in progress: T-129 says which of them counts.
+// INSTANCE_NOT_FOUND; POLICY_DENIED; DUPLICATE_MIGRATION; UUID_IN_USE. An instance may have several
+// migrations in progress: T-129 says which of them counts.
 absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& command,
                                const RuleContext& context) {
   MigrationRecord record = command.record;
@@ -84,6 +84,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   }
   BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, nullptr, record));
   if (state.records().FindMigration(record.id) != nullptr) return DuplicateMigration(record.id);
+  if (state.records().FindInstance(InstanceId{record.id.uuid}) != nullptr) {
+    return UuidOfInstance(record.id, "migration.uuid");
+  }
   record.generation = context.fresh;
   record.created_at = record.updated_at = context.now;
   return PutMigration(std::make_shared<const MigrationRecord>(std::move(record)));

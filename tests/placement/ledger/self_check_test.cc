@@ -73,6 +73,7 @@ TEST(SelfCheck, ShoutsAboutOneCorruptedRow) {
     instance.project = instance.user = instance.vm_state = "any";
     runner.Must(SetInstance{instance, std::nullopt});
     MigrationRecord migration;
+    migration.id = MigrationId{Uuid{12, 1}};
     migration.source_host = "host1";
     runner.Must(CreateMigration{migration});
     ExpectCleanSelfCheck(runner, url);

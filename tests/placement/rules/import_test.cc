@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "placement/rules/import_form.h"
 #include "placement/values/refusal.h"
+#include "tests/placement/rules/record_world.h"
 #include "tests/worlds/fleet_world.h"
 #include "tests/worlds/imported.h"
 #include "tests/worlds/safety.h"
@@ -314,6 +315,31 @@ TEST(RulesImport, Limits) {
   for (int64_t i = 0; i <= kImportedMax; ++i) import.classes.push_back({i, "CUSTOM_X"});
   EXPECT_EQ(ReasonOf(Decide(State(), import, {absl::Now(), Generation{1}})), "INVALID_FIELD");
   EXPECT_EQ(ReasonOf(Decide(State(), ImportLedger(), {absl::Now(), Generation{1}})), "OK");
+}
+
+TEST(RulesImport, AMigrationHasNoUuidOfAnInstance) {
+  const RuleContext context{absl::FromUnixSeconds(1), Generation{1000}};
+  ImportLedger import;
+  import.instances.push_back({1, RecordWorld::InstanceOn(1, "h1"), {}});
+  import.instances.push_back({2, RecordWorld::InstanceOn(2, "h1"), {}});
+  MigrationRecord migration = RecordWorld::MigrationOf(1, 1, "h1", "h2");
+  migration.status = "running";
+  migration.id = MigrationId{RecordWorld::Instance(1).uuid};
+  import.migrations.push_back({3, migration, {}});
+  EXPECT_EQ(FaultOf(Decide(State(), import, context)), "INVALID_FIELD 3");
+  import.migrations[0].migration.id = MigrationId{RecordWorld::Instance(2).uuid};
+  EXPECT_EQ(FaultOf(Decide(State(), import, context)), "UUID_IN_USE 3");
+  // One of the two is in the ledger already.
+  RecordWorld there;
+  ASSERT_EQ(there.Set(RecordWorld::InstanceOn(1, "h1")), "OK");
+  ASSERT_EQ(there.Set(RecordWorld::InstanceOn(2, "h1")), "OK");
+  import.instances.clear();
+  EXPECT_EQ(FaultOf(Decide(there.world.state(), import, context)), "UUID_IN_USE 3");
+  ASSERT_EQ(there.Answer(CreateMigration{RecordWorld::MigrationOf(1, 1, "h1", "h2")}), "OK");
+  import.migrations.clear();
+  import.instances.push_back({1, RecordWorld::InstanceOn(3, "h1"), {}});
+  import.instances[0].instance.id = InstanceId{RecordWorld::Migration(1).uuid};
+  EXPECT_EQ(FaultOf(Decide(there.world.state(), import, context)), "UUID_IN_USE 1");
 }
 
 }  // namespace

@@ -40,12 +40,28 @@ TEST_F(RulesMigration, BeginsAsAccepted) {
             "INSTANCE_NOT_FOUND migration.instance_uuid");  // in this order
 }
 
+// The consumer of a migration has its uuid, and so has the consumer of an instance.
+TEST_F(RulesMigration, HasNoUuidOfAnInstance) {
+  ASSERT_EQ(world_.Set(RecordWorld::InstanceOn(2, "h1")), "OK");
+  MigrationRecord record = RecordWorld::MigrationOf(1, 1, "h1", "");
+  record.id = MigrationId{record.instance.uuid};
+  ASSERT_EQ(Create(record), "INVALID_FIELD migration.uuid");
+  record.id = MigrationId{RecordWorld::Instance(2).uuid};
+  ASSERT_EQ(Create(record), "UUID_IN_USE migration.uuid");
+  ASSERT_EQ(Create(RecordWorld::MigrationOf(1, 1, "h1", "")), "OK");
+  InstanceRecord instance = RecordWorld::InstanceOn(3, "h1");
+  instance.id = InstanceId{RecordWorld::Migration(1).uuid};
+  EXPECT_EQ(world_.Set(instance, Generation{1}), "RECORD_CONFLICT");  // first, in this order
+  EXPECT_EQ(world_.Set(instance), "UUID_IN_USE instance.uuid");
+}
+
 TEST_F(RulesMigration, NamesTheFieldAtFault) {
   struct BadMigration {
     const char* field;
     std::function<void(MigrationRecord&)> spoil;
   };
   const BadMigration bad[] = {
+      {"migration.uuid", [](MigrationRecord& r) { r.id = MigrationId{r.instance.uuid}; }},
       {"migration.type", [](MigrationRecord& r) { r.type = MigrationType{}; }},
       {"migration.type", [](MigrationRecord& r) { r.type = MigrationType{5}; }},
       {"migration.status", [](MigrationRecord& r) { r.status = std::string(256, 'x'); }},
