@@ -53,7 +53,8 @@ struct EndMove {
   std::optional<Generation> expected_instance_generation;  // of the instance's record
   // The instance's record afterwards. Its generation and times are ignored. Null: the record stays.
   InstancePtr instance;
-  // What the caller knows of the consumers. None: not compared.
+  // The generations of the consumers as the caller last read them. 0: the consumer held nothing.
+  // None: not compared.
   std::optional<Generation> expected_instance_consumer = std::nullopt;
   std::optional<Generation> expected_migration_consumer = std::nullopt;
   std::optional<TrackerProcess> tracker = std::nullopt;

@@ -50,25 +50,29 @@ MigrationRecord Updated(const MigrationRecord& before, const UpdateMigration& co
   return record;
 }
 
-// MOVE_HOLDS_ALLOCATIONS if the new status would end the move, and the end would release or move
-// allocations.
+// If the new status ends the move: refuses what Settle refuses, and MOVE_HOLDS_ALLOCATIONS if the
+// end would also change allocations.
 absl::Status CheckSettled(const State& state, const MigrationRecord& before,
                           const MigrationRecord& after) {
   const MoveEnding* ending = FindMoveEnding(after.status);
   if (ending == nullptr || before.status == after.status) return absl::OkStatus();
-  if (!Settle(state, after, *ending).changes()) return absl::OkStatus();
+  MigrationRecord ends = after;
+  ends.status = before.status;
+  const InstancePtr instance = state.records().FindInstance(after.instance);
+  BERTH_ASSIGN_OR_RETURN(const Settlement settlement,
+                         Settle(state, ends, *ending, *instance, "status"));
+  if (!settlement.changes()) return absl::OkStatus();
   return Refuse(
       absl::StatusCode::kFailedPrecondition, "MOVE_HOLDS_ALLOCATIONS",
       absl::StrCat("migration ", before.id.ToString(), " cannot get the status ", after.status,
-                   " alone: its end also changes allocations, which only "
-                   "EndMove does"),
+                   " alone: the end of the move also changes allocations, which EndMove does"),
       {{{"migration", before.id.ToString()}, {"field", "status"}}});
 }
 
 }  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// INSTANCE_NOT_FOUND; POLICY_DENIED; DUPLICATE_MIGRATION; UUID_IN_USE. An instance may have several
+// INSTANCE_NOT_FOUND; DUPLICATE_MIGRATION; UUID_IN_USE; POLICY_DENIED. An instance may have several
 // migrations in progress: T-129 says which of them counts.
 absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& command,
                                const RuleContext& context) {
@@ -76,16 +80,22 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
   if (record.status.empty()) record.status = std::string(kAcceptedStatus);  // T-125
   Faults faults;
   MigrationFields(faults, record);
+  if (FindMoveEnding(record.status) != nullptr) {
+    faults.Add(kInvalidField, "migration.status", "must not be that of a move that has ended");
+  }
   TrackerFields(faults, command.tracker);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
-  if (state.records().FindInstance(record.instance) == nullptr) {
-    return InstanceNotFound(record.instance, "migration.instance_uuid");
-  }
-  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, nullptr, record));
+  const InstancePtr instance = state.records().FindInstance(record.instance);
+  if (instance == nullptr) return InstanceNotFound(record.instance, "migration.instance_uuid");
   if (state.records().FindMigration(record.id) != nullptr) return DuplicateMigration(record.id);
   if (state.records().FindInstance(InstanceId{record.id.uuid}) != nullptr) {
     return UuidOfInstance(record.id, "migration.uuid");
+  }
+  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, nullptr, record));
+  // The node stays the source even if it gets another host (T-22).
+  if (!record.source_node && record.source_host == instance->host) {
+    record.source_node = instance->node;
   }
   record.generation = context.fresh;
   record.created_at = record.updated_at = context.now;

@@ -47,55 +47,21 @@ absl::Status CheckInstance(const EndMove& command, const MigrationRecord& migrat
   return faults.status();
 }
 
-absl::Status CheckEnd(const MigrationRecord& migration, const MoveEnding& ending) {
-  const absl::string_view why = WhyNotEnd(migration, ending);
-  if (why.empty()) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kFailedPrecondition, "WRONG_MOVE_END",
-                absl::StrCat("migration ", migration.id.ToString(), " with the status ",
-                             migration.status, " cannot end as ", ending.status, ": ", why),
-                {{{"migration", migration.id.ToString()},
-                  {"actual", migration.status},
-                  {"requested", std::string(ending.status)},
-                  {"field", "end"}}});
-}
-
-bool InstanceIsOn(const InstanceRecord& instance, const std::string& host,
-                  const std::optional<ProviderId>& node) {
-  return instance.host == host && (!node || !instance.node || *node == *instance.node);
-}
-
-// INSTANCE_ELSEWHERE if the host in the record does not fit the end. An instance that goes back must
-// be on the source, because it holds something there afterwards. An instance that stays away must
-// not be on the source; it may have moved on from the destination.
-absl::Status CheckPlace(const InstanceRecord& instance, const MigrationRecord& migration,
-                        const MoveEnding& ending) {
-  const bool on_source = InstanceIsOn(instance, migration.source_host, migration.source_node);
-  const bool on_destination =
-      InstanceIsOn(instance, migration.destination_host, migration.destination_node);
-  const bool arrives = ending.side == MoveSide::kDestination;
-  if (arrives ? on_destination || !on_source : on_source) return absl::OkStatus();
-  return Refuse(absl::StatusCode::kFailedPrecondition, "INSTANCE_ELSEWHERE",
-                absl::StrCat("a move that ends as ", ending.status, " leaves the instance ",
-                             arrives ? "away from" : "on", " its source ", migration.source_host,
-                             ", but the record of instance ", instance.id.ToString(),
-                             " has the host ", instance.host),
-                {{{"instance", instance.id.ToString()}, {"field", "instance.host"}}});
-}
-
 // CONSUMER_GENERATION_CONFLICT, which names each consumer whose generation is given and differs.
-absl::Status CheckConsumers(const EndMove& command, const MigrationRecord& migration,
-                            const Settlement& settlement) {
+absl::Status CheckConsumers(const State& state, const EndMove& command,
+                            const MigrationRecord& migration) {
   std::vector<FaultItem> items;
   std::string message;
-  const auto compare = [&](ConsumerId id, const ConsumerPtr& consumer,
-                           std::optional<Generation> expected, const char* field) {
+  const auto compare = [&](Uuid uuid, std::optional<Generation> expected, const char* field) {
     if (!expected) return;
+    if (*expected == Generation{}) expected.reset();
     CompareConsumer(
-        id, consumer, expected, [field] { return field; }, items, message);
+        ConsumerId{uuid}, state.FindConsumer(ConsumerId{uuid}), expected, [field] { return field; },
+        items, message);
   };
-  compare(ConsumerId{migration.instance.uuid}, settlement.instance,
-          command.expected_instance_consumer, "expected_instance_consumer_generation");
-  compare(ConsumerId{migration.id.uuid}, settlement.migration, command.expected_migration_consumer,
+  compare(migration.instance.uuid, command.expected_instance_consumer,
+          "expected_instance_consumer_generation");
+  compare(migration.id.uuid, command.expected_migration_consumer,
           "expected_migration_consumer_generation");
   return RefuseAll(absl::StatusCode::kAborted, "CONSUMER_GENERATION_CONFLICT", std::move(message),
                    items);
@@ -127,7 +93,7 @@ Outcome Apply(const State& state, const InstanceRecord& instance, const Migratio
   const ConsumerAllocations wanted = WriteOf(state, instance, settlement);
   std::vector<Holder> holders;
   holders.push_back({wanted.consumer, settlement.instance, &wanted});
-  if (settlement.migration != nullptr && settlement.migration_releases) {
+  if (settlement.migration != nullptr) {
     holders.push_back({ConsumerId{migration.id.uuid}, settlement.migration, nullptr});
   }
   ClaimPlan plan(state, std::move(holders));
@@ -141,8 +107,9 @@ Outcome Apply(const State& state, const InstanceRecord& instance, const Migratio
 // Ends a move: the migration's status, the instance's record, and what both consumers hold, change
 // together (T-173, T-174, T-177, T-221). Refuses, in this order: a malformed command;
 // SERVICE_NOT_REGISTERED; TRACKER_FENCED; MIGRATION_NOT_FOUND; INVALID_FIELD for the record of
-// another instance; POLICY_DENIED; RECORD_CONFLICT for the migration, then for the instance;
-// WRONG_MOVE_END; INSTANCE_ELSEWHERE; CONSUMER_GENERATION_CONFLICT.
+// another instance; RECORD_CONFLICT for the migration, then for the instance;
+// CONSUMER_GENERATION_CONFLICT; POLICY_DENIED; what Settle refuses. A caller that has read an old
+// record gets a conflict, whatever else is wrong, because it has to read and decide again.
 absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
@@ -150,25 +117,21 @@ absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
   BERTH_RETURN_IF_ERROR(CheckInstance(command, *before));
-  const MoveEnding& ending = *FindMoveEnding(command.end);
   const InstancePtr instance = state.records().FindInstance(before->instance);
-  const InstancePtr& wanted = command.instance != nullptr ? command.instance : instance;
-  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, before, *before));
-  if (command.instance != nullptr) {
-    BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, instance, *wanted));
-  }
   BERTH_RETURN_IF_ERROR(CheckGeneration(*command.expected_generation, *before));
   BERTH_RETURN_IF_ERROR(
       CheckGeneration(before->instance, command.expected_instance_generation, instance));
-  BERTH_RETURN_IF_ERROR(CheckEnd(*before, ending));
-  BERTH_RETURN_IF_ERROR(CheckPlace(*wanted, *before, ending));
-  const Settlement settlement = Settle(state, *before, ending);
-  BERTH_RETURN_IF_ERROR(CheckConsumers(command, *before, settlement));
-  Outcome outcome;
-  const bool leased = settlement.instance != nullptr && settlement.instance->lease_expires_at;
-  if (settlement.changes() || leased) {
-    outcome = Apply(state, *wanted, *before, settlement, context);
+  BERTH_RETURN_IF_ERROR(CheckConsumers(state, command, *before));
+  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, before, *before));
+  const InstancePtr& wanted = command.instance != nullptr ? command.instance : instance;
+  if (command.instance != nullptr) {
+    BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, instance, *wanted));
   }
+  const MoveEnding& ending = *FindMoveEnding(command.end);
+  BERTH_ASSIGN_OR_RETURN(const Settlement settlement,
+                         Settle(state, *before, ending, *wanted, "end"));
+  Outcome outcome;
+  if (settlement.changes()) outcome = Apply(state, *wanted, *before, settlement, context);
   if (command.instance != nullptr) {
     outcome.changes.push_back(InstancePut{StoredInstance(*wanted, instance, context)});
   }

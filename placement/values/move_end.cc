@@ -45,12 +45,29 @@ const MoveEnding* FindMoveEnding(absl::string_view status) {
 absl::string_view WhyNotEnd(const MigrationRecord& migration, const MoveEnding& ending) {
   const auto& types = ending.types;
   if (std::find(types.begin(), types.end(), migration.type) == types.end()) {
-    return "moves of its type do not end so";
+    return "moves of this type have no such end";
   }
-  if (migration.type == kEvacuation && ending.end == MoveEnd::kCompleted) {
-    return migration.status == kDoneStatus ? "" : "an evacuation is completed after it is done";
+  if (ending.side == MoveSide::kDestination && migration.destination_host.empty()) {
+    return "its destination is not known";
   }
-  return HoldsResources(migration.status) ? "" : "it is over already";
+  const bool is_done = migration.type == kEvacuation && migration.status == kDoneStatus;
+  const bool may_end =
+      HoldsResources(migration.status) || (is_done && ending.end != MoveEnd::kDone);
+  return may_end ? "" : "it is over already";
+}
+
+absl::string_view WordOf(MigrationType type) {
+  switch (type) {
+    case kCold:
+      return "cold";
+    case kResize:
+      return "resize";
+    case kLive:
+      return "live";
+    case kEvacuation:
+      return "evacuation";
+  }
+  return "";
 }
 
 }  // namespace berth::placement

@@ -13,10 +13,11 @@ namespace berth::placement {
 enum class MoveEnd {
   kConfirmed = 1,  // the user accepts a resize or cold migration (T-173)
   kReverted = 2,   // the user does not accept it: the instance is on the source again (T-174)
-  kCompleted = 3,  // a live migration has succeeded (T-179), or the source host of a finished
-                   // evacuation has removed its leftovers (T-146)
+  kCompleted = 3,  // a live migration has succeeded (T-179), or the source host of an evacuation
+                   // is back and has removed what was left over (T-146)
   kDone = 4,       // an evacuation has succeeded (T-177)
-  kFailed = 5,     // the move was given up, and the instance is on the source (T-178)
+  kFailed = 5,     // the move was given up: the instance is on the source (T-147, T-178), or has
+                   // moved on to a third host
   kCancelled = 6,  // somebody stopped a live migration, and the instance is on the source
 };
 
@@ -36,10 +37,13 @@ const MoveEnding* FindMoveEnding(MoveEnd end);
 const MoveEnding* FindMoveEnding(absl::string_view status);
 
 // Why the migration cannot end so now, as a part of a sentence; empty if it can. Its type must allow
-// the end, and its status must say that the move still holds resources. One end follows another: an
-// evacuation is completed after it is `done`, when its source host is back, and never before
-// (T-126).
+// the end, an end on the destination needs a destination, and its status must say that the move
+// still holds resources. One end follows another: the source host of an evacuation that is `done`
+// ends it again, when it is back, as `completed` or as `failed` (T-146, T-147).
 absl::string_view WhyNotEnd(const MigrationRecord& migration, const MoveEnding& ending);
+
+// The word for a type of moves, for example "live".
+absl::string_view WordOf(MigrationType type);
 
 }  // namespace berth::placement
 

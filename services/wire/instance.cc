@@ -245,7 +245,7 @@ void FillUpdateMigration(const WriteAnswer& answer, pb::UpdateMigrationResponse*
 void FillEndMove(const WriteAnswer& answer, pb::EndMoveResponse* response) {
   FillPutMigration(answer, response);
   FillPutInstance(answer, response);
-  // Of the two consumers only the instance's may hold something that it did not hold before.
+  // The migration's consumer holds nothing now, so it is not among these.
   for (const auto& [consumer, generation] : answer.decision.result.consumers) {
     response->set_instance_consumer_generation(generation.value);
   }

@@ -148,6 +148,9 @@ TEST_F(InstanceCalls, AMigrationIsMadeAndEnds) {
   EXPECT_EQ(listed.migrations(0).DebugString(), updated.migration().DebugString());
   update.set_expected_status("running");
   update.set_status("done");
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/UpdateMigration", update, &updated)),
+            "WRONG_MOVE_END");
+  update.set_status("failed");
   Do("InstanceService/UpdateMigration", update, &updated);
   Do("InstanceService/ListMigrations", list, &listed);
   EXPECT_EQ(listed.migrations_size(), 0);  // T-124
@@ -197,6 +200,10 @@ TEST_F(InstanceCalls, AMoveEndsInOneStep) {
   end.mutable_tracker()->set_incarnation(Random());
   EXPECT_EQ(ReasonOf(Invoke("InstanceService/EndMove", end, &ended)), "SERVICE_NOT_REGISTERED");
   end.clear_tracker();
+  end.set_expected_migration_consumer_generation(0);
+  EXPECT_EQ(ReasonOf(Invoke("InstanceService/EndMove", end, &ended)),
+            "CONSUMER_GENERATION_CONFLICT");
+  end.clear_expected_migration_consumer_generation();
   Do("InstanceService/EndMove", end, &ended);
   EXPECT_EQ(ended.migration().status(), "cancelled");
   EXPECT_EQ(ended.instance().task_state(), "none any more");

@@ -138,7 +138,7 @@ TEST(LedgerRace, AMoveEndsOnce) {
         AddHost(race.one(), base + 1);
         InstanceRecord instance;
         instance.id = InstanceId{ConsumerNumber(base).uuid};
-        instance.project = instance.user = "p";
+        instance.project = instance.user = "project";
         instance.host = absl::StrCat("h", base);
         instance.vm_state = "active";
         race.one().Must(SetInstance{instance, std::nullopt});
@@ -146,7 +146,9 @@ TEST(LedgerRace, AMoveEndsOnce) {
         migration.id = MigrationId{ConsumerNumber(base + 1).uuid};
         migration.instance = instance.id;
         migration.source_host = instance.host;
+        migration.source_node = ProviderNumber(base);
         migration.destination_host = absl::StrCat("h", base + 1);
+        migration.destination_node = ProviderNumber(base + 1);
         race.one().Must(CreateMigration{migration});
         race.one().Must(Claim(base, {base + 1}, 3));
         race.one().Must(Claim(base + 1, {base}, 2));

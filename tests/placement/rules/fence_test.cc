@@ -28,7 +28,7 @@ TEST(RulesFence, OnlyTheNewestProcessOfAHostWrites) {
     const auto answer = [&](const std::optional<TrackerProcess>& tracker) {
       return move.Answer(WritesOfHost1(move, tracker)[i]);
     };
-    EXPECT_EQ(answer(TrackerProcess{"h3", FleetWorld::Process(1)}),
+    EXPECT_EQ(answer(TrackerProcess{"h9", FleetWorld::Process(1)}),
               "SERVICE_NOT_REGISTERED tracker.host");
     EXPECT_EQ(answer(TrackerProcess{"h1", FleetWorld::Process(9)}),
               "TRACKER_FENCED tracker.incarnation");  // T-14, T-386

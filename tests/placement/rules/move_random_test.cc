@@ -33,10 +33,11 @@ constexpr int kMoveCapacity = 12;  // of each host, so that some claims do not f
 // One instance as the model knows it. A part is an amount on a host; 0: there is none.
 struct Life {
   int host = 0;          // where its record says that it is
-  Amount at_home = 0;    // the part on the source; all that it holds while it does not move
+  Amount at_home = 0;    // the part on the source; all that it holds while it does not move; 0: it
+                         // has lost its part, and gets a new one when it moves
   Amount ahead = 0;      // the part on the destination
   bool moves = false;    // it has a migration that is not over
-  bool leaves = false;   // an evacuation that is done and not completed: holds both parts
+  bool leaves = false;   // an evacuation that is done and not ended: holds both parts
   bool divided = false;  // the migration's consumer has the part on the source
   MigrationType type = kCold;
   int source = 0;
@@ -77,7 +78,7 @@ class MoveLife {
       const Life& life = lives_[i];
       EXPECT_EQ(Instance(i)->host, HostName(life.host));
       if (!life.moves && !life.leaves) {
-        held[ConsumerOf(i)][Node(life.host)] = life.at_home;
+        if (life.at_home > 0) held[ConsumerOf(i)][Node(life.host)] = life.at_home;
         continue;
       }
       const ConsumerId with_source = life.divided ? ConsumerId{life.migration.uuid} : ConsumerOf(i);
@@ -144,6 +145,10 @@ class MoveLife {
   // The scheduler claims the destination and creates the migration.
   void Begin(int i) {
     Life& life = lives_[i];
+    if (life.at_home == 0) {
+      if (Do(SetAllocations{{Wanted(ConsumerOf(i), {{life.host, 1}})}, false}) != "OK") return;
+      life.at_home = 1;
+    }
     Life next = life;
     next.type = static_cast<MigrationType>(1 + Below(kMigrationTypeMax));
     next.source = life.host;
@@ -182,16 +187,25 @@ class MoveLife {
     Life& life = lives_[i];
     const MoveEnding& ending = MoveEndings()[static_cast<size_t>(Below(6))];
     const bool ends = Below(2) == 0;
-    if (ends ? ending.end == kDone : life.leaves) return;  // only EndMove does these in this test
+    if (!ends && life.leaves) return;  // would begin the move again
     const std::string status = ends ? std::string(ending.status) : "running";
+    if (status == Migration(i)->status) return;
+    std::string expected = "OK";
+    if (ends) expected = Expected(i, ending.end, life.host);
     // Each move of this test has a part on both sides, and each end but `done` releases one.
-    const std::string expected = ends ? "MOVE_HOLDS_ALLOCATIONS" : "OK";
+    if (ends && expected == "OK" && (ending.end != kDone || life.divided)) {
+      expected = "MOVE_HOLDS_ALLOCATIONS";
+    }
     EXPECT_EQ(Do(UpdateMigration{life.migration, Migration(i)->status, status, {}, {}}), expected);
     ++met_["status " + expected];
+    if (ends && expected == "OK") {
+      life.moves = false;
+      life.leaves = true;
+    }
   }
 
   static bool Allows(const Life& life, MoveEnd end) {
-    if (life.leaves) return end == kCompleted;
+    if (life.leaves) return end == kCompleted || end == kFailed;
     switch (life.type) {
       case kCold:
       case kResize:
@@ -199,7 +213,7 @@ class MoveLife {
       case kLive:
         return end == kCompleted || end == kFailed || end == kCancelled;
       case kEvacuation:
-        return end == kDone || end == kFailed;
+        return end == kDone || end == kCompleted || end == kFailed;
     }
     return false;
   }
@@ -209,8 +223,7 @@ class MoveLife {
     EndMove command;
     command.migration = life.migration;
     command.end = static_cast<MoveEnd>(1 + Below(6));
-    const bool returns =
-        command.end == kReverted || command.end == kFailed || command.end == kCancelled;
+    const bool returns = Returns(command.end);
     command.expected_generation = Migration(i)->generation;
     command.expected_instance_generation = Instance(i)->generation;
     int host = life.host;  // of the instance afterwards
@@ -218,7 +231,7 @@ class MoveLife {
       host = Below(5) == 0 ? Below(kMoveHosts) : (returns ? life.source : life.destination);
       command.instance = std::make_shared<const InstanceRecord>(RecordOn(i, host));
     }
-    std::string expected = Expected(i, command, returns, host);
+    std::string expected = Expected(i, command.end, host);
     SpoilGenerations(command, expected);
     EXPECT_EQ(Do(command), expected);
     ++met_[expected];
@@ -230,20 +243,29 @@ class MoveLife {
       return;
     }
     EXPECT_EQ(state_.FindConsumer(ConsumerId{life.migration.uuid}), nullptr);  // T-221
+    // A move that failed, and of which the instance is on a third host, releases both parts.
+    if (returns && host != life.source) life.at_home = 0;
     if (!returns) life.at_home = life.ahead;
     life.ahead = 0;
     life.moves = life.leaves = life.divided = false;
+    if (life.at_home == 0) return;
     // The record may be on a third host; the next move starts from where the allocations are.
     life.host = Settled(i, returns);
   }
 
-  std::string Expected(int i, const EndMove& command, bool returns, int host) const {
+  static bool Returns(MoveEnd end) {
+    return end == kReverted || end == kFailed || end == kCancelled;
+  }
+
+  // The answer if the move ends so with the instance on `host`.
+  std::string Expected(int i, MoveEnd end, int host) const {
     const Life& life = lives_[i];
-    if (!Allows(life, command.end)) return "WRONG_MOVE_END";
+    if (!Allows(life, end)) return "WRONG_MOVE_END";
     const bool is_on_source = host == life.source;
-    const bool fits = returns ? is_on_source : !is_on_source || life.source == life.destination;
-    if (!fits) return "INSTANCE_ELSEWHERE";
-    return "OK";
+    const bool is_on_destination = host == life.destination;
+    bool fits = is_on_destination || !is_on_source;
+    if (Returns(end)) fits = is_on_source || (end == kFailed && !is_on_destination);
+    return fits ? "OK" : "INSTANCE_ELSEWHERE";
   }
 
   // Sometimes one generation is stale, and the first stale one decides the answer.
@@ -261,7 +283,7 @@ class MoveLife {
         return;
       default:
         command.expected_instance_consumer = stale;
-        if (expected == "OK") expected = "CONSUMER_GENERATION_CONFLICT";
+        expected = "CONSUMER_GENERATION_CONFLICT";
         return;
     }
   }

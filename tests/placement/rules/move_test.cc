@@ -39,13 +39,13 @@ constexpr EndCase kEndCases[] = {
     {kLive, kFailed, 1, "failed", kSource},
     {kLive, kCancelled, 1, "cancelled", kSource},
     {kEvacuation, kDone, 2, "done", kBoth},
+    {kEvacuation, kCompleted, 2, "completed", kDestination},
     {kEvacuation, kFailed, 1, "failed", kSource},
 };
 
 TEST(RulesMove, EachEndSettlesBothSidesInOneCommand) {
   for (const EndCase& one : kEndCases) {
     for (const bool divided : {false, true}) {
-      if (divided && one.type == kEvacuation) continue;
       SCOPED_TRACE(testing::Message() << one.status << " of type " << static_cast<int>(one.type));
       MoveWorld move;
       move.Begin(one.type, divided);
@@ -67,7 +67,7 @@ TEST(RulesMove, EachEndSettlesBothSidesInOneCommand) {
 TEST(RulesMove, AnEvacuationIsCompletedByItsSource) {
   MoveWorld move;
   move.Begin(kEvacuation, false);
-  EXPECT_EQ(move.Answer(move.End(kCompleted, 2)), "WRONG_MOVE_END end");  // T-126
+  EXPECT_EQ(move.Answer(move.End(kCompleted)), "INSTANCE_ELSEWHERE end");  // T-147
   ASSERT_EQ(move.Answer(move.End(kDone, 2)), "OK");
   EXPECT_EQ(move.Held("vm"), kBoth);  // T-148
   const InstanceRecord arrived = *move.Instance();
@@ -78,6 +78,39 @@ TEST(RulesMove, AnEvacuationIsCompletedByItsSource) {
   EXPECT_EQ(move.Held("vm"), kDestination);          // T-146, T-148
   EXPECT_EQ(*move.Instance(), arrived);
   EXPECT_EQ(move.Answer(move.End(kCompleted)), "WRONG_MOVE_END end");
+}
+
+// The source is back, and finds the evacuation in any of the statuses that T-146 lists.
+TEST(RulesMove, TheSourceOfAnEvacuationEndsItInOneCommand) {
+  for (const char* status : {"accepted", "pre-migrating", "done"}) {
+    for (const int host : {1, 2}) {
+      MoveWorld move;
+      move.Begin(kEvacuation, false);
+      if (std::string(status) == "pre-migrating") move.SetStatus(status);
+      if (std::string(status) == "done") {
+        ASSERT_EQ(move.Answer(move.End(kDone, 2)), "OK");
+      }
+      ASSERT_EQ(move.Answer(SetInstance{move.On(host), move.Instance()->generation}), "OK");
+      EndMove end = move.End(host == 1 ? kFailed : kCompleted);
+      end.tracker = MoveWorld::Tracker(1);
+      ASSERT_EQ(move.Answer(end), "OK") << status;                     // T-146, T-147
+      EXPECT_EQ(move.Held("vm"), host == 1 ? kSource : kDestination);  // T-146, T-147
+    }
+  }
+}
+
+// Whoever held a part, the instance holds both until the source is back, without a lease.
+TEST(RulesMove, AnEvacuationThatIsDoneHoldsBothSides) {
+  MoveWorld move;
+  move.Begin(kEvacuation, true);
+  for (const char* consumer : {"vm", "move"}) {
+    move.world().Must(SetLease{move.world().consumer(consumer), {}, absl::Minutes(1)});
+  }
+  ASSERT_EQ(move.Answer(move.End(kDone, 2)), "OK");
+  EXPECT_EQ(move.Held("vm"), kBoth);  // T-148, T-221
+  EXPECT_EQ(move.Held("move"), "");
+  const ConsumerPtr held = move.world().state().FindConsumer(move.world().consumer("vm"));
+  EXPECT_EQ(held->lease_expires_at, std::nullopt);  // T-148
 }
 
 TEST(RulesMove, EndsOnlyAsItsTypeAllows) {
@@ -120,6 +153,16 @@ TEST(RulesMove, RefusesInThisOrder) {
   other.id = InstanceId{Uuid{9, 9}};
   other.vm_state = "";
   bad.instance = std::make_shared<const InstanceRecord>(other);
+  // The migration's consumer belongs to `project` from now on.
+  const auto foreign = [&](EndMove& c, const char* project) {
+    move.Hold("move", "");
+    ConsumerAllocations claim = move.world().Claim("move", kSource);
+    claim.project = project;
+    move.world().Must(SetAllocations{{claim}, false});
+    c.expected_migration_consumer = move.world().consumer_generation("move");
+  };
+  foreign(bad, "another project");
+  bad.expected_migration_consumer = Generation{77};
   using Mend = std::function<void(EndMove&)>;
   const std::vector<std::pair<const char*, Mend>> steps = {
       {"INVALID_FIELD end", [](EndMove& c) { c.end = kDone; }},
@@ -143,23 +186,31 @@ TEST(RulesMove, RefusesInThisOrder) {
          other.name = "another name";
          c.instance = std::make_shared<const InstanceRecord>(other);
        }},
-      {"POLICY_DENIED instance",
-       [&](EndMove& c) { c.instance = std::make_shared<const InstanceRecord>(move.On(1)); }},
       {"RECORD_CONFLICT migration",
        [&](EndMove& c) { c.expected_generation = move.Migration()->generation; }},
       {"RECORD_CONFLICT instance",
        [&](EndMove& c) { c.expected_instance_generation = move.Instance()->generation; }},
-      {"WRONG_MOVE_END end", [](EndMove& c) { c.end = kConfirmed; }},
-      {"INSTANCE_ELSEWHERE instance.host",
-       [&](EndMove& c) { c.instance = std::make_shared<const InstanceRecord>(move.On(2)); }},
       {"CONSUMER_GENERATION_CONFLICT expected_instance_consumer_generation",
-       [&](EndMove& c) {
-         c.expected_instance_consumer = move.world().consumer_generation("vm");
-         c.expected_migration_consumer = Generation{77};
-       }},
+       [&](EndMove& c) { c.expected_instance_consumer = move.world().consumer_generation("vm"); }},
       {"CONSUMER_GENERATION_CONFLICT expected_migration_consumer_generation",
        [&](EndMove& c) {
          c.expected_migration_consumer = move.world().consumer_generation("move");
+       }},
+      {"POLICY_DENIED instance",
+       [&](EndMove& c) { c.instance = std::make_shared<const InstanceRecord>(move.On(1)); }},
+      {"WRONG_MOVE_END end", [](EndMove& c) { c.end = kConfirmed; }},
+      {"INSTANCE_ELSEWHERE end",
+       [&](EndMove& c) { c.instance = std::make_shared<const InstanceRecord>(move.On(2)); }},
+      {"FOREIGN_CONSUMER end",
+       [&](EndMove& c) {
+         foreign(c, "project");
+         move.Hold("vm", "");
+         c.expected_instance_consumer = Generation{0};
+       }},
+      {"NOTHING_HELD end",
+       [&](EndMove& c) {
+         move.Hold("vm", kDestination);
+         c.expected_instance_consumer = move.world().consumer_generation("vm");
        }},
   };
   for (const auto& [expected, mend] : steps) {
@@ -176,12 +227,12 @@ TEST(RulesMove, TheInstanceMustBeWhereItsAllocationsStay) {
     const char* answer;
   };
   // The record stays on h1 if none is given.
-  const PlaceCase cases[] = {{kConfirmed, -1, "INSTANCE_ELSEWHERE instance.host"},
-                             {kConfirmed, 1, "INSTANCE_ELSEWHERE instance.host"},
+  const PlaceCase cases[] = {{kConfirmed, -1, "INSTANCE_ELSEWHERE end"},
+                             {kConfirmed, 1, "INSTANCE_ELSEWHERE end"},
                              {kConfirmed, 2, "OK"},
                              {kConfirmed, 0, "OK"},
-                             {kReverted, 2, "INSTANCE_ELSEWHERE instance.host"},
-                             {kReverted, 0, "INSTANCE_ELSEWHERE instance.host"},
+                             {kReverted, 2, "INSTANCE_ELSEWHERE end"},
+                             {kReverted, 0, "INSTANCE_ELSEWHERE end"},
                              {kReverted, -1, "OK"},
                              {kReverted, 1, "OK"}};
   for (const PlaceCase& one : cases) {
@@ -201,33 +252,6 @@ TEST(RulesMove, AResizeOnOneNodeReleasesOneSide) {
     ASSERT_EQ(move.Answer(move.End(end, 1)), "OK");
     EXPECT_EQ(move.world().used("n1", "VCPU"), end == kConfirmed ? 3 : 2);  // T-173, T-174
     EXPECT_EQ(move.Held("move"), "");                                       // T-221
-  }
-}
-
-// A part is what belongs to the node of one side alone.
-TEST(RulesMove, WhatBelongsToNeitherSideIsKept) {
-  MoveWorld move;
-  move.Begin(kEvacuation, false, "n1{VCPU:2} pool{DISK_GB:10}");
-  ASSERT_EQ(move.Answer(move.End(kDone, 2)), "OK");
-  ASSERT_EQ(move.Answer(move.End(kCompleted)), "OK");
-  EXPECT_EQ(move.Held("vm"), "n2{VCPU:3} pool{DISK_GB:10}");  // T-146
-}
-
-TEST(RulesMove, ASideWithoutANodeIsItsHost) {
-  for (const bool to_known_host : {false, true}) {
-    MoveWorld move;
-    move.Begin(kEvacuation, false);
-    MigrationRecord record = *move.Migration();
-    record.id = MigrationId{Uuid{12, 1}};
-    record.destination_host = to_known_host ? "h2" : "";
-    record.destination_node.reset();
-    ASSERT_EQ(move.Answer(CreateMigration{record}), "OK");
-    EndMove failed = move.End(kFailed);
-    failed.migration = record.id;
-    failed.expected_generation =
-        move.world().state().records().FindMigration(record.id)->generation;
-    ASSERT_EQ(move.Answer(failed), "OK");
-    EXPECT_EQ(move.Held("vm"), to_known_host ? kSource : kBoth);  // T-178
   }
 }
 
@@ -286,28 +310,77 @@ TEST(RulesMove, ARetiredNodeGoesWithItsLastAllocation) {
   EXPECT_FALSE(move.fleet.Has("n1-gpu"));  // T-40
 }
 
-// A status that means "over" leaves no allocations behind, whichever call sets it.
-TEST(RulesMove, AStatusAloneEndsNoMoveThatHoldsAllocations) {
-  for (const EndCase& one : kEndCases) {
-    MoveWorld move;
-    move.Begin(one.type, one.type != kEvacuation);
-    const std::string answer =
-        move.Answer(UpdateMigration{move.move(), "accepted", one.status, {}, {}});
-    if (one.end == kDone) {
-      EXPECT_EQ(answer, "OK");  // T-148: releases nothing
-      EXPECT_EQ(move.Answer(UpdateMigration{move.move(), "done", "completed", {}, {}}),
-                "MOVE_HOLDS_ALLOCATIONS status");  // T-146
-    } else {
-      EXPECT_EQ(answer, "MOVE_HOLDS_ALLOCATIONS status") << one.status;  // T-173, T-174, T-221
-    }
-  }
+// What the caller knows of a consumer may be that it holds nothing.
+TEST(RulesMove, AConsumerThatHoldsSomethingByNowIsNotOverlooked) {
   MoveWorld move;
   move.Begin(kLive);
-  move.world().Must(DeleteAllocations{move.world().consumer("move"), std::nullopt});
-  EXPECT_EQ(move.Answer(UpdateMigration{move.move(), "accepted", "error", {}, {}}), "OK");
-  EXPECT_EQ(move.Answer(UpdateMigration{move.move(), "error", "failed", {}, {}}),
-            "MOVE_HOLDS_ALLOCATIONS status");  // the destination's part
-  EXPECT_EQ(move.Answer(UpdateMigration{move.move(), "error", "completed", {}, {}}), "OK");
+  move.Hold("move", "");
+  EndMove end = move.End(kCompleted, 2);
+  end.expected_migration_consumer = Generation{0};
+  move.Hold("move", "n1{VCPU:1}");
+  EXPECT_EQ(move.Answer(end),
+            "CONSUMER_GENERATION_CONFLICT expected_migration_consumer_generation");
+  move.Hold("move", "");
+  EXPECT_EQ(move.Answer(end), "OK");
+}
+
+// A status that means "over" leaves no allocations behind and no record that says the contrary,
+// whichever call sets it.
+TEST(RulesMove, AStatusAloneEndsNoMoveThatIsNotSettled) {
+  for (const EndCase& one : kEndCases) {
+    SCOPED_TRACE(testing::Message() << one.status << " of type " << static_cast<int>(one.type));
+    MoveWorld move;
+    move.Begin(one.type, one.type != kEvacuation);
+    const UpdateMigration update{move.move(), "accepted", one.status, {}, {}};
+    if (one.host == 2) {
+      EXPECT_EQ(move.Answer(update), "INSTANCE_ELSEWHERE status");  // T-173, T-177
+      ASSERT_EQ(move.Answer(SetInstance{move.On(2), move.Instance()->generation}), "OK");
+    }
+    // An evacuation that is done needs no settlement: T-148.
+    EXPECT_EQ(move.Answer(update), one.end == kDone ? "OK" : "MOVE_HOLDS_ALLOCATIONS status");
+    move.Hold("move", "");
+    move.Hold("vm", one.host == 2 ? kDestination : kSource);
+    if (one.end != kDone) {
+      EXPECT_EQ(move.Answer(update), "OK");
+    }
+    EXPECT_EQ(move.Migration()->status, one.status);
+  }
+}
+
+TEST(RulesMove, AStatusAloneEndsAMoveAsItsTypeAllows) {
+  MoveWorld move;
+  move.Begin(kLive);
+  move.Hold("move", "");
+  move.Hold("vm", "");
+  const auto update = [&](const char* status) {
+    return move.Answer(UpdateMigration{move.move(), move.Migration()->status, status, {}, {}});
+  };
+  for (const char* status : {"confirmed", "reverted", "done"}) {
+    EXPECT_EQ(update(status), "WRONG_MOVE_END status");  // T-126
+  }
+  EXPECT_EQ(update("completed"), "INSTANCE_ELSEWHERE status");
+  move.Hold("vm", "n1{VCPU:1} n3{VCPU:1}");
+  // The new destination of the same command counts.
+  UpdateMigration elsewhere{move.move(), "accepted", "failed", "h3", move.world().provider("n3")};
+  EXPECT_EQ(move.Answer(elsewhere), "MOVE_HOLDS_ALLOCATIONS status");
+  EXPECT_EQ(update("failed"), "OK");
+  EXPECT_EQ(update("cancelled"), "WRONG_MOVE_END status");  // it is over
+  // A record of a move that is over already is imported, not made.
+  MigrationRecord over = move.Move(kLive, 1, 2);
+  over.id = MigrationId{Uuid{12, 1}};
+  over.status = "completed";
+  EXPECT_EQ(move.Answer(CreateMigration{over}), "INVALID_FIELD migration.status");
+}
+
+// A lease would end while the guest runs.
+TEST(RulesMove, AStatusAloneEndsNoMoveWithALease) {
+  MoveWorld move;
+  move.Begin(kLive);
+  move.Hold("move", "");
+  ASSERT_EQ(move.Answer(SetInstance{move.On(2), move.Instance()->generation}), "OK");
+  move.world().Must(SetLease{move.world().consumer("vm"), {}, absl::Minutes(1)});
+  EXPECT_EQ(move.Answer(UpdateMigration{move.move(), "accepted", "completed", {}, {}}),
+            "MOVE_HOLDS_ALLOCATIONS status");
 }
 
 }  // namespace

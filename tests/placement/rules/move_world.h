@@ -1,8 +1,8 @@
-// MoveWorld: two hosts with a node each, whose trackers are registered, and an instance `vm` that
-// moves from one to the other.
+// MoveWorld: three hosts with a node each, whose trackers are registered, and an instance `vm` that
+// moves from the first to the second.
 //
-// The nodes are n1 of host h1, with a child n1-gpu, and n2 of host h2. The migration is `move`.
-// Answers are "OK", or the reason of the refusal and the field or, without a field, the kind of the
+// The nodes are n1 of host h1, with two children n1-gpu and n1-gpu2, n2 of host h2, and n3 of host
+// h3. The provider `pool` belongs to no node. The migration is `move`. Answers are "OK", or the reason of the refusal and the field or, without a field, the kind of the
 // record at fault. A refusal changes nothing, which each call checks. Not thread-safe.
 #ifndef BERTH_TESTS_PLACEMENT_RULES_MOVE_WORLD_H_
 #define BERTH_TESTS_PLACEMENT_RULES_MOVE_WORLD_H_
@@ -24,8 +24,10 @@ class MoveWorld {
   MoveWorld() {
     EXPECT_EQ(fleet.Register("h1", 1, "machine-1"), "OK");
     EXPECT_EQ(fleet.Register("h2", 2, "machine-2"), "OK");
-    EXPECT_EQ(fleet.Report("h1", 1, "n1{VCPU:8}\n  n1-gpu{VGPU:8}", 1), "OK");
+    EXPECT_EQ(fleet.Register("h3", 3, "machine-3"), "OK");
+    EXPECT_EQ(fleet.Report("h1", 1, "n1{VCPU:8}\n  n1-gpu{VGPU:8}\n  n1-gpu2{VGPU:8}", 1), "OK");
     EXPECT_EQ(fleet.Report("h2", 2, "n2{VCPU:8}", 1), "OK");
+    EXPECT_EQ(fleet.Report("h3", 3, "n3{VCPU:8}", 1), "OK");
     world().Add("pool{DISK_GB:100}");
   }
 
@@ -72,16 +74,24 @@ class MoveWorld {
     } else {
       Hold("vm", absl::StrCat(source, " ", destination));
     }
+    ASSERT_EQ(Answer(CreateMigration{Move(type, 1, 2)}), "OK");
+  }
+  // The record of the migration, from one host to another with their nodes. 0: the destination is
+  // not known yet.
+  MigrationRecord Move(MigrationType type, int from, int to) {
     MigrationRecord record;
     record.id = move();
     record.instance = vm();
     record.type = type;
-    record.source_host = "h1";
-    record.source_node = world().provider("n1");
-    record.destination_host = "h2";
-    record.destination_node = world().provider("n2");
-    ASSERT_EQ(Answer(CreateMigration{record}), "OK");
+    record.source_host = absl::StrCat("h", from);
+    record.source_node = world().provider(absl::StrCat("n", from));
+    if (to > 0) {
+      record.destination_host = absl::StrCat("h", to);
+      record.destination_node = world().provider(absl::StrCat("n", to));
+    }
+    return record;
   }
+  // Afterwards the consumer holds what `claim` says; nothing if `claim` is empty.
   void Hold(const char* consumer, const std::string& claim) {
     world().Must(SetAllocations{{world().Claim(consumer, claim)}, false});
   }
