@@ -8,7 +8,7 @@
 namespace berth::placement {
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// POLICY_DENIED; RECORD_CONFLICT; UUID_IN_USE. A caller that gives no generation expects that there
+// RECORD_CONFLICT; UUID_IN_USE; POLICY_DENIED. A caller that gives no generation expects that there
 // is no record.
 absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
                                const RuleContext& context) {
@@ -18,11 +18,11 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
   const InstancePtr before = state.records().FindInstance(command.record.id);
-  BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, before, command.record));
   BERTH_RETURN_IF_ERROR(CheckGeneration(command.record.id, command.expected_generation, before));
   if (state.records().FindMigration(MigrationId{command.record.id.uuid}) != nullptr) {
     return UuidOfMigration(command.record.id, "instance.uuid");
   }
+  BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, before, command.record));
   Outcome outcome;
   outcome.result.created = before == nullptr;
   outcome.changes.push_back(InstancePut{StoredInstance(command.record, before, context)});

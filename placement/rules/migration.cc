@@ -103,9 +103,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
 }
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
-// MIGRATION_NOT_FOUND; POLICY_DENIED; RECORD_CONFLICT; a destination node without a host;
-// MOVE_HOLDS_ALLOCATIONS. Otherwise any status may follow any other: the callers keep the order of
-// T-126.
+// MIGRATION_NOT_FOUND; RECORD_CONFLICT; POLICY_DENIED; a destination node without a host; and, if
+// the status ends the move, what Settle refuses and MOVE_HOLDS_ALLOCATIONS. Otherwise any status
+// may follow any other: the callers keep the order of T-126.
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
@@ -113,10 +113,10 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateMigration& comman
   const MigrationPtr before = state.records().FindMigration(command.migration);
   if (before == nullptr) return MigrationNotFound(command.migration);
   MigrationRecord after = Updated(*before, command);
-  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, before, after));
   if (before->status != command.expected_status) {
     return StatusConflict(*before, command.expected_status);
   }
+  BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, before, after));
   Faults faults;
   NodeNeedsHost(faults, "destination_node_uuid", after.destination_node.has_value(),
                 after.destination_host);

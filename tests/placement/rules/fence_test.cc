@@ -151,5 +151,28 @@ TEST(RulesFence, ATrackerWritesMigrationsFromAndToItsHost) {
   EXPECT_EQ(move.Answer(end), "POLICY_DENIED migration");  // T-386
 }
 
+// A late repeat, and a decision upon an old record, are conflicts: the caller has to read again.
+TEST(RulesFence, AnOldRecordIsAConflictBeforeAnythingElse) {
+  MoveWorld move;
+  move.Begin(MigrationType::kCold);
+  const auto by = [](int tracker, auto command) {
+    command.tracker = MoveWorld::Tracker(tracker);
+    return command;
+  };
+  const EndMove confirm = by(1, move.End(MoveEnd::kConfirmed, 2));
+  const EndMove revert = by(2, move.End(MoveEnd::kReverted, 1));
+  const SetInstance set = by(1, SetInstance{move.On(1), move.Instance()->generation});
+  const CreateMigration create = by(1, CreateMigration{move.Move(MigrationType::kCold, 1, 2)});
+  UpdateMigration update = by(3, UpdateMigration{move.move(), "running", "error", {}, {}});
+  EXPECT_EQ(move.Answer(update), "RECORD_CONFLICT migration");
+  update.expected_status = "accepted";
+  EXPECT_EQ(move.Answer(update), "POLICY_DENIED migration");
+  ASSERT_EQ(move.Answer(confirm), "OK");
+  EXPECT_EQ(move.Answer(confirm), "RECORD_CONFLICT migration");
+  EXPECT_EQ(move.Answer(revert), "RECORD_CONFLICT migration");
+  EXPECT_EQ(move.Answer(set), "RECORD_CONFLICT instance");
+  EXPECT_EQ(move.Answer(create), "DUPLICATE_MIGRATION migration.uuid");
+}
+
 }  // namespace
 }  // namespace berth::placement
