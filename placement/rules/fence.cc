@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
-#include "placement/values/migration_status.h"
 #include "placement/values/refusal.h"
 
 namespace berth::placement {
@@ -15,8 +14,8 @@ namespace {
 absl::Status DenyRecord(const TrackerProcess& tracker, const std::string& kind,
                         const std::string& id, absl::string_view why) {
   return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
-                absl::StrCat("the tracker of host ", tracker.host, " may not write ", kind, " ", id,
-                             " so: ", why),
+                absl::StrCat("the tracker of host ", tracker.host, " may not make this change to ",
+                             kind, " ", id, ": ", why),
                 {{{kind, id}, {"host", tracker.host}}});
 }
 
@@ -36,13 +35,14 @@ bool IsSide(const MigrationRecord& migration, const std::string& host) {
   return migration.source_host == host || migration.destination_host == host;
 }
 
-// The migrations of the instance from or to `host` that still hold resources.
+// The migrations of the instance from or to `host` that still hold resources, and `ending`, if it
+// is from or to `host`.
 std::vector<MigrationPtr> MovesBeside(const State& state, InstanceId instance,
-                                      const std::string& host) {
-  std::vector<MigrationPtr> moves = state.records().MigrationsOf(instance);
-  std::erase_if(moves, [&](const MigrationPtr& migration) {
-    return !HoldsResources(migration->status) || !IsSide(*migration, host);
-  });
+                                      const std::string& host, const MigrationPtr& ending) {
+  std::vector<MigrationPtr> moves = state.records().MovesOf(instance);
+  if (ending != nullptr) moves.push_back(ending);
+  std::erase_if(moves,
+                [&host](const MigrationPtr& migration) { return !IsSide(*migration, host); });
   return moves;
 }
 
@@ -52,12 +52,15 @@ void TrackerFields(Faults& faults, const std::optional<TrackerProcess>& tracker)
   if (!tracker) return;
   faults.Length("tracker.host", tracker->host, 1, kTextMax);
   faults.Line("tracker.host", tracker->host);
+  if (tracker->incarnation == Uuid{}) {
+    faults.Add(kInvalidField, "tracker.incarnation", "must not consist of zeros only");
+  }
 }
 
 absl::Status CheckProcess(const State& state, const TrackerProcess& tracker,
                           absl::string_view field) {
   const ServicePtr service = FindService(state, tracker.host, kTrackerBinary);
-  if (service == nullptr) {
+  if (service == nullptr || service->incarnation == Uuid{}) {
     return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
                   absl::StrCat("the tracker of host ", tracker.host,
                                " is not registered: the tracker has to send Hello first"),
@@ -76,13 +79,14 @@ absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess
 }
 
 absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,
-                                const InstancePtr& before, const InstanceRecord& after) {
+                                const InstancePtr& before, const InstanceRecord& after,
+                                const MigrationPtr& ending) {
   if (!tracker) return absl::OkStatus();
   const auto deny = [&](absl::string_view why) {
     return DenyRecord(*tracker, "instance", after.id.ToString(), why);
   };
   if (before == nullptr) return deny("it has no record, and trackers create none");
-  const std::vector<MigrationPtr> moves = MovesBeside(state, before->id, tracker->host);
+  const std::vector<MigrationPtr> moves = MovesBeside(state, before->id, tracker->host, ending);
   const bool is_unclaimed = before->host.empty() && HoldsOn(state, before->id, tracker->host);
   if (before->host != tracker->host && moves.empty() && !is_unclaimed) {
     return deny("it is not on this host, and does not move from or to it");
@@ -101,16 +105,25 @@ absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerP
 
 absl::Status CheckMigrationWrite(const State& state, const std::optional<TrackerProcess>& tracker,
                                  const MigrationPtr& before, const MigrationRecord& after) {
-  if (!tracker || (before != nullptr && IsSide(*before, tracker->host))) return absl::OkStatus();
+  if (!tracker) return absl::OkStatus();
+  const auto deny = [&](absl::string_view why) {
+    return DenyRecord(*tracker, "migration", after.id.ToString(), why);
+  };
+  bool may_write = before != nullptr && IsSide(*before, tracker->host);
   const bool is_open = before == nullptr || before->destination_host.empty();
-  if (is_open && IsSide(after, tracker->host)) {
+  if (!may_write && is_open && IsSide(after, tracker->host)) {
     const InstancePtr instance = state.records().FindInstance(after.instance);
-    if (instance->host == tracker->host || HoldsOn(state, after.instance, tracker->host)) {
-      return absl::OkStatus();
-    }
+    may_write = instance->host == tracker->host || HoldsOn(state, after.instance, tracker->host);
   }
-  return DenyRecord(*tracker, "migration", after.id.ToString(),
-                    "it is not from or to this host, or its instance is not meant for this host");
+  if (!may_write) {
+    return deny("it is not from or to this host, or its instance is not meant for this host");
+  }
+  const bool names_host = !after.destination_host.empty() &&
+                          (before == nullptr || before->destination_host != after.destination_host);
+  if (names_host && FindService(state, after.destination_host, kTrackerBinary) == nullptr) {
+    return deny(absl::StrCat("its destination ", after.destination_host, " has no tracker"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace berth::placement

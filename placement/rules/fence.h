@@ -1,4 +1,4 @@
-// What a tracker may write of the records of instances and migrations (T-386).
+// What a tracker may write of the records of instances and migrations.
 //
 // A tracker writes only as the newest process of its host, and only about instances that are on its
 // host or that move from or to it. Pure functions of the state.
@@ -15,10 +15,12 @@
 
 namespace berth::placement {
 
-// Adds a fault for each malformed field of the writing tracker, if one is given.
+// Adds a fault for each malformed field of the writing tracker, if one is given. The incarnation is
+// malformed if it consists of zeros only.
 void TrackerFields(Faults& faults, const std::optional<TrackerProcess>& tracker);
 
-// FAILED_PRECONDITION / SERVICE_NOT_REGISTERED if the host has no tracker. ABORTED / TRACKER_FENCED
+// FAILED_PRECONDITION / SERVICE_NOT_REGISTERED if the host has no tracker, or if its service was
+// imported and no process has said Hello since. ABORTED / TRACKER_FENCED
 // if a newer process has registered as the tracker of the host (T-14). `field`: the path of the
 // tracker in the request, followed by a dot; empty if the request itself has the fields.
 absl::Status CheckProcess(const State& state, const TrackerProcess& tracker,
@@ -36,13 +38,16 @@ absl::Status CheckProcess(const State& state, const std::optional<TrackerProcess
 // - or that has no host yet and whose consumer holds something of a node of the tracker's host.
 // Afterwards the instance is on the tracker's host, on the other host of one of these migrations,
 // or on no host. A tracker creates no record of an instance, and changes neither its name nor its
-// project nor its user.
+// project nor its user. `ending`: the migration that the command ends; it counts as one that still
+// holds resources. Null: the command ends none.
 absl::Status CheckInstanceWrite(const State& state, const std::optional<TrackerProcess>& tracker,
-                                const InstancePtr& before, const InstanceRecord& after);
+                                const InstancePtr& before, const InstanceRecord& after,
+                                const MigrationPtr& ending = nullptr);
 
 // A tracker may change a migration from or to its host. It may create one, or become the
 // destination of one that has none, if the instance is on its host or if the instance's consumer
-// holds something of a node of its host. REQUIRES: the instance has a record.
+// holds something of a node of its host. It may name only a new destination host that has a
+// tracker. REQUIRES: the instance has a record.
 absl::Status CheckMigrationWrite(const State& state, const std::optional<TrackerProcess>& tracker,
                                  const MigrationPtr& before, const MigrationRecord& after);
 

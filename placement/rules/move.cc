@@ -125,7 +125,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const EndMove& command,
   BERTH_RETURN_IF_ERROR(CheckMigrationWrite(state, command.tracker, before, *before));
   const InstancePtr& wanted = command.instance != nullptr ? command.instance : instance;
   if (command.instance != nullptr) {
-    BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, instance, *wanted));
+    BERTH_RETURN_IF_ERROR(CheckInstanceWrite(state, command.tracker, instance, *wanted, before));
   }
   const MoveEnding& ending = *FindMoveEnding(command.end);
   BERTH_ASSIGN_OR_RETURN(const Settlement settlement,

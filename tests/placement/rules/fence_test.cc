@@ -1,4 +1,7 @@
 // What a tracker may write of records, and that only its newest process writes.
+#include "placement/rules/fence.h"
+
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,11 +33,12 @@ TEST(RulesFence, OnlyTheNewestProcessOfAHostWrites) {
     };
     EXPECT_EQ(answer(TrackerProcess{"h9", FleetWorld::Process(1)}),
               "SERVICE_NOT_REGISTERED tracker.host");
+    EXPECT_EQ(answer(TrackerProcess{"h1", Uuid{}}), "INVALID_FIELD tracker.incarnation");
     EXPECT_EQ(answer(TrackerProcess{"h1", FleetWorld::Process(9)}),
-              "TRACKER_FENCED tracker.incarnation");  // T-14, T-386
+              "TRACKER_FENCED tracker.incarnation");  // T-14
     // A new process takes over, and the old one is late.
     ASSERT_EQ(move.fleet.Register("h1", 9, "machine-1"), "OK");
-    EXPECT_EQ(answer(MoveWorld::Tracker(1)), "TRACKER_FENCED tracker.incarnation");  // T-14, T-386
+    EXPECT_EQ(answer(MoveWorld::Tracker(1)), "TRACKER_FENCED tracker.incarnation");  // T-14
     EXPECT_EQ(answer(TrackerProcess{"h1", FleetWorld::Process(9)}), "OK") << i;
   }
 }
@@ -67,8 +71,8 @@ class RulesFenceInstance : public testing::Test {
 
 TEST_F(RulesFenceInstance, OfItsOwnHost) {
   Put(1);
-  EXPECT_EQ(Write(2, 1), "POLICY_DENIED instance");  // T-386
-  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(2, 1), "POLICY_DENIED instance");
+  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");
   EXPECT_EQ(Write(1, 2), "POLICY_DENIED instance");  // it does not move there
   EXPECT_EQ(Write(1, 1), "OK");
   EXPECT_EQ(Write(1, 0), "OK");                      // T-165: gives its claim back
@@ -79,7 +83,7 @@ TEST_F(RulesFenceInstance, ThatIsMeantForItsHost) {
   Put(0);
   EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // nothing says that it is for this host
   move_.Hold("vm", "n1-gpu{VGPU:1}");
-  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");
   EXPECT_EQ(Write(1, 1), "OK");
   move_.Hold("vm", "n2{VCPU:1}");
   EXPECT_EQ(Write(2, 2), "POLICY_DENIED instance");  // the other host has claimed it
@@ -97,7 +101,7 @@ TEST_F(RulesFenceInstance, OnEitherSideOfAMove) {
   move_.SetStatus("error");  // somebody still has to clean up
   EXPECT_EQ(Write(2, 2), "OK");
   ASSERT_EQ(move_.Answer(move_.End(MoveEnd::kCompleted, 2)), "OK");
-  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");  // T-386
+  EXPECT_EQ(Write(1, 1), "POLICY_DENIED instance");
   EXPECT_EQ(Write(2, 2), "OK");
 }
 
@@ -126,18 +130,24 @@ TEST(RulesFence, ATrackerWritesMigrationsFromAndToItsHost) {
   const auto create = [&](int tracker) {
     return move.Answer(CreateMigration{record, MoveWorld::Tracker(tracker)});
   };
-  EXPECT_EQ(create(2), "POLICY_DENIED migration");  // T-386
+  EXPECT_EQ(create(2), "POLICY_DENIED migration");
   EXPECT_EQ(create(1), "OK");
   const auto update = [&](int tracker, const char* to) {
     UpdateMigration command{record.id, "accepted", "", to, {}, MoveWorld::Tracker(tracker)};
     return move.Answer(command);
   };
-  EXPECT_EQ(update(2, "h2"), "POLICY_DENIED migration");  // T-386: the instance holds nothing there
+  EXPECT_EQ(update(2, "h2"), "POLICY_DENIED migration");  // the instance holds nothing there
   move.Hold("vm", "n2{VCPU:3}");
   EXPECT_EQ(update(2, "h3"), "POLICY_DENIED migration");
-  EXPECT_EQ(update(2, "h2"), "OK");  // T-168
-  EXPECT_EQ(update(2, "h3"), "OK");
+  EXPECT_EQ(update(1, "h9"), "POLICY_DENIED migration");  // h9 has no tracker
+  EXPECT_EQ(update(2, "h2"), "OK");                       // T-168
+  // The tracker of h2 dies. The next host has to wait until somebody says that h2 is out.
+  move.Hold("vm", "n3{VCPU:3}");
+  EXPECT_EQ(update(3, "h3"), "POLICY_DENIED migration");
+  ASSERT_EQ(move.Answer(UpdateMigration{record.id, "accepted", "", "", {}}), "OK");
+  EXPECT_EQ(update(3, "h3"), "OK");                       // T-168
   EXPECT_EQ(update(2, "h2"), "POLICY_DENIED migration");  // it goes to another host now
+  move.Hold("vm", "n2{VCPU:3}");
   record.id = MigrationId{Uuid{12, 2}};
   record.destination_host = "h2";
   EXPECT_EQ(create(2), "OK");  // T-168: made by the destination
@@ -146,9 +156,22 @@ TEST(RulesFence, ATrackerWritesMigrationsFromAndToItsHost) {
   record.destination_host = "h4";
   EXPECT_EQ(create(1), "POLICY_DENIED migration");
   EndMove end = move.End(MoveEnd::kFailed, 1);
-  ASSERT_EQ(move.fleet.Register("h3", 3, "machine-3"), "OK");
   end.tracker = MoveWorld::Tracker(3);
-  EXPECT_EQ(move.Answer(end), "POLICY_DENIED migration");  // T-386
+  EXPECT_EQ(move.Answer(end), "POLICY_DENIED migration");
+}
+
+// An imported service has no process until its tracker says Hello.
+TEST(RulesFence, AServiceWithoutAProcessHasNoTracker) {
+  MoveWorld move;
+  move.Begin(MigrationType::kLive);
+  State imported = move.world().state();
+  auto service = std::make_shared<ServiceRecord>(move.fleet.service("h1"));
+  service->incarnation = Uuid{};
+  imported.Apply({ServicePut{service}});
+  for (const Uuid process : {FleetWorld::Process(1), Uuid{}}) {
+    EXPECT_EQ(RefusalOf(CheckProcess(imported, {"h1", process}, ""))->reason,
+              "SERVICE_NOT_REGISTERED");
+  }
 }
 
 // A late repeat, and a decision upon an old record, are conflicts: the caller has to read again.
@@ -172,6 +195,19 @@ TEST(RulesFence, AnOldRecordIsAConflictBeforeAnythingElse) {
   EXPECT_EQ(move.Answer(revert), "RECORD_CONFLICT migration");
   EXPECT_EQ(move.Answer(set), "RECORD_CONFLICT instance");
   EXPECT_EQ(move.Answer(create), "DUPLICATE_MIGRATION migration.uuid");
+}
+
+// The source of an evacuation that is done may write the instance as it ends the evacuation, as
+// little as it may do so otherwise.
+TEST(RulesFence, TheMoveThatEndsIsOneOfItsSides) {
+  MoveWorld move;
+  move.Begin(MigrationType::kEvacuation, false);
+  ASSERT_EQ(move.Answer(move.End(MoveEnd::kDone, 2)), "OK");
+  SetInstance set{move.On(2), move.Instance()->generation, MoveWorld::Tracker(1)};
+  EXPECT_EQ(move.Answer(set), "POLICY_DENIED instance");
+  EndMove end = move.End(MoveEnd::kCompleted, 2);
+  end.tracker = MoveWorld::Tracker(1);
+  EXPECT_EQ(move.Answer(end), "OK");  // T-146
 }
 
 }  // namespace
