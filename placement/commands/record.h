@@ -25,8 +25,8 @@ struct SetInstance {
   std::optional<Generation> expected_generation;  // none: there must be no record yet
   std::optional<TrackerProcess> tracker = std::nullopt;
 };
-// Removes the record of an instance and the records of all its migrations. What their consumers
-// hold stays.
+// Removes the record of an instance and the records of all its migrations. What the consumer of the
+// instance holds stays.
 struct DeleteInstance {
   InstanceId instance;
   std::optional<Generation> expected_generation;  // none: any

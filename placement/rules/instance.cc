@@ -1,11 +1,23 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "placement/commands/record_form.h"
 #include "placement/rules/fence.h"
 #include "placement/rules/rules.h"
+#include "placement/values/refusal.h"
 
 namespace berth::placement {
+namespace {
+
+absl::Status HoldsAllocations(const MigrationRecord& migration) {
+  return Refuse(absl::StatusCode::kFailedPrecondition, "MOVE_HOLDS_ALLOCATIONS",
+                absl::StrCat("the consumer of migration ", migration.id.ToString(),
+                             " holds allocations: end the move before the instance is deleted"),
+                {{{"migration", migration.id.ToString()}, {"field", "instance_uuid"}}});
+}
+
+}  // namespace
 
 // Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED; TRACKER_FENCED;
 // RECORD_CONFLICT; UUID_IN_USE; POLICY_DENIED. A caller that gives no generation expects that there
@@ -29,8 +41,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
   return outcome;
 }
 
-// Refuses, in this order: INSTANCE_NOT_FOUND; RECORD_CONFLICT. Removes the instance's migrations,
-// too, because the instance of a migration always has a record.
+// Refuses, in this order: INSTANCE_NOT_FOUND; RECORD_CONFLICT; MOVE_HOLDS_ALLOCATIONS if the
+// consumer of a migration holds something, because nobody would release it. Removes the instance's
+// migrations, too, because the instance of a migration always has a record.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteInstance& command,
                                const RuleContext&) {
   const InstancePtr before = state.records().FindInstance(command.instance);
@@ -40,6 +53,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const DeleteInstance& command
   }
   Outcome outcome;
   for (const MigrationPtr& migration : state.records().MigrationsOf(command.instance)) {
+    if (state.FindConsumer(ConsumerId{migration->id.uuid}) != nullptr) {
+      return HoldsAllocations(*migration);
+    }
     outcome.changes.push_back(MigrationRemoved{migration->id});
   }
   outcome.changes.push_back(InstanceRemoved{command.instance});

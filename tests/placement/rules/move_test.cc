@@ -383,5 +383,15 @@ TEST(RulesMove, AStatusAloneEndsNoMoveWithALease) {
             "MOVE_HOLDS_ALLOCATIONS status");
 }
 
+// The record of the instance is the only key to what its migrations hold.
+TEST(RulesMove, AnInstanceIsNotDeletedWhileAMigrationHoldsItsPart) {
+  MoveWorld move;
+  move.Begin(kCold);
+  EXPECT_EQ(move.Answer(DeleteInstance{move.vm(), {}}), "MOVE_HOLDS_ALLOCATIONS instance_uuid");
+  ASSERT_EQ(move.Answer(move.End(kConfirmed, 2)), "OK");
+  EXPECT_EQ(move.Answer(DeleteInstance{move.vm(), {}}), "OK");
+  EXPECT_EQ(move.Held("vm"), kDestination);  // T-3: until somebody releases it
+}
+
 }  // namespace
 }  // namespace berth::placement
