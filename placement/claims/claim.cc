@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "placement/claims/claims.h"
 #include "placement/claims/form.h"
 #include "placement/claims/plan.h"
@@ -43,14 +44,29 @@ absl::Status CheckConsumers(const State& state, const PlaceClaims& command) {
                    items);
 }
 
-// RECORD_CONFLICT if an instance that is to get a record has one.
+// RECORD_CONFLICT, which names every instance that is to get a record and has one. Then UUID_IN_USE
+// for the first instance whose uuid is that of a migration.
 absl::Status CheckRecords(const State& state, const PlaceClaims& command) {
-  for (const ClaimMember& member : command.members) {
-    if (member.instance == nullptr) continue;
-    BERTH_RETURN_IF_ERROR(CheckGeneration(member.instance->id, std::nullopt,
-                                          state.records().FindInstance(member.instance->id)));
+  std::vector<FaultItem> items;
+  std::string message;
+  absl::Status in_use;
+  for (size_t m = 0; m < command.members.size(); ++m) {
+    if (command.members[m].instance == nullptr) continue;
+    const InstanceId id = command.members[m].instance->id;
+    if (in_use.ok() && state.records().FindMigration(MigrationId{id.uuid}) != nullptr) {
+      in_use = UuidOfMigration(id, FieldOf(command, m, "instance.uuid"));
+    }
+    const InstancePtr present = state.records().FindInstance(id);
+    if (present == nullptr) continue;
+    if (items.empty()) message = absl::StrCat("instance ", id.ToString(), " has a record already");
+    items.push_back({{"instance", id.ToString()},
+                     {"field", FieldOf(command, m, "instance")},
+                     {"expected", "none"},
+                     {"actual", absl::StrCat(present->generation.value)}});
   }
-  return absl::OkStatus();
+  BERTH_RETURN_IF_ERROR(
+      RefuseAll(absl::StatusCode::kAborted, "RECORD_CONFLICT", std::move(message), items));
+  return in_use;
 }
 
 }  // namespace
@@ -58,7 +74,7 @@ absl::Status CheckRecords(const State& state, const PlaceClaims& command) {
 // Finds a candidate for each member, gives it to the member's consumer, and creates the record of
 // the member's instance, for all members or for none. Refuses, in this order: a malformed command;
 // query by query, what FindCandidates refuses (P-175); CONSUMER_GENERATION_CONFLICT;
-// RECORD_CONFLICT; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
+// RECORD_CONFLICT; UUID_IN_USE; NO_CANDIDATE or SEARCH_BUDGET_EXCEEDED.
 absl::StatusOr<Outcome> Decide(const State& state, const PlaceClaims& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));

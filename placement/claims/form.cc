@@ -15,13 +15,22 @@ namespace {
 
 constexpr size_t kMembersMax = 256;
 
-// Checks the record that is created with the member's claim.
+// Checks the record that is created with the member's claim. It belongs to whom the consumer
+// belongs to, and is on no host, because the caller does not know yet which host will be claimed.
 void RecordFields(Faults& faults, const std::string& path, const ClaimMember& member) {
-  if (member.instance->id.uuid != member.consumer.uuid) {
-    faults.Add(kInvalidField, path + ".uuid",
-               absl::StrCat("must be ", member.consumer.ToString(), ", the uuid of the consumer"));
+  const InstanceRecord& record = *member.instance;
+  const auto equal = [&](const char* field, const std::string& given, const std::string& wanted) {
+    if (given == wanted) return;
+    faults.Add(kInvalidField, absl::StrCat(path, ".", field),
+               absl::StrCat("must be ", wanted, ", as of the consumer"));
+  };
+  equal("uuid", record.id.ToString(), member.consumer.ToString());
+  equal("project_id", record.project, member.project);
+  equal("user_id", record.user, member.user);
+  if (!record.host.empty()) {
+    faults.Add(kInvalidField, path + ".host", "must be empty: the claim chooses the host");
   }
-  InstanceFields(faults, path, *member.instance);
+  InstanceFields(faults, path, record);
 }
 
 }  // namespace

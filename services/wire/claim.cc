@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "services/wire/allocation.h"
@@ -77,6 +78,17 @@ void FillCandidate(const placement::Catalog& catalog, const placement::Candidate
   to->set_root_uuid(candidate.root.ToString());
 }
 
+// The generation of the record that the command created for the instance; 0 if it created none.
+int64_t RecordGeneration(const placement::Decision& decision, ConsumerId instance) {
+  for (const placement::Change& change : *decision.changes) {
+    const auto* put = std::get_if<placement::InstancePut>(&change);
+    if (put != nullptr && put->instance->id.uuid == instance.uuid) {
+      return put->instance->generation.value;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 absl::StatusOr<CommandBody> ClaimCommand(const pb::ClaimRequest& request) {
@@ -105,7 +117,10 @@ absl::StatusOr<CommandBody> ClaimManyCommand(const pb::ClaimManyRequest& request
 
 void FillClaim(const WriteAnswer& answer, pb::ClaimResponse* response) {
   const placement::Result& result = answer.decision.result;
-  if (!result.consumers.empty()) response->set_generation(result.consumers[0].second.value);
+  if (!result.consumers.empty()) {
+    response->set_generation(result.consumers[0].second.value);
+    response->set_instance_generation(RecordGeneration(answer.decision, result.consumers[0].first));
+  }
   if (!result.candidates.empty()) {
     FillCandidate(answer.catalog, result.candidates[0], response->mutable_candidate());
   }
@@ -118,6 +133,7 @@ void FillClaimMany(const WriteAnswer& answer, pb::ClaimManyResponse* response) {
     pb::ClaimedMember* member = response->add_members();
     member->set_consumer_uuid(result.consumers[m].first.ToString());
     member->set_generation(result.consumers[m].second.value);
+    member->set_instance_generation(RecordGeneration(answer.decision, result.consumers[m].first));
     FillCandidate(answer.catalog, result.candidates[m], member->mutable_candidate());
   }
   response->set_seed(result.seed);

@@ -245,6 +245,7 @@ TEST_F(InstanceCalls, AClaimCreatesTheRecord) {
   claim.mutable_consumer()->set_consumer_type("INSTANCE");
   (*claim.mutable_query()->add_groups()->mutable_resources())["VCPU"] = 9;
   claim.mutable_query()->mutable_groups(0)->set_in_tree(host);
+  claim.mutable_consumer()->mutable_instance()->clear_host();
   pb::GetInstanceRequest get;
   get.set_instance_uuid(uuid);
   pb::GetInstanceResponse got;
@@ -255,7 +256,25 @@ TEST_F(InstanceCalls, AClaimCreatesTheRecord) {
   Do("CandidateService/Claim", claim, &claimed);
   Do("InstanceService/GetInstance", get, &got);
   EXPECT_EQ(got.instance().pci_devices(0).address(), "0000:3b:00.1");
-  EXPECT_EQ(got.instance().generation(), claimed.generation());  // made by the same command
+  EXPECT_EQ(got.instance().generation(), claimed.instance_generation());
+
+  // A record that is made with a claim which replaces an older one has a generation of its own.
+  claim.mutable_consumer()->set_generation(claimed.generation());
+  pb::DeleteInstanceRequest remove;
+  remove.set_instance_uuid(uuid);
+  pb::DeleteInstanceResponse removed;
+  Do("InstanceService/DeleteInstance", remove, &removed);
+  pb::ClaimManyRequest many;
+  *many.add_members()->mutable_consumer() = claim.consumer();
+  *many.mutable_members(0)->mutable_query() = claim.query();
+  many.set_request_id(Random());
+  pb::ClaimManyResponse both, replayed;
+  Do("CandidateService/ClaimMany", many, &both);
+  Do("InstanceService/GetInstance", get, &got);
+  EXPECT_EQ(got.instance().generation(), both.members(0).instance_generation());
+  EXPECT_NE(got.instance().generation(), both.members(0).generation());
+  Do("CandidateService/ClaimMany", many, &replayed);
+  EXPECT_EQ(replayed.DebugString(), both.DebugString());
 }
 
 }  // namespace

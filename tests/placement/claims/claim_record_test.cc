@@ -71,6 +71,8 @@ TEST_F(RulesClaimRecord, RefusesInThisOrder) {
   claims.members[0].query.groups[0].resources[0].amount = 3;
   InstanceRecord record = *RecordOf(world_.consumer("c2"));
   record.vm_state.clear();
+  record.project = record.user = "another";
+  record.host = "h1";
   const auto fault_of = [&](bool one) {
     claims.one = one;
     claims.members[0].instance = std::make_shared<const InstanceRecord>(record);
@@ -81,13 +83,40 @@ TEST_F(RulesClaimRecord, RefusesInThisOrder) {
   EXPECT_EQ(fault_of(true), "INVALID_FIELD consumer.instance.uuid");
   EXPECT_EQ(fault_of(false), "INVALID_FIELD members[0].consumer.instance.uuid");
   record.id = InstanceId{world_.consumer("c1").uuid};
+  EXPECT_EQ(fault_of(true), "INVALID_FIELD consumer.instance.project_id");
+  record.project = "project";
+  EXPECT_EQ(fault_of(true), "INVALID_FIELD consumer.instance.user_id");
+  record.user = "user";
+  EXPECT_EQ(fault_of(true), "INVALID_FIELD consumer.instance.host");  // the claim chooses it
+  record.host.clear();
   EXPECT_EQ(fault_of(true), "INVALID_FIELD consumer.instance.vm_state");
   record.vm_state = "building";
   EXPECT_EQ(fault_of(true), "CONSUMER_GENERATION_CONFLICT consumer.generation");
   claims.members[0].expected_generation = world_.consumer_generation("c1");
-  EXPECT_EQ(fault_of(true), "RECORD_CONFLICT");
+  EXPECT_EQ(fault_of(true), "RECORD_CONFLICT consumer.instance");
   world_.Must(DeleteInstance{record.id, std::nullopt});
   EXPECT_EQ(ReasonOf(world_.Do(claims).status()), "NO_CANDIDATE");
+  const InstancePtr other = RecordOf(world_.consumer("c2"));
+  world_.Must(SetInstance{*other, std::nullopt});
+  MigrationRecord migration;
+  migration.id = MigrationId{record.id.uuid};
+  migration.instance = other->id;
+  migration.source_host = "h1";
+  world_.Must(CreateMigration{migration});
+  EXPECT_EQ(fault_of(true), "UUID_IN_USE consumer.instance.uuid");
+}
+
+TEST_F(RulesClaimRecord, NamesEachInstanceThatHasARecord) {
+  for (const char* name : {"c2", "c3"}) {
+    world_.Must(SetInstance{*RecordOf(world_.consumer(name)), std::nullopt});
+  }
+  const auto refusal = RefusalOf(world_.Do(ClaimsOf({"c1", "c2", "c3"})).status());
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->reason, "RECORD_CONFLICT");
+  ASSERT_EQ(refusal->items.size(), 2u);
+  EXPECT_EQ(refusal->items[0].at("field"), "members[1].consumer.instance");
+  EXPECT_EQ(refusal->items[1].at("field"), "members[2].consumer.instance");
+  EXPECT_EQ(refusal->items[1].at("instance"), world_.consumer("c3").ToString());
 }
 
 }  // namespace
