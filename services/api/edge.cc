@@ -106,7 +106,8 @@ absl::StatusOr<placement::Command> Edge::CommandFor(
   BERTH_RETURN_IF_ERROR(CheckRequestId(command.request_id));
   BERTH_ASSIGN_OR_RETURN(command.body, convert());
   if (!command.request_id.empty()) {
-    command.body_hash = MessageDigest(request, {"request_id"});
+    // A tracker that was restarted may repeat what its old process has sent.
+    command.body_hash = MessageDigest(request, {"request_id", "tracker"});
     command.asked = AskedBy(request, recorder_.MethodOf(request));
   }
   return command;
