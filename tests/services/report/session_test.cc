@@ -142,6 +142,58 @@ TEST_F(ReportSessionTest, ARecordIsPushedToItsHost) {
   tracker.Close();
 }
 
+// The end of a move reaches the trackers of both hosts.
+TEST_F(ReportSessionTest, TheEndOfAMoveIsPushedToBothHosts) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker source(&sessions, "h1", node_);
+  PlayedTracker destination(&sessions, "h2", placement::ProviderId{Uuid::Random()});
+  for (PlayedTracker* tracker : {&source, &destination}) {
+    ASSERT_TRUE(tracker->SayHello());
+    ASSERT_TRUE(tracker->Next().has_welcome());
+    ASSERT_TRUE(tracker->SayReport(1, 8, std::nullopt, true));
+    ASSERT_EQ(tracker->Next().ack().sequence(), 1);
+  }
+  placement::InstanceRecord record;
+  record.id = placement::InstanceId{Uuid::Random()};
+  record.project = record.user = record.vm_state = "any";
+  record.host = "h1";
+  runner_.Must(placement::SetInstance{record, std::nullopt});
+  placement::MigrationRecord migration;
+  migration.id = placement::MigrationId{Uuid::Random()};
+  migration.instance = record.id;
+  migration.type = placement::MigrationType::kLive;
+  migration.source_host = "h1";
+  migration.destination_host = "h2";
+  runner_.Must(placement::CreateMigration{migration});
+  for (PlayedTracker* tracker : {&source, &destination}) {
+    EXPECT_TRUE(tracker->AwaitPush([&](const pb::Push& push) {
+      return push.migrations_size() > 0 && push.migrations(0).uuid() == migration.id.ToString();
+    }));
+  }
+  const placement::StatePtr state = runner_.ledger().Newest();
+  const placement::Records& records = state->records();
+  placement::EndMove end;
+  end.migration = migration.id;
+  end.end = placement::MoveEnd::kCompleted;
+  end.expected_generation = records.FindMigration(migration.id)->generation;
+  end.expected_instance_generation = records.FindInstance(record.id)->generation;
+  record.host = "h2";
+  end.instance = std::make_shared<const placement::InstanceRecord>(record);
+  runner_.Must(end);
+  const auto migration_is_gone = [&](const pb::Push& push) {
+    return push.removed_migration_uuids_size() > 0;
+  };
+  EXPECT_TRUE(source.AwaitPush([&](const pb::Push& push) {
+    return migration_is_gone(push) && push.removed_instance_uuids_size() > 0;
+  }));
+  EXPECT_TRUE(destination.AwaitPush([&](const pb::Push& push) {
+    return migration_is_gone(push) && push.instances_size() > 0 && push.instances(0).host() == "h2";
+  }));
+  source.Close();
+  destination.Close();
+}
+
 // The deadline passes while the batch waits in PostgreSQL, and then the batch is committed: nobody may
 // conclude from the answer that the report was not applied, and use its number again.
 TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
