@@ -153,15 +153,9 @@ TEST(RulesMove, RefusesInThisOrder) {
   other.id = InstanceId{Uuid{9, 9}};
   other.vm_state = "";
   bad.instance = std::make_shared<const InstanceRecord>(other);
-  // The migration's consumer belongs to `project` from now on.
-  const auto foreign = [&](EndMove& c, const char* project) {
-    move.Hold("move", "");
-    ConsumerAllocations claim = move.world().Claim("move", kSource);
-    claim.project = project;
-    move.world().Must(SetAllocations{{claim}, false});
-    c.expected_migration_consumer = move.world().consumer_generation("move");
-  };
-  foreign(bad, "another project");
+  // Once the records fit, what the consumers hold does not.
+  move.HoldFor("move", kSource, "another project");
+  move.Hold("vm", "");
   bad.expected_migration_consumer = Generation{77};
   using Mend = std::function<void(EndMove&)>;
   const std::vector<std::pair<const char*, Mend>> steps = {
@@ -191,7 +185,7 @@ TEST(RulesMove, RefusesInThisOrder) {
       {"RECORD_CONFLICT instance",
        [&](EndMove& c) { c.expected_instance_generation = move.Instance()->generation; }},
       {"CONSUMER_GENERATION_CONFLICT expected_instance_consumer_generation",
-       [&](EndMove& c) { c.expected_instance_consumer = move.world().consumer_generation("vm"); }},
+       [](EndMove& c) { c.expected_instance_consumer = Generation{0}; }},
       {"CONSUMER_GENERATION_CONFLICT expected_migration_consumer_generation",
        [&](EndMove& c) {
          c.expected_migration_consumer = move.world().consumer_generation("move");
@@ -201,22 +195,17 @@ TEST(RulesMove, RefusesInThisOrder) {
       {"WRONG_MOVE_END end", [](EndMove& c) { c.end = kConfirmed; }},
       {"INSTANCE_ELSEWHERE end",
        [&](EndMove& c) { c.instance = std::make_shared<const InstanceRecord>(move.On(2)); }},
-      {"FOREIGN_CONSUMER end",
-       [&](EndMove& c) {
-         foreign(c, "project");
-         move.Hold("vm", "");
-         c.expected_instance_consumer = Generation{0};
-       }},
-      {"NOTHING_HELD end",
-       [&](EndMove& c) {
-         move.Hold("vm", kDestination);
-         c.expected_instance_consumer = move.world().consumer_generation("vm");
-       }},
   };
   for (const auto& [expected, mend] : steps) {
     EXPECT_EQ(move.Answer(bad), expected);
     mend(bad);
   }
+  EXPECT_EQ(move.Answer(bad), "FOREIGN_CONSUMER end");
+  move.HoldFor("move", kSource, "project");
+  bad.expected_migration_consumer = move.world().consumer_generation("move");
+  EXPECT_EQ(move.Answer(bad), "NOTHING_HELD end");
+  move.Hold("vm", kDestination);
+  bad.expected_instance_consumer = move.world().consumer_generation("vm");
   EXPECT_EQ(move.Answer(bad), "OK");
 }
 

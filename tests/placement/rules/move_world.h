@@ -95,6 +95,12 @@ class MoveWorld {
   void Hold(const char* consumer, const std::string& claim) {
     world().Must(SetAllocations{{world().Claim(consumer, claim)}, false});
   }
+  // The same for a consumer of this project.
+  void HoldFor(const char* consumer, const std::string& claim, const char* project) {
+    ConsumerAllocations wanted = world().Claim(consumer, claim);
+    wanted.project = project;
+    world().Must(SetAllocations{{wanted}, false});
+  }
   void SetStatus(const std::string& status) {
     ASSERT_EQ(Answer(UpdateMigration{move(), Migration()->status, status, {}, {}}), "OK");
   }

@@ -226,10 +226,7 @@ TEST_F(SettlementTest, OnlyTheOwnConsumerOfTheMigrationIsSettled) {
   for (const MoveEnd end : {kConfirmed, kReverted}) {
     MoveWorld move;
     move.Begin(kCold);
-    move.Hold("move", "");
-    ConsumerAllocations foreign = move.world().Claim("move", "n1{VCPU:2}");
-    foreign.project = "another project";
-    move.world().Must(SetAllocations{{foreign}, false});
+    move.HoldFor("move", "n1{VCPU:2}", "another project");
     const int host = end == kConfirmed ? 2 : 1;
     EXPECT_EQ(move.Answer(move.End(end, host)), "FOREIGN_CONSUMER end");
     // A ledger that was written by hand may have a migration with the uuid of an instance.
