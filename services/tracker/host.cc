@@ -193,8 +193,14 @@ void TrackerHost::RequestAll(PassCause cause) {
   for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->Request(cause);
 }
 
-void TrackerHost::Passed(Node* /*node*/, const PassOutcome& /*outcome*/) {
+void TrackerHost::Passed(Node* node, const PassOutcome& outcome) {
   tracker::MutexLock lock(&mutex_);
+  if (outcome.audit != nullptr) {
+    for (const std::string& warning :
+         absent_providers_.Update(node, outcome.audit->absent_providers, nodes_.size())) {
+      Log(LogLevel::kWarning, warning);
+    }
+  }
   if (uplink_ != nullptr) uplink_->Notify();
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "services/process/metrics.h"
+#include "services/tracker/absent_providers.h"
 #include "services/tracker/runner.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/events.h"
@@ -80,6 +81,7 @@ class TrackerHost {
   std::vector<std::unique_ptr<tracker::Node>> nodes_;
   mutable tracker::Mutex mutex_;
   std::vector<tracker::NodeConfiguration> running_ ABSL_GUARDED_BY(mutex_);  // of all nodes
+  AbsentProviders absent_providers_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<tracker::Uplink> uplink_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<NodeRunner>> runners_;  // constant after construction
 };

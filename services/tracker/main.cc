@@ -152,11 +152,13 @@ int Main(int argc, char** argv) {
     for (const std::string& warning : settings->warnings) {
       std::printf("warning: %s\n", warning.c_str());
     }
+    for (const std::string& note : settings->notes) std::printf("note: %s\n", note.c_str());
     std::printf("the settings are good\n");
     return 0;
   }
   StartLog(LogFormatOf(settings->options.log_format), LogLevelOf(settings->options.log_level));
   for (const std::string& warning : settings->warnings) Log(LogLevel::kWarning, warning);
+  for (const std::string& note : settings->notes) Log(LogLevel::kInfo, note);
   return Serve(*settings, [&](TrackerHost* host) {
     ReloadTracker(argc, argv, settings->options, host).IgnoreError();
   });

@@ -14,6 +14,7 @@
 #include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
 #include "tracker/settings/host_address.h"
+#include "tracker/settings/provider_files.h"
 
 namespace berth::services {
 namespace {
@@ -288,6 +289,8 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
   config->Add("state-dir", &options->state_dir,
               absl::StrCat("Directory that keeps the identities of nodes; empty: ",
                            DefaultStateDirectory("berth-tracker")));
+  config->Add("provider-config-location", &options->provider_config_location,
+              "Directory of provider configuration files (*.yaml), which add classes and traits");
   config->Add(
       "hypervisor", &options->hypervisor,
       "[NAME=]URI: the libvirt URI of a hypervisor, and the name of its node; repeatable; empty: "
@@ -345,6 +348,11 @@ absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const*
                          MakeConfiguration(settings.options, &settings.warnings));
   const absl::Status listeners = CheckListeners(settings.options);
   if (!listeners.ok()) return absl::InvalidArgumentError(listeners.message());
+  BERTH_ASSIGN_OR_RETURN(tracker::ProviderFiles files,
+                         tracker::ReadProviderFiles(settings.options.provider_config_location));
+  for (NodeConfiguration& node : configuration.nodes) node.provider_entries = files.entries;
+  for (std::string& warning : files.warnings) settings.warnings.push_back(std::move(warning));
+  settings.notes = std::move(files.notes);
   settings.configuration = std::move(configuration);
   if (!config.file().empty()) {
     settings.configuration.configuration_directories = {

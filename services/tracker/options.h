@@ -25,7 +25,8 @@ struct TrackerOptions : ServiceOptions {
   std::string placement = "127.0.0.1:7310";
   std::string host;
   std::string my_ip;
-  std::string state_dir;                // empty: DefaultStateDirectory("berth-tracker")
+  std::string state_dir;  // empty: DefaultStateDirectory("berth-tracker")
+  std::string provider_config_location = "/etc/berth/provider_config";
   std::vector<std::string> hypervisor;  // [NAME=]URI
   std::vector<ConfigTable> hypervisor_tables;
   // The settings of every hypervisor whose own table does not set them: name -> text as typed.
@@ -47,6 +48,7 @@ struct TrackerSettings {
   TrackerOptions options;
   tracker::Configuration configuration;  // its host and my_address are not empty
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // to be logged as information
 };
 
 // Reads the command line, the environment and the settings file, and checks the settings.

@@ -14,6 +14,7 @@ absl::Status TakeOver(int argc, const char* const* argv, const TrackerOptions& r
                          host->Reconfigure(read.configuration));
   StartLog(LogFormatOf(read.options.log_format), LogLevelOf(read.options.log_level));
   for (const std::string& warning : read.warnings) Log(LogLevel::kWarning, warning);
+  for (const std::string& note : read.notes) Log(LogLevel::kInfo, note);
   std::vector<std::string> waiting = WaitingForRestart(running, read.options);
   waiting.insert(waiting.end(), of_nodes.begin(), of_nodes.end());
   if (!waiting.empty()) {

@@ -77,6 +77,7 @@ FOLDER_SOURCES_MAX = 40
 # (files, what they may not include, files that may after all, why)
 ARROWS = [
     (PRODUCT, r"pqxx", ("placement/store/database.*",), "libpqxx ends in placement/store/database.*"),
+    (PRODUCT, r"yaml-cpp/", ("tracker/settings/provider_yaml.*",), "yaml-cpp ends in tracker/settings/provider_yaml.*"),
     (PRODUCT, r"libvirt/", ("tracker/hypervisor/*",), "libvirt ends in tracker/hypervisor/"),
     (("placement/*",), GRPC + r"|berth/", (), "placement/ knows no gRPC and no wire messages"),
     (("services/wire/*", "services/report/*", "services/watch/*"), GRPC, (), "these rooms know no gRPC: api/ does"),

@@ -30,10 +30,29 @@ OrphanJudgement JudgeWith(const AuditInput& input, const std::vector<Guest>& gue
                       input.orphan_confirmation);
 }
 
-RootInventory DescribeRoot(const AuditInput& input, const std::vector<Orphan>& orphans) {
-  return DescribeRootInventory(input.facts, input.configuration,
-                               PlacedInventories(input.records, input.node_uuid),
-                               SumWithheld(orphans));
+// The providers that the report asks for, root first.
+struct Description {
+  std::vector<WantedProvider> providers;
+  std::vector<std::string> clamped;  // one text per setting that asks for more than the node has
+  Additions additions;
+};
+
+Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans) {
+  static const AddedTraits* const none = new AddedTraits();
+  RootInventory root = DescribeRootInventory(input.facts, input.configuration,
+                                             PlacedInventories(input.records, input.node_uuid),
+                                             SumWithheld(orphans));
+  const std::optional<bool> disabled =
+      input.records == nullptr ? std::nullopt : input.records->service_disabled;
+  Description description;
+  description.clamped = std::move(root.problems);
+  description.providers.push_back({input.node_uuid, input.node_name, "",
+                                   std::move(root.inventories),
+                                   DescribeRootTraits(input.facts, input.configuration, disabled)});
+  description.additions = AddConfigured(input.configuration.provider_entries,
+                                        input.added_traits != nullptr ? *input.added_traits : *none,
+                                        &description.providers);
+  return description;
 }
 
 // If placement's inventory withholds exactly the usage of all present orphans, then an earlier
@@ -44,7 +63,7 @@ void AdoptWithheld(const AuditInput& input, OrphanJudgement* judgement) {
   OrphanMemory assumed = judgement->memory;
   for (auto& [uuid, seen] : assumed.guests) seen.confirmed = true;
   OrphanJudgement adopted = JudgeWith(input, input.facts.guests, assumed);
-  if (DescribeRoot(input, adopted.orphans).inventories ==
+  if (Describe(input, adopted.orphans).providers[0].inventories ==
       PlacedInventories(input.records, input.node_uuid)) {
     *judgement = std::move(adopted);
   }
@@ -74,15 +93,27 @@ std::string OrphanText(const Orphan& orphan) {
                       orphan.disk_gib, " GB", orphan.withheld ? "; withheld" : "");
 }
 
-void AddFindings(const AuditInput& input, const std::vector<std::string>& clamped, Audit* audit) {
+// Adds findings about settings. Each is logged when it is first found.
+void AddSettings(const AuditInput& input, const std::vector<std::string>& problems, Audit* audit) {
+  for (const std::string& problem : problems) {
+    const Finding finding = {Finding::Kind::kSetting, "", problem, input.wall_now};
+    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
+      audit->warnings.push_back(problem);
+    }
+    audit->findings.push_back(finding);
+  }
+}
+
+void AddFindings(const AuditInput& input, const Description& description, Audit* audit) {
   for (const Orphan& orphan : audit->report.orphans) {
     audit->findings.push_back(
         {Finding::Kind::kOrphan, orphan.uuid, OrphanText(orphan), orphan.first_seen_at});
   }
-  for (const std::string& problem : clamped) {
+  for (const std::string& problem : description.clamped) {
     audit->findings.push_back({Finding::Kind::kClamped, "", problem, input.wall_now});
     audit->warnings.push_back(problem);
   }
+  AddSettings(input, description.additions.problems, audit);
   for (const std::string& warning : input.facts.warnings) {
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
   }
@@ -110,9 +141,7 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   BERTH_RETURN_IF_ERROR(VerifyFacts(input.facts));
   Audit audit;
   OrphanJudgement judgement = Judge(input);
-  const RootInventory root = DescribeRoot(input, judgement.orphans);
-  const std::optional<bool> disabled =
-      input.records == nullptr ? std::nullopt : input.records->service_disabled;
+  Description description = Describe(input, judgement.orphans);
 
   Report& report = audit.report;
   report.node_uuid = input.node_uuid;
@@ -120,8 +149,7 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   report.facts = input.facts;
   report.facts.uuid = input.node_uuid;
   report.accounting = Account(input.facts, input.configuration, input.records, judgement.orphans);
-  report.providers.push_back({input.node_uuid, input.node_name, "", root.inventories,
-                              DescribeRootTraits(input.facts, input.configuration, disabled)});
+  report.providers = std::move(description.providers);
   report.orphans = std::move(judgement.orphans);
 
   audit.memory = std::move(judgement.memory);
@@ -135,7 +163,8 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
     audit.warnings.push_back(absl::StrCat("Detected running orphan instance: ", uuid,
                                           " (consuming ", orphan->usage.memory_mib, " MB memory)"));
   }
-  AddFindings(input, root.problems, &audit);
+  audit.absent_providers = description.additions.absent;
+  AddFindings(input, description, &audit);
   RememberFindings(input.findings_before, &audit);
   return audit;
 }

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "tracker/audit/accounting.h"
+#include "tracker/audit/additions.h"
 #include "tracker/audit/records.h"
 #include "tracker/audit/report.h"
 #include "tracker/facts/facts.h"
@@ -28,6 +29,7 @@ struct Finding {
   enum class Kind {
     kOrphan,      // a guest for which placement has no consumer
     kClamped,     // a setting reserves more than the node has (T-204)
+    kSetting,     // a setting has no effect here, or not the one that it asks for (T-219)
     kSkipped,     // a part of the observation was skipped (T-61, T-85)
     kUnverified,  // placement has sent no records yet: no guest was judged
   };
@@ -52,6 +54,8 @@ struct AuditInput {
   MonotonicTime now;
   absl::Time wall_now;
   std::chrono::nanoseconds orphan_confirmation;
+  // Traits that files had added earlier. Null: none.
+  const AddedTraits* added_traits = nullptr;
 };
 
 struct Audit {
@@ -65,6 +69,8 @@ struct Audit {
   std::vector<std::string> final_view;
   std::string accounting_parts;
   std::vector<std::string> warnings;  // for the log; a warning about an orphan comes once an hour
+  // The entries of provider configuration files whose provider this node does not have.
+  std::vector<std::string> absent_providers;
 };
 
 // Compares the facts of `input` with its records. Fails as VerifyFacts does.

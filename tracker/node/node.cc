@@ -54,10 +54,22 @@ absl::Status Node::FindIdentity() {
       IdentityDirectories(options_.configuration_directories, options_.surroundings.state_path,
                           name, options_.several_nodes));
   BERTH_ASSIGN_OR_RETURN(NodeIdentity identity, EnsureIdentity(directories));
+  BERTH_RETURN_IF_ERROR(added_traits_.Open(directories.back()));
   MutexLock lock(&mutex_);
   name_ = name;
   identity_ = std::move(identity);
   return absl::OkStatus();
+}
+
+absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl::Time now) {
+  observer_.Configure(configuration);
+  BERTH_RETURN_IF_ERROR(FindIdentity());
+  BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now));
+  const std::vector<WantedProvider> providers = {{identity()->uuid, name(), "", {}, {}}};
+  const absl::Status remembered =
+      added_traits_.Remember(ConfiguredTraits(configuration.provider_entries, providers));
+  if (!remembered.ok()) facts.warnings.emplace_back(remembered.message());
+  return facts;
 }
 
 PassOutcome Node::Pass(MonotonicTime now) {
@@ -69,10 +81,7 @@ PassOutcome Node::Pass(MonotonicTime now) {
     configuration = wanted_configuration_;
     if (!audited_at_) audited_at_ = now;
   }
-  observer_.Configure(*configuration);
-  const absl::Status identified = FindIdentity();
-  absl::StatusOr<Facts> facts =
-      identified.ok() ? observer_.Observe(outcome.started_at) : absl::StatusOr<Facts>(identified);
+  absl::StatusOr<Facts> facts = Observe(*configuration, outcome.started_at);
   MutexLock lock(&mutex_);
   absl::Status error = facts.status();
   if (facts.ok()) {
@@ -102,10 +111,12 @@ PassOutcome Node::Pass(MonotonicTime now) {
 }
 
 absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
-  BERTH_ASSIGN_OR_RETURN(Audit audit,
-                         RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_,
-                                   identity_->uuid, name_, memory_, findings_, now, absl::Now(),
-                                   absl::ToChronoNanoseconds(options_.orphan_confirmation)}));
+  const AddedTraits added_traits = added_traits_.traits();
+  BERTH_ASSIGN_OR_RETURN(
+      Audit audit,
+      RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_, identity_->uuid, name_,
+                memory_, findings_, now, absl::Now(),
+                absl::ToChronoNanoseconds(options_.orphan_confirmation), &added_traits}));
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(audit);
   memory_ = audit.memory;
@@ -240,6 +251,9 @@ void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& g
     known->inventories = wanted.inventories;
     known->traits = EffectiveTraits(known->traits, wanted.traits);
     for (const std::string& trait : unknown_traits_) known->traits.erase(trait);
+    for (const auto& [trait, present] : wanted.traits) {
+      if (!present) added_traits_.Forget(wanted.uuid, trait);
+    }
   }
   for (const auto& [uuid, generation] : generations) {
     KnownProvider* const known = FindProvider(&*records_, uuid);

@@ -30,6 +30,7 @@
 #include "tracker/hypervisor/hypervisor.h"
 #include "tracker/hypervisor/observe.h"
 #include "tracker/node/outbox.h"
+#include "tracker/settings/added_traits.h"
 #include "tracker/settings/configuration.h"
 #include "tracker/settings/identity.h"
 
@@ -126,6 +127,9 @@ class Node {
 
  private:
   absl::Status FindIdentity();
+  // Finds the identity and observes. Remembers the traits that a report with `configuration` may
+  // add, before it is sent; if they cannot be remembered, the facts have a warning.
+  absl::StatusOr<Facts> Observe(const NodeConfiguration& configuration, absl::Time now);
   // Why the facts are audited.
   enum class Cause {
     kPass,     // a pass has new facts
@@ -142,6 +146,7 @@ class Node {
   const Options options_;
   Hypervisor hypervisor_;
   Observer observer_;  // used by Pass, and for its thread-safe counter
+  AddedTraitsFile added_traits_;
 
   mutable Mutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "tracker/settings/cpu_set.h"
+#include "tracker/settings/provider_entry.h"
 
 namespace berth::tracker {
 
@@ -69,6 +70,7 @@ struct NodeConfiguration {
   std::vector<std::string> image_type_exclude_list;
 
   OrphanPolicy orphans = OrphanPolicy::kWithhold;
+  std::vector<ProviderEntry> provider_entries;  // of the host's provider configuration files
 };
 
 struct Configuration {

@@ -273,7 +273,9 @@ std::vector<v1::Finding> WireFindings(const std::vector<Finding>& findings) {
   std::vector<v1::Finding> wire;
   for (const Finding& finding : findings) {
     const bool unreadable = finding.kind == Finding::Kind::kSkipped;
-    if (!unreadable && finding.kind != Finding::Kind::kClamped) continue;
+    const bool setting =
+        finding.kind == Finding::Kind::kClamped || finding.kind == Finding::Kind::kSetting;
+    if (!unreadable && !setting) continue;
     v1::Finding& item = wire.emplace_back();
     item.set_kind(unreadable ? v1::FINDING_KIND_UNREADABLE : v1::FINDING_KIND_CONFIGURATION);
     item.set_subject(finding.subject);

@@ -206,6 +206,27 @@ TEST_F(TrackerOptionsTest, WarnsOfWhatOnlyLooksWrong) {  // T-73
               ElementsAre(HasSubstr("guests get their VCPU from vcpu_pin_set")));
 }
 
+TEST_F(TrackerOptionsTest, GiveProviderFilesToEveryNode) {  // T-217
+  const std::string flag = "--provider-config-location=" + directory_ + "/providers";
+  EXPECT_THAT(Read({flag})->notes, ElementsAre(HasSubstr("/providers has no provider")));
+  std::filesystem::create_directory(directory_ + "/providers");
+  std::ofstream(directory_ + "/providers/a.yaml")
+      << "meta: {schema_version: '1.1'}\nproviders:\n"
+         "- {identification: {uuid: $COMPUTE_NODE}, traits: {additional: [CUSTOM_A]}}\n";
+  const absl::StatusOr<TrackerSettings> settings =
+      Read({flag, "--hypervisor=test:///a", "--hypervisor=test:///b"});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  for (const NodeConfiguration& node : settings->configuration.nodes) {
+    ASSERT_EQ(node.provider_entries.size(), 1u);
+    EXPECT_THAT(node.provider_entries[0].traits, ElementsAre("CUSTOM_A"));
+  }
+  EXPECT_THAT(settings->warnings, ElementsAre(HasSubstr("a.yaml:1: schema version 1.1")));
+  EXPECT_THAT(settings->notes, IsEmpty());
+  std::ofstream(directory_ + "/providers/a.yaml") << "meta: {}";
+  EXPECT_THAT(Read({flag}).status().message(),
+              HasSubstr("/providers/a.yaml:1: meta.schema_version: is missing"));
+}
+
 TEST_F(TrackerOptionsTest, TellWhatWaitsForARestart) {
   const TrackerOptions running;
   TrackerOptions read;

@@ -115,8 +115,8 @@ TEST(Audit, WantsTheRoot) {
   const WantedProvider& root = audit.report.providers[0];
   EXPECT_EQ(root.uuid, kNode);
   EXPECT_EQ(root.name, "node-1");
-  EXPECT_EQ(root.inventories.size(), 3u);
-  EXPECT_TRUE(root.traits.at("COMPUTE_NODE"));
+  EXPECT_EQ(root.inventories.size(), 3u);       // T-210
+  EXPECT_TRUE(root.traits.at("COMPUTE_NODE"));  // T-210
 }
 
 TEST(Audit, OfAnUnchangedWorldTellsTheSame) {  // T-393
@@ -197,6 +197,38 @@ TEST(Audit, WithholdsAConfirmedOrphan) {
   const Audit claimed = node.Pass(6);
   EXPECT_TRUE(claimed.report.orphans.empty());
   EXPECT_EQ(claimed.report.providers[0].inventories.at("VCPU").reserved, 0);
+}
+
+TEST(Audit, AddsWhatFilesSay) {  // T-219
+  Node node;
+  node.configuration.provider_entries = {{"f.yaml:3", "", "", {{"CUSTOM_X", {7}}}, {"CUSTOM_T"}}};
+  node.facts.guests = {RunningGuest("u1", 5, 2048, 10)};
+  node.Pass(0);
+  const Audit audit = node.Pass(5);
+  const WantedProvider& root = audit.report.providers[0];
+  EXPECT_EQ(root.inventories.at("CUSTOM_X").total, 7);
+  EXPECT_TRUE(root.traits.at("CUSTOM_T"));
+  // Another process of the tracker still finds that the orphan of the last report is withheld.
+  Node restarted = node;
+  restarted.memory = OrphanMemory();
+  restarted.records.tree = Applied(audit.report);
+  EXPECT_TRUE(restarted.Pass(6).report.orphans[0].withheld);
+}
+
+TEST(Audit, NamesEntriesThatContradictEachOther) {  // T-219
+  Node node;
+  node.configuration.provider_entries = {{"f.yaml:3", kNode, "", {}, {"CUSTOM_T"}},
+                                         {"g.yaml:3", "", "node-1", {}, {"CUSTOM_T"}},
+                                         {"h.yaml:3", "", "node-2", {}, {"CUSTOM_T"}}};
+  const Audit audit = node.Pass(0);
+  ASSERT_EQ(audit.findings.size(), 1u);
+  EXPECT_EQ(audit.findings[0].kind, Finding::Kind::kSetting);
+  EXPECT_THAT(audit.findings[0].text, HasSubstr("f.yaml:3 and g.yaml:3 both name"));
+  EXPECT_EQ(audit.warnings.size(), 1u);
+  EXPECT_EQ(audit.absent_providers.size(), 1u);
+  const Audit again = node.Pass(60);
+  EXPECT_EQ(again.findings.size(), 1u);
+  EXPECT_TRUE(again.warnings.empty());  // it was logged already
 }
 
 TEST(Audit, JudgesNobodyWithoutRecords) {

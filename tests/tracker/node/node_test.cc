@@ -113,6 +113,32 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   EXPECT_EQ(Pass().audit->report.accounting.reserve.memory_mib, 1024);  // T-63
 }
 
+TEST_F(NodeTest, RemovesTraitsThatNoFileHasAnyMore) {  // T-220
+  const auto traits = [](Node* node) {
+    return node->Pass(std::chrono::steady_clock::now()).audit->report.providers[0].traits;
+  };
+  const Node::Options without = node_->options();
+  NodeConfiguration with = without.configuration;
+  with.provider_entries = {{"f.yaml:1", "", "", {}, {"CUSTOM_A"}}};
+  node_->Configure(with);
+  EXPECT_TRUE(traits(node_.get()).at("CUSTOM_A"));
+
+  Node restarted(without, &pool_, [](const HypervisorEvent&) {});
+  EXPECT_FALSE(traits(&restarted).at("CUSTOM_A"));  // T-220
+  const MonotonicTime now = std::chrono::steady_clock::now();
+  restarted.Welcome(Standing::kSendAll, 0);
+  restarted.ChangeRecords([](auto&&...) { return true; }, now);
+  std::optional<Records> records;
+  const std::optional<Outbox::Outgoing> report = restarted.NextReport(&records);
+  ASSERT_TRUE(report.has_value());
+  EXPECT_FALSE(traits(&restarted).at("CUSTOM_A"));  // placement has not answered yet
+  restarted.Acknowledge(report->sequence, {}, {}, now);
+  // From now on the trait is none of the tracker's: an operator may set it by hand.
+  EXPECT_EQ(traits(&restarted).count("CUSTOM_A"), 0u);  // T-211
+  Node third(without, &pool_, [](const HypervisorEvent&) {});
+  EXPECT_EQ(traits(&third).count("CUSTOM_A"), 0u);
+}
+
 TEST_F(NodeTest, SaysWhenItsLastGoodPassIsThreeIntervalsAgo) {
   const MonotonicTime start = std::chrono::steady_clock::now();
   const auto at = [start](int seconds) { return start + std::chrono::seconds(seconds); };
