@@ -1,7 +1,6 @@
 #include "services/tracker/options.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <set>
 #include <utility>
@@ -13,8 +12,6 @@
 #include "absl/strings/str_split.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
-#include "tracker/settings/host_address.h"
-#include "tracker/settings/provider_files.h"
 
 namespace berth::services {
 namespace {
@@ -246,8 +243,8 @@ NodeConfiguration ReadHypervisor(const std::string& text) {
   return node;
 }
 
-// Adds the hypervisors that the command line names. If it names none, adds those of the
-// [[hypervisor]] tables, each with the settings of its table.
+}  // namespace
+
 absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* configuration) {
   NodeConfiguration defaults;
   for (const auto& [name, text] : options.node_defaults) {
@@ -276,8 +273,6 @@ absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* con
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 void AddTrackerOptions(TrackerOptions* options, Config* config) {
   AddServiceOptions(options, config);
@@ -311,81 +306,6 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
     config->Add(setting.name, &options->node_defaults[setting.name], setting.description);
   }
   config->AddTables("hypervisor", keys, &options->hypervisor_tables);
-}
-
-absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,
-                                                         std::vector<std::string>* warnings) {
-  tracker::Configuration configuration;
-  configuration.host = options.host;
-  configuration.my_address = options.my_ip;
-  configuration.state_path =
-      options.state_dir.empty() ? DefaultStateDirectory("berth-tracker") : options.state_dir;
-  configuration.update_resources_interval_seconds = options.update_resources_interval;
-  configuration.periodic_fuzzy_delay_seconds = options.periodic_fuzzy_delay;
-  configuration.driver_timeout = options.driver_timeout;
-  configuration.startup_driver_timeout = options.startup_driver_timeout;
-  configuration.orphan_confirmation = options.orphan_confirmation;
-  BERTH_RETURN_IF_ERROR(AddNodes(options, &configuration));
-  if (options.placement.empty())
-    return absl::InvalidArgumentError("placement: the address is missing");
-  if (options.driver_timeout <= absl::ZeroDuration()) {
-    return absl::InvalidArgumentError("driver-timeout: must be above zero");
-  }
-  tracker::ConfigurationWarnings told;
-  BERTH_RETURN_IF_ERROR(Validate(configuration, &told));
-  if (warnings != nullptr) *warnings = std::move(told.texts);
-  return configuration;
-}
-
-absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const* argv) {
-  TrackerSettings settings;
-  Config config("berth-tracker", "Audits this host's hypervisors and reports to placement.",
-                "/etc/berth/tracker.toml");
-  AddTrackerOptions(&settings.options, &config);
-  BERTH_ASSIGN_OR_RETURN(settings.next, config.Parse(argc, argv));
-  if (settings.next == Config::Next::kEnd) return settings;
-  BERTH_ASSIGN_OR_RETURN(tracker::Configuration configuration,
-                         MakeConfiguration(settings.options, &settings.warnings));
-  const absl::Status listeners = CheckListeners(settings.options);
-  if (!listeners.ok()) return absl::InvalidArgumentError(listeners.message());
-  BERTH_ASSIGN_OR_RETURN(tracker::ProviderFiles files,
-                         tracker::ReadProviderFiles(settings.options.provider_config_location));
-  for (NodeConfiguration& node : configuration.nodes) node.provider_entries = files.entries;
-  for (std::string& warning : files.warnings) settings.warnings.push_back(std::move(warning));
-  settings.notes = std::move(files.notes);
-  settings.configuration = std::move(configuration);
-  if (!config.file().empty()) {
-    settings.configuration.configuration_directories = {
-        std::filesystem::absolute(config.file()).parent_path().string()};
-  }
-  if (settings.configuration.host.empty()) settings.configuration.host = tracker::SystemHostName();
-  if (settings.configuration.my_address.empty()) {
-    settings.configuration.my_address = tracker::DefaultHostAddress();
-  }
-  return settings;
-}
-
-std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
-                                           const TrackerOptions& read) {
-  std::vector<std::string> names;
-  const auto look = [&](const char* name, auto field) {
-    if (running.*field != read.*field) names.emplace_back(name);
-  };
-  look("placement", &TrackerOptions::placement);
-  look("listen", &TrackerOptions::listen);
-  look("insecure-listen", &TrackerOptions::insecure_listen);
-  look("address-file", &TrackerOptions::address_file);
-  look("metrics-listen", &TrackerOptions::metrics_listen);
-  look("host", &TrackerOptions::host);
-  look("my-ip", &TrackerOptions::my_ip);
-  look("state-dir", &TrackerOptions::state_dir);
-  look("update-resources-interval", &TrackerOptions::update_resources_interval);
-  look("periodic-fuzzy-delay", &TrackerOptions::periodic_fuzzy_delay);
-  look("driver-timeout", &TrackerOptions::driver_timeout);
-  look("startup-driver-timeout", &TrackerOptions::startup_driver_timeout);
-  look("orphan-confirmation", &TrackerOptions::orphan_confirmation);
-  look("drain-max", &TrackerOptions::drain_max);
-  return names;
 }
 
 }  // namespace berth::services

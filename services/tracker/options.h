@@ -1,4 +1,4 @@
-// TrackerOptions: the settings of berth-tracker with their defaults, and how they are read.
+// TrackerOptions: the options of berth-tracker with their defaults, and how they are read.
 //
 // Plain values and functions without state.
 #ifndef BERTH_SERVICES_TRACKER_OPTIONS_H_
@@ -42,30 +42,10 @@ struct TrackerOptions : ServiceOptions {
 // Adds all settings to `config`, which writes them to `options` when it parses.
 void AddTrackerOptions(TrackerOptions* options, Config* config);
 
-// All settings that a start or a reload reads.
-struct TrackerSettings {
-  Config::Next next = Config::Next::kStart;
-  TrackerOptions options;
-  tracker::Configuration configuration;  // its host and my_address are not empty
-  std::vector<std::string> warnings;
-  std::vector<std::string> notes;  // to be logged as information
-};
-
-// Reads the command line, the environment and the settings file, and checks the settings.
-// kInvalidArgument if a setting cannot be read or cannot work; the error message is for the person
-// who typed the setting.
-absl::StatusOr<TrackerSettings> ReadTrackerSettings(int argc, const char* const* argv);
-
-// Returns the names of the settings of the process that differ between `running` and `read` and
-// need a restart.
-std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
-                                           const TrackerOptions& read);
-
-// Makes the tracker's configuration from the settings. kInvalidArgument if the settings cannot
-// work; the error message is for the person who typed them. Adds warnings to `warnings`, which may
-// be null.
-absl::StatusOr<tracker::Configuration> MakeConfiguration(const TrackerOptions& options,
-                                                         std::vector<std::string>* warnings);
+// Adds the hypervisors that the command line names. If it names none, adds those of the
+// [[hypervisor]] tables, each with the settings of its table. kInvalidArgument if a setting of a
+// hypervisor cannot be read.
+absl::Status AddNodes(const TrackerOptions& options, tracker::Configuration* configuration);
 
 }  // namespace berth::services
 

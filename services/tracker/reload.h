@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "services/tracker/host.h"
-#include "services/tracker/options.h"
+#include "services/tracker/settings.h"
 
 namespace berth::services {
 

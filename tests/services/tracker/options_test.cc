@@ -1,12 +1,12 @@
 // The tracker's settings: where they come from, what they make together, what is refused and why.
-#include "services/tracker/options.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "services/tracker/settings.h"
 
 namespace berth::services {
 namespace {
