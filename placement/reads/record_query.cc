@@ -7,10 +7,16 @@
 namespace berth::placement {
 namespace {
 
+// Whether `word` is one of `words`. Without words, every word is.
+bool IsOneOf(const std::vector<std::string>& words, const std::string& word) {
+  return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
+}
+
 bool Passes(const InstanceFilter& filter, const InstanceRecord& instance) {
   return (!filter.host || instance.host == *filter.host) &&
          (!filter.node || instance.node == *filter.node) &&
          (!filter.project || instance.project == *filter.project) &&
+         IsOneOf(filter.vm_states, instance.vm_state) &&
          (filter.include_deleted || !instance.deleted_at);
 }
 
@@ -25,8 +31,7 @@ bool Passes(const MigrationFilter& filter, const MigrationRecord& migration) {
   }
   if (filter.instance && migration.instance != *filter.instance) return false;
   if (filter.in_progress && IsInProgress(migration.status) != *filter.in_progress) return false;
-  return filter.statuses.empty() || std::find(filter.statuses.begin(), filter.statuses.end(),
-                                              migration.status) != filter.statuses.end();
+  return IsOneOf(filter.statuses, migration.status);
 }
 
 // Adds the record to the page if it passes. If the page is full, sets `more` and returns false.

@@ -15,6 +15,7 @@ struct InstanceFilter {
   std::optional<std::string> host = std::nullopt;
   std::optional<ProviderId> node = std::nullopt;
   std::optional<std::string> project = std::nullopt;
+  std::vector<std::string> vm_states = {};  // empty: any
   bool include_deleted = false;
 };
 struct MigrationFilter {

@@ -49,6 +49,7 @@ absl::Status ListInstances(const State& state, const pb::ListInstancesRequest& r
   if (request.has_host()) filter.host = request.host();
   BERTH_ASSIGN_OR_RETURN(filter.node, NodeFilter(request.has_node_uuid(), request.node_uuid()));
   if (request.has_project_id()) filter.project = request.project_id();
+  filter.vm_states = TextsOf(request.vm_states());
   filter.include_deleted = request.include_deleted();
   return FillPage<InstanceId>(
       state, request, response,

@@ -13,9 +13,9 @@ namespace {
 InstanceId InstanceNumber(uint64_t number) { return InstanceId{Uuid{11, number}}; }
 ProviderId NodeNumber(uint64_t number) { return ProviderId{Uuid{7, number}}; }
 
-// Instances 0 to 9: on host 0 or 1 and the node of the same number, of project 0, 1 or 2; number 9
-// is deleted. Migrations 0 to 9 of instance number / 2, from host 0; the even ones go to host 1 and
-// are over.
+// Instances 0 to 9: on host 0 or 1 and the node of the same number, of project 0, 1 or 2, in state 0
+// to 4; number 9 is deleted. Migrations 0 to 9 of instance number / 2, from host 0; the even ones go
+// to host 1 and are over.
 Records SomeRecords() {
   Records records;
   for (uint64_t i = 0; i < 10; ++i) {
@@ -24,6 +24,7 @@ Records SomeRecords() {
     instance->host = absl::StrCat("host ", i % 2);
     instance->node = NodeNumber(i % 2);
     instance->project = absl::StrCat("project ", i % 3);
+    instance->vm_state = absl::StrCat("state ", i / 2);
     if (i == 9) instance->deleted_at = absl::UnixEpoch();
     records.Put(InstancePtr(std::move(instance)));
   }
@@ -62,6 +63,8 @@ TEST(RecordQuery, InstancesPassEveryGivenFilter) {
   EXPECT_EQ(list({.host = "host 1", .include_deleted = true}), (Listed{1, 3, 5, 7, 9}));
   EXPECT_EQ(list({.host = "host 1", .project = "project 1"}), (Listed{1, 7}));
   EXPECT_EQ(list({.host = ""}), Listed{});
+  EXPECT_EQ(list({.vm_states = {"state 0", "state 4"}}), (Listed{0, 1, 8}));
+  EXPECT_EQ(list({.host = "host 1", .vm_states = {"state 4"}, .include_deleted = true}), Listed{9});
   EXPECT_EQ(list({.node = NodeNumber(0)}), (Listed{0, 2, 4, 6, 8}));
   EXPECT_EQ(list({.host = "host 1", .node = NodeNumber(0)}), Listed{});
 }
