@@ -24,6 +24,7 @@ struct SetInstance {
   InstanceRecord record;
   std::optional<Generation> expected_generation;  // none: there must be no record yet
   std::optional<TrackerProcess> tracker = std::nullopt;
+  std::string reason = {};  // for the log; empty: none is given
 };
 // Removes the record of an instance and the records of all its migrations. What the consumer of the
 // instance holds stays.
@@ -43,6 +44,7 @@ struct UpdateMigration {
   std::optional<std::string> destination_host;  // none: keeps its destination
   std::optional<std::optional<ProviderId>> destination_node;
   std::optional<TrackerProcess> tracker = std::nullopt;
+  std::string reason = {};  // as in SetInstance
 };
 // Ends a move: changes the migration, its instance, and what the consumers of both hold, together.
 struct EndMove {

@@ -90,6 +90,10 @@ void MigrationFields(Faults& faults, const MigrationRecord& migration) {
   TextField(faults, "migration.new_flavor_id", migration.new_flavor_id, 0);
 }
 
+void ReasonField(Faults& faults, absl::string_view reason) {
+  TextField(faults, "reason", reason, 0);
+}
+
 absl::Status InstanceNotFound(InstanceId id, const std::string& field) {
   return Refuse(absl::StatusCode::kNotFound, "INSTANCE_NOT_FOUND",
                 absl::StrCat("there is no record of instance ", id.ToString()),

@@ -18,6 +18,9 @@ namespace berth::placement {
 // the field as the requests do: below `path` in an instance, and e.g. `migration.status`.
 void InstanceFields(Faults& faults, absl::string_view path, const InstanceRecord& instance);
 void MigrationFields(Faults& faults, const MigrationRecord& migration);
+// Adds a fault unless `reason`, the reason of a write for the log, has at most 255 characters and no
+// control characters.
+void ReasonField(Faults& faults, absl::string_view reason);
 // Adds a fault, INVALID_FIELD, if a node is given without its host.
 void NodeNeedsHost(Faults& faults, absl::string_view field, bool has_node, absl::string_view host);
 

@@ -31,10 +31,13 @@ absl::Status Cancelled(const RequestKey& key) {
                 {{{"request_id", key.request_id}}});
 }
 
-// The reason that the log gives for a command. Only the cancellation of a request id has one: it
-// names the cancelled id. The log row does not give the cancelled id as the command's own request
-// id, because the cancellation would then look like the cancelled request.
+// The reason that the log gives for a command: the caller's reason for a write of a record, or for
+// the cancellation of a request id a text that names this id. The log row does not give the
+// cancelled id as the command's own request id, because the cancellation would then look like the
+// cancelled request.
 std::string ReasonFor(const CommandBody& body) {
+  if (const auto* set = std::get_if<SetInstance>(&body)) return set->reason;
+  if (const auto* update = std::get_if<UpdateMigration>(&body)) return update->reason;
   const auto* find = std::get_if<FindRequest>(&body);
   return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
 }

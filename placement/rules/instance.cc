@@ -27,6 +27,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
   Faults faults;
   InstanceFields(faults, "instance", command.record);
   TrackerFields(faults, command.tracker);
+  ReasonField(faults, command.reason);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
   const InstancePtr before = state.records().FindInstance(command.record.id);

@@ -30,6 +30,7 @@ absl::Status CheckForm(const UpdateMigration& command) {
     faults.Line("destination_host", *command.destination_host);
   }
   TrackerFields(faults, command.tracker);
+  ReasonField(faults, command.reason);
   return faults.status();
 }
 

@@ -172,7 +172,8 @@ absl::StatusOr<placement::CommandBody> SetInstanceCommand(const pb::SetInstanceR
   if (!request.has_instance()) return InvalidField("instance", "is required");
   BERTH_ASSIGN_OR_RETURN(auto record, InstanceOf("instance", request.instance()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
-  return placement::SetInstance{std::move(record), ExpectedGeneration(request), std::move(tracker)};
+  return placement::SetInstance{std::move(record), ExpectedGeneration(request), std::move(tracker),
+                                request.reason()};
 }
 
 absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
@@ -195,8 +196,9 @@ absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
   BERTH_ASSIGN_OR_RETURN(const auto id,
                          ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
-  placement::UpdateMigration command{id, request.expected_status(), request.status(), {},
-                                     {}, std::move(tracker)};
+  placement::UpdateMigration command{
+      id, request.expected_status(), request.status(), {}, {}, std::move(tracker),
+      request.reason()};
   if (request.has_destination_host()) command.destination_host = request.destination_host();
   if (request.has_destination_node_uuid()) {
     BERTH_RETURN_IF_ERROR(ReadNode("destination_node_uuid", request.destination_node_uuid(),

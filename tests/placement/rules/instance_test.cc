@@ -103,6 +103,8 @@ TEST(RulesInstance, NamesTheFieldAtFault) {
     // Also if the generation is wrong: the form is checked first.
     EXPECT_EQ(world.Set(record, Generation{1}), std::string("INVALID_FIELD ") + one.field);
   }
+  const InstanceRecord good = RecordWorld::InstanceOn(1, "h1");
+  EXPECT_EQ(world.Answer(SetInstance{good, Generation{1}, {}, long_text}), "INVALID_FIELD reason");
 }
 
 TEST(RulesInstance, DeletingTakesItsMigrationsAlong) {

@@ -88,6 +88,9 @@ TEST_F(RulesMigration, ChangesOnlyFromTheExpectedStatus) {
   const MigrationRecord made = world_.migration(1);
   EXPECT_EQ(Update("", "running"), "INVALID_FIELD expected_status");
   EXPECT_EQ(Update("accepted", "a\nb"), "INVALID_FIELD status");
+  EXPECT_EQ(world_.Answer(UpdateMigration{
+                RecordWorld::Migration(1), "accepted", "done", {}, {}, {}, std::string(256, 'x')}),
+            "INVALID_FIELD reason");
   EXPECT_EQ(Update("running", "done"), "RECORD_CONFLICT");
   ASSERT_EQ(Update("accepted", "running"), "OK");
   EXPECT_EQ(Update("accepted", "running"), "RECORD_CONFLICT");

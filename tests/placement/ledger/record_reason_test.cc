@@ -1,0 +1,41 @@
+// The reason of a write of a record, as an operator gives it, is kept in the log.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "placement/log/codec.h"
+#include "placement/store/rows.h"
+#include "tests/processes/ledger_runner.h"
+#include "tests/processes/private_cluster.h"
+
+namespace berth::placement {
+namespace {
+
+// The reason in the newest row of the log.
+std::string NewestReason(const std::string& url) {
+  auto database = ConnectOrDie(url);
+  const auto head = ReadHead(*database);
+  const auto rows = ReadLog(*database, (*head)->position.revision.number - 1, 2);
+  return DecodeBatch(rows->back().payload)->at(0).reason;
+}
+
+TEST(LedgerRecordReason, IsKeptInTheLog) {
+  const std::string url = NewDatabase();
+  LedgerRunner runner(OptionsFor(url), false);
+  InstanceRecord instance;
+  instance.project = instance.user = "any";
+  instance.vm_state = "error";
+  runner.Must(SetInstance{instance, std::nullopt, {}, "its disk is lost"});
+  EXPECT_EQ(NewestReason(url), "its disk is lost");
+  MigrationRecord migration;
+  migration.id.uuid.low = 1;
+  migration.source_host = "host1";
+  runner.Must(CreateMigration{migration});
+  EXPECT_EQ(NewestReason(url), "");
+  runner.Must(UpdateMigration{migration.id, "accepted", "queued", {}, {}, {}, "the host is gone"});
+  EXPECT_EQ(NewestReason(url), "the host is gone");
+}
+
+}  // namespace
+}  // namespace berth::placement
