@@ -10,15 +10,13 @@
 #include "services/cli/text/amounts.h"
 #include "services/cli/text/display_width.h"
 #include "services/cli/text/time_text.h"
+#include "services/cli/text/titled_lines.h"
 
 namespace berth::cli {
 namespace {
 
 namespace pb = ::berth::placement::v1;
 
-using Lines = std::vector<std::pair<std::string, std::string>>;
-
-constexpr int kTitleWidth = 12;
 constexpr int64_t kMajor = 1'000'000;
 constexpr int64_t kMinor = 1'000;
 
@@ -36,7 +34,7 @@ std::string Version(int64_t number) {
 std::string MemorySize(int64_t mib) { return SizeOf("MEMORY_MB", mib); }
 std::string DiskSize(int64_t gib) { return SizeOf("DISK_GB", gib); }
 
-void AddFacts(const pb::NodeFacts& facts, Lines* lines) {
+void AddFacts(const pb::NodeFacts& facts, TitledLines* lines) {
   lines->emplace_back(
       "hypervisor", absl::StrCat(facts.hypervisor_type(), " ", Version(facts.hypervisor_version()),
                                  ", libvirt ", Version(facts.libvirt_version())));
@@ -109,11 +107,12 @@ std::string FindingLines(const google::protobuf::RepeatedPtrField<pb::Finding>& 
   return lines;
 }
 
-Lines HeadLines(const pb::Node& node) {
-  Lines lines = {{"name", node.name()},
-                 {"uuid", node.uuid()},
-                 {"host name", node.host()},
-                 {"state", StateWords(node.state(), node.disabled(), node.disabled_reason())}};
+TitledLines HeadLines(const pb::Node& node) {
+  TitledLines lines = {
+      {"name", node.name()},
+      {"uuid", node.uuid()},
+      {"host name", node.host()},
+      {"state", StateWords(node.state(), node.disabled(), node.disabled_reason())}};
   if (node.retired()) lines.emplace_back("retired", "yes: it is deleted with its last allocation");
   std::string audit = AuditWords(node.audit());
   if (node.audit().has_ended_at()) {
@@ -179,7 +178,7 @@ Table ServiceTable(const google::protobuf::RepeatedPtrField<pb::Service>& servic
 }
 
 std::string NodePage(const pb::Node& node, const Screen& screen) {
-  Lines lines = HeadLines(node);
+  TitledLines lines = HeadLines(node);
   AddFacts(node.facts(), &lines);
   if (!node.instance_uuids().empty()) {
     lines.emplace_back("instances", absl::StrCat(node.instance_uuids_size()));
@@ -188,11 +187,7 @@ std::string NodePage(const pb::Node& node, const Screen& screen) {
   if (node.findings().empty()) {
     lines.emplace_back("findings", node.orphans().empty() ? "none" : "none but the orphans");
   }
-  std::string page;
-  for (const auto& [title, value] : lines) {
-    absl::StrAppend(&page, PaddedRight(title, kTitleWidth), Printable(value), "\n");
-  }
-  absl::StrAppend(&page, "\n", AccountTable(node.account()).Render(screen));
+  std::string page = absl::StrCat(Render(lines), "\n", AccountTable(node.account()).Render(screen));
   if (!node.orphans().empty()) {
     absl::StrAppend(&page, "\n", OrphanTable(node.orphans()).Render(screen));
   }

@@ -1,14 +1,13 @@
 #include "services/cli/text/provider_view.h"
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/cli/text/amounts.h"
-#include "services/cli/text/display_width.h"
 #include "services/cli/text/time_text.h"
+#include "services/cli/text/titled_lines.h"
 
 namespace berth::cli {
 namespace {
@@ -62,7 +61,7 @@ Table InventoryTable(const Inventories& inventories) {
 }
 
 std::string ProviderPage(const pb::Provider& provider, const Screen& screen) {
-  std::vector<std::pair<std::string, std::string>> lines = {
+  TitledLines lines = {
       {"name", provider.name()},
       {"uuid", provider.uuid()},
       {"parent", provider.parent_uuid().empty() ? "none: it is a root" : provider.parent_uuid()},
@@ -81,10 +80,7 @@ std::string ProviderPage(const pb::Provider& provider, const Screen& screen) {
   lines.emplace_back("aggregates", provider.aggregate_uuids().empty()
                                        ? "none"
                                        : absl::StrJoin(provider.aggregate_uuids(), " "));
-  std::string page;
-  for (const auto& [title, value] : lines) {
-    absl::StrAppend(&page, PaddedRight(title, 12), Printable(value), "\n");
-  }
+  const std::string page = Render(lines);
   if (provider.inventories().empty()) return page + "inventories none\n";
   return absl::StrCat(page, "\n", InventoryTable(provider.inventories()).Render(screen));
 }
