@@ -1,3 +1,5 @@
+#include "services/cli/commands/node.h"
+
 #include <string>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "services/cli/session/failure.h"
 #include "services/cli/session/pages.h"
 #include "services/cli/session/provider_names.h"
+#include "services/cli/text/device_view.h"
 #include "services/cli/text/node_view.h"
 
 namespace berth::cli {
@@ -46,33 +49,34 @@ absl::Status ListNodes(Session& session, const ListNodesArguments& arguments) {
   return session.Print(answer, NodeTable(answer.nodes()), UuidsOf(answer.nodes()));
 }
 
-// Returns the uuid of the only node with the name `text`, or `text` itself if it is a uuid.
-absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) {
-  if (IsUuid(text)) return text;
-  pb::ListNodesRequest request;
-  request.set_name_contains(text);
-  BERTH_ASSIGN_OR_RETURN(const auto answer,
-                         CallPaged<pb::ListNodesResponse>(session, request, kListed));
-  std::vector<std::string> found;
-  for (const pb::Node& node : answer.nodes()) {
-    if (node.name() == text) found.push_back(node.uuid());
-  }
-  if (found.size() == 1) return found.front();
-  if (found.size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(found.size(), " nodes have the name '", text, "': give the uuid of one"));
-  }
-  return Refused(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
-                 absl::StrCat("there is no node named '", text, "'"), {{{"name", text}}});
-}
-
-absl::Status ShowNode(Session& session, const NodeArguments& arguments) {
-  BERTH_ASSIGN_OR_RETURN(const auto uuid, NodeUuid(session, arguments.node));
+absl::StatusOr<pb::GetNodeResponse> WholeNode(Session& session, const std::string& node) {
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, NodeUuid(session, node));
   pb::GetNodeRequest request;
   request.set_node_uuid(uuid);
   request.set_view(pb::NODE_VIEW_FULL);
-  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::GetNodeResponse>(request));
-  return session.Print(answer, NodePage(answer.node(), session.screen), {uuid});
+  return session.Call<pb::GetNodeResponse>(request);
+}
+
+absl::Status ShowNode(Session& session, const NodeArguments& arguments) {
+  BERTH_ASSIGN_OR_RETURN(const auto answer, WholeNode(session, arguments.node));
+  return session.Print(answer, NodePage(answer.node(), session.screen), {answer.node().uuid()});
+}
+
+absl::Status Devices(Session& session, const NodeArguments& arguments) {
+  BERTH_ASSIGN_OR_RETURN(const auto answer, WholeNode(session, arguments.node));
+  std::vector<std::string> addresses;
+  for (const auto& device : answer.node().facts().pci_devices()) {
+    addresses.push_back(device.address());
+  }
+  return session.Print(answer, DeviceTable(answer.node()), addresses);
+}
+
+absl::Status Cells(Session& session, const NodeArguments& arguments) {
+  BERTH_ASSIGN_OR_RETURN(const auto answer, WholeNode(session, arguments.node));
+  std::vector<std::string> ids;
+  for (const auto& cell : answer.node().facts().numa_cells())
+    ids.push_back(absl::StrCat(cell.id()));
+  return session.Print(answer, NodeCellTable(answer.node()), ids);
 }
 
 absl::Status AuditFailed(const pb::AuditSummary& audit) {
@@ -136,7 +140,33 @@ absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) 
   return session.Print(answer, text, {uuid});
 }
 
+// Adds a command that shows something about one node.
+void AddShow(CLI::App* noun, Session& session, const std::string& name,
+             const std::string& description, absl::Status (*run)(Session&, const NodeArguments&)) {
+  CLI::App* show = AddVerb(*noun, name, description, absl::StrCat("berth node ", name, " dc1-h07"));
+  show->add_option("node", Does(show, session, run).node, "Name or uuid of the node")->required();
+}
+
 }  // namespace
+
+absl::StatusOr<std::string> NodeUuid(Session& session, const std::string& text) {
+  if (IsUuid(text)) return text;
+  pb::ListNodesRequest request;
+  request.set_name_contains(text);
+  BERTH_ASSIGN_OR_RETURN(const auto answer,
+                         CallPaged<pb::ListNodesResponse>(session, request, kListed));
+  std::vector<std::string> found;
+  for (const pb::Node& node : answer.nodes()) {
+    if (node.name() == text) found.push_back(node.uuid());
+  }
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(found.size(), " nodes have the name '", text, "': give the uuid of one"));
+  }
+  return Refused(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
+                 absl::StrCat("there is no node named '", text, "'"), {{{"name", text}}});
+}
 
 void AddNodeCommands(CLI::App& app, Session& session) {
   CLI::App* noun = AddNoun(
@@ -150,11 +180,10 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   list->add_flag("--retired", listing.retired, "Only nodes that the tracker no longer reports");
   AddLimit(list, &listing.limit, "List at most this many nodes");
 
-  CLI::App* show =
-      AddVerb(*noun, "show", "Show a node: its facts, used and free amounts, orphans and findings",
-              "berth node show dc1-h07");
-  show->add_option("node", Does(show, session, ShowNode).node, "Name or uuid of the node")
-      ->required();
+  AddShow(noun, session, "show",
+          "Show a node: its facts, used and free amounts, orphans and findings", ShowNode);
+  AddShow(noun, session, "devices", "List the PCI devices of a node", Devices);
+  AddShow(noun, session, "cells", "List the NUMA cells of a node", Cells);
 
   CLI::App* audit =
       AddVerb(*noun, "audit", "Make the tracker audit a node now, and wait for the result",
