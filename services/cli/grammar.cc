@@ -161,6 +161,8 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddReshapeCommands(app, session);
   AddUsageCommand(app, session);
   AddNodeCommands(app, session);
+  AddInstanceCommands(app, session);
+  AddMigrationCommands(app, session);
   AddServiceCommands(app, session);
   AddLedgerCommands(app, session);
   AddTransferCommands(app, session);

@@ -67,6 +67,8 @@ void AddReleaseCommand(CLI::App& app, Session& session);
 void AddLeaseCommands(CLI::App& app, Session& session);
 void AddReshapeCommands(CLI::App& app, Session& session);
 void AddNodeCommands(CLI::App& app, Session& session);
+void AddInstanceCommands(CLI::App& app, Session& session);
+void AddMigrationCommands(CLI::App& app, Session& session);
 void AddServiceCommands(CLI::App& app, Session& session);
 void AddLedgerCommands(CLI::App& app, Session& session);
 void AddTransferCommands(CLI::App& app, Session& session);

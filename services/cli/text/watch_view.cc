@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "services/cli/text/amounts.h"
 #include "services/cli/text/node_view.h"
+#include "services/cli/text/record_view.h"
 #include "services/cli/text/time_text.h"
 
 namespace berth::cli {
@@ -15,7 +16,7 @@ namespace {
 namespace pb = ::berth::placement::v1;
 
 // Columns: revision, time, what happened, kind, key, details.
-constexpr char kLine[] = "%10s  %-20s  %-7s  %-8s  %-36s  %s";
+constexpr char kLine[] = "%10s  %-20s  %-7s  %-9s  %-36s  %s";
 
 std::string ProviderWords(const pb::Provider& provider) {
   Amounts totals;
@@ -36,6 +37,22 @@ std::string ConsumerWords(const pb::Consumer& consumer) {
     return words + consumer.allocations(0).provider_uuid();
   }
   return absl::StrCat(words, consumer.allocations_size(), " providers");
+}
+
+std::string InstanceWords(const pb::Instance& instance) {
+  std::string words = absl::StrCat(instance.name(), instance.name().empty() ? "" : " ", "of ",
+                                   instance.project_id(), ", ", StateOf(instance));
+  if (!instance.host().empty()) absl::StrAppend(&words, ", on ", instance.host());
+  return words;
+}
+
+std::string MigrationWords(const pb::Migration& migration) {
+  std::string words = absl::StrCat(TypeWord(migration), ", ", migration.status(), ", from ",
+                                   migration.source_host());
+  if (!migration.destination_host().empty()) {
+    absl::StrAppend(&words, " to ", migration.destination_host());
+  }
+  return absl::StrCat(words, ", of instance ", migration.instance_uuid());
 }
 
 std::string Line(const std::string& revision, const std::string& time, const std::string& what,
@@ -83,7 +100,9 @@ EntityText TextOf(const pb::Entity& entity) {
     case pb::Entity::kNode:
       return {"node", entity.node().uuid(), entity.node().name()};
     case pb::Entity::kInstance:
+      return {"instance", entity.instance().uuid(), InstanceWords(entity.instance())};
     case pb::Entity::kMigration:
+      return {"migration", entity.migration().uuid(), MigrationWords(entity.migration())};
     case pb::Entity::ENTITY_NOT_SET:
       break;
   }

@@ -309,6 +309,31 @@ TEST(Screens, Watch) {
         }
       }
     }
+    changes {
+      present {
+        instance {
+          uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+          name: "web-1"
+          project_id: "team-a"
+          vm_state: "active"
+          task_state: "migrating"
+          host: "dc1-h07"
+        }
+      }
+    }
+    changes {
+      present {
+        migration {
+          uuid: "7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d"
+          instance_uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+          type: MIGRATION_TYPE_LIVE
+          status: "running"
+          source_host: "dc1-h07"
+          destination_host: "dc1-h08"
+        }
+      }
+    }
+    changes { removed { kind: ENTITY_KIND_MIGRATION key: "7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d" } }
     changes { removed { kind: ENTITY_KIND_TRAIT key: "CUSTOM_OLD" } }
     changes { removed { kind: ENTITY_KIND_PROVIDER_USAGE key: "0b6d" } })pb");
   ExpectGolden("watch.txt", WatchHeader() + WatchLines(response));

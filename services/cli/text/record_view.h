@@ -1,0 +1,37 @@
+// Formats the records of instances and migrations as text for people. Pure: takes messages, returns
+// text.
+#ifndef BERTH_SERVICES_CLI_TEXT_RECORD_VIEW_H_
+#define BERTH_SERVICES_CLI_TEXT_RECORD_VIEW_H_
+
+#include <string>
+
+#include "berth/placement/v1/record.pb.h"
+#include "google/protobuf/repeated_field.h"
+#include "services/cli/text/screen.h"
+#include "services/cli/text/table.h"
+
+namespace berth::cli {
+
+// One line for each instance.
+Table InstanceTable(const google::protobuf::RepeatedPtrField<placement::v1::Instance>& instances);
+
+// One line for each migration.
+Table MigrationTable(
+    const google::protobuf::RepeatedPtrField<placement::v1::Migration>& migrations);
+
+// Everything about one instance. While a migration changes the instance, the tables also say what
+// it has before and after the migration.
+std::string InstancePage(const placement::v1::Instance& instance, const Screen& screen);
+
+// Everything about one migration.
+std::string MigrationPage(const placement::v1::Migration& migration);
+
+// The vm_state with the task, for example "active, task migrating".
+std::string StateOf(const placement::v1::Instance& instance);
+
+// The kind of move in one word, for example "live".
+std::string TypeWord(const placement::v1::Migration& migration);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_SERVICES_CLI_TEXT_RECORD_VIEW_H_

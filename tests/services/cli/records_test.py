@@ -1,0 +1,212 @@
+#!/usr/bin/python3
+"""`berth instance`, `berth migration`, `berth node devices` and `berth node cells` against a real placement.
+
+usage: records_test.py BERTH BERTH_PLACEMENT BERTH_TRACKER HOST_XML
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+import uuid
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from calls_test import BERTH, FIRST, HOST, START_SECONDS_MAX, TRACKER, BerthCase, Process  # noqa: E402
+
+
+class Records(BerthCase):
+    def instance(self, *words):
+        """A new instance on a host of its own, with these options instead of the usual ones."""
+        options = {"--name": "web", "--project": "p", "--user": "u", "--vcpus": "4", "--memory": "8Gi",
+                   "--root-disk": "20Gi", "--host": f"host-{uuid.uuid4()}"} | dict(zip(words[::2], words[1::2]))
+        return self.json("instance", "create", *(word for option in options.items() for word in option))["instance"]
+
+    def migration(self, instance, *words):
+        return self.json("migration", "create", instance["uuid"], "--type", "live", *words)["migration"]
+
+    def error(self, *words, code):
+        """The failure that `berth WORDS` reports."""
+        self.berth(*words, "-o", "json", code=code)
+        return json.loads(self.talk)
+
+    def fields(self, *words):
+        """The fields at fault."""
+        failure = self.error(*words, code=2)
+        return [item["field"] for item in failure["items"]]
+
+    def test_a_record_is_created_shown_changed_and_deleted(self):
+        made = self.instance("--uuid", FIRST, "--flavor", "small", "--swap", "512Mi")
+        self.assertEqual((made["uuid"], made["vmState"]), (FIRST, "building"))
+        self.assertEqual(made["flavor"] | {"extraSpecs": {}, "ephemeralDiskGib": "0"},
+                         {"id": "small", "vcpus": 4, "memoryMib": "8192", "rootDiskGib": "20", "ephemeralDiskGib": "0",
+                          "swapMib": "512", "extraSpecs": {}})
+        page = self.berth("instance", "show", FIRST)
+        for line in (f"uuid        {FIRST}", f"host        {made['host']}", "state       building", "8 GiB"):
+            self.assertIn(line, page)
+        self.error("instance", "create", "--uuid", FIRST, "--project", "p", "--user", "u", code=4)
+        changed = self.json("instance", "set", FIRST, "--memory", "16Gi", "--name", "")["instance"]
+        self.assertEqual((changed["flavor"]["memoryMib"], changed["flavor"]["vcpus"], changed["name"]), ("16384", 4, ""))
+        stale = self.error("instance", "set", FIRST, "--vcpus", "8", "--generation", made["generation"], code=4)
+        self.assertEqual(stale["reason"], "RECORD_CONFLICT")
+        self.assertIn("read the record again", stale["advice"])
+        self.berth("instance", "delete", FIRST, "--generation", made["generation"], code=4)
+        self.assertEqual(self.berth("instance", "delete", FIRST), f"deleted {FIRST}\n")
+        self.assertEqual(self.error("instance", "show", FIRST, code=3)["reason"], "INSTANCE_NOT_FOUND")
+        self.berth("instance", "delete", FIRST, code=3)
+        self.assertIn("berth instance list", self.talk)
+
+    def test_a_state_is_forced_with_a_reason(self):
+        made = self.instance()
+        self.berth("instance", "set", made["uuid"], "--state", "error", code=2)
+        self.assertIn("--reason", self.talk)
+        self.berth("instance", "set", made["uuid"], "--state", "active", "--task", "migrating", "--reason", "a test")
+        self.assertIn("state       active, task migrating", self.berth("instance", "show", made["uuid"]))
+        self.berth("instance", "set", made["uuid"], "--state", "error", "--task", "", "--reason", "the disk is lost")
+        self.assertIn("state       error\n", self.berth("instance", "show", made["uuid"]))
+        self.assertEqual(self.fields("instance", "set", made["uuid"], "--task", "", "--reason", "x" * 256), ["reason"])
+        self.assertIn("reason must have 0 to 255 characters", self.talk)
+
+    def test_instances_are_listed_by_each_filter_and_page_by_page(self):
+        node = self.json("provider", "create", f"node-{uuid.uuid4()}")["provider"]
+        host = self.instance("--node", node["uuid"])["host"]
+        building = [self.instance("--host", host)["uuid"] for _ in range(3)]
+        lost = self.instance("--host", host, "--state", "error", "--project", "other")["uuid"]
+        gone = self.instance("--host", host, "--state", "deleted")["uuid"]
+
+        def listed(*words):
+            return self.berth("instance", "list", "--host", host, "-o", "name", *words).split()
+
+        everywhere = listed()
+        self.assertEqual(len(everywhere), 5)
+        self.assertEqual(everywhere, sorted(everywhere))
+        self.assertNotIn(gone, everywhere)
+        self.assertEqual(listed("--state", "error,active"), [lost])
+        self.assertEqual(listed("--state", "deleted", "--deleted"), [gone])
+        self.assertEqual(listed("--project", "other"), [lost])
+        self.assertEqual(len(listed("--node", node["uuid"])), 1)
+        self.assertLess(set(building), set(listed("--state", "building")))
+        self.assertEqual(listed("--limit", "2"), everywhere[:2])
+        self.berth("instance", "list", "--host", host, "--limit", "2")
+        self.assertIn("only the first 2 are shown", self.talk)
+        self.assertEqual(self.error("instance", "list", "--node", "absent", code=3)["reason"], "NODE_NOT_FOUND")
+        table = self.berth("instance", "list", "--host", host, "--state", "error")
+        self.assertEqual(table.splitlines()[1].split()[:4], [lost, "web", host, "error"])
+
+    def test_a_record_travels_through_a_file(self):
+        made = self.instance()
+        shown = self.json("instance", "show", made["uuid"])
+        shown["instance"]["numaCells"] = [{"pinnedCpus": [0, 1], "memoryMib": 1024}]
+        path = self.placement.directory / "record.json"
+        path.write_text(json.dumps(shown), encoding="utf-8")
+        changed = self.json("instance", "set", made["uuid"], "--file", str(path), "--vcpus", "2")["instance"]
+        self.assertEqual((changed["numaCells"][0]["pinnedCpus"], changed["flavor"]["vcpus"]), ([0, 1], 2))
+        self.assertIn("0-1", self.berth("instance", "show", made["uuid"]))
+        # The file holds the generation at which it was read.
+        self.assertEqual(self.error("instance", "set", made["uuid"], "--file", str(path), code=4)["reason"],
+                         "RECORD_CONFLICT")
+        self.berth("instance", "set", FIRST, "--file", str(path), code=2)
+        self.assertIn(f"is the record of {made['uuid']}, not of {FIRST}", self.talk)
+        copy = shown["instance"] | {"uuid": str(uuid.uuid4())}
+        created = self.json("instance", "create", "--file", "-", text=json.dumps(copy))["instance"]
+        self.assertEqual(created["numaCells"], changed["numaCells"])
+        self.berth("instance", "create", "--file", "-", code=2, text='{"noSuchField": 1}')
+        self.assertIn("noSuchField", self.talk)
+        self.berth("instance", "create", "--file", str(path) + ".absent", code=3)
+
+    def test_wrong_values_name_their_fields(self):
+        known = self.instance()["uuid"]
+        self.assertEqual(self.fields("instance", "create"), ["instance.project_id", "instance.user_id"])
+        self.assertEqual(self.fields("instance", "show", "x"), ["instance_uuid"])
+        self.assertEqual(self.fields("instance", "create", "--uuid", "x"), ["instance.uuid"])
+        self.assertEqual(self.fields("instance", "set", known, "--host", "", "--node", FIRST), ["instance.node_uuid"])
+        self.assertEqual(self.fields("instance", "set", known, "--host", "x" * 256, "--memory=-1"),
+                         ["instance.host", "instance.flavor.memory_mib"])
+        self.assertEqual(self.fields("migration", "list", "--instance", "x"), ["instance_uuid"])
+        for option, value in (("--memory", "8Q"), ("--vcpus", "2.5"), ("--vcpus", "3000000000"), ("--root-disk", "1Mi")):
+            self.berth("instance", "set", known, option, value, code=2)
+            self.assertIn(f"{option} '{value}' is wrong", self.talk)
+        self.berth("instance", "set", known, code=2)
+        self.assertIn("nothing to change", self.talk)
+        self.berth("migration", "create", known, "--type", "warp", code=2)
+        self.assertIn("--type 'warp' is wrong: write cold, resize, live or evacuation", self.talk)
+
+    def test_a_migration_is_created_forced_and_listed(self):
+        instance = self.instance("--flavor", "small")
+        made = self.migration(instance)
+        self.assertEqual((made["sourceHost"], made["status"], made["newFlavorId"]), (instance["host"], "accepted", "small"))
+        page = self.berth("migration", "show", made["uuid"])
+        for line in ("type        live", "status      accepted", f"from        {instance['host']}", "to          not known yet"):
+            self.assertIn(line, page)
+        node = self.json("provider", "create", f"node-{uuid.uuid4()}")["provider"]["uuid"]
+        there = f"host-{uuid.uuid4()}"
+        moved = self.json("migration", "set", made["uuid"], "--to", there, "--to-node", node)["migration"]
+        self.assertEqual((moved["destinationHost"], moved["destinationNodeUuid"], moved["status"]), (there, node, "accepted"))
+        listed = ("migration", "list", "-o", "name", "--host")
+        self.assertEqual(self.berth(*listed, there, "--in-progress").split(), [made["uuid"]])
+        self.berth("migration", "set", made["uuid"], "--status", "failed", code=2)
+        self.berth("migration", "set", made["uuid"], "--status", "failed", "--reason", "a test", "--expect", "running", code=4)
+        self.assertIn("its status is accepted, not running", self.talk)
+        forced = self.json("migration", "set", made["uuid"], "--status", "failed", "--reason", "the host is gone",
+                           "--to", "", "--to-node", "")["migration"]
+        self.assertEqual((forced["status"], forced["destinationHost"], forced["destinationNodeUuid"]), ("failed", "", ""))
+        other = self.migration(instance, "--from", "elsewhere", "--status", "running")
+        self.assertEqual((other["sourceHost"], other["sourceNodeUuid"]), ("elsewhere", ""))
+        of_instance = ("migration", "list", "-o", "name", "--instance", instance["uuid"])
+        self.assertEqual(self.berth(*of_instance, "--over").split(), [made["uuid"]])
+        self.assertEqual(self.berth(*of_instance, "--in-progress").split(), [other["uuid"]])
+        self.assertEqual(self.berth(*of_instance, "--status", "failed,done").split(), [made["uuid"]])
+        self.assertEqual(len(self.berth(*of_instance, "--limit", "1").split()), 1)
+        self.berth("migration", "list", "--over", "--in-progress", code=2)
+        self.berth("migration", "set", made["uuid"], code=2)
+        self.assertEqual(self.error("migration", "create", instance["uuid"], "--type", "cold", "--uuid", made["uuid"],
+                                    code=4)["reason"], "DUPLICATE_MIGRATION")
+        self.berth("instance", "delete", instance["uuid"])
+        self.assertEqual(self.error("migration", "show", made["uuid"], code=3)["reason"], "MIGRATION_NOT_FOUND")
+        self.assertEqual(self.error("migration", "create", instance["uuid"], "--type", "cold", code=3)["reason"],
+                         "INSTANCE_NOT_FOUND")
+
+    def test_a_migration_needs_a_host_to_leave(self):
+        nowhere = self.instance("--host", "")
+        self.berth("migration", "create", nowhere["uuid"], "--type", "cold", code=2)
+        self.assertIn("is on no host: give --from HOST", self.talk)
+
+    def test_changes_of_records_are_watched(self):
+        before = self.json("ledger", "revision")["revision"]
+        instance = self.instance()
+        self.migration(instance, "--to", "there")
+        lines = self.berth("watch", "--after", f"{before['epoch']}:{before['number']}", "--kind", "instance,migration",
+                           "--revisions", "2").splitlines()
+        self.assertIn(f"web of p, building, on {instance['host']}", lines[1])
+        self.assertIn(f"live, accepted, from {instance['host']} to there, of instance {instance['uuid']}", lines[2])
+
+    def test_the_commands_are_completed(self):
+        script = self.berth("completion", "bash")
+        for words in ('"instance") words="list show create set delete', '"migration") words="list show create set'):
+            self.assertIn(words, script)
+        done = subprocess.run([BERTH, "instance", "set", "--help"], capture_output=True, text=True, check=True)
+        for words in ("--ephemeral-disk", "it changes no guest", "berth instance set 5e08ea53"):
+            self.assertIn(words, done.stdout)
+
+
+class NodeParts(BerthCase):
+    def test_a_nodes_devices_and_cells_are_listed(self):
+        tracker = Process(TRACKER, f"--placement={self.placement.endpoint}", f"--hypervisor=h1=test://{HOST}")
+        self.addCleanup(tracker.stop)
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not self.json("node", "list")["nodes"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        facts = self.json("node", "cells", "h1")["node"]["facts"]
+        self.assertEqual(self.berth("node", "cells", "h1", "-o", "name").split(),
+                         [str(cell["id"]) for cell in facts["numaCells"]])
+        self.assertEqual(len(self.berth("node", "cells", "h1").splitlines()), 1 + len(facts["numaCells"]))
+        self.assertEqual(self.berth("node", "devices", "h1", "-o", "name").split(),
+                         [device["address"] for device in facts["pciDevices"]])
+        self.assertIn("ADDRESS", self.berth("node", "devices", "h1"))
+        self.berth("node", "devices", "absent", code=3)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
