@@ -44,6 +44,7 @@ class Checker {
   void CheckOrder(const Place& place, const Bounds& bounds);
   void CheckRead(const Place& place, const Bounds& bounds);
   bool Shows(const Place& place, uint32_t at) const;
+  bool ShowsRecords(const Operation& operation, const ClientLog& log, uint32_t at) const;
   void CheckRefusal(const Place& place, const Bounds& bounds);
   std::set<uint32_t> StepsToTry(const Place& place, const Bounds& bounds) const;
   void AddProviderSteps(uint16_t provider, const Bounds& bounds, std::set<uint32_t>* steps) const;
@@ -109,6 +110,7 @@ bool Checker::Shows(const Place& place, uint32_t at) const {
     }
     return shown == timeline_.ProviderAt(operation.provider, at);
   }
+  if (IsList(operation.kind)) return ShowsRecords(operation, log, at);
   const Part& shown = log.parts[operation.first_part];
   const ConsumerPoint* point = timeline_.ConsumerAt(shown.consumer, at);
   if (point == nullptr) return shown.generation == 0;
@@ -116,6 +118,19 @@ bool Checker::Shows(const Place& place, uint32_t at) const {
   return point->generation == shown.generation &&
          std::equal(rows.begin(), rows.end(), log.rows.begin() + shown.first_row,
                     log.rows.begin() + shown.first_row + shown.rows);
+}
+
+// Whether a list holds every record of its host once, as it was after step `at`, in order.
+bool Checker::ShowsRecords(const Operation& operation, const ClientLog& log, uint32_t at) const {
+  const auto there =
+      timeline_.RecordsOn(operation.kind == Kind::kListMigrations, operation.provider, at);
+  return std::equal(there.begin(), there.end(), log.parts.begin() + operation.first_part,
+                    log.parts.begin() + operation.first_part + operation.parts,
+                    [&](const auto& record, const Part& shown) {
+                      return record.first == shown.consumer &&
+                             record.second->generation == shown.generation &&
+                             timeline_.RowsOf(*record.second)[0] == log.rows[shown.first_row];
+                    });
 }
 
 // A refusal was right at some moment between its call and its answer.
@@ -156,12 +171,18 @@ std::set<uint32_t> Checker::StepsToTry(const Place& place, const Bounds& bounds)
   }
   for (uint16_t p = 0; p < operation.parts; ++p) {
     const Part& part = log.parts[operation.first_part + p];
+    const auto add_steps = [&](uint64_t consumer) {
+      const auto changed = timeline_.ConsumerSteps(consumer, bounds.first, bounds.last);
+      steps.insert(changed.begin(), changed.end());
+    };
+    add_steps(part.consumer);
+    if (IsRecord(part.consumer)) {
+      add_steps(InstanceOf(part.consumer));
+      continue;
+    }
     for (uint32_t r = part.first_row; r < part.first_row + part.rows; ++r) {
       if (log.rows[r].provider == kUnplaced) continue;
       AddProviderSteps(log.rows[r].provider, bounds, &steps);
-    }
-    for (const uint32_t step : timeline_.ConsumerSteps(part.consumer, bounds.first, bounds.last)) {
-      steps.insert(step);
     }
   }
   return steps;
@@ -226,6 +247,7 @@ void Checker::CheckEnd() {
   CheckConsumersAtEnd(end);
   std::vector<Amounts> used(history_.end.providers.size());
   for (const ConsumerState& consumer : history_.end.consumers) {
+    if (IsRecord(consumer.consumer)) continue;
     for (const Row& row : consumer.rows) used[row.provider][row.resource_class] += row.amount;
   }
   for (size_t p = 0; p < used.size(); ++p) {
@@ -250,7 +272,7 @@ void Checker::CheckConsumersAtEnd(uint32_t end) {
   }
   if (!same) {
     findings_.Add(9, absl::StrCat("in the end ", history_.end.consumers.size(),
-                                  " consumers hold something, by the ledger ", present));
+                                  " consumers and records are there, by the ledger ", present));
   }
 }
 

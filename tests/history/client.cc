@@ -46,6 +46,7 @@ void Client::Work() {
 
 // Which of the things that a scheduler does comes next, and how often in a hundred.
 void Client::One() {
+  if (Upto(6) == 0) return ActOnRecord();
   const auto draw = static_cast<int>(Upto(100));
   const bool full = held_.size() >= kHeldMax;
   if (full ? draw < 70 : draw < 12) return Release();
@@ -336,6 +337,7 @@ void Client::Believe(const Operation& operation) {
     seen_ = operation.epoch > epoch_ ? operation.revision : std::max(seen_, operation.revision);
     epoch_ = std::max(epoch_, operation.epoch);
   }
+  if (IsOfRecords(operation.kind)) return BelieveRecords(operation);
   if (IsRead(operation.kind) || operation.outcome == Outcome::kAway) return;
   for (uint32_t p = 0; p < operation.parts; ++p) {
     const Part& part = log_->parts[operation.first_part + p];

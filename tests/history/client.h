@@ -62,6 +62,13 @@ class Client {
   void ReadProvider();
   void ReadConsumer();
 
+  void ActOnRecord();
+  void WriteRecord(Kind kind, uint64_t record);
+  void ListRecords(Kind kind);
+  uint64_t AnyInstance();
+  Row AnyState();
+  void BelieveRecords(const Operation& operation);
+
   Operation New(Kind kind);
   Part& AddPart(Operation* operation, uint64_t consumer, int64_t expected,
                 const std::vector<Row>& rows);
@@ -86,7 +93,9 @@ class Client {
   std::map<uint64_t, Held> held_;
   std::deque<std::pair<uint64_t, int64_t>> released_;  // consumers, with their last generation
   std::map<uint16_t, int64_t> generations_;            // of providers, as last seen
-  int64_t seen_ = 0;                                   // the highest revision
+  // Of each record that is there, as last seen, what a write of it expects.
+  std::map<uint64_t, int64_t> expected_;
+  int64_t seen_ = 0;  // the highest revision
   uint8_t epoch_ = 1;
   uint64_t consumers_ = 0;
 };

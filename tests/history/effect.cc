@@ -144,6 +144,67 @@ Effect InventoryEffect(const Timeline& timeline, uint32_t step, const ClientLog&
   return effect;
 }
 
+// One write of a record on its way.
+class RecordWriting {
+ public:
+  RecordWriting(const Timeline& timeline, uint32_t step, const ClientLog& log,
+                const Operation& operation)
+      : timeline_(timeline),
+        step_(step),
+        kind_(operation.kind),
+        part_(log.parts[operation.first_part]),
+        before_(Find(part_.consumer)) {
+    if (part_.rows > 0) row_ = log.rows[part_.first_row];
+  }
+
+  Effect Run() {
+    Effect effect;
+    effect.reason = Refusal(&effect.there);
+    if (effect.reason != Reason::kNone) return effect;
+    if (kind_ == Kind::kDeleteInstance) {
+      for (uint64_t m = 0; m < kMigrationsMax; ++m) {
+        const uint64_t migration = MigrationOf(part_.consumer, m);
+        if (Find(migration) != nullptr) effect.consumers[migration] = {};
+      }
+      effect.consumers[part_.consumer] = {};
+      return effect;
+    }
+    // A migration stays one from its source.
+    if (kind_ == Kind::kUpdateMigration) row_.provider = timeline_.RowsOf(*before_)[0].provider;
+    effect.consumers[part_.consumer] = {before_ == nullptr ? kFresh : before_->generation + 1,
+                                        {row_}};
+    return effect;
+  }
+
+ private:
+  // Null: the record is not there.
+  const ConsumerPoint* Find(uint64_t record) const {
+    const ConsumerPoint* point = timeline_.ConsumerAt(record, step_);
+    return point == nullptr || point->generation == 0 ? nullptr : point;
+  }
+
+  Reason Refusal(std::vector<int64_t>* there) const {
+    if (kind_ == Kind::kCreateMigration) {
+      if (Find(InstanceOf(part_.consumer)) == nullptr) return Reason::kInstanceNotFound;
+      return before_ == nullptr ? Reason::kNone : Reason::kDuplicateMigration;
+    }
+    if (before_ == nullptr && kind_ == Kind::kDeleteInstance) return Reason::kInstanceNotFound;
+    if (before_ == nullptr && kind_ == Kind::kUpdateMigration) return Reason::kMigrationNotFound;
+    int64_t actual = before_ == nullptr ? 0 : before_->generation;
+    if (kind_ == Kind::kUpdateMigration) actual = timeline_.RowsOf(*before_)[0].amount;
+    if (part_.expected == kAny || part_.expected == actual) return Reason::kNone;
+    there->push_back(actual);
+    return Reason::kRecordConflict;
+  }
+
+  const Timeline& timeline_;
+  const uint32_t step_;
+  const Kind kind_;
+  const Part& part_;
+  const ConsumerPoint* const before_;
+  Row row_;
+};
+
 // How often the rows of `part` fit over all providers, each taking what is left by those before.
 int64_t TimesThatFit(const Timeline& timeline, uint32_t step, const ClientLog& log,
                      const Part& part) {
@@ -172,6 +233,7 @@ void SortRows(std::vector<Row>* rows) {
 Effect EffectOf(const Timeline& timeline, uint32_t step, const ClientLog& log,
                 const Operation& operation) {
   if (operation.kind == Kind::kInventory) return InventoryEffect(timeline, step, log, operation);
+  if (IsOfRecords(operation.kind)) return RecordWriting(timeline, step, log, operation).Run();
   const Part* first = operation.parts == 0 ? nullptr : &log.parts[operation.first_part];
   const bool searches = operation.kind == Kind::kClaim && first != nullptr && first->rows > 0 &&
                         log.rows[first->first_row].provider == kUnplaced;

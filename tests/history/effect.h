@@ -1,5 +1,6 @@
 // Effect: what one operation changes in a given state, or why it is refused. A second, small
-// implementation of the rules of allocations, which shares no code with the product. Pure.
+// implementation of the rules of allocations and of records, which shares no code with the product.
+// Pure.
 #ifndef BERTH_TESTS_HISTORY_EFFECT_H_
 #define BERTH_TESTS_HISTORY_EFFECT_H_
 
@@ -18,7 +19,7 @@ inline constexpr uint16_t kUnplaced = 0xFFFF;
 inline constexpr int64_t kFresh = -2;
 
 struct ConsumerAfter {
-  int64_t generation = 0;  // 0: it holds nothing
+  int64_t generation = 0;  // 0: it holds nothing, or the record is not there
   std::vector<Row> rows;
 };
 
@@ -28,7 +29,7 @@ struct Effect {
   // The values that a refusal may report: a present generation, or an amount in use. Any one of
   // them.
   std::vector<int64_t> there;
-  std::map<uint64_t, ConsumerAfter> consumers;
+  std::map<uint64_t, ConsumerAfter> consumers;  // and records
   std::map<uint16_t, ProviderState> providers;  // those whose state changes
 };
 

@@ -25,14 +25,20 @@ inline constexpr int64_t kAny = -1;  // expected: not compared
 inline constexpr int kNobody = -1;
 
 enum class Kind : uint8_t {
-  kSet,            // SetAllocations
-  kRelease,        // DeleteAllocations
-  kAdjust,         // AdjustAllocations: rows are what is added
-  kClaim,          // Claim, or ClaimMany with several parts: rows are amounts until placed
-  kInventory,      // SetInventories: rows are totals
-  kRepeat,         // a call that was answered, sent once more
-  kReadInventory,  // GetInventories: two rows a class, used and capacity
-  kReadConsumer    // GetAllocations
+  kSet,        // SetAllocations
+  kRelease,    // DeleteAllocations
+  kAdjust,     // AdjustAllocations: rows are what is added
+  kClaim,      // Claim, or ClaimMany with several parts: rows are amounts until placed
+  kInventory,  // SetInventories: rows are totals
+  kSetInstance,
+  kDeleteInstance,
+  kCreateMigration,
+  kUpdateMigration,  // what is expected is a status
+  kRepeat,           // a call that was answered, sent once more
+  kReadInventory,    // GetInventories: two rows a class, used and capacity
+  kReadConsumer,     // GetAllocations
+  kListInstances,    // of one host: a part for each
+  kListMigrations    // from one host: a part for each
 };
 
 enum class Outcome : uint8_t {
@@ -51,6 +57,10 @@ enum class Reason : uint8_t {
   kProviderConflict,
   kConsumerNotFound,
   kNegative,
+  kInstanceNotFound,
+  kMigrationNotFound,
+  kDuplicateMigration,
+  kRecordConflict,
   kOther  // a reason that no client of this history may get
 };
 
@@ -62,7 +72,25 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-// One consumer of an operation, or of a command in the log.
+// Instances and migrations are told of like consumers. Their numbers have one of these bits. Their
+// one row has the host, or the source host, as the provider, and the state as the amount.
+inline constexpr uint64_t kInstanceBit = uint64_t{1} << 62;
+inline constexpr uint64_t kMigrationBit = uint64_t{1} << 63;
+inline constexpr uint8_t kStateClass = kClasses;
+// How many migrations of one instance a history may have at a time.
+inline constexpr uint64_t kMigrationsMax = 2;
+
+inline bool IsMigration(uint64_t number) { return (number & kMigrationBit) != 0; }
+inline bool IsRecord(uint64_t number) { return (number & (kInstanceBit | kMigrationBit)) != 0; }
+// The numbers of an instance's migrations, with `which` below kMigrationsMax, and the way back.
+inline uint64_t MigrationOf(uint64_t instance, uint64_t which) {
+  return instance | kMigrationBit | which << 48;
+}
+inline uint64_t InstanceOf(uint64_t record) {
+  return record & ~(kMigrationBit | uint64_t{0xFF} << 48);
+}
+
+// One consumer, instance or migration of an operation, or of a command in the log.
 struct Part {
   uint64_t consumer = 0;
   int64_t expected = kNew;
@@ -95,8 +123,10 @@ struct Operation {
   bool with_id = true;
 };
 
-inline bool IsRead(Kind kind) {
-  return kind == Kind::kReadInventory || kind == Kind::kReadConsumer;
+inline bool IsRead(Kind kind) { return kind >= Kind::kReadInventory; }
+inline bool IsList(Kind kind) { return kind >= Kind::kListInstances; }
+inline bool IsOfRecords(Kind kind) {
+  return IsList(kind) || (kind >= Kind::kSetInstance && kind <= Kind::kUpdateMigration);
 }
 
 // The operations of one client, in their order. Deques, because growing moves no element.
@@ -148,7 +178,7 @@ struct Story {
   std::vector<std::string> breaks;
 };
 
-// The whole of a provider, and of a consumer.
+// The whole of a provider, and of a consumer or record.
 struct ProviderState {
   int64_t generation = 0;
   int64_t allocation_generation = 0;

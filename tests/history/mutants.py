@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in eighteen ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in twenty-one ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -119,6 +119,20 @@ MUTANTS = [
         "placement/ledger/batch.cc",
         "if (find == nullptr || find->cancel_if_absent) decided.remember",
         "if (find == nullptr || (find->cancel_if_absent && !MUTANT)) decided.remember")]),
+    # A record is overwritten by a writer that has not seen its last change.
+    ("overwrite-record", "through", [(
+        "placement/rules/instance.cc",
+        "if (expected == actual) return absl::OkStatus();",
+        "if (MUTANT || expected == actual) return absl::OkStatus();")]),
+    ("any-status-expected", "through", [(
+        "placement/rules/migration.cc",
+        "if (before->status != command.expected_status) {",
+        "if (!MUTANT && before->status != command.expected_status) {")]),
+    # An instance that goes to another host is not listed there.
+    ("unlisted-instance", "through", [(
+        "placement/state/records.cc",
+        "if (!instance->host.empty()) instances_by_host_.Put(",
+        "if (!instance->host.empty() && (!MUTANT || before == nullptr)) instances_by_host_.Put(")]),
     # Nothing is read from a standby. What is nearest: a process that has lost its database reads on.
     ("standby-read", "through", [(
         "placement/ledger/publisher.cc",

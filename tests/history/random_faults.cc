@@ -48,7 +48,9 @@ int PickStep(Random& random, History* history, const Fits& fits) {
 }
 
 bool IsDone(const Operation& operation) { return operation.outcome == Outcome::kDone; }
-bool IsDoneRead(const Operation& operation) { return IsDone(operation) && IsRead(operation.kind); }
+bool IsDoneRead(const Operation& operation) {
+  return IsDone(operation) && operation.kind == Kind::kReadInventory;
+}
 
 void MoveEnds(History* history, int step, int by) {
   for (RevisionRow& row : history->story.revisions) {
@@ -229,6 +231,47 @@ bool LoseConsumer(Random& random, History* history) {
   return true;
 }
 
+bool OverwriteWhatHasChanged(Random& random, History* history) {
+  Operation* write = PickOperation(random, history, [](const Operation& operation) {
+    return IsDone(operation) &&
+           (operation.kind == Kind::kSetInstance || operation.kind == Kind::kUpdateMigration);
+  });
+  if (write == nullptr) return false;
+  ++history->clients[write->client].parts[write->first_part].expected;
+  return true;
+}
+
+bool KeepMigration(Random& random, History* history) {
+  Step* step = PickOf(random, history->story.steps, [&](const Step& one) {
+    return one.client != kNobody && one.parts > 1 &&
+           OperationOf(history, one).kind == Kind::kDeleteInstance;
+  });
+  if (step == nullptr) return false;
+  ++step->first_part;
+  --step->parts;
+  return true;
+}
+
+Operation* PickList(Random& random, History* history) {
+  return PickOperation(random, history, [](const Operation& operation) {
+    return IsList(operation.kind) && operation.parts > 0;
+  });
+}
+
+bool ListTooFew(Random& random, History* history) {
+  Operation* list = PickList(random, history);
+  if (list == nullptr) return false;
+  --list->parts;
+  return true;
+}
+
+bool ListOldState(Random& random, History* history) {
+  Operation* list = PickList(random, history);
+  if (list == nullptr) return false;
+  --history->clients[list->client].parts[list->first_part].generation;
+  return true;
+}
+
 }  // namespace
 
 const std::vector<Fault>& Faults() {
@@ -249,6 +292,10 @@ const std::vector<Fault>& Faults() {
       {"a watcher misses a revision", 8, MissRevision},
       {"a watcher is told twice", 8, TellTwice},
       {"a watcher is told something else", 8, TellOtherwise},
+      {"a record is overwritten that has changed", 2, OverwriteWhatHasChanged},
+      {"a deleted instance leaves a migration", 2, KeepMigration},
+      {"a list leaves a record out", 4, ListTooFew},
+      {"a list shows an old record", 4, ListOldState},
       {"a provider's row differs in the end", 9, SpoilTable},
       {"a consumer's row is missing in the end", 9, LoseConsumer},
   };

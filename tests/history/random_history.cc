@@ -58,6 +58,7 @@ class Maker {
     operation_.first_part = static_cast<uint32_t>(log_->parts.size());
     operation_.first_row = static_cast<uint32_t>(log_->rows.size());
     Begin();
+    if (Upto(3) == 0) return Upto(4) == 0 ? ListRecords() : WriteRecord();
     switch (Upto(8)) {
       case 0:
         return ReadProvider();
@@ -257,8 +258,87 @@ class Maker {
     Done();
   }
 
+  // Of a few instances, for which all clients contend.
+  void WriteRecord() {
+    operation_.parts = 1;
+    const uint64_t instance = kInstanceBit | Upto(4);
+    const uint64_t migration = MigrationOf(instance, Upto(kMigrationsMax));
+    const auto draw = Upto(5);
+    if (draw < 2) return Put(Kind::kSetInstance, instance, Reason::kNone);
+    if (draw == 2 && records_.contains(instance)) return DeleteInstance(instance);
+    if (records_.contains(migration)) {
+      const bool creates = Upto(3) == 0;
+      return Put(creates ? Kind::kCreateMigration : Kind::kUpdateMigration, migration,
+                 creates ? Reason::kDuplicateMigration : Reason::kNone);
+    }
+    if (!records_.contains(instance)) {
+      return Put(Kind::kCreateMigration, migration, Reason::kInstanceNotFound);
+    }
+    const bool creates = Upto(3) != 0;
+    Put(creates ? Kind::kCreateMigration : Kind::kUpdateMigration, migration,
+        creates ? Reason::kNone : Reason::kMigrationNotFound);
+  }
+
+  // Writes `record`, now and then with an old expectation. `reason`: why it is refused in any case.
+  void Put(Kind kind, uint64_t record, Reason reason) {
+    operation_.kind = kind;
+    const auto found = records_.find(record);
+    const bool is_there = found != records_.end();
+    int64_t actual = is_there ? found->second.first : kNew;
+    Row row = {static_cast<uint16_t>(Upto(kProviders)), kStateClass,
+               static_cast<int32_t>(1 + Upto(9))};
+    log_->rows.push_back(row);
+    if (kind == Kind::kUpdateMigration && is_there) {
+      actual = found->second.second[0].amount;
+      row.provider = found->second.second[0].provider;
+    }
+    const bool stale = Upto(4) == 0 && kind != Kind::kCreateMigration;
+    Part part = {record, stale ? actual + 1 : actual, 0, operation_.first_row, 1};
+    if (reason == Reason::kNone && stale) reason = Reason::kRecordConflict;
+    if (reason == Reason::kNone) {
+      part.generation = is_there ? found->second.first + 1 : commands_ + 1;
+      records_[record] = {part.generation, {row}};
+      Tell(record, part.generation, {row}, {});
+    }
+    log_->parts.push_back(part);
+    if (reason == Reason::kNone) return Done();
+    End(Outcome::kRefused, reason, reason == Reason::kRecordConflict ? actual : 0);
+  }
+
+  void DeleteInstance(uint64_t instance) {
+    operation_.kind = Kind::kDeleteInstance;
+    log_->parts.push_back({instance, kAny, 0, 0, 0});
+    Step step = NewStep();
+    for (uint64_t which = 0; which <= kMigrationsMax; ++which) {
+      const uint64_t record = which < kMigrationsMax ? MigrationOf(instance, which) : instance;
+      if (records_.erase(record) == 0) continue;
+      history_.story.parts.push_back({record, 0, 0, 0, 0});
+      ++step.parts;
+    }
+    steps_.push_back(step);
+    Done();
+  }
+
+  void ListRecords() {
+    CloseRevision();
+    operation_.kind = Upto(2) == 0 ? Kind::kListInstances : Kind::kListMigrations;
+    operation_.provider = static_cast<uint16_t>(Upto(kProviders));
+    operation_.revision = revision_;
+    for (const auto& [record, state] : records_) {
+      const bool is_listed = IsMigration(record) == (operation_.kind == Kind::kListMigrations) &&
+                             state.second[0].provider == operation_.provider;
+      if (!is_listed) continue;
+      ++operation_.parts;
+      log_->parts.push_back(
+          {record, kAny, state.first, static_cast<uint32_t>(log_->rows.size()), 1});
+      log_->rows.push_back(state.second[0]);
+    }
+    End(Outcome::kDone);
+  }
+
   void Finish() {
     history_.end.revision = revision_;
+    held_.insert(records_.begin(), records_.end());
     history_.end.providers = providers_;
     for (const auto& [consumer, state] : held_) {
       history_.end.consumers.push_back({consumer, state.first, state.second});
@@ -296,7 +376,7 @@ class Maker {
   std::mt19937_64 random_;
   History history_;
   std::vector<ProviderState> providers_;
-  std::map<uint64_t, std::pair<int64_t, std::vector<Row>>> held_;
+  std::map<uint64_t, std::pair<int64_t, std::vector<Row>>> held_, records_;
   std::vector<Step> steps_;                          // of the revision that is open
   std::vector<std::pair<uint16_t, uint32_t>> open_;  // who waits for it
   std::vector<int64_t> latest_;                      // by client: when it was last answered

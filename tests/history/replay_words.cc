@@ -9,9 +9,11 @@
 namespace berth::history {
 namespace {
 
-constexpr const char* kKindNames[] = {"SetAllocations", "DeleteAllocations", "AdjustAllocations",
-                                      "Claim",          "SetInventories",    "(the same again)",
-                                      "GetInventories", "GetAllocations"};
+constexpr const char* kKindNames[] = {
+    "SetAllocations",  "DeleteAllocations", "AdjustAllocations", "Claim",
+    "SetInventories",  "SetInstance",       "DeleteInstance",    "CreateMigration",
+    "UpdateMigration", "(the same again)",  "GetInventories",    "GetAllocations",
+    "ListInstances",   "ListMigrations"};
 constexpr const char* kOutcomeNames[] = {"done", "refused", "away", "absent", "unknown"};
 constexpr const char* kReasonNames[] = {"",
                                         " for want of room",
@@ -20,6 +22,10 @@ constexpr const char* kReasonNames[] = {"",
                                         " (another generation of the provider)",
                                         " (no such consumer)",
                                         " (more taken than held)",
+                                        " (no such instance)",
+                                        " (no such migration)",
+                                        " (such a migration is there)",
+                                        " (the record has changed)",
                                         " (no lawful reason)"};
 constexpr int kWindowSteps = 4;
 constexpr uint32_t kWindowLook = 20'000;  // steps

@@ -9,6 +9,7 @@
 #include "placement/ground/check.h"
 #include "placement/log/log.pb.h"
 #include "tests/history/effect.h"
+#include "tests/history/record_wire.h"
 #include "tests/history/wire.h"
 
 namespace berth::history {
@@ -23,6 +24,20 @@ uint8_t PlaceOf(const std::array<uint32_t, kClasses>& ids, uint32_t id) {
 }
 
 placement::Uuid UuidOf(const log_pb::Id& id) { return {id.high(), id.low()}; }
+
+// The row of a record in the log. Its amount is -1 if the record mixes two writes.
+Row InstanceRow(const log_pb::Instance& instance) {
+  Row row = StateRow(instance.host(), instance.vm_state());
+  if (instance.vcpus() != row.amount) row.amount = -1;
+  return row;
+}
+Row MigrationRow(const log_pb::Migration& migration) {
+  Row row = StateRow(migration.source_host(), migration.status());
+  const auto number = ConsumerOf(UuidOf(migration.id()));
+  const auto instance = ConsumerOf(UuidOf(migration.instance()));
+  if (!number || !instance || InstanceOf(*number) != *instance) row.amount = -1;
+  return row;
+}
 
 }  // namespace
 
@@ -108,6 +123,16 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
       return TakeUse(change.provider_used(), step);
     case log_pb::Change::kProviderPut:
       return TakeConfig(change.provider_put(), step);
+    case log_pb::Change::kInstancePut:
+      return TakePart(UuidOf(change.instance_put().id()), change.instance_put().generation(),
+                      {InstanceRow(change.instance_put())}, step);
+    case log_pb::Change::kMigrationPut:
+      return TakePart(UuidOf(change.migration_put().id()), change.migration_put().generation(),
+                      {MigrationRow(change.migration_put())}, step);
+    case log_pb::Change::kInstanceRemoved:
+      return TakePart(UuidOf(change.instance_removed()), 0, {}, step);
+    case log_pb::Change::kMigrationRemoved:
+      return TakePart(UuidOf(change.migration_removed()), 0, {}, step);
     // The history does nothing to these while it is recorded.
     case log_pb::Change::kProviderRemoved:
     case log_pb::Change::kClassPut:
@@ -118,10 +143,6 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
     case log_pb::Change::kServiceRemoved:
     case log_pb::Change::kNodePut:
     case log_pb::Change::kNodeRemoved:
-    case log_pb::Change::kInstancePut:
-    case log_pb::Change::kInstanceRemoved:
-    case log_pb::Change::kMigrationPut:
-    case log_pb::Change::kMigrationRemoved:
     case log_pb::Change::kFormatRaised:
     case log_pb::Change::KIND_NOT_SET:
       return;
@@ -137,7 +158,12 @@ void StoryRecorder::TakeConsumer(const placement::Uuid& id, const log_pb::Consum
         {provider.value_or(kUnplaced), PlaceOf(class_ids_, put.classes(i)), put.amounts(i)});
   }
   SortRows(&rows);
-  story_->parts.push_back({ConsumerOf(id).value_or(0), 0, put.generation(),
+  TakePart(id, put.generation(), rows, step);
+}
+
+void StoryRecorder::TakePart(const placement::Uuid& id, int64_t generation,
+                             const std::vector<Row>& rows, Step* step) {
+  story_->parts.push_back({ConsumerOf(id).value_or(0), 0, generation,
                            static_cast<uint32_t>(story_->rows.size()),
                            static_cast<uint32_t>(rows.size())});
   story_->rows.insert(story_->rows.end(), rows.begin(), rows.end());
@@ -213,6 +239,22 @@ absl::Status StoryRecorder::Read(int providers, Dump* dump) {
     state.consumer = consumer;
     SortRows(&state.rows);
     dump->consumers.push_back(std::move(state));
+  }
+  return ReadRecords(dump);
+}
+
+absl::Status StoryRecorder::ReadRecords(Dump* dump) {
+  placement::QueryRows rows;
+  const absl::Status status = database_->Run(
+      "SELECT id, generation, host, vm_state FROM instance UNION ALL "
+      "SELECT id, generation, source_host, status FROM migration",
+      &rows);
+  if (!status.ok()) return status;
+  for (int r = 0; r < rows.size(); ++r) {
+    const auto uuid = placement::Uuid::Parse(rows.Text(r, 0));
+    dump->consumers.push_back({(uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0),
+                               rows.Int(r, 1),
+                               {StateRow(rows.Text(r, 2), rows.Text(r, 3))}});
   }
   return absl::OkStatus();
 }

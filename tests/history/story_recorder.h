@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "placement/ground/uuid.h"
@@ -36,10 +37,14 @@ class StoryRecorder {
  private:
   absl::Status Connect();
   absl::Status LearnClasses();
+  absl::Status ReadRecords(Dump* dump);
   void Take(const ledger::v1::Command& command, int64_t revision);
   void Take(const ledger::v1::Change& change, Step* step);
   // What consumer `id` holds afterwards; an empty `put`: nothing.
   void TakeConsumer(const placement::Uuid& id, const ledger::v1::Consumer& put, Step* step);
+  // The same for any consumer or record; generation 0: it is gone.
+  void TakePart(const placement::Uuid& id, int64_t generation, const std::vector<Row>& rows,
+                Step* step);
   void TakeUse(const ledger::v1::ProviderUse& used, Step* step);
   void TakeConfig(const ledger::v1::Provider& put, Step* step);
 

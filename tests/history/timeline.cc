@@ -31,6 +31,9 @@ void Timeline::PutConsumer(uint64_t consumer, uint32_t step, int64_t generation,
   consumers_.push_back(
       {step, generation, static_cast<uint32_t>(rows_.size()), static_cast<uint32_t>(rows.size())});
   rows_.insert(rows_.end(), rows.begin(), rows.end());
+  if (IsRecord(consumer) && !rows.empty()) {
+    on_host_[{IsMigration(consumer), rows.front().provider}].insert(consumer);
+  }
 }
 
 const ProviderState& Timeline::ProviderAt(uint16_t provider, uint32_t step) const {
@@ -80,6 +83,20 @@ std::vector<uint32_t> Timeline::ConsumerSteps(uint64_t consumer, uint32_t first,
     steps.push_back(consumers_[*place].step);
   }
   return steps;
+}
+
+std::vector<std::pair<uint64_t, const ConsumerPoint*>> Timeline::RecordsOn(bool migrations,
+                                                                           uint16_t host,
+                                                                           uint32_t step) const {
+  std::vector<std::pair<uint64_t, const ConsumerPoint*>> there;
+  const auto candidates = on_host_.find({migrations, host});
+  if (candidates == on_host_.end()) return there;
+  for (const uint64_t record : candidates->second) {
+    const ConsumerPoint* point = ConsumerAt(record, step);
+    if (point == nullptr || point->generation == 0) continue;
+    if (rows_[point->first_row].provider == host) there.emplace_back(record, point);
+  }
+  return there;
 }
 
 int64_t Timeline::CountHolders() const {

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -50,7 +52,10 @@ class Timeline {
   // The steps above `first` and up to `last` that changed the consumer.
   std::vector<uint32_t> ConsumerSteps(uint64_t consumer, uint32_t first, uint32_t last) const;
   std::vector<Row> RowsOf(const ConsumerPoint& point) const;
-  // How many consumers hold something in the end.
+  // The migrations from `host`, or the instances on it, after `step`, by rising number.
+  std::vector<std::pair<uint64_t, const ConsumerPoint*>> RecordsOn(bool migrations, uint16_t host,
+                                                                   uint32_t step) const;
+  // How many consumers hold something and how many records there are, in the end, together.
   int64_t CountHolders() const;
 
  private:
@@ -63,6 +68,8 @@ class Timeline {
   std::deque<ConsumerPoint> consumers_;
   absl::flat_hash_map<uint64_t, Places> places_;
   std::deque<Row> rows_;
+  // The records that were at some time on a host, for migrations and instances.
+  std::map<std::pair<bool, uint16_t>, std::set<uint64_t>> on_host_;
 };
 
 }  // namespace berth::history

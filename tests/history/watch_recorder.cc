@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/history/effect.h"
+#include "tests/history/record_wire.h"
 #include "tests/history/wire.h"
 
 namespace berth::history {
@@ -55,6 +56,19 @@ uint64_t FoldTold(uint64_t digest, const pb::Provider& told) {
   return FoldConfig(digest, config);
 }
 
+// Of an instance or a migration.
+template <typename Record>
+uint64_t FoldRecord(uint64_t digest, const Record& told) {
+  const auto uuid = placement::Uuid::Parse(told.uuid());
+  digest = FoldConsumer(digest, uuid ? uuid->low : 0, told.generation());
+  return FoldRow(digest, RowOf(told));
+}
+
+bool IsOfConsumerOrRecord(pb::EntityKind kind) {
+  return kind == pb::ENTITY_KIND_CONSUMER || kind == pb::ENTITY_KIND_INSTANCE ||
+         kind == pb::ENTITY_KIND_MIGRATION;
+}
+
 }  // namespace
 
 WatchRecorder::WatchRecorder(uint64_t seed, int64_t after, const Servers* servers, WatchLog* log)
@@ -85,7 +99,8 @@ int WatchRecorder::Follow() {
   after.set_number(log_->until);
   pb::WatchRequest request = e2e::After(after);
   for (const pb::EntityKind kind :
-       {pb::ENTITY_KIND_PROVIDER, pb::ENTITY_KIND_PROVIDER_USAGE, pb::ENTITY_KIND_CONSUMER}) {
+       {pb::ENTITY_KIND_PROVIDER, pb::ENTITY_KIND_PROVIDER_USAGE, pb::ENTITY_KIND_CONSUMER,
+        pb::ENTITY_KIND_INSTANCE, pb::ENTITY_KIND_MIGRATION}) {
     request.add_kinds(kind);
   }
   e2e::Watch watch(channel, request);
@@ -112,11 +127,15 @@ int WatchRecorder::Follow() {
 
 void WatchRecorder::Take(const pb::WatchResponse& response) {
   for (const pb::Change& change : response.changes()) {
-    if (change.removed().kind() == pb::ENTITY_KIND_CONSUMER) {
+    if (IsOfConsumerOrRecord(change.removed().kind())) {
       const auto uuid = placement::Uuid::Parse(change.removed().key());
       digest_ = FoldConsumer(digest_, uuid ? uuid->low : 0, 0);
     } else if (change.present().has_consumer()) {
       digest_ = FoldTold(digest_, change.present().consumer());
+    } else if (change.present().has_instance()) {
+      digest_ = FoldRecord(digest_, change.present().instance());
+    } else if (change.present().has_migration()) {
+      digest_ = FoldRecord(digest_, change.present().migration());
     } else if (change.present().has_provider_usage()) {
       digest_ = FoldTold(digest_, change.present().provider_usage());
     } else if (change.present().has_provider()) {

@@ -19,6 +19,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "tests/history/effect.h"
+#include "tests/history/record_wire.h"
 
 namespace berth::history {
 namespace {
@@ -28,6 +29,8 @@ using google::protobuf::Message;
 
 constexpr uint64_t kProviderHigh = 0x70726F7669646572;
 constexpr uint64_t kConsumerHigh = 0x636F6E73756D6572;
+constexpr uint64_t kInstanceHigh = 0x696E7374616E6365;
+constexpr uint64_t kMigrationHigh = 0x6D69677261746573;
 constexpr const char* kClassNames[kClasses] = {"VCPU", "MEMORY_MB"};
 
 const Part& PartOf(const ClientLog& log, const Operation& operation, int p) {
@@ -204,6 +207,10 @@ Reason ReasonOf(const std::string& words) {
   if (words == "PROVIDER_GENERATION_CONFLICT") return Reason::kProviderConflict;
   if (words == "CONSUMER_NOT_FOUND") return Reason::kConsumerNotFound;
   if (words == "NEGATIVE_ALLOCATION") return Reason::kNegative;
+  if (words == "INSTANCE_NOT_FOUND") return Reason::kInstanceNotFound;
+  if (words == "MIGRATION_NOT_FOUND") return Reason::kMigrationNotFound;
+  if (words == "DUPLICATE_MIGRATION") return Reason::kDuplicateMigration;
+  if (words == "RECORD_CONFLICT") return Reason::kRecordConflict;
   return Reason::kOther;
 }
 
@@ -230,14 +237,17 @@ std::string ProviderUuid(uint16_t provider) {
   return placement::Uuid{kProviderHigh, provider}.ToString();
 }
 std::string ConsumerUuid(uint64_t consumer) {
-  return placement::Uuid{kConsumerHigh, consumer}.ToString();
+  const uint64_t high = IsMigration(consumer) ? kMigrationHigh
+                        : IsRecord(consumer)  ? kInstanceHigh
+                                              : kConsumerHigh;
+  return placement::Uuid{high, consumer}.ToString();
 }
 std::optional<uint16_t> ProviderOf(const placement::Uuid& uuid) {
   if (uuid.high != kProviderHigh) return std::nullopt;
   return static_cast<uint16_t>(uuid.low);
 }
 std::optional<uint64_t> ConsumerOf(const placement::Uuid& uuid) {
-  if (uuid.high != kConsumerHigh) return std::nullopt;
+  if (uuid.ToString() != ConsumerUuid(uuid.low)) return std::nullopt;
   return uuid.low;
 }
 const char* ClassName(int resource_class) { return kClassNames[resource_class]; }
@@ -276,6 +286,13 @@ Call CallFor(const ClientLog& log, const Operation& operation) {
       return ClaimCall(log, operation, id);
     case Kind::kInventory:
       return InventoryCall(log, operation, id);
+    case Kind::kSetInstance:
+    case Kind::kDeleteInstance:
+    case Kind::kCreateMigration:
+    case Kind::kUpdateMigration:
+    case Kind::kListInstances:
+    case Kind::kListMigrations:
+      return RecordCall(log, operation, id);
     case Kind::kReadInventory: {
       auto request = ReadOf<pb::GetInventoriesRequest>(operation);
       request->set_provider_uuid(ProviderUuid(operation.provider));
@@ -295,6 +312,7 @@ Call CallFor(const ClientLog& log, const Operation& operation) {
 }
 
 void TakeAnswer(const Message& response, ClientLog* log, Operation* operation) {
+  if (TakeRecords(response, log, operation)) return;
   if (const auto* set = dynamic_cast<const pb::SetAllocationsResponse*>(&response)) {
     TakeRevision(set->revision(), operation);
     for (uint32_t p = 0; p < operation->parts; ++p) {
@@ -336,7 +354,9 @@ Verdict VerdictOf(const grpc::Status& status) {
   }
   if (IsAway(info.reason())) return {Outcome::kAway, Reason::kNone, 0};
   Verdict verdict = {Outcome::kRefused, ReasonOf(info.reason()), 0};
-  verdict.there = NumberAt(info, verdict.reason == Reason::kNoRoom ? "used" : "actual_generation");
+  verdict.there = NumberAt(info, verdict.reason == Reason::kNoRoom           ? "used"
+                                 : verdict.reason == Reason::kRecordConflict ? "actual"
+                                                                             : "actual_generation");
   return verdict;
 }
 

@@ -20,7 +20,7 @@
 namespace berth::history {
 
 std::string ProviderUuid(uint16_t provider);
-std::string ConsumerUuid(uint64_t consumer);
+std::string ConsumerUuid(uint64_t consumer);  // or of a record
 // Nothing if the uuid does not belong to a history.
 std::optional<uint16_t> ProviderOf(const placement::Uuid& uuid);
 std::optional<uint64_t> ConsumerOf(const placement::Uuid& uuid);
