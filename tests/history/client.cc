@@ -47,6 +47,7 @@ void Client::Work() {
 // Which of the things that a scheduler does comes next, and how often in a hundred.
 void Client::One() {
   if (Upto(6) == 0) return ActOnRecord();
+  if (Upto(16) == 0) return Lease();
   const auto draw = static_cast<int>(Upto(100));
   const bool full = held_.size() >= kHeldMax;
   if (full ? draw < 70 : draw < 12) return Release();
@@ -153,6 +154,16 @@ void Client::Adjust(bool with_id) {
   Row row = held->second.rows.front();
   row.amount = Upto(4) == 0 ? -1 : 1;
   AddPart(&operation, held->first, kAny, {row});
+  Do(operation);
+}
+
+// If the client does not confirm the consumer in time, the ledger releases it.
+void Client::Lease() {
+  const auto held = AnyHeld();
+  if (held == held_.end()) return Claim(1);
+  Operation operation = New(Kind::kLease);
+  operation.lease_s = static_cast<int32_t>(Upto(4));
+  AddPart(&operation, held->first, Upto(2) == 0 ? kAny : held->second.generation, {});
   Do(operation);
 }
 
@@ -343,7 +354,10 @@ void Client::Believe(const Operation& operation) {
     const Part& part = log_->parts[operation.first_part + p];
     if (part.consumer >> 40 != index_) continue;
     const auto held = held_.find(part.consumer);
-    if (operation.outcome == Outcome::kUnknown) {
+    const bool is_gone =
+        operation.outcome == Outcome::kRefused && (operation.reason == Reason::kConsumerNotFound ||
+                                                   operation.reason == Reason::kConsumerConflict);
+    if (operation.outcome == Outcome::kUnknown || is_gone) {
       if (held != held_.end()) held_.erase(held);
     } else if (operation.outcome == Outcome::kDone && part.generation == 0) {
       if (held == held_.end()) continue;
@@ -353,7 +367,7 @@ void Client::Believe(const Operation& operation) {
     } else if (operation.outcome == Outcome::kDone) {
       Held& now = held_[part.consumer];
       now.generation = part.generation;
-      if (operation.kind != Kind::kAdjust) {
+      if (operation.kind != Kind::kAdjust && operation.kind != Kind::kLease) {
         now.rows.assign(log_->rows.begin() + part.first_row,
                         log_->rows.begin() + part.first_row + part.rows);
       }

@@ -55,6 +55,7 @@ class Client {
   void Search(int members);
   void Release();
   void Adjust(bool with_id);
+  void Lease();
   void WriteInventory();
   void ActLate();
   void Contend();

@@ -39,13 +39,22 @@ class Writing {
 
   void Expect(const history::Part& part) {
     const int64_t actual = GenerationOf(part.consumer);
-    const bool must_be = operation_.kind == Kind::kRelease || operation_.kind == Kind::kAdjust;
+    const bool must_be = operation_.kind == Kind::kRelease || operation_.kind == Kind::kAdjust ||
+                         operation_.kind == Kind::kLease || operation_.kind == Kind::kExpire;
     if (must_be && actual == 0) {
       effect_.reason = Reason::kConsumerNotFound;
+    } else if (operation_.kind == Kind::kExpire && !HasEnded(part.consumer)) {
+      effect_.reason = Reason::kLeaseLasts;
     } else if (part.expected != kAny && part.expected != actual) {
       if (effect_.reason == Reason::kNone) effect_.there.push_back(actual);
       effect_.reason = Reason::kConsumerConflict;
     }
+  }
+
+  // Whether the lease of the consumer ended before the time that kExpire expects.
+  bool HasEnded(uint64_t consumer) const {
+    const int64_t end = timeline_.ConsumerAt(consumer, step_)->lease_end_us;
+    return end != 0 && end <= operation_.expected;
   }
 
   void Write(const history::Part& part) {
@@ -55,11 +64,18 @@ class Writing {
     if (was_there) held = timeline_.RowsOf(*before);
     std::vector<Row> wanted = RowsOf(part);
     if (operation_.kind == Kind::kAdjust) wanted = Merged(held, wanted);
+    if (operation_.kind == Kind::kLease) {
+      effect_.consumers[part.consumer] = {before->generation + 1, held, 0, operation_.lease_s};
+      return;
+    }
     for (const Row& row : held) Add(row, -1);
     for (const Row& row : wanted) Add(row, 1);
     ConsumerAfter after;
     if (!wanted.empty()) after.generation = was_there ? before->generation + 1 : kFresh;
     after.rows = std::move(wanted);
+    if (operation_.kind == Kind::kAdjust && was_there && after.generation != 0) {
+      after.lease_end_us = before->lease_end_us;
+    }
     if (was_there || after.generation != 0) effect_.consumers[part.consumer] = std::move(after);
   }
 

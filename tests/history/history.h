@@ -29,6 +29,8 @@ enum class Kind : uint8_t {
   kRelease,    // DeleteAllocations
   kAdjust,     // AdjustAllocations: rows are what is added
   kClaim,      // Claim, or ClaimMany with several parts: rows are amounts until placed
+  kLease,      // SetLease
+  kExpire,     // by the ledger itself: it releases consumers whose leases have ended
   kInventory,  // SetInventories: rows are totals
   kSetInstance,
   kDeleteInstance,
@@ -61,7 +63,8 @@ enum class Reason : uint8_t {
   kMigrationNotFound,
   kDuplicateMigration,
   kRecordConflict,
-  kOther  // a reason that no client of this history may get
+  kLeaseLasts,  // of kExpire: no client may get it
+  kOther        // a reason that no client of this history may get
 };
 
 // An amount of one class of one provider.
@@ -97,6 +100,7 @@ struct Part {
   int64_t generation = 0;  // afterwards; 0: it holds nothing, or is unknown
   uint32_t first_row = 0;
   uint32_t rows = 0;
+  int64_t lease_end_us = 0;  // afterwards, by the ledger's clock, as the log tells; 0: no lease
 };
 
 struct Operation {
@@ -108,6 +112,7 @@ struct Operation {
   int64_t expected = 0;
   int64_t generation = 0;
   int64_t allocation_generation = 0;
+  int32_t lease_s = 0;  // of kLease: how long the lease lasts; 0: the consumer has none any more
   uint32_t number = 0;  // with the client: the request id
   uint32_t first_part = 0;
   uint32_t first_row = 0;  // of an inventory
@@ -153,6 +158,7 @@ struct Step {
   int64_t revision = 0;
   int32_t client = kNobody;
   uint32_t number = 0;
+  bool expires = false;  // kExpire
   uint32_t first_part = 0, parts = 0;
   uint32_t first_use = 0, uses = 0;
   uint32_t first_config = 0, configs = 0;
@@ -164,6 +170,7 @@ struct RevisionRow {
   int64_t epoch = 0;
   int64_t command_count = 0;  // with this row
   uint32_t steps_end = 0;     // number of steps in this row and all rows before it
+  int64_t time_us = 0;        // by the ledger's clock
 };
 
 // The ledger's log in order, after the state with which the history begins.

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in twenty-one ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in twenty-two ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -128,6 +128,9 @@ MUTANTS = [
         "placement/rules/migration.cc",
         "if (before->status != command.expected_status) {",
         "if (!MUTANT && before->status != command.expected_status) {")]),
+    ("lease-ends-early", "through", [(
+        "placement/claims/allocation.cc",
+        "if (lease.first > context.now ||", "if (lease.first > context.now + absl::Seconds(MUTANT ? 1 : 0) ||")]),
     # An instance that goes to another host is not listed there.
     ("unlisted-instance", "through", [(
         "placement/state/records.cc",

@@ -27,10 +27,13 @@ void Replay::Run() {
   for (const RevisionRow& row : history_.story.revisions) {
     commands_before_ = commands_end_;
     commands_end_ = row.command_count;
+    time_us_ = row.time_us;
     for (; at < row.steps_end; ++at) {
       const Step& step = history_.story.steps[at];
       Place place;
-      if (Match(step, &place)) {
+      if (step.expires) {
+        Compare(step, AddExpiry(step), at);
+      } else if (Match(step, &place)) {
         CheckMatch(step, place, at);
         Compare(step, place, at);
         steps_[place.client][place.number] = at + 1;
@@ -43,6 +46,21 @@ void Replay::Run() {
     }
   }
   CheckAnswered();
+}
+
+Place Replay::AddExpiry(const Step& step) {
+  Operation operation;
+  operation.kind = Kind::kExpire;
+  operation.expected = time_us_;
+  operation.client = static_cast<uint16_t>(history_.clients.size());
+  operation.number = static_cast<uint32_t>(own_.operations.size());
+  operation.first_part = static_cast<uint32_t>(own_.parts.size());
+  operation.parts = static_cast<uint16_t>(step.parts);
+  for (uint32_t p = step.first_part; p < step.first_part + step.parts; ++p) {
+    own_.parts.push_back({history_.story.parts[p].consumer, kAny});
+  }
+  own_.operations.push_back(operation);
+  return {operation.client, operation.number};
 }
 
 bool Replay::Match(const Step& step, Place* place) {
@@ -88,7 +106,7 @@ void Replay::CheckMatch(const Step& step, const Place& place, uint32_t at) {
 }
 
 ClientLog Replay::Placed(const Step& step, const Place& place, Operation* operation) const {
-  const ClientLog& log = history_.clients[place.client];
+  const ClientLog& log = LogOf(place);
   ClientLog placed;
   for (uint16_t p = 0; p < operation->parts; ++p) {
     Part part = log.parts[operation->first_part + p];
@@ -117,7 +135,7 @@ void Replay::Compare(const Step& step, const Place& place, uint32_t at) {
     const ClientLog placed = Placed(step, place, &operation);
     effect = EffectOf(timeline_, at, placed, operation);
   } else {
-    effect = EffectOf(timeline_, at, history_.clients[place.client], operation);
+    effect = EffectOf(timeline_, at, LogOf(place), operation);
   }
   if (effect.reason != Reason::kNone) {
     findings_->Add(
@@ -153,6 +171,12 @@ void Replay::Compare(const Step& step, const Place& place, uint32_t at) {
                               " than it should:\n  ", Describe(place), Window(at, place)));
 }
 
+bool Replay::HasLease(const Part& told, const ConsumerAfter& after) const {
+  constexpr int64_t kSecond = 1'000'000;
+  if (after.lease_s == 0) return told.lease_end_us == after.lease_end_us;
+  return told.lease_end_us == time_us_ + after.lease_s * kSecond;
+}
+
 bool Replay::IsFresh(uint64_t consumer, int64_t generation, uint32_t at) const {
   if (generation <= timeline_.HighestGeneration(consumer, at)) return false;
   return generation > commands_before_ && generation <= commands_end_;
@@ -161,7 +185,7 @@ bool Replay::IsFresh(uint64_t consumer, int64_t generation, uint32_t at) const {
 void Replay::CompareConsumers(const Step& step, const Place& place, uint32_t at,
                               const Effect& effect) {
   const Operation& operation = At(place);
-  const ClientLog& log = history_.clients[place.client];
+  const ClientLog& log = LogOf(place);
   size_t equal = 0;
   bool generations_hold = true;
   for (uint32_t s = step.first_part; s < step.first_part + step.parts; ++s) {
@@ -172,7 +196,7 @@ void Replay::CompareConsumers(const Step& step, const Place& place, uint32_t at,
     const bool same_rows = std::equal(after.rows.begin(), after.rows.end(),
                                       history_.story.rows.begin() + told.first_row,
                                       history_.story.rows.begin() + told.first_row + told.rows);
-    if (same_rows) ++equal;
+    if (same_rows && HasLease(told, after)) ++equal;
     generations_hold &= after.generation == kFresh ? IsFresh(told.consumer, told.generation, at)
                                                    : told.generation == after.generation;
     for (uint16_t p = 0; operation.outcome == Outcome::kDone && p < operation.parts; ++p) {
@@ -183,8 +207,8 @@ void Replay::CompareConsumers(const Step& step, const Place& place, uint32_t at,
   }
   if (equal != effect.consumers.size() || equal != step.parts) {
     findings_->Add(2, absl::StrCat("left consumers at revision ", step.revision,
-                                   " with other amounts than it should:\n  ", Describe(place),
-                                   Window(at, place)));
+                                   " with other amounts or leases than it should:\n  ",
+                                   Describe(place), Window(at, place)));
   } else if (!generations_hold) {
     findings_->Add(1, absl::StrCat("gave a consumer at revision ", step.revision,
                                    " another generation than it should or told:\n  ",
@@ -198,7 +222,8 @@ void Replay::Believe(const Step& step, uint32_t at) {
     const Part& part = story.parts[p];
     timeline_.PutConsumer(
         part.consumer, at + 1, part.generation,
-        {story.rows.begin() + part.first_row, story.rows.begin() + part.first_row + part.rows});
+        {story.rows.begin() + part.first_row, story.rows.begin() + part.first_row + part.rows},
+        part.lease_end_us);
   }
   for (uint32_t u = step.first_use; u < step.first_use + step.uses; ++u) {
     ProviderState state = timeline_.ProviderAt(story.uses[u].provider, at + 1);

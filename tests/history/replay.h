@@ -43,20 +43,25 @@ class Replay {
   // Whether the answer to `operation` names a revision that was lost with the end of its epoch.
   bool IsLost(const Operation& operation) const;
 
-  const Operation& At(const Place& place) const {
-    return history_.clients[place.client].operations[place.number];
-  }
+  const Operation& At(const Place& place) const { return LogOf(place).operations[place.number]; }
   // The client, the call, its time and its answer, as text.
   std::string Describe(const Place& place) const;
   // The last commands up to `step` that changed a provider or consumer of `place`.
   std::string Window(uint32_t step, const Place& place) const;
 
  private:
+  // The log of the client of `place`, or of the ledger itself.
+  const ClientLog& LogOf(const Place& place) const {
+    return place.client < history_.clients.size() ? history_.clients[place.client] : own_;
+  }
+  // Adds the end of leases that `step` tells to the ledger's own operations.
+  Place AddExpiry(const Step& step);
   bool Match(const Step& step, Place* place);
   bool MatchWithoutId(const Step& step, Place* place);
   void CheckMatch(const Step& step, const Place& place, uint32_t at);
   void Compare(const Step& step, const Place& place, uint32_t at);
   void CompareConsumers(const Step& step, const Place& place, uint32_t at, const Effect& effect);
+  bool HasLease(const Part& told, const ConsumerAfter& after) const;
   bool IsFresh(uint64_t consumer, int64_t generation, uint32_t at) const;
   void Believe(const Step& step, uint32_t at);
   // A claim that chose its own provider, with the provider that the log tells.
@@ -69,6 +74,8 @@ class Replay {
   Timeline timeline_;
   std::vector<std::vector<uint32_t>> steps_;                      // by client, then number
   absl::flat_hash_map<uint64_t, std::vector<Place>> without_id_;  // by consumer
+  ClientLog own_;                                                 // what the ledger did by itself
+  int64_t time_us_ = 0;                                           // of the replayed row
   int64_t commands_before_ = 0;  // the replayed row has the commands above this number
   int64_t commands_end_ = 0;     // and up to this one
 };

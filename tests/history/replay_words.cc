@@ -10,10 +10,10 @@ namespace berth::history {
 namespace {
 
 constexpr const char* kKindNames[] = {
-    "SetAllocations",  "DeleteAllocations", "AdjustAllocations", "Claim",
-    "SetInventories",  "SetInstance",       "DeleteInstance",    "CreateMigration",
-    "UpdateMigration", "(the same again)",  "GetInventories",    "GetAllocations",
-    "ListInstances",   "ListMigrations"};
+    "SetAllocations", "DeleteAllocations",        "AdjustAllocations", "Claim",
+    "SetLease",       "(the ledger ends leases)", "SetInventories",    "SetInstance",
+    "DeleteInstance", "CreateMigration",          "UpdateMigration",   "(the same again)",
+    "GetInventories", "GetAllocations",           "ListInstances",     "ListMigrations"};
 constexpr const char* kOutcomeNames[] = {"done", "refused", "away", "absent", "unknown"};
 constexpr const char* kReasonNames[] = {"",
                                         " for want of room",
@@ -26,6 +26,7 @@ constexpr const char* kReasonNames[] = {"",
                                         " (no such migration)",
                                         " (such a migration is there)",
                                         " (the record has changed)",
+                                        " (the lease has not ended)",
                                         " (no lawful reason)"};
 constexpr int kWindowSteps = 4;
 constexpr uint32_t kWindowLook = 20'000;  // steps
@@ -53,7 +54,7 @@ const char* WordsFor(Reason reason) { return kReasonNames[static_cast<int>(reaso
 
 std::string Replay::Describe(const Place& place) const {
   const Operation& operation = At(place);
-  const ClientLog& log = history_.clients[place.client];
+  const ClientLog& log = LogOf(place);
   std::string text = absl::StrFormat(
       "client %d #%d %s [%.6f s to %.6f s, process %d]", place.client, place.number,
       kKindNames[static_cast<int>(operation.kind)], static_cast<double>(operation.begin_ns) * 1e-9,
@@ -81,7 +82,7 @@ std::string Replay::Describe(const Place& place) const {
 
 bool Replay::Touches(const Step& step, const Place& place) const {
   const Operation& operation = At(place);
-  const ClientLog& log = history_.clients[place.client];
+  const ClientLog& log = LogOf(place);
   const Story& story = history_.story;
   const auto names = [&](uint16_t provider) {
     if (operation.parts == 0) return operation.provider == provider;

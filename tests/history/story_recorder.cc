@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "placement/commands/command.h"
 #include "placement/ground/check.h"
 #include "placement/log/log.pb.h"
 #include "tests/history/effect.h"
@@ -76,8 +77,10 @@ absl::Status StoryRecorder::Follow() {
   while (true) {
     placement::QueryRows rows;
     const absl::Status status = database_->Run(
-        absl::StrCat("SELECT revision, epoch, command_count, batch_id, previous_batch_id, payload ",
-                     "FROM log WHERE revision > ", last_, " ORDER BY revision LIMIT ", kRowsAtOnce),
+        absl::StrCat(
+            "SELECT revision, epoch, command_count, batch_id, previous_batch_id, payload, ",
+            "(extract(epoch FROM ledger_time) * 1000000)::bigint FROM log WHERE revision > ", last_,
+            " ORDER BY revision LIMIT ", kRowsAtOnce),
         &rows);
     if (!status.ok()) return status;
     for (int r = 0; r < rows.size(); ++r) {
@@ -91,8 +94,8 @@ absl::Status StoryRecorder::Follow() {
       log_pb::Batch batch;
       BERTH_CHECK(batch.ParseFromString(rows.Bytes(r, 5)));
       for (const log_pb::Command& command : batch.commands()) Take(command, revision);
-      story_->revisions.push_back(
-          {revision, rows.Int(r, 1), rows.Int(r, 2), static_cast<uint32_t>(story_->steps.size())});
+      story_->revisions.push_back({revision, rows.Int(r, 1), rows.Int(r, 2),
+                                   static_cast<uint32_t>(story_->steps.size()), rows.Int(r, 6)});
     }
     if (rows.size() < kRowsAtOnce) return absl::OkStatus();
   }
@@ -104,6 +107,7 @@ void StoryRecorder::Take(const log_pb::Command& command, int64_t revision) {
   const Asked asked = AskedBy(command.request_id());
   step.client = asked.client;
   step.number = asked.number;
+  step.expires = command.actor() == placement::kLeaseActor;
   step.first_part = static_cast<uint32_t>(story_->parts.size());
   step.first_use = static_cast<uint32_t>(story_->uses.size());
   step.first_config = static_cast<uint32_t>(story_->configs.size());
@@ -159,6 +163,7 @@ void StoryRecorder::TakeConsumer(const placement::Uuid& id, const log_pb::Consum
   }
   SortRows(&rows);
   TakePart(id, put.generation(), rows, step);
+  if (put.has_lease_expires_at_us()) story_->parts.back().lease_end_us = put.lease_expires_at_us();
 }
 
 void StoryRecorder::TakePart(const placement::Uuid& id, int64_t generation,

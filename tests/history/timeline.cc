@@ -26,10 +26,10 @@ void Timeline::PutProvider(uint16_t provider, uint32_t step, const ProviderState
 }
 
 void Timeline::PutConsumer(uint64_t consumer, uint32_t step, int64_t generation,
-                           const std::vector<Row>& rows) {
+                           const std::vector<Row>& rows, int64_t lease_end_us) {
   places_[consumer].push_back(static_cast<uint32_t>(consumers_.size()));
-  consumers_.push_back(
-      {step, generation, static_cast<uint32_t>(rows_.size()), static_cast<uint32_t>(rows.size())});
+  consumers_.push_back({step, generation, static_cast<uint32_t>(rows_.size()),
+                        static_cast<uint32_t>(rows.size()), lease_end_us});
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   if (IsRecord(consumer) && !rows.empty()) {
     on_host_[{IsMigration(consumer), rows.front().provider}].insert(consumer);

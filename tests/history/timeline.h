@@ -28,6 +28,7 @@ struct ConsumerPoint {
   int64_t generation = 0;  // 0: it holds nothing
   uint32_t first_row = 0;
   uint32_t rows = 0;
+  int64_t lease_end_us = 0;  // 0: no lease
 };
 
 class Timeline {
@@ -37,7 +38,7 @@ class Timeline {
   void PutProvider(uint16_t provider, uint32_t step, const ProviderState& state);
   // Generation 0: the consumer holds nothing after `step`.
   void PutConsumer(uint64_t consumer, uint32_t step, int64_t generation,
-                   const std::vector<Row>& rows);
+                   const std::vector<Row>& rows, int64_t lease_end_us = 0);
 
   size_t providers() const { return providers_.size(); }
   const ProviderState& ProviderAt(uint16_t provider, uint32_t step) const;

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <iterator>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,9 +14,8 @@
 #include "absl/strings/str_split.h"
 #include "berth/placement/v1/allocation.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
+#include "berth/placement/v1/consumer.pb.h"
 #include "berth/placement/v1/inventory.pb.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "tests/history/effect.h"
 #include "tests/history/record_wire.h"
 
@@ -97,6 +95,20 @@ Call AdjustCall(const ClientLog& log, const Operation& operation, const std::str
   }
   return {"AllocationService/AdjustAllocations", std::move(request),
           std::make_unique<pb::AdjustAllocationsResponse>()};
+}
+
+Call LeaseCall(const ClientLog& log, const Operation& operation, const std::string& id) {
+  auto request = std::make_unique<pb::SetLeaseRequest>();
+  const Part& part = PartOf(log, operation, 0);
+  request->set_request_id(id);
+  request->set_consumer_uuid(ConsumerUuid(part.consumer));
+  if (part.expected != kAny) request->set_expected_generation(part.expected);
+  if (operation.lease_s == 0) {
+    request->mutable_confirmed();
+  } else {
+    request->mutable_lease()->set_seconds(operation.lease_s);
+  }
+  return {"ConsumerService/SetLease", std::move(request), std::make_unique<pb::SetLeaseResponse>()};
 }
 
 template <typename Member>
@@ -200,37 +212,6 @@ void TakeConsumer(const pb::GetAllocationsResponse& answer, ClientLog* log, Oper
   log->rows.insert(log->rows.end(), rows.begin(), rows.end());
 }
 
-Reason ReasonOf(const std::string& words) {
-  if (words == "CAPACITY_EXCEEDED") return Reason::kNoRoom;
-  if (words == "NO_CANDIDATE") return Reason::kNoCandidate;
-  if (words == "CONSUMER_GENERATION_CONFLICT") return Reason::kConsumerConflict;
-  if (words == "PROVIDER_GENERATION_CONFLICT") return Reason::kProviderConflict;
-  if (words == "CONSUMER_NOT_FOUND") return Reason::kConsumerNotFound;
-  if (words == "NEGATIVE_ALLOCATION") return Reason::kNegative;
-  if (words == "INSTANCE_NOT_FOUND") return Reason::kInstanceNotFound;
-  if (words == "MIGRATION_NOT_FOUND") return Reason::kMigrationNotFound;
-  if (words == "DUPLICATE_MIGRATION") return Reason::kDuplicateMigration;
-  if (words == "RECORD_CONFLICT") return Reason::kRecordConflict;
-  return Reason::kOther;
-}
-
-// Whether the service says of itself that it cannot do it now.
-bool IsAway(const std::string& words) {
-  static const auto& away = *new std::set<std::string>{
-      "STORE_UNAVAILABLE", "OVERLOADED",        "STALE",
-      "NOT_SERVING",       "TOO_MANY_WAIT",     "DEADLINE_BEFORE_START",
-      "CANCELLED",         "RECOVERY_REQUIRED", "REVISION_NOT_REACHED",
-      "REVISION_LOST",     "EPOCH_UNKNOWN",     "SEARCH_BUDGET_EXCEEDED"};
-  return away.contains(words);
-}
-
-int64_t NumberAt(const google::rpc::ErrorInfo& info, const char* key) {
-  const auto found = info.metadata().find(key);
-  int64_t number = 0;
-  if (found == info.metadata().end() || !absl::SimpleAtoi(found->second, &number)) return 0;
-  return number;
-}
-
 }  // namespace
 
 std::string ProviderUuid(uint16_t provider) {
@@ -284,6 +265,8 @@ Call CallFor(const ClientLog& log, const Operation& operation) {
       return AdjustCall(log, operation, id);
     case Kind::kClaim:
       return ClaimCall(log, operation, id);
+    case Kind::kLease:
+      return LeaseCall(log, operation, id);
     case Kind::kInventory:
       return InventoryCall(log, operation, id);
     case Kind::kSetInstance:
@@ -305,6 +288,7 @@ Call CallFor(const ClientLog& log, const Operation& operation) {
       return {"AllocationService/GetAllocations", std::move(request),
               std::make_unique<pb::GetAllocationsResponse>()};
     }
+    case Kind::kExpire:
     case Kind::kRepeat:
       break;
   }
@@ -325,6 +309,9 @@ void TakeAnswer(const Message& response, ClientLog* log, Operation* operation) {
   } else if (const auto* adjusted = dynamic_cast<const pb::AdjustAllocationsResponse*>(&response)) {
     TakeRevision(adjusted->revision(), operation);
     log->parts[operation->first_part].generation = adjusted->consumer().generation();
+  } else if (const auto* leased = dynamic_cast<const pb::SetLeaseResponse*>(&response)) {
+    TakeRevision(leased->revision(), operation);
+    log->parts[operation->first_part].generation = leased->generation();
   } else if (const auto* claimed = dynamic_cast<const pb::ClaimResponse*>(&response)) {
     TakeRevision(claimed->revision(), operation);
     TakePlace(claimed->candidate(), claimed->generation(), log, &log->parts[operation->first_part]);
@@ -342,22 +329,6 @@ void TakeAnswer(const Message& response, ClientLog* log, Operation* operation) {
   } else if (const auto* held = dynamic_cast<const pb::GetAllocationsResponse*>(&response)) {
     TakeConsumer(*held, log, operation);
   }
-}
-
-Verdict VerdictOf(const grpc::Status& status) {
-  if (status.ok()) return {Outcome::kDone, Reason::kNone, 0};
-  google::rpc::Status details;
-  google::rpc::ErrorInfo info;
-  if (!details.ParseFromString(status.error_details()) || details.details().empty() ||
-      !details.details(0).UnpackTo(&info) || info.reason() == "OUTCOME_UNKNOWN") {
-    return {};
-  }
-  if (IsAway(info.reason())) return {Outcome::kAway, Reason::kNone, 0};
-  Verdict verdict = {Outcome::kRefused, ReasonOf(info.reason()), 0};
-  verdict.there = NumberAt(info, verdict.reason == Reason::kNoRoom           ? "used"
-                                 : verdict.reason == Reason::kRecordConflict ? "actual"
-                                                                             : "actual_generation");
-  return verdict;
 }
 
 grpc::Status Invoke(grpc::Channel* channel, const std::string& method, const Message& request,
