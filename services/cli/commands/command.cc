@@ -1,5 +1,6 @@
 #include "services/cli/commands/command.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -35,7 +36,17 @@ void AddProviderName(CLI::App* command, std::string* target) {
 }
 
 void AddLimit(CLI::App* command, int* target, const std::string& description) {
-  command->add_option("--limit", *target, description)->check(CLI::PositiveNumber);
+  command->add_option("--limit", *target, description)->check([](const std::string& text) {
+    int limit = 0;
+    if (absl::SimpleAtoi(text, &limit) && limit > 0) return std::string();
+    return absl::StrCat("'", text, "' is wrong: it must be a whole number above 0");
+  });
+}
+
+CLI::Option* AddReason(CLI::App* command, std::string* target, const std::string& description) {
+  return command->add_option("--reason", *target, description)->check([](const std::string& text) {
+    return text.empty() ? std::string("the reason must not be empty") : std::string();
+  });
 }
 
 std::vector<std::string> Listed(const std::vector<std::string>& values) {

@@ -50,6 +50,9 @@ void AddProviderName(CLI::App* command, std::string* target);
 // Adds --limit, which limits the length of a list. `*target` holds the default.
 void AddLimit(CLI::App* command, int* target, const std::string& description);
 
+// Adds the option for the reason of a write. The text must not be empty.
+CLI::Option* AddReason(CLI::App* command, std::string* target, const std::string& description);
+
 // The entries of `values`, split at commas.
 std::vector<std::string> Listed(const std::vector<std::string>& values);
 

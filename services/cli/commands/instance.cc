@@ -153,16 +153,16 @@ void AddInstanceReading(CLI::App* noun, Session& session) {
 }
 
 void AddSet(CLI::App* noun, Session& session) {
-  CLI::App* set =
-      AddVerb(*noun, "set", "Change the record of an instance; it changes no guest",
-              "berth instance set 5e08ea53-c4c6-448e-9334-ac4953de3cfa --state error --task '' "
-              "--reason 'its disk is lost'\n"
-              "berth instance show 5e08ea53-c4c6-448e-9334-ac4953de3cfa -o json > web-1.json\n"
-              "berth instance set 5e08ea53-c4c6-448e-9334-ac4953de3cfa --file web-1.json");
+  CLI::App* set = AddVerb(
+      *noun, "set", "Force the state of an instance, or change its record; no guest is changed",
+      "berth instance set 5e08ea53-c4c6-448e-9334-ac4953de3cfa --state error --task '' "
+      "--reason 'its disk is lost'\n"
+      "berth instance show 5e08ea53-c4c6-448e-9334-ac4953de3cfa -o json > web-1.json\n"
+      "berth instance set 5e08ea53-c4c6-448e-9334-ac4953de3cfa --file web-1.json");
   SetInstanceArguments& setting = Does(set, session, SetInstance);
   AddInstanceUuid(set, &setting.instance);
-  CLI::Option* const reason = set->add_option("--reason", setting.reason,
-                                              "Why, for the log; required with --state and --task");
+  CLI::Option* const reason =
+      AddReason(set, &setting.reason, "The reason, for the log; required with --state and --task");
   AddInstanceOptions(set, &setting.record, reason);
   set->add_option("--generation", setting.generation,
                   "Fail if the record is no longer at this generation");
@@ -182,7 +182,7 @@ void AddInstanceCommands(CLI::App& app, Session& session) {
   AddInstanceReading(noun, session);
 
   CLI::App* create =
-      AddVerb(*noun, "create", "Create the record of an instance; it starts no guest",
+      AddVerb(*noun, "create", "Create the record of an instance; no guest is started",
               "berth instance create --name web-1 --project team-a --user alice --vcpus 4 "
               "--memory 8Gi\n"
               "berth instance create --file web-1.json");
@@ -190,14 +190,14 @@ void AddInstanceCommands(CLI::App& app, Session& session) {
   create->add_option("--uuid", creating.uuid,
                      "The uuid of the instance; left out: the file's, or a random one");
   AddInstanceOptions(create, &creating.record, nullptr);
-  create->add_option("--reason", creating.reason, "Why, for the log");
+  AddReason(create, &creating.reason, "The reason, for the log");
 
   AddSet(noun, session);
 
-  CLI::App* remove =
-      AddVerb(*noun, "delete",
-              "Delete the records of an instance and of its migrations; it releases no allocations",
-              "berth instance delete 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
+  CLI::App* remove = AddVerb(
+      *noun, "delete",
+      "Delete the records of an instance and of its migrations; no allocations are released",
+      "berth instance delete 5e08ea53-c4c6-448e-9334-ac4953de3cfa");
   DeleteInstanceArguments& deleting = Does(remove, session, DeleteInstance);
   AddInstanceUuid(remove, &deleting.instance);
   remove->add_option("--generation", deleting.generation,

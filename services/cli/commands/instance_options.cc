@@ -42,7 +42,8 @@ constexpr RecordOption kOptions[] = {
     {"--vcpus", "vcpus", Kind::kAmount, "VCPU", "The virtual CPUs"},
     {"--memory", "memory_mib", Kind::kAmount, "MEMORY_MB", "The memory: 8Gi, or a number of MiB"},
     {"--root-disk", "root_disk_gib", Kind::kAmount, "DISK_GB", "The root disk, such as 20Gi"},
-    {"--ephemeral-disk", "ephemeral_disk_gib", Kind::kAmount, "DISK_GB", "Further local disks"},
+    {"--ephemeral-disk", "ephemeral_disk_gib", Kind::kAmount, "DISK_GB",
+     "Further local disks together"},
     {"--swap", "swap_mib", Kind::kAmount, "MEMORY_MB", "The swap disk, such as 512Mi"},
 };
 

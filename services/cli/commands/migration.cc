@@ -173,7 +173,7 @@ void AddMigrationReading(CLI::App* noun, Session& session) {
 }
 
 void AddCreate(CLI::App* noun, Session& session) {
-  CLI::App* create = AddVerb(*noun, "create", "Create the record of a migration; it moves nothing",
+  CLI::App* create = AddVerb(*noun, "create", "Create the record of a migration; nothing is moved",
                              "berth migration create 5e08ea53-c4c6-448e-9334-ac4953de3cfa "
                              "--type live --to dc1-h08");
   CreateMigrationArguments& creating = Does(create, session, CreateMigration);
@@ -212,7 +212,7 @@ void AddMigrationCommands(CLI::App& app, Session& session) {
   SetMigrationArguments& setting = Does(set, session, SetMigration);
   set->add_option("migration", setting.migration, "The uuid of the migration")->required();
   CLI::Option* const reason =
-      set->add_option("--reason", setting.reason, "Why, for the log; required with --status");
+      AddReason(set, &setting.reason, "The reason, for the log; required with --status");
   set->add_option("--status", setting.status, "The new status, such as failed")->needs(reason);
   set->add_option("--expect", setting.expected,
                   "Fail if the migration has another status than this");

@@ -61,7 +61,9 @@ class Records(BerthCase):
     def test_a_state_is_forced_with_a_reason(self):
         made = self.instance()
         self.berth("instance", "set", made["uuid"], "--state", "error", code=2)
-        self.assertIn("--reason", self.talk)
+        self.assertIn("--state requires --reason", self.talk)
+        self.berth("instance", "set", made["uuid"], "--state", "error", "--reason", "", code=2)
+        self.assertIn("--reason: the reason must not be empty", self.talk)
         self.berth("instance", "set", made["uuid"], "--state", "active", "--task", "migrating", "--reason", "a test")
         self.assertIn("state       active, task migrating", self.berth("instance", "show", made["uuid"]))
         self.berth("instance", "set", made["uuid"], "--state", "error", "--task", "", "--reason", "the disk is lost")
@@ -130,6 +132,8 @@ class Records(BerthCase):
             self.assertIn(f"{option} '{value}' is wrong", self.talk)
         self.berth("instance", "set", known, code=2)
         self.assertIn("nothing to change", self.talk)
+        self.berth("instance", "list", "--limit", "0", code=2)
+        self.assertIn("--limit: '0' is wrong: it must be a whole number above 0", self.talk)
         self.berth("migration", "create", known, "--type", "warp", code=2)
         self.assertIn("--type 'warp' is wrong: write cold, resize, live or evacuation", self.talk)
 
@@ -187,7 +191,7 @@ class Records(BerthCase):
         for words in ('"instance") words="list show create set delete', '"migration") words="list show create set'):
             self.assertIn(words, script)
         done = subprocess.run([BERTH, "instance", "set", "--help"], capture_output=True, text=True, check=True)
-        for words in ("--ephemeral-disk", "it changes no guest", "berth instance set 5e08ea53"):
+        for words in ("--ephemeral-disk", "no guest is changed", "berth instance set 5e08ea53"):
             self.assertIn(words, done.stdout)
 
 
