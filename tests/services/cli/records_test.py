@@ -153,6 +153,7 @@ class Records(BerthCase):
         self.berth("migration", "set", made["uuid"], "--status", "failed", code=2)
         self.berth("migration", "set", made["uuid"], "--status", "failed", "--reason", "a test", "--expect", "running", code=4)
         self.assertIn("its status is accepted, not running", self.talk)
+        self.assertEqual(self.fields("migration", "set", made["uuid"], "--status", "failed", "--reason", "x" * 256), ["reason"])
         forced = self.json("migration", "set", made["uuid"], "--status", "failed", "--reason", "the host is gone",
                            "--to", "", "--to-node", "")["migration"]
         self.assertEqual((forced["status"], forced["destinationHost"], forced["destinationNodeUuid"]), ("failed", "", ""))
