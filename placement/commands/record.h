@@ -31,11 +31,13 @@ struct SetInstance {
 struct DeleteInstance {
   InstanceId instance;
   std::optional<Generation> expected_generation;  // none: any
+  std::string reason = {};                        // as in SetInstance
 };
 // Creates the record of a migration. The generation and the times of `record` are ignored.
 struct CreateMigration {
   MigrationRecord record;  // an empty status means accepted
   std::optional<TrackerProcess> tracker = std::nullopt;
+  std::string reason = {};  // as in SetInstance
 };
 struct UpdateMigration {
   MigrationId migration;

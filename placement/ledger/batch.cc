@@ -37,6 +37,8 @@ absl::Status Cancelled(const RequestKey& key) {
 // cancelled request.
 std::string ReasonFor(const CommandBody& body) {
   if (const auto* set = std::get_if<SetInstance>(&body)) return set->reason;
+  if (const auto* remove = std::get_if<DeleteInstance>(&body)) return remove->reason;
+  if (const auto* create = std::get_if<CreateMigration>(&body)) return create->reason;
   if (const auto* update = std::get_if<UpdateMigration>(&body)) return update->reason;
   const auto* find = std::get_if<FindRequest>(&body);
   return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);

@@ -24,7 +24,7 @@ struct LogCommand {
   std::string actor;
   std::string request_id;
   std::shared_ptr<const Changes> changes;
-  std::string reason;  // of a new epoch or of a cancellation; empty: none
+  std::string reason;  // log.proto says which commands have one; empty: none was given
   // Null: an empty scope.
   std::shared_ptr<const Scope> scope = nullptr;
 };

@@ -26,11 +26,11 @@ FeedBatchPtr FeedBatchOf(const Position& position, const std::vector<LogCommand>
     bytes += BytesOf(*command.changes) + BlockBytes(sizeof(Changes) + 16);
     if (command.scope != nullptr) bytes += BytesOf(*scope) + BlockBytes(sizeof(Scope) + 16);
     batch->commands.push_back({command.actor, command.request_id, command.changes, std::move(scope),
-                               std::move(concerned)});
+                               std::move(concerned), command.reason});
     // The copies are counted, not the originals: a copied text may take less memory.
     const FeedCommand& kept = batch->commands.back();
     bytes += BlockBytes(kept.concerned.roots) + BlockBytes(kept.concerned.hosts) +
-             BlockBytes(kept.actor) + BlockBytes(kept.request_id);
+             BlockBytes(kept.actor) + BlockBytes(kept.request_id) + BlockBytes(kept.reason);
     for (const std::string& host : kept.concerned.hosts) bytes += BlockBytes(host);
   }
   batch->bytes = static_cast<int64_t>(bytes + BlockBytes(batch->commands));

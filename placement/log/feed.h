@@ -39,6 +39,7 @@ struct FeedCommand {
   std::shared_ptr<const Changes> changes;
   std::shared_ptr<const Scope> scope;
   Concerned concerned;  // the hosts and trees whose trackers get a push
+  std::string reason = {};
 };
 struct FeedBatch {
   Revision revision;  // as in Position::resume_point

@@ -42,11 +42,15 @@ absl::StatusOr<Outcome> Decide(const State& state, const SetInstance& command,
   return outcome;
 }
 
-// Refuses, in this order: INSTANCE_NOT_FOUND; RECORD_CONFLICT; MOVE_HOLDS_ALLOCATIONS if the
-// consumer of a migration holds something, because nobody would release it. Removes the instance's
-// migrations, too, because the instance of a migration always has a record.
+// Refuses, in this order: a malformed command; INSTANCE_NOT_FOUND; RECORD_CONFLICT;
+// MOVE_HOLDS_ALLOCATIONS if the consumer of a migration holds something, because nobody would
+// release it. Removes the instance's migrations, too, because the instance of a migration always
+// has a record.
 absl::StatusOr<Outcome> Decide(const State& state, const DeleteInstance& command,
                                const RuleContext&) {
+  Faults faults;
+  ReasonField(faults, command.reason);
+  BERTH_RETURN_IF_ERROR(faults.status());
   const InstancePtr before = state.records().FindInstance(command.instance);
   if (before == nullptr) return InstanceNotFound(command.instance, "instance_uuid");
   if (command.expected_generation) {

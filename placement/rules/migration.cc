@@ -85,6 +85,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const CreateMigration& comman
     faults.Add(kInvalidField, "migration.status", "must not be that of a move that has ended");
   }
   TrackerFields(faults, command.tracker);
+  ReasonField(faults, command.reason);
   BERTH_RETURN_IF_ERROR(faults.status());
   BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker));
   const InstancePtr instance = state.records().FindInstance(record.instance);

@@ -161,11 +161,12 @@ class Teller {
     return next_key_ < scope_.removed_keys.size() ? scope_.removed_keys[next_key_++] : "";
   }
 
-  // Fills in who asked for the change. A command that the ledger itself submits has no author.
+  // Fills in who asked for the change, and why. A command that the ledger itself submits has no author.
   void FillAuthor(pb::Change* change) {
     if (command_.actor == placement::kLeaseActor) return;
     change->set_actor(command_.actor);
     change->set_request_id(command_.request_id);
+    change->set_reason(command_.reason);
   }
 
   pb::Entity* Present() {

@@ -180,7 +180,7 @@ absl::StatusOr<placement::CommandBody> DeleteInstanceCommand(
     const pb::DeleteInstanceRequest& request) {
   BERTH_ASSIGN_OR_RETURN(const auto id,
                          ParseId<InstanceId>("instance_uuid", request.instance_uuid()));
-  return placement::DeleteInstance{id, ExpectedGeneration(request)};
+  return placement::DeleteInstance{id, ExpectedGeneration(request), request.reason()};
 }
 
 absl::StatusOr<placement::CommandBody> CreateMigrationCommand(
@@ -188,7 +188,7 @@ absl::StatusOr<placement::CommandBody> CreateMigrationCommand(
   if (!request.has_migration()) return InvalidField("migration", "is required");
   BERTH_ASSIGN_OR_RETURN(auto record, MigrationOf(request.migration()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
-  return placement::CreateMigration{std::move(record), std::move(tracker)};
+  return placement::CreateMigration{std::move(record), std::move(tracker), request.reason()};
 }
 
 absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(

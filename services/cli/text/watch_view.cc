@@ -55,10 +55,16 @@ std::string MigrationWords(const pb::Migration& migration) {
   return absl::StrCat(words, ", of instance ", migration.instance_uuid());
 }
 
+// Who asked for the change, and why, for example "by alice: its disk is lost".
+std::string AuthorWords(const pb::Change& change) {
+  if (change.actor().empty()) return change.reason();
+  return absl::StrCat("by ", change.actor(), change.reason().empty() ? "" : ": ", change.reason());
+}
+
 std::string Line(const std::string& revision, const std::string& time, const std::string& what,
-                 const EntityText& words, const std::string& actor) {
+                 const EntityText& words, const std::string& author) {
   std::string details = words.details;
-  if (!actor.empty()) absl::StrAppend(&details, details.empty() ? "" : "  ", "by ", actor);
+  if (!author.empty()) absl::StrAppend(&details, details.empty() ? "" : "  ", author);
   std::string line = absl::StrFormat(kLine, revision, time, what, words.kind, words.key, details);
   absl::StripTrailingAsciiWhitespace(&line);
   return line + "\n";
@@ -120,11 +126,11 @@ std::string WatchLines(const pb::WatchResponse& response) {
   for (const pb::Change& change : response.changes()) {
     if (change.has_present()) {
       lines += Line(revision, time, response.snapshot() ? "is" : "changed",
-                    TextOf(change.present()), change.actor());
+                    TextOf(change.present()), AuthorWords(change));
     } else {
-      lines +=
-          Line(revision, time, "removed",
-               {KindWords(change.removed().kind()), change.removed().key(), ""}, change.actor());
+      lines += Line(revision, time, "removed",
+                    {KindWords(change.removed().kind()), change.removed().key(), ""},
+                    AuthorWords(change));
     }
   }
   return lines;

@@ -1,4 +1,4 @@
-// The reason of a write of a record, as an operator gives it, is kept in the log.
+// The log keeps the reason that a caller gives for the write of a record.
 
 #include <gtest/gtest.h>
 
@@ -31,10 +31,14 @@ TEST(LedgerRecordReason, IsKeptInTheLog) {
   MigrationRecord migration;
   migration.id.uuid.low = 1;
   migration.source_host = "host1";
-  runner.Must(CreateMigration{migration});
+  runner.Must(CreateMigration{migration, {}, "the host is lost"});
+  EXPECT_EQ(NewestReason(url), "the host is lost");
+  runner.Must(UpdateMigration{migration.id, "accepted", "running", {}, {}});
   EXPECT_EQ(NewestReason(url), "");
-  runner.Must(UpdateMigration{migration.id, "accepted", "queued", {}, {}, {}, "the host is gone"});
+  runner.Must(UpdateMigration{migration.id, "running", "queued", {}, {}, {}, "the host is gone"});
   EXPECT_EQ(NewestReason(url), "the host is gone");
+  runner.Must(DeleteInstance{instance.id, std::nullopt, "nobody wants it"});
+  EXPECT_EQ(NewestReason(url), "nobody wants it");
 }
 
 }  // namespace

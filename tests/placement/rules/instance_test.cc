@@ -105,6 +105,7 @@ TEST(RulesInstance, NamesTheFieldAtFault) {
   }
   const InstanceRecord good = RecordWorld::InstanceOn(1, "h1");
   EXPECT_EQ(world.Answer(SetInstance{good, Generation{1}, {}, long_text}), "INVALID_FIELD reason");
+  EXPECT_EQ(world.Answer(DeleteInstance{good.id, {}, long_text}), "INVALID_FIELD reason");
 }
 
 TEST(RulesInstance, DeletingTakesItsMigrationsAlong) {

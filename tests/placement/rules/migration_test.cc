@@ -80,6 +80,8 @@ TEST_F(RulesMigration, NamesTheFieldAtFault) {
     one.spoil(record);
     EXPECT_EQ(Create(record), std::string("INVALID_FIELD ") + one.field);
   }
+  const MigrationRecord good = RecordWorld::MigrationOf(1, 9, "h1", "");
+  EXPECT_EQ(world_.Answer(CreateMigration{good, {}, "two\nlines"}), "INVALID_FIELD reason");
 }
 
 TEST_F(RulesMigration, ChangesOnlyFromTheExpectedStatus) {

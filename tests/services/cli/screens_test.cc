@@ -268,74 +268,82 @@ TEST(Screens, Usage) {
   });
 }
 
-TEST(Screens, Watch) {
-  const auto response = Parse<pb::WatchResponse>(R"pb(
-    revision { epoch: 1 number: 48231 }
-    complete: true
-    committed_at { seconds: 1763632672 nanos: 5 }
-    changes {
-      actor: "scheduler"
-      present {
-        consumer {
-          uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
-          project_id: "team-a"
-          consumer_type: "INSTANCE"
-          allocations {
-            provider_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
-            resources { key: "VCPU" value: 4 }
-          }
-        }
-      }
-    }
-    changes {
-      present {
-        provider_usage {
+constexpr char kWatched[] = R"pb(
+  revision { epoch: 1 number: 48231 }
+  complete: true
+  committed_at { seconds: 1763632672 nanos: 5 }
+  changes {
+    actor: "scheduler"
+    present {
+      consumer {
+        uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+        project_id: "team-a"
+        consumer_type: "INSTANCE"
+        allocations {
           provider_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
-          used { key: "VCPU" value: 4 }
-          used { key: "MEMORY_MB" value: 0 }
+          resources { key: "VCPU" value: 4 }
         }
       }
     }
-    changes {
-      present {
-        provider {
-          uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
-          name: "dc1-h07"
-          generation: 7
-          inventories {
-            key: "VCPU"
-            value { total: 32 }
-          }
+  }
+  changes {
+    present {
+      provider_usage {
+        provider_uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
+        used { key: "VCPU" value: 4 }
+        used { key: "MEMORY_MB" value: 0 }
+      }
+    }
+  }
+  changes {
+    present {
+      provider {
+        uuid: "0b6d7c5e-0f0e-4a55-8b0e-3c1f6f1b2a90"
+        name: "dc1-h07"
+        generation: 7
+        inventories {
+          key: "VCPU"
+          value { total: 32 }
         }
       }
     }
-    changes {
-      present {
-        instance {
-          uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
-          name: "web-1"
-          project_id: "team-a"
-          vm_state: "active"
-          task_state: "migrating"
-          host: "dc1-h07"
-        }
+  }
+  changes {
+    actor: "alice"
+    reason: "its disk is back"
+    present {
+      instance {
+        uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+        name: "web-1"
+        project_id: "team-a"
+        vm_state: "active"
+        task_state: "migrating"
+        host: "dc1-h07"
       }
     }
-    changes {
-      present {
-        migration {
-          uuid: "7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d"
-          instance_uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
-          type: MIGRATION_TYPE_LIVE
-          status: "running"
-          source_host: "dc1-h07"
-          destination_host: "dc1-h08"
-        }
+  }
+  changes {
+    present {
+      migration {
+        uuid: "7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d"
+        instance_uuid: "5e08ea53-c4c6-448e-9334-ac4953de3cfa"
+        type: MIGRATION_TYPE_LIVE
+        status: "running"
+        source_host: "dc1-h07"
+        destination_host: "dc1-h08"
       }
     }
-    changes { removed { kind: ENTITY_KIND_MIGRATION key: "7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d" } }
-    changes { removed { kind: ENTITY_KIND_TRAIT key: "CUSTOM_OLD" } }
-    changes { removed { kind: ENTITY_KIND_PROVIDER_USAGE key: "0b6d" } })pb");
+  }
+  changes { removed { kind: ENTITY_KIND_MIGRATION key: "7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d" } }
+  changes {
+    reason: "a reason without an actor"
+    removed { kind: ENTITY_KIND_INSTANCE key: "5e08ea53-c4c6-448e-9334-ac4953de3cfa" }
+  }
+  changes { removed { kind: ENTITY_KIND_TRAIT key: "CUSTOM_OLD" } }
+  changes { removed { kind: ENTITY_KIND_PROVIDER_USAGE key: "0b6d" } })pb";
+
+TEST(Screens, Watch) {
+  const auto response = Parse<pb::WatchResponse>(kWatched);
   ExpectGolden("watch.txt", WatchHeader() + WatchLines(response));
 }
 
