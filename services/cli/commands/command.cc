@@ -1,9 +1,13 @@
 #include "services/cli/commands/command.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "services/cli/session/failure.h"
 
 namespace berth::cli {
 
@@ -38,15 +42,28 @@ void AddProviderName(CLI::App* command, std::string* target) {
 void AddLimit(CLI::App* command, int* target, const std::string& description) {
   command->add_option("--limit", *target, description)->check([](const std::string& text) {
     int limit = 0;
-    if (absl::SimpleAtoi(text, &limit) && limit > 0) return std::string();
+    // SimpleAtoi ignores blanks, which the option's own conversion refuses.
+    const bool digits = std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+    if (digits && absl::SimpleAtoi(text, &limit) && limit > 0) return std::string();
     return absl::StrCat("'", text, "' is wrong: it must be a whole number above 0");
   });
 }
 
-CLI::Option* AddReason(CLI::App* command, std::string* target, const std::string& description) {
-  return command->add_option("--reason", *target, description)->check([](const std::string& text) {
-    return text.empty() ? std::string("the reason must not be empty") : std::string();
+CLI::Option* AddText(CLI::App* command, const std::string& flag, std::string* target,
+                     const std::string& description) {
+  return command->add_option(flag, *target, description)->check([](const std::string& text) {
+    const bool blank = absl::StripAsciiWhitespace(text).empty();
+    return blank ? std::string("the text must not be blank") : std::string();
   });
+}
+
+std::string ReasonHelp(const std::string& when) {
+  return absl::StrCat("The reason; the log keeps it and `berth watch` shows it",
+                      when.empty() ? "" : "; required ", when);
+}
+
+absl::Status WrongOption(const std::string& flag, absl::string_view message) {
+  return Refused(absl::StatusCode::kInvalidArgument, "INVALID_FIELD", message, {{{"field", flag}}});
 }
 
 std::vector<std::string> Listed(const std::vector<std::string>& values) {

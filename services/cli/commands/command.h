@@ -50,8 +50,15 @@ void AddProviderName(CLI::App* command, std::string* target);
 // Adds --limit, which limits the length of a list. `*target` holds the default.
 void AddLimit(CLI::App* command, int* target, const std::string& description);
 
-// Adds the option for the reason of a write. The text must not be empty.
-CLI::Option* AddReason(CLI::App* command, std::string* target, const std::string& description);
+// Adds an option for a text that must not be blank.
+CLI::Option* AddText(CLI::App* command, const std::string& flag, std::string* target,
+                     const std::string& description);
+
+// The description of the option --reason. `when` says when the reason is required; empty: never.
+std::string ReasonHelp(const std::string& when = "");
+
+// The refusal of a command whose option `flag` is wrong or missing. kInvalidArgument.
+absl::Status WrongOption(const std::string& flag, absl::string_view message);
 
 // The entries of `values`, split at commas.
 std::vector<std::string> Listed(const std::vector<std::string>& values);

@@ -1,5 +1,6 @@
 #include "services/cli/commands/instance.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,10 +19,13 @@ namespace {
 
 namespace pb = ::berth::placement::v1;
 
+// The vm_state of a deleted instance.
+constexpr char kDeletedState[] = "deleted";
+
 struct ListInstancesArguments {
   std::string host, node, project;
   std::vector<std::string> states;
-  bool deleted = false;
+  bool deleted = false, hidden = false;
   int limit = kListed;
 };
 
@@ -41,9 +45,16 @@ struct SetInstanceArguments {
 };
 
 struct DeleteInstanceArguments {
-  std::string instance;
+  std::string instance, reason;
   std::optional<int64_t> generation;
 };
+
+void KeepAll(pb::ListInstancesResponse*) {}
+void KeepVisible(pb::ListInstancesResponse* page) {
+  auto* const all = page->mutable_instances();
+  const auto is_hidden = [](const pb::Instance& instance) { return instance.hidden(); };
+  all->erase(std::remove_if(all->begin(), all->end(), is_hidden), all->end());
+}
 
 absl::Status ListInstances(Session& session, const ListInstancesArguments& arguments) {
   pb::ListInstancesRequest request;
@@ -53,10 +64,14 @@ absl::Status ListInstances(Session& session, const ListInstancesArguments& argum
     request.set_node_uuid(node);
   }
   if (!arguments.project.empty()) request.set_project_id(arguments.project);
-  for (const std::string& state : Listed(arguments.states)) request.add_vm_states(state);
   request.set_include_deleted(arguments.deleted);
-  BERTH_ASSIGN_OR_RETURN(const auto answer,
-                         CallPaged<pb::ListInstancesResponse>(session, request, arguments.limit));
+  for (const std::string& state : Listed(arguments.states)) {
+    request.add_vm_states(state);
+    if (state == kDeletedState) request.set_include_deleted(true);
+  }
+  BERTH_ASSIGN_OR_RETURN(const auto answer, CallPaged<pb::ListInstancesResponse>(
+                                                session, request, arguments.limit,
+                                                arguments.hidden ? KeepAll : KeepVisible));
   SayIfCut(session, answer, arguments.limit);
   return session.Print(answer, InstanceTable(answer.instances()), UuidsOf(answer.instances()));
 }
@@ -85,33 +100,49 @@ absl::Status CreateInstance(Session& session, const CreateInstanceArguments& arg
   return PrintInstance(session, answer);
 }
 
-// Reads the record unless a file gives it, changes it, and writes it.
+// Refuses the record of another instance, and a record whose generation nobody knows: the write
+// would replace what others have changed since the file was made.
+absl::Status CheckFile(const SetInstanceArguments& arguments, const pb::Instance& instance) {
+  const std::string& file = arguments.record.file;
+  if (!instance.uuid().empty() && !absl::EqualsIgnoreCase(instance.uuid(), arguments.instance)) {
+    return WrongOption("--file", absl::StrCat(file, " is the record of ", instance.uuid(),
+                                              ", not of ", arguments.instance));
+  }
+  if (instance.generation() != 0 || arguments.generation) return absl::OkStatus();
+  return WrongOption("--generation", absl::StrCat(file, " has no generation: give --generation"));
+}
+
+// Refuses to change the state or the task of an instance without a reason.
+absl::Status CheckReason(const pb::Instance& stored, const pb::Instance& wanted,
+                         const std::string& reason) {
+  const std::string before = StateOf(stored);
+  const std::string after = StateOf(wanted);
+  if (!reason.empty() || before == after) return absl::OkStatus();
+  return WrongOption("--reason", absl::StrCat("--reason is required: the state changes from '",
+                                              before, "' to '", after, "'"));
+}
+
+// Changes the record from the file, or the stored one if no file is given, and writes it.
 absl::Status SetOnce(Session& session, const SetInstanceArguments& arguments,
                      pb::SetInstanceResponse* answer) {
   pb::SetInstanceRequest request;
   pb::Instance* const instance = request.mutable_instance();
+  const bool from_file = !arguments.record.file.empty();
   BERTH_RETURN_IF_ERROR(ReadInstanceFile(arguments.record, instance));
-  if (!instance->uuid().empty() && !absl::EqualsIgnoreCase(instance->uuid(), arguments.instance)) {
-    return absl::InvalidArgumentError(absl::StrCat(arguments.record.file, " is the record of ",
-                                                   instance->uuid(), ", not of ",
-                                                   arguments.instance));
-  }
-  int64_t read_at = instance->generation();
-  if (read_at == 0) {
-    BERTH_ASSIGN_OR_RETURN(const auto stored, ReadInstance(session, arguments.instance));
-    read_at = stored.instance().generation();
-    if (arguments.record.file.empty()) *instance = stored.instance();
-  }
+  if (from_file) BERTH_RETURN_IF_ERROR(CheckFile(arguments, *instance));
+  BERTH_ASSIGN_OR_RETURN(const auto stored, ReadInstance(session, arguments.instance));
+  if (!from_file) *instance = stored.instance();
   instance->set_uuid(arguments.instance);
   BERTH_RETURN_IF_ERROR(ChangeInstance(session, arguments.record, instance));
-  request.set_expected_generation(arguments.generation.value_or(read_at));
+  BERTH_RETURN_IF_ERROR(CheckReason(stored.instance(), *instance, arguments.reason));
+  request.set_expected_generation(arguments.generation.value_or(instance->generation()));
   request.set_reason(arguments.reason);
   return session.Call(request, answer);
 }
 
 absl::Status SetInstance(Session& session, const SetInstanceArguments& arguments) {
   if (arguments.record.file.empty() && arguments.record.given.empty()) {
-    return absl::InvalidArgumentError("nothing to change: give --file or an option such as --host");
+    return WrongOption("--file", "nothing to change: give --file or an option such as --host");
   }
   pb::SetInstanceResponse answer;
   const auto once = [&] { return SetOnce(session, arguments, &answer); };
@@ -125,6 +156,7 @@ absl::Status DeleteInstance(Session& session, const DeleteInstanceArguments& arg
   pb::DeleteInstanceRequest request;
   request.set_instance_uuid(arguments.instance);
   if (arguments.generation) request.set_expected_generation(*arguments.generation);
+  request.set_reason(arguments.reason);
   BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteInstanceResponse>(request));
   return session.Print(answer, absl::StrCat("deleted ", arguments.instance, "\n"),
                        {arguments.instance});
@@ -143,7 +175,11 @@ void AddInstanceReading(CLI::App* noun, Session& session) {
   list->add_option("--node", listing.node, "Only instances on this node (name or uuid)");
   list->add_option("--project", listing.project, "Only instances that this project pays for");
   AddList(list, "--state", &listing.states, "Only instances in one of these states");
-  list->add_flag("--deleted", listing.deleted, "List deleted instances too");
+  list->add_flag("--deleted", listing.deleted,
+                 "List deleted instances too; `--state deleted` does so by itself");
+  list->add_flag("--hidden", listing.hidden,
+                 "List hidden records too, which are copies that exist only during a move; without "
+                 "this flag no output format shows them");
   AddLimit(list, &listing.limit, "List at most this many instances");
 
   CLI::App* show =
@@ -161,11 +197,10 @@ void AddSet(CLI::App* noun, Session& session) {
       "berth instance set 5e08ea53-c4c6-448e-9334-ac4953de3cfa --file web-1.json");
   SetInstanceArguments& setting = Does(set, session, SetInstance);
   AddInstanceUuid(set, &setting.instance);
-  CLI::Option* const reason =
-      AddReason(set, &setting.reason, "The reason, for the log; required with --state and --task");
-  AddInstanceOptions(set, &setting.record, reason);
+  AddInstanceOptions(set, &setting.record);
+  AddText(set, "--reason", &setting.reason, ReasonHelp("if the state or the task changes"));
   set->add_option("--generation", setting.generation,
-                  "Fail if the record is no longer at this generation");
+                  "Fail if the record is no longer at this generation; left out: the file's");
 }
 
 }  // namespace
@@ -189,8 +224,8 @@ void AddInstanceCommands(CLI::App& app, Session& session) {
   CreateInstanceArguments& creating = Does(create, session, CreateInstance);
   create->add_option("--uuid", creating.uuid,
                      "The uuid of the instance; left out: the file's, or a random one");
-  AddInstanceOptions(create, &creating.record, nullptr);
-  AddReason(create, &creating.reason, "The reason, for the log");
+  AddInstanceOptions(create, &creating.record);
+  AddText(create, "--reason", &creating.reason, ReasonHelp());
 
   AddSet(noun, session);
 
@@ -202,6 +237,7 @@ void AddInstanceCommands(CLI::App& app, Session& session) {
   AddInstanceUuid(remove, &deleting.instance);
   remove->add_option("--generation", deleting.generation,
                      "Fail if the record is no longer at this generation");
+  AddText(remove, "--reason", &deleting.reason, ReasonHelp());
 }
 
 }  // namespace berth::cli

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "berth/placement/v1/instance.pb.h"
 #include "google/protobuf/descriptor.h"
+#include "nlohmann/json.hpp"
 #include "services/cli/commands/node.h"
 #include "services/cli/session/json.h"
 #include "services/cli/session/text_file.h"
@@ -18,14 +19,14 @@ namespace pb = ::berth::placement::v1;
 
 enum class Kind {
   kText,
-  kState,   // a text that only a caller with a reason may set
-  kNode,    // the name or uuid of a node
-  kAmount,  // of the flavor
+  kNode,      // the name or uuid of a node
+  kFlavorId,  // of the flavor
+  kAmount,    // of the flavor
 };
 
 struct RecordOption {
   const char* flag;
-  const char* field;  // of Instance; of Flavor if kind is kAmount
+  const char* field;  // of Instance; of Flavor if kind is kFlavorId or kAmount
   Kind kind;
   const char* unit;  // of an amount: a resource class that is counted in the same way
   const char* description;
@@ -37,8 +38,9 @@ constexpr RecordOption kOptions[] = {
     {"--user", "user_id", Kind::kText, "", "The user who asks"},
     {"--host", "host", Kind::kText, "", "The host; '': none"},
     {"--node", "node_uuid", Kind::kNode, "", "Name or uuid of the node, with its host; '': none"},
-    {"--state", "vm_state", Kind::kState, "", "The state, such as active or error"},
-    {"--task", "task_state", Kind::kState, "", "The task that is being done; '': none"},
+    {"--state", "vm_state", Kind::kText, "", "The state, such as active or error"},
+    {"--task", "task_state", Kind::kText, "", "The task that is being done; '': none"},
+    {"--flavor", "id", Kind::kFlavorId, "", "The id of the flavor; '': not given"},
     {"--vcpus", "vcpus", Kind::kAmount, "VCPU", "The virtual CPUs"},
     {"--memory", "memory_mib", Kind::kAmount, "MEMORY_MB", "The memory: 8Gi, or a number of MiB"},
     {"--root-disk", "root_disk_gib", Kind::kAmount, "DISK_GB", "The root disk, such as 20Gi"},
@@ -50,7 +52,7 @@ constexpr RecordOption kOptions[] = {
 absl::Status SetAmount(const RecordOption& option, const std::string& text, pb::Flavor* flavor) {
   const auto amount = ParseAmount(option.unit, text);
   if (!amount.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(option.flag, " ", amount.status().message()));
+    return WrongOption(option.flag, absl::StrCat(option.flag, " ", amount.status().message()));
   }
   const auto* const field = flavor->GetDescriptor()->FindFieldByName(option.field);
   if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_INT64) {
@@ -59,8 +61,8 @@ absl::Status SetAmount(const RecordOption& option, const std::string& text, pb::
   }
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   if (*amount < 0 || *amount > kMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(option.flag, " '", text, "' is wrong: it must be 0 to ", kMax));
+    return WrongOption(option.flag,
+                       absl::StrCat(option.flag, " '", text, "' is wrong: it must be 0 to ", kMax));
   }
   flavor->GetReflection()->SetInt32(flavor, field, static_cast<int32_t>(*amount));
   return absl::OkStatus();
@@ -68,16 +70,12 @@ absl::Status SetAmount(const RecordOption& option, const std::string& text, pb::
 
 }  // namespace
 
-void AddInstanceOptions(CLI::App* command, InstanceOptions* options, CLI::Option* reason) {
+void AddInstanceOptions(CLI::App* command, InstanceOptions* options) {
   for (const RecordOption& one : kOptions) {
-    CLI::Option* const option = command->add_option_function<std::string>(
+    command->add_option_function<std::string>(
         one.flag, [options, &one](const std::string& value) { options->given[one.flag] = value; },
         one.description);
-    if (one.kind == Kind::kState && reason != nullptr) option->needs(reason);
   }
-  command->add_option_function<std::string>(
-      "--flavor", [options](const std::string& value) { options->given["--flavor"] = value; },
-      "The id of the flavor; '': not given");
   command->add_option("--file", options->file,
                       "A file with the record as JSON, or - for standard input; the options "
                       "change it");
@@ -86,26 +84,30 @@ void AddInstanceOptions(CLI::App* command, InstanceOptions* options, CLI::Option
 absl::Status ReadInstanceFile(const InstanceOptions& options, pb::Instance* instance) {
   if (options.file.empty()) return absl::OkStatus();
   BERTH_ASSIGN_OR_RETURN(const auto text, ReadText(options.file));
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const bool is_answer = json.is_object() && json.contains("instance");
   pb::GetInstanceResponse answer;
-  if (FromJson(text, &answer).ok() && answer.has_instance()) {
-    *instance = answer.instance();
-    return absl::OkStatus();
+  const absl::Status parsed =
+      is_answer ? FromJson(text, &answer) : FromJson(text, answer.mutable_instance());
+  if (!parsed.ok()) {
+    return WrongOption("--file", absl::StrCat(options.file, ": ", parsed.message()));
   }
-  const absl::Status parsed = FromJson(text, instance);
-  if (parsed.ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(options.file, ": ", parsed.message()));
+  *instance = answer.instance();
+  return absl::OkStatus();
 }
 
 absl::Status ChangeInstance(Session& session, const InstanceOptions& options,
                             pb::Instance* instance) {
   pb::Flavor* const flavor = instance->mutable_flavor();
-  const auto id = options.given.find("--flavor");
-  if (id != options.given.end()) flavor->set_id(id->second);
   for (const RecordOption& one : kOptions) {
     const auto given = options.given.find(one.flag);
     if (given == options.given.end()) continue;
     if (one.kind == Kind::kAmount) {
       BERTH_RETURN_IF_ERROR(SetAmount(one, given->second, flavor));
+      continue;
+    }
+    if (one.kind == Kind::kFlavorId) {
+      flavor->set_id(given->second);
       continue;
     }
     std::string text = given->second;

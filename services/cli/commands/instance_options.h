@@ -18,8 +18,8 @@ struct InstanceOptions {
 };
 
 // Adds the options to `command`. Their values are stored in `options`, which must live as long as
-// `command`. If `reason` is given, the options for states require it.
-void AddInstanceOptions(CLI::App* command, InstanceOptions* options, CLI::Option* reason);
+// `command`.
+void AddInstanceOptions(CLI::App* command, InstanceOptions* options);
 
 // Fills `instance` from the file, if one is given: the JSON of an Instance, or of an answer that
 // holds one, as `berth instance show -o json` prints it. kNotFound if the file cannot be read,

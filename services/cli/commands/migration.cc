@@ -29,7 +29,8 @@ struct MigrationArguments {
 };
 
 struct CreateMigrationArguments {
-  std::string instance, type, uuid, status, from, from_node, to, to_node, old_flavor, new_flavor;
+  std::string instance, type, uuid, status, from, from_node, to, to_node, old_flavor, new_flavor,
+      reason;
 };
 
 struct SetMigrationArguments {
@@ -73,8 +74,8 @@ absl::StatusOr<pb::MigrationType> ParseType(const std::string& text) {
   pb::MigrationType type;
   const std::string name = absl::StrCat("MIGRATION_TYPE_", absl::AsciiStrToUpper(text));
   if (pb::MigrationType_Parse(name, &type) && type != pb::MIGRATION_TYPE_UNSPECIFIED) return type;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--type '", text, "' is wrong: write cold, resize, live or evacuation"));
+  return WrongOption("--type", absl::StrCat("--type '", text,
+                                            "' is wrong: write cold, resize, live or evacuation"));
 }
 
 // Sets host, node and flavor that the instance leaves: those given, else those of its record.
@@ -90,8 +91,8 @@ absl::Status SetSource(Session& session, const CreateMigrationArguments& argumen
   BERTH_ASSIGN_OR_RETURN(const auto read, ReadInstance(session, arguments.instance));
   const pb::Instance& instance = read.instance();
   if (instance.host().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("instance ", instance.uuid(), " is on no host: give --from HOST"));
+    return WrongOption(
+        "--from", absl::StrCat("instance ", instance.uuid(), " is on no host: give --from HOST"));
   }
   migration->set_source_host(instance.host());
   if (arguments.from_node.empty()) migration->set_source_node_uuid(instance.node_uuid());
@@ -115,6 +116,7 @@ absl::Status CreateMigration(Session& session, const CreateMigrationArguments& a
   }
   migration->set_new_flavor_id(arguments.new_flavor.empty() ? migration->old_flavor_id()
                                                             : arguments.new_flavor);
+  request.set_reason(arguments.reason);
   BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::CreateMigrationResponse>(request));
   return PrintMigration(session, answer);
 }
@@ -133,7 +135,7 @@ absl::Status SetMigration(Session& session, const SetMigrationArguments& argumen
     }
   }
   if (arguments.status.empty() && !arguments.to && !arguments.to_node) {
-    return absl::InvalidArgumentError("nothing to change: give --status, --to or --to-node");
+    return WrongOption("--status", "nothing to change: give --status, --to or --to-node");
   }
   pb::UpdateMigrationResponse answer;
   const auto once = [&](const std::string& expected) {
@@ -192,7 +194,8 @@ void AddCreate(CLI::App* noun, Session& session) {
   create->add_option("--old-flavor", creating.old_flavor, "The id of the flavor before the move");
   create->add_option("--new-flavor", creating.new_flavor,
                      "The id of the flavor after the move; left out: the flavor before the move");
-  create->add_option("--status", creating.status, "The status; left out: accepted");
+  AddText(create, "--status", &creating.status, "The status; left out: accepted");
+  AddText(create, "--reason", &creating.reason, ReasonHelp());
   create->add_option("--uuid", creating.uuid, "The uuid of the migration; left out: a random one");
 }
 
@@ -212,10 +215,9 @@ void AddMigrationCommands(CLI::App& app, Session& session) {
   SetMigrationArguments& setting = Does(set, session, SetMigration);
   set->add_option("migration", setting.migration, "The uuid of the migration")->required();
   CLI::Option* const reason =
-      AddReason(set, &setting.reason, "The reason, for the log; required with --status");
-  set->add_option("--status", setting.status, "The new status, such as failed")->needs(reason);
-  set->add_option("--expect", setting.expected,
-                  "Fail if the migration has another status than this");
+      AddText(set, "--reason", &setting.reason, ReasonHelp("with --status"));
+  AddText(set, "--status", &setting.status, "The new status, such as failed")->needs(reason);
+  AddText(set, "--expect", &setting.expected, "Fail if the migration has another status than this");
   set->add_option_function<std::string>(
       "--to", [&setting](const std::string& host) { setting.to = host; },
       "The host that the instance goes to; '': not known");

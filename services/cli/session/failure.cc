@@ -144,6 +144,12 @@ std::string Text(const Item& item, const std::string& key) {
   return found == item.end() ? "" : found->second;
 }
 
+// Whether a caller wanted to create the record of an instance that has one.
+bool HasRecordAlready(const std::string& reason, const Item& item) {
+  return reason == "RECORD_CONFLICT" && item.contains("instance") &&
+         Text(item, "expected") == "none";
+}
+
 // Returns a sentence about `item` that adds to the server's message; empty if there is none.
 std::string Sentence(const std::string& reason, const Item& item) {
   const auto used = Number(item, "used");
@@ -221,6 +227,9 @@ Failure FailureOf(const absl::Status& status) {
     if (failure.reason != rule.reason) continue;
     failure.exit_code = rule.exit_code;
     failure.advice = rule.advice;
+  }
+  if (!failure.items.empty() && HasRecordAlready(failure.reason, failure.items.front())) {
+    failure.advice = "`berth instance set` changes the record";
   }
   const auto request = status.GetPayload(kRequestUrl);
   if (request) failure.request_id = std::string(*request);

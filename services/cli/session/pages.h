@@ -28,20 +28,23 @@ std::vector<std::string> UuidsOf(const Entities& entities) {
 
 // Returns the answer to `request`, which lists entities. Reads as many pages as `limit` entries
 // need, and joins them. The answer has the revision of the first page and the token of the last
-// page. If this token is not empty, the server has more entries. Fails like Session::Call.
+// page. If this token is not empty, the server has more entries. `trim` removes entries that the
+// caller does not want from each page; they do not count for `limit`. Fails like Session::Call.
 // REQUIRES: the list is the only repeated field of an Answer.
 template <typename Answer, typename Request>
-absl::StatusOr<Answer> CallPaged(Session& session, Request request, int limit) {
+absl::StatusOr<Answer> CallPaged(
+    Session& session, Request request, int limit, void (*trim)(Answer*) = [](Answer*) {}) {
   const auto* list = Answer::descriptor()->field(0);
   for (int i = 1; !list->is_repeated(); ++i) list = Answer::descriptor()->field(i);
   const auto count = [&](const Answer& of) { return of.GetReflection()->FieldSize(of, list); };
   Answer answer;
-  while (true) {  // ends: each page has at least one entry or is the last
+  while (true) {  // ends: each page of the server has at least one entry or is the last
     request.set_page_size(std::min(kPageSizeMax, limit - count(answer)));
     BERTH_ASSIGN_OR_RETURN(Answer page, session.Call<Answer>(request));
     if (answer.has_revision()) page.clear_revision();
     const bool last = page.next_page_token().empty() || count(page) == 0;
     request.set_page_token(page.next_page_token());
+    trim(&page);
     answer.clear_next_page_token();
     answer.MergeFrom(page);
     if (last || count(answer) >= limit) return answer;

@@ -1,5 +1,4 @@
-// Formats what an instance has or asks for, and the devices and cells of a node, as tables for
-// people. Pure: takes messages, returns text.
+// Formats what an instance has or asks for as tables for people. Pure: takes messages, returns text.
 #ifndef BERTH_SERVICES_CLI_TEXT_GUEST_VIEW_H_
 #define BERTH_SERVICES_CLI_TEXT_GUEST_VIEW_H_
 

@@ -35,7 +35,8 @@ std::string FaultWords(const pb::InstanceFault& fault) {
 }
 
 std::string RetryWords(const pb::BuildRetry& retry) {
-  std::string words = absl::StrCat(retry.attempts(), " attempts");
+  std::string words =
+      absl::StrCat(retry.attempts(), retry.attempts() == 1 ? " attempt" : " attempts");
   if (retry.hosts().empty()) return words;
   return absl::StrCat(words, ", failed on ", absl::StrJoin(retry.hosts(), ", "));
 }

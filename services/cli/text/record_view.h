@@ -19,8 +19,8 @@ Table InstanceTable(const google::protobuf::RepeatedPtrField<placement::v1::Inst
 Table MigrationTable(
     const google::protobuf::RepeatedPtrField<placement::v1::Migration>& migrations);
 
-// Everything about one instance. While a migration changes the instance, the tables also say what
-// it has before and after the migration.
+// The record of one instance, without the providers of its PCI requests. While a migration changes
+// the instance, the tables also say what it has before and after the migration.
 std::string InstancePage(const placement::v1::Instance& instance, const Screen& screen);
 
 // Everything about one migration.

@@ -158,6 +158,12 @@ TEST(RecordScreens, AnInstanceOnlyShowsWhatItHas) {
   ExpectGolden("instance_plain.txt", InstancePage(plain, Screen{.width = 80}));
 }
 
+TEST(RecordScreens, OneAttemptIsNoPlural) {
+  const auto retried = FromText<pb::Instance>(R"pb(retry { attempts: 1 hosts: "dc1-h03" })pb");
+  const std::string page = InstancePage(retried, Screen{.width = 80});
+  EXPECT_TRUE(absl::StrContains(page, "build       1 attempt, failed on dc1-h03\n")) << page;
+}
+
 TEST(RecordScreens, Migration) {
   auto live = FromText<pb::Migration>(kLive);
   ExpectGolden("migration.txt", MigrationPage(live));

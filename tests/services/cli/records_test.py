@@ -14,7 +14,7 @@ import uuid
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from calls_test import BERTH, FIRST, HOST, START_SECONDS_MAX, TRACKER, BerthCase, Process  # noqa: E402
+from calls_test import BERTH, FIRST, HOST, SECOND, START_SECONDS_MAX, TRACKER, BerthCase, Process  # noqa: E402
 
 
 class Records(BerthCase):
@@ -27,14 +27,14 @@ class Records(BerthCase):
     def migration(self, instance, *words):
         return self.json("migration", "create", instance["uuid"], "--type", "live", *words)["migration"]
 
-    def error(self, *words, code):
+    def error(self, *words, code, text=None):
         """The failure that `berth WORDS` reports."""
-        self.berth(*words, "-o", "json", code=code)
+        self.berth(*words, "-o", "json", code=code, text=text)
         return json.loads(self.talk)
 
-    def fields(self, *words):
+    def fields(self, *words, text=None):
         """The fields at fault."""
-        failure = self.error(*words, code=2)
+        failure = self.error(*words, code=2, text=text)
         return [item["field"] for item in failure["items"]]
 
     def test_a_record_is_created_shown_changed_and_deleted(self):
@@ -46,14 +46,20 @@ class Records(BerthCase):
         page = self.berth("instance", "show", FIRST)
         for line in (f"uuid        {FIRST}", f"host        {made['host']}", "state       building", "8 GiB"):
             self.assertIn(line, page)
-        self.error("instance", "create", "--uuid", FIRST, "--project", "p", "--user", "u", code=4)
+        again = self.error("instance", "create", "--uuid", FIRST, "--project", "p", "--user", "u", code=4)
+        self.assertIn("berth instance set", again["advice"])
+        self.berth("instance", "create", "--uuid", FIRST, "--project", "p", "--user", "u", code=4)
+        self.assertIn(f"instance {FIRST} has a record already", self.talk)
+        shown = json.dumps(self.json("instance", "show", FIRST))
+        self.berth("instance", "create", "--file", "-", text=shown, code=4)
+        self.assertIn("has a record already", self.talk)
         changed = self.json("instance", "set", FIRST, "--memory", "16Gi", "--name", "")["instance"]
         self.assertEqual((changed["flavor"]["memoryMib"], changed["flavor"]["vcpus"], changed["name"]), ("16384", 4, ""))
         stale = self.error("instance", "set", FIRST, "--vcpus", "8", "--generation", made["generation"], code=4)
         self.assertEqual(stale["reason"], "RECORD_CONFLICT")
         self.assertIn("read the record again", stale["advice"])
         self.berth("instance", "delete", FIRST, "--generation", made["generation"], code=4)
-        self.assertEqual(self.berth("instance", "delete", FIRST), f"deleted {FIRST}\n")
+        self.assertEqual(self.berth("instance", "delete", FIRST, "--reason", "a test"), f"deleted {FIRST}\n")
         self.assertEqual(self.error("instance", "show", FIRST, code=3)["reason"], "INSTANCE_NOT_FOUND")
         self.berth("instance", "delete", FIRST, code=3)
         self.assertIn("berth instance list", self.talk)
@@ -61,15 +67,44 @@ class Records(BerthCase):
     def test_a_state_is_forced_with_a_reason(self):
         made = self.instance()
         self.berth("instance", "set", made["uuid"], "--state", "error", code=2)
-        self.assertIn("--state requires --reason", self.talk)
-        self.berth("instance", "set", made["uuid"], "--state", "error", "--reason", "", code=2)
-        self.assertIn("--reason: the reason must not be empty", self.talk)
+        self.assertIn("--reason is required: the state changes from 'building' to 'error'", self.talk)
+        for blank in ("", " \t"):
+            self.berth("instance", "set", made["uuid"], "--state", "error", "--reason", blank, code=2)
+            self.assertIn("--reason: the text must not be blank", self.talk)
+        self.assertEqual(self.fields("instance", "set", made["uuid"], "--task", "migrating"), ["--reason"])
+        self.berth("instance", "set", made["uuid"], "--state", "building", "--task", "")  # changes neither
         self.berth("instance", "set", made["uuid"], "--state", "active", "--task", "migrating", "--reason", "a test")
         self.assertIn("state       active, task migrating", self.berth("instance", "show", made["uuid"]))
         self.berth("instance", "set", made["uuid"], "--state", "error", "--task", "", "--reason", "the disk is lost")
         self.assertIn("state       error\n", self.berth("instance", "show", made["uuid"]))
         self.assertEqual(self.fields("instance", "set", made["uuid"], "--task", "", "--reason", "x" * 256), ["reason"])
         self.assertIn("reason must have 0 to 255 characters", self.talk)
+        self.assertEqual(self.fields("instance", "set", made["uuid"], "--task", "x", "--reason", "two\nlines"), ["reason"])
+        self.assertEqual(self.fields("instance", "delete", made["uuid"], "--reason", "x" * 256), ["reason"])
+
+    def test_a_file_forces_no_state_without_a_reason(self):
+        made = self.instance()
+        shown = self.json("instance", "show", made["uuid"])
+        shown["instance"]["vmState"] = "error"
+        words = ("instance", "set", made["uuid"], "--file", "-")
+        self.berth(*words, text=json.dumps(shown), code=2)
+        self.assertIn("--reason is required: the state changes from 'building' to 'error'", self.talk)
+        self.assertEqual(self.json("instance", "show", made["uuid"])["instance"]["vmState"], "building")
+        forced = self.json(*words, "--reason", "the disk is lost", text=json.dumps(shown))["instance"]
+        self.assertEqual(forced["vmState"], "error")
+
+    def test_a_file_without_a_generation_replaces_no_newer_record(self):
+        made = self.instance()
+        self.berth("instance", "set", made["uuid"], "--name", "newer")
+        old = {name: value for name, value in made.items() if name != "generation"}
+        words = ("instance", "set", made["uuid"], "--file", "-")
+        self.berth(*words, text=json.dumps(old), code=2)
+        self.assertIn("- has no generation: give --generation", self.talk)
+        self.berth(*words, "--generation", made["generation"], text=json.dumps(old), code=4)
+        newest = self.json("instance", "show", made["uuid"])["instance"]
+        self.assertEqual(newest["name"], "newer")
+        replaced = self.json(*words, "--generation", newest["generation"], text=json.dumps(old))["instance"]
+        self.assertEqual(replaced["name"], "web")
 
     def test_instances_are_listed_by_each_filter_and_page_by_page(self):
         node = self.json("provider", "create", f"node-{uuid.uuid4()}")["provider"]
@@ -86,7 +121,9 @@ class Records(BerthCase):
         self.assertEqual(everywhere, sorted(everywhere))
         self.assertNotIn(gone, everywhere)
         self.assertEqual(listed("--state", "error,active"), [lost])
-        self.assertEqual(listed("--state", "deleted", "--deleted"), [gone])
+        self.assertEqual(listed("--state", "deleted"), [gone])
+        self.assertEqual(set(listed("--state", "deleted,error")), {gone, lost})
+        self.assertIn(gone, listed("--deleted"))
         self.assertEqual(listed("--project", "other"), [lost])
         self.assertEqual(len(listed("--node", node["uuid"])), 1)
         self.assertLess(set(building), set(listed("--state", "building")))
@@ -96,6 +133,41 @@ class Records(BerthCase):
         self.assertEqual(self.error("instance", "list", "--node", "absent", code=3)["reason"], "NODE_NOT_FOUND")
         table = self.berth("instance", "list", "--host", host, "--state", "error")
         self.assertEqual(table.splitlines()[1].split()[:4], [lost, "web", host, "error"])
+        table = self.berth("instance", "list", "--host", host, "--columns", "state,uuid", "--sort=-state")
+        self.assertEqual(table.splitlines()[1].split(), ["error", lost])
+        self.berth("instance", "list", "--columns", "absent", code=2)
+
+    def test_hidden_instances_are_listed_only_on_request(self):
+        host = f"host-{uuid.uuid4()}"
+        made = [self.instance("--host", host) for _ in range(6)]
+        made.sort(key=lambda one: one["uuid"])
+        for one in made[:3]:
+            hidden = json.dumps(one | {"hidden": True})
+            self.assertTrue(self.json("instance", "set", one["uuid"], "--file", "-", text=hidden)["instance"]["hidden"])
+        everybody = [one["uuid"] for one in made]
+
+        def listed(*words):
+            return self.berth("instance", "list", "--host", host, "-o", "name", *words).split()
+
+        self.assertEqual(listed(), everybody[3:])
+        self.assertEqual(listed("--limit", "2"), everybody[3:5])  # the first page of the server holds hidden ones only
+        self.assertEqual(listed("--hidden"), everybody)
+        self.assertEqual(listed("--hidden", "--limit", "2"), everybody[:2])
+        self.assertEqual([one["uuid"] for one in self.json("instance", "list", "--host", host)["instances"]], everybody[3:])
+        self.assertEqual(len(self.berth("instance", "list", "--host", host).splitlines()), 4)
+        self.assertIn("hidden", self.berth("instance", "show", everybody[0]))
+
+    def test_a_page_token_is_of_one_filter(self):
+        host = f"host-{uuid.uuid4()}"
+        for _ in range(2):
+            self.instance("--host", host)
+        wish = {"host": host, "pageSize": 1, "vmStates": ["building"]}
+        page = self.json("call", "InstanceService/ListInstances", "-d", json.dumps(wish))
+        wish |= {"pageToken": page["nextPageToken"]}
+        self.assertEqual(len(self.json("call", "InstanceService/ListInstances", "-d", json.dumps(wish))["instances"]), 1)
+        wish |= {"vmStates": ["building", "error"]}
+        failure = self.error("call", "InstanceService/ListInstances", "-d", json.dumps(wish), code=2)
+        self.assertEqual(failure["reason"], "PAGE_TOKEN_MISMATCH")
 
     def test_a_record_travels_through_a_file(self):
         made = self.instance()
@@ -114,8 +186,11 @@ class Records(BerthCase):
         copy = shown["instance"] | {"uuid": str(uuid.uuid4())}
         created = self.json("instance", "create", "--file", "-", text=json.dumps(copy))["instance"]
         self.assertEqual(created["numaCells"], changed["numaCells"])
-        self.berth("instance", "create", "--file", "-", code=2, text='{"noSuchField": 1}')
-        self.assertIn("noSuchField", self.talk)
+        # The message is about the form that the file has.
+        for text in ({"noSuchField": 1}, {"revision": shown["revision"], "instance": {"noSuchField": 1}}):
+            self.assertEqual(self.fields("instance", "create", "--file", "-", text=json.dumps(text)), ["--file"])
+            self.assertIn("noSuchField", self.talk)
+        self.berth("instance", "create", "--file", "-", code=2, text="no JSON")
         self.berth("instance", "create", "--file", str(path) + ".absent", code=3)
 
     def test_wrong_values_name_their_fields(self):
@@ -128,13 +203,14 @@ class Records(BerthCase):
                          ["instance.host", "instance.flavor.memory_mib"])
         self.assertEqual(self.fields("migration", "list", "--instance", "x"), ["instance_uuid"])
         for option, value in (("--memory", "8Q"), ("--vcpus", "2.5"), ("--vcpus", "3000000000"), ("--root-disk", "1Mi")):
-            self.berth("instance", "set", known, option, value, code=2)
+            self.assertEqual(self.fields("instance", "set", known, option, value), [option])
             self.assertIn(f"{option} '{value}' is wrong", self.talk)
-        self.berth("instance", "set", known, code=2)
+        self.assertEqual(self.fields("instance", "set", known), ["--file"])
         self.assertIn("nothing to change", self.talk)
-        self.berth("instance", "list", "--limit", "0", code=2)
-        self.assertIn("--limit: '0' is wrong: it must be a whole number above 0", self.talk)
-        self.berth("migration", "create", known, "--type", "warp", code=2)
+        for limit in ("0", "-1", "5 ", " 5", "+5", "99999999999", "many"):
+            self.berth("instance", "list", f"--limit={limit}", code=2)
+            self.assertIn(f"--limit: '{limit}' is wrong: it must be a whole number above 0", self.talk)
+        self.assertEqual(self.fields("migration", "create", known, "--type", "warp"), ["--type"])
         self.assertIn("--type 'warp' is wrong: write cold, resize, live or evacuation", self.talk)
 
     def test_a_migration_is_created_forced_and_listed(self):
@@ -165,7 +241,12 @@ class Records(BerthCase):
         self.assertEqual(self.berth(*of_instance, "--status", "failed,done").split(), [made["uuid"]])
         self.assertEqual(len(self.berth(*of_instance, "--limit", "1").split()), 1)
         self.berth("migration", "list", "--over", "--in-progress", code=2)
-        self.berth("migration", "set", made["uuid"], code=2)
+        self.assertEqual(self.fields("migration", "set", made["uuid"]), ["--status"])
+        for option in ("--status", "--expect", "--reason"):
+            self.berth("migration", "set", made["uuid"], "--to", "x", option, " ", code=2)
+            self.assertIn(f"{option}: the text must not be blank", self.talk)
+        table = self.berth("migration", "list", "--instance", instance["uuid"], "--columns", "status,uuid", "--sort", "status")
+        self.assertEqual(table.splitlines()[1].split(), ["failed", made["uuid"]])
         self.assertEqual(self.error("migration", "create", instance["uuid"], "--type", "cold", "--uuid", made["uuid"],
                                     code=4)["reason"], "DUPLICATE_MIGRATION")
         self.berth("instance", "delete", instance["uuid"])
@@ -173,19 +254,48 @@ class Records(BerthCase):
         self.assertEqual(self.error("migration", "create", instance["uuid"], "--type", "cold", code=3)["reason"],
                          "INSTANCE_NOT_FOUND")
 
+    def test_a_migration_is_created_with_all_its_options(self):
+        instance = self.instance("--flavor", "small", "--ephemeral-disk", "30Gi")
+        self.assertEqual(instance["flavor"]["ephemeralDiskGib"], "30")
+        here, there = (self.json("provider", "create", f"node-{uuid.uuid4()}")["provider"]["uuid"] for _ in range(2))
+        made = self.migration(instance, "--from", "a", "--from-node", here, "--to", "b", "--to-node", there,
+                              "--old-flavor", "medium", "--new-flavor", "large", "--status", "queued", "--uuid", SECOND)
+        self.assertEqual([made[name] for name in ("uuid", "sourceHost", "sourceNodeUuid", "destinationHost",
+                                                  "destinationNodeUuid", "oldFlavorId", "newFlavorId", "status")],
+                         [SECOND, "a", here, "b", there, "medium", "large", "queued"])
+        self.assertEqual(self.fields("migration", "create", instance["uuid"], "--type", "cold", "--reason", "x" * 256),
+                         ["reason"])
+
+    def test_a_status_that_others_change_meanwhile_is_read_again(self):
+        migration = self.migration(self.instance())["uuid"]
+        for attempt in range(4):
+            writers = [subprocess.Popen([BERTH, "migration", "set", migration, "--status", f"state-{attempt}-{n}",
+                                         "--reason", "a test"], env=self.environment, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True) for n in range(4)]
+            for writer in writers:
+                talk = writer.communicate(timeout=START_SECONDS_MAX)[0]
+                self.assertEqual(writer.returncode, 0, talk)
+
     def test_a_migration_needs_a_host_to_leave(self):
         nowhere = self.instance("--host", "")
-        self.berth("migration", "create", nowhere["uuid"], "--type", "cold", code=2)
+        self.assertEqual(self.fields("migration", "create", nowhere["uuid"], "--type", "cold"), ["--from"])
         self.assertIn("is on no host: give --from HOST", self.talk)
 
     def test_changes_of_records_are_watched(self):
         before = self.json("ledger", "revision")["revision"]
         instance = self.instance()
         self.migration(instance, "--to", "there")
-        lines = self.berth("watch", "--after", f"{before['epoch']}:{before['number']}", "--kind", "instance,migration",
-                           "--revisions", "2").splitlines()
+        self.berth("instance", "set", instance["uuid"], "--state", "error", "--reason", "the disk is lost")
+        self.migration(instance, "--reason", "the host is lost")
+        self.berth("instance", "delete", instance["uuid"], "--reason", "nobody wants it")
+        watch = ("watch", "--after", f"{before['epoch']}:{before['number']}", "--kind", "instance,migration", "--revisions", "5")
+        lines = self.berth(*watch).splitlines()
         self.assertIn(f"web of p, building, on {instance['host']}", lines[1])
         self.assertIn(f"live, accepted, from {instance['host']} to there, of instance {instance['uuid']}", lines[2])
+        told = [json.loads(line) for line in self.berth(*watch, "-o", "json").splitlines()]
+        self.assertEqual([change["reason"] for part in told for change in part["changes"]],
+                         ["", "", "the disk is lost", "the host is lost"] + 3 * ["nobody wants it"])
+        self.assertTrue(lines[3].endswith(": the disk is lost"), lines[3])
 
     def test_the_commands_are_completed(self):
         script = self.berth("completion", "bash")
