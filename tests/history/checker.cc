@@ -43,6 +43,7 @@ class Checker {
 
   void CheckOrder(const Place& place, const Bounds& bounds);
   void CheckRead(const Place& place, const Bounds& bounds);
+  void CheckLaterPage(const Place& place, const Bounds& bounds);
   bool Shows(const Place& place, uint32_t at) const;
   bool ShowsRecords(const Operation& operation, const ClientLog& log, uint32_t at) const;
   void CheckRefusal(const Place& place, const Bounds& bounds);
@@ -72,6 +73,7 @@ void Checker::CheckOrder(const Place& place, const Bounds& bounds) {
 void Checker::CheckRead(const Place& place, const Bounds& bounds) {
   const Operation& operation = replay_.At(place);
   if (operation.outcome != Outcome::kDone || replay_.IsLost(operation)) return;
+  if (operation.cursor != 0) return CheckLaterPage(place, bounds);
   const auto& rows = history_.story.revisions;
   const auto row =
       std::lower_bound(rows.begin(), rows.end(), operation.revision,
@@ -120,16 +122,44 @@ bool Checker::Shows(const Place& place, uint32_t at) const {
                     log.rows.begin() + shown.first_row + shown.rows);
 }
 
-// Whether a list holds every record of its host once, as it was after step `at`, in order.
+// A later page names the revision of the first page. It shows the state of any revision that its
+// process may answer with.
+void Checker::CheckLaterPage(const Place& place, const Bounds& bounds) {
+  const Operation& operation = replay_.At(place);
+  const ClientLog& log = history_.clients[place.client];
+  const Operation& before = replay_.At({place.client, place.number - 1});
+  if (operation.revision != before.revision || operation.epoch != before.epoch) {
+    return Add(4, "names another revision than the page before it", place, 0);
+  }
+  const uint32_t first = std::max(bounds.process, bounds.settled);
+  std::set<uint32_t> steps = timeline_.RecordSteps(operation.kind == Kind::kListMigrations,
+                                                   operation.provider, first, bounds.last);
+  steps.insert(first);
+  for (const uint32_t step : steps) {
+    if (ShowsRecords(operation, log, step)) return;
+  }
+  Add(4, "shows what was not so at any revision that it may have", place, bounds.last);
+}
+
+// Whether a page of a list holds every record of its host once, as it was after step `at`, in order,
+// from the first record after its cursor up to its limit.
 bool Checker::ShowsRecords(const Operation& operation, const ClientLog& log, uint32_t at) const {
-  const auto there =
+  const auto records =
       timeline_.RecordsOn(operation.kind == Kind::kListMigrations, operation.provider, at);
-  return std::equal(there.begin(), there.end(), log.parts.begin() + operation.first_part,
+  const auto begin = std::find_if(records.begin(), records.end(), [&](const auto& record) {
+    return record.first > operation.cursor;
+  });
+  const bool more = operation.limit != 0 && records.end() - begin > operation.limit;
+  const auto end = more ? begin + operation.limit : records.end();
+  return more == operation.more &&
+         std::equal(begin, end, log.parts.begin() + operation.first_part,
                     log.parts.begin() + operation.first_part + operation.parts,
                     [&](const auto& record, const Part& shown) {
+                      const std::vector<Row> rows = timeline_.RowsOf(*record.second);
+                      const auto first = log.rows.begin() + shown.first_row;
                       return record.first == shown.consumer &&
                              record.second->generation == shown.generation &&
-                             timeline_.RowsOf(*record.second)[0] == log.rows[shown.first_row];
+                             std::equal(rows.begin(), rows.end(), first, first + shown.rows);
                     });
 }
 
@@ -137,7 +167,8 @@ bool Checker::ShowsRecords(const Operation& operation, const ClientLog& log, uin
 void Checker::CheckRefusal(const Place& place, const Bounds& bounds) {
   const Operation& operation = replay_.At(place);
   if (operation.begin_ns < history_.epoch_began_ns || operation.kind == Kind::kRepeat) return;
-  if (operation.reason == Reason::kOther) {
+  // Nothing that a read of this history asks for can be missing.
+  if (operation.reason == Reason::kOther || IsRead(operation.kind)) {
     return Add(5, "was refused for no lawful reason", place, bounds.last);
   }
   const ClientLog& log = history_.clients[place.client];
@@ -258,12 +289,12 @@ void Checker::CheckEnd() {
 }
 
 void Checker::CheckConsumersAtEnd(uint32_t end) {
-  const int64_t present = timeline_.CountHolders();
-  bool same = present == static_cast<int64_t>(history_.end.consumers.size());
+  const int64_t expected = timeline_.CountHolders();
+  bool same = expected == static_cast<int64_t>(history_.end.consumers.size());
   for (const ConsumerState& held : history_.end.consumers) {
     const ConsumerPoint* point = timeline_.ConsumerAt(held.consumer, end);
     if (point != nullptr && point->generation == held.generation &&
-        timeline_.RowsOf(*point) == held.rows) {
+        timeline_.RowsOf(*point) == held.rows && point->lease_end_us == held.lease_end_us) {
       continue;
     }
     same = false;
@@ -272,7 +303,7 @@ void Checker::CheckConsumersAtEnd(uint32_t end) {
   }
   if (!same) {
     findings_.Add(9, absl::StrCat("in the end ", history_.end.consumers.size(),
-                                  " consumers and records are there, by the ledger ", present));
+                                  " consumers and records exist, by the ledger ", expected));
   }
 }
 

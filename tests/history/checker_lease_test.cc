@@ -84,8 +84,29 @@ TEST(CheckerLease, FreesWhatTheConsumerHeld) {
   ExpectFinding(history, "rule 2: left providers at revision 12 with other amounts");
 }
 
+TEST(CheckerLease, MustEnd) {
+  History history = ReleasedAfter(kLeaseSeconds);
+  history.story.steps.pop_back();
+  history.story.revisions.pop_back();
+  ExpectFinding(history, "rule 2: the ledger did not end the lease of consumer 7");
+}
+
+TEST(CheckerLease, IsInTheTables) {
+  History history = ReleasedAfter(kLeaseSeconds);
+  history.clients[0].operations[0].lease_s = 0;
+  history.story.parts[0].lease_end_us = 0;
+  history.story.steps.pop_back();
+  history.story.revisions.pop_back();
+  history.end.revision = 11;
+  history.end.providers = history.begin.providers;
+  history.end.consumers = {{kConsumer, 10, {{0, 0, 2}}}};
+  EXPECT_TRUE(Check(history).empty()) << Check(history).ToString();
+  history.end.consumers[0].lease_end_us = kLeased + kLeaseSeconds * kSecond;
+  ExpectFinding(history, "rule 9: in the end consumer 7 is not as the ledger tells");
+}
+
 // A confirmed consumer has no lease that could end.
-TEST(CheckerLease, EndsOnlyWhoHasOne) {
+TEST(CheckerLease, MayNotEndAConsumerWithoutOne) {
   History history = ReleasedAfter(kLeaseSeconds);
   history.clients[0].operations[0].lease_s = 0;
   history.story.parts[0].lease_end_us = 0;

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "berth/placement/v1/ledger.pb.h"
 #include "tests/history/effect.h"
+#include "tests/history/record_wire.h"
 
 namespace berth::history {
 namespace {
@@ -20,7 +21,6 @@ constexpr absl::Duration kRest = absl::Milliseconds(30);
 constexpr absl::Duration kSettleMax = absl::Seconds(90);
 constexpr size_t kHeldMax = 24;
 constexpr size_t kReleasedMax = 16;
-constexpr uint64_t kContendedClient = 0xFF;
 constexpr uint64_t kContended = 4;
 
 // A scheduler's own rest before it tries again.
@@ -263,6 +263,7 @@ void Client::ReadConsumer() {
 
 bool Client::Do(Operation operation) {
   const Call call = CallFor(*log_, operation);
+  if (operation.cursor != 0) SetPageToken(page_token_, call.request.get());
   const Channels::Open open = channels_.To(static_cast<int>(Upto(kServers)));
   operation.process = static_cast<uint16_t>(open.process);
   operation.begin_ns = NowNs();
@@ -271,6 +272,8 @@ bool Client::Do(Operation operation) {
   operation.outcome = verdict.outcome;
   operation.reason = verdict.reason;
   if (verdict.outcome == Outcome::kDone) TakeAnswer(*call.response, log_, &operation);
+  page_token_ = PageTokenOf(*call.response);
+  operation.more = !page_token_.empty();
   if (verdict.outcome == Outcome::kRefused) operation.generation = verdict.there;
   if (verdict.outcome == Outcome::kUnknown && !IsRead(operation.kind)) {
     ++run_->unknown;

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -32,6 +33,10 @@ struct Run {
   std::atomic<int64_t> unknown{0};    // calls that needed a question for their outcome
   std::atomic<int64_t> unsettled{0};  // calls whose outcome stayed unknown
 };
+
+// Instead of the index of a client, in the numbers of consumers and records for which all clients
+// contend.
+inline constexpr uint64_t kContendedClient = 0xFF;
 
 // Nanoseconds on the clock of records.
 int64_t NowNs();
@@ -94,9 +99,10 @@ class Client {
   std::map<uint64_t, Held> held_;
   std::deque<std::pair<uint64_t, int64_t>> released_;  // consumers, with their last generation
   std::map<uint16_t, int64_t> generations_;            // of providers, as last seen
-  // Of each record that is there, as last seen, what a write of it expects.
+  // For each existing record, the generation or the status that the next write expects.
   std::map<uint64_t, int64_t> expected_;
-  int64_t seen_ = 0;  // the highest revision
+  std::string page_token_;  // of the last answer, if it was a page that another page follows
+  int64_t seen_ = 0;        // the highest revision
   uint8_t epoch_ = 1;
   uint64_t consumers_ = 0;
 };

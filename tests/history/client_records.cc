@@ -5,11 +5,11 @@
 namespace berth::history {
 namespace {
 
-constexpr uint64_t kContendedClient = 0xFF;
 constexpr uint64_t kOwnInstances = 5;
 constexpr uint64_t kContendedInstances = 2;
 constexpr uint64_t kHosts = 4;
 constexpr uint64_t kStates = 50;
+constexpr uint16_t kSmallPage = 3;
 
 }  // namespace
 
@@ -44,9 +44,12 @@ void Client::WriteRecord(Kind kind, uint64_t record) {
   if (kind == Kind::kDeleteInstance && (expected == kNew || Upto(2) == 0)) expected = kAny;
   if (kind == Kind::kUpdateMigration && expected == kNew) expected = 1;
   Operation operation = New(kind);
-  const bool deletes = kind == Kind::kDeleteInstance;
-  AddPart(&operation, record, expected,
-          deletes ? std::vector<Row>() : std::vector<Row>{AnyState()});
+  std::vector<Row> rows;
+  if (kind != Kind::kDeleteInstance) rows.push_back(AnyState());
+  if (IsMigration(record) && Upto(2) == 0) {
+    rows.push_back({static_cast<uint16_t>(Upto(kHosts)), kDestinationClass, 0});
+  }
+  AddPart(&operation, record, expected, rows);
   Do(operation);
 }
 
@@ -55,7 +58,18 @@ void Client::ListRecords(Kind kind) {
   operation.provider = static_cast<uint16_t>(Upto(kHosts));
   operation.minimum = Upto(4) == 0 ? seen_ : 0;
   operation.epoch = epoch_;
-  Do(operation);
+  operation.limit = Upto(4) == 0 ? kSmallPage : uint16_t{0};
+  while (Do(operation)) {
+    const Operation& page = log_->operations.back();
+    if (!page.more || page.parts == 0) return;
+    Operation next = New(kind);
+    next.provider = operation.provider;
+    next.minimum = operation.minimum;
+    next.epoch = operation.epoch;
+    next.limit = operation.limit;
+    next.cursor = log_->parts[page.first_part + page.parts - 1].consumer;
+    operation = next;
+  }
 }
 
 // What the next write of each record of `operation` is to expect.

@@ -6,7 +6,7 @@
 namespace berth::history {
 namespace {
 
-// One write of allocations on its way.
+// Finds out the effect of one write of allocations or of a lease.
 class Writing {
  public:
   Writing(const Timeline& timeline, uint32_t step, const ClientLog& log, const Operation& operation)
@@ -51,7 +51,7 @@ class Writing {
     }
   }
 
-  // Whether the lease of the consumer ended before the time that kExpire expects.
+  // Whether the lease of the consumer ends at the time of the kExpire or earlier.
   bool HasEnded(uint64_t consumer) const {
     const int64_t end = timeline_.ConsumerAt(consumer, step_)->lease_end_us;
     return end != 0 && end <= operation_.expected;
@@ -160,7 +160,7 @@ Effect InventoryEffect(const Timeline& timeline, uint32_t step, const ClientLog&
   return effect;
 }
 
-// One write of a record on its way.
+// Finds out the effect of one write of a record.
 class RecordWriting {
  public:
   RecordWriting(const Timeline& timeline, uint32_t step, const ClientLog& log,
@@ -170,7 +170,8 @@ class RecordWriting {
         kind_(operation.kind),
         part_(log.parts[operation.first_part]),
         before_(Find(part_.consumer)) {
-    if (part_.rows > 0) row_ = log.rows[part_.first_row];
+    const auto first = log.rows.begin() + part_.first_row;
+    rows_.assign(first, first + part_.rows);
   }
 
   Effect Run() {
@@ -185,15 +186,19 @@ class RecordWriting {
       effect.consumers[part_.consumer] = {};
       return effect;
     }
-    // A migration stays one from its source.
-    if (kind_ == Kind::kUpdateMigration) row_.provider = timeline_.RowsOf(*before_)[0].provider;
+    // An update does not change the source host. Without a destination, the destination stays, too.
+    if (kind_ == Kind::kUpdateMigration) {
+      const std::vector<Row> stored = timeline_.RowsOf(*before_);
+      rows_[0].provider = stored[0].provider;
+      if (rows_.size() == 1) rows_.insert(rows_.end(), stored.begin() + 1, stored.end());
+    }
     effect.consumers[part_.consumer] = {before_ == nullptr ? kFresh : before_->generation + 1,
-                                        {row_}};
+                                        rows_};
     return effect;
   }
 
  private:
-  // Null: the record is not there.
+  // Null: the record does not exist.
   const ConsumerPoint* Find(uint64_t record) const {
     const ConsumerPoint* point = timeline_.ConsumerAt(record, step_);
     return point == nullptr || point->generation == 0 ? nullptr : point;
@@ -218,7 +223,7 @@ class RecordWriting {
   const Kind kind_;
   const Part& part_;
   const ConsumerPoint* const before_;
-  Row row_;
+  std::vector<Row> rows_;
 };
 
 // How often the rows of `part` fit over all providers, each taking what is left by those before.

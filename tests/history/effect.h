@@ -19,7 +19,7 @@ inline constexpr uint16_t kUnplaced = 0xFFFF;
 inline constexpr int64_t kFresh = -2;
 
 struct ConsumerAfter {
-  int64_t generation = 0;  // 0: it holds nothing, or the record is not there
+  int64_t generation = 0;  // 0: it holds nothing, or the record does not exist
   std::vector<Row> rows;
   int64_t lease_end_us = 0;  // 0: no lease
   int64_t lease_s = 0;       // not 0: the lease lasts so long from the command on

@@ -1,7 +1,7 @@
 // Findings: what a check of a history found, rule by rule.
 //
 // Rules: 1 generations rise by one; 2 each command has the effect of its request, and the ledger
-// ends leases that are over, no others; 3 real time; 4 reads; 5 refusals; 6 one order over all
+// ends every lease, but none before its time; 3 real time; 4 reads; 5 refusals; 6 one order over all
 // providers and records; 7 each request takes effect once or not at all; 8 watchers; 9 the tables
 // at the end.
 #ifndef BERTH_TESTS_HISTORY_FINDINGS_H_

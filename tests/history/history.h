@@ -6,6 +6,7 @@
 #ifndef BERTH_TESTS_HISTORY_HISTORY_H_
 #define BERTH_TESTS_HISTORY_HISTORY_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -39,8 +40,8 @@ enum class Kind : uint8_t {
   kRepeat,           // a call that was answered, sent once more
   kReadInventory,    // GetInventories: two rows a class, used and capacity
   kReadConsumer,     // GetAllocations
-  kListInstances,    // of one host: a part for each
-  kListMigrations    // from one host: a part for each
+  kListInstances,    // on one host: one part for each instance
+  kListMigrations    // from or to one host: one part for each migration
 };
 
 enum class Outcome : uint8_t {
@@ -75,13 +76,22 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-// Instances and migrations are told of like consumers. Their numbers have one of these bits. Their
-// one row has the host, or the source host, as the provider, and the state as the amount.
+// The history records an instance or a migration as it records a consumer. The number of the record
+// has one of these bits. The first row of a record has kStateClass, the host or the source host as
+// the provider, and the state as the amount. A migration with a destination has a second row with
+// kDestinationClass and the destination host as the provider.
 inline constexpr uint64_t kInstanceBit = uint64_t{1} << 62;
 inline constexpr uint64_t kMigrationBit = uint64_t{1} << 63;
 inline constexpr uint8_t kStateClass = kClasses;
+inline constexpr uint8_t kDestinationClass = kClasses + 1;
 // How many migrations of one instance a history may have at a time.
 inline constexpr uint64_t kMigrationsMax = 2;
+
+// Whether a record with these rows is listed for `host`.
+inline bool IsOn(uint16_t host, const std::vector<Row>& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Row& row) { return row.provider == host; });
+}
 
 inline bool IsMigration(uint64_t number) { return (number & kMigrationBit) != 0; }
 inline bool IsRecord(uint64_t number) { return (number & (kInstanceBit | kMigrationBit)) != 0; }
@@ -100,7 +110,7 @@ struct Part {
   int64_t generation = 0;  // afterwards; 0: it holds nothing, or is unknown
   uint32_t first_row = 0;
   uint32_t rows = 0;
-  int64_t lease_end_us = 0;  // afterwards, by the ledger's clock, as the log tells; 0: no lease
+  int64_t lease_end_us = 0;  // afterwards, by the ledger's clock; read from the log; 0: no lease
 };
 
 struct Operation {
@@ -112,6 +122,7 @@ struct Operation {
   int64_t expected = 0;
   int64_t generation = 0;
   int64_t allocation_generation = 0;
+  uint64_t cursor = 0;  // of a later page of a list: the record after which the page begins
   int32_t lease_s = 0;  // of kLease: how long the lease lasts; 0: the consumer has none any more
   uint32_t number = 0;  // with the client: the request id
   uint32_t first_part = 0;
@@ -121,6 +132,8 @@ struct Operation {
   uint16_t client = 0;
   uint16_t process = 0;  // the start of a placement process that answered
   uint16_t provider = 0;
+  uint16_t limit = 0;  // of a list: how many records one page may have; 0: more than exist
+  bool more = false;   // of a page of a list: another page follows
   uint8_t epoch = 0;
   Kind kind = Kind::kSet;
   Outcome outcome = Outcome::kUnknown;
@@ -153,12 +166,12 @@ struct ConfigAfter {
   Amounts capacity{};
 };
 
-// One command that took effect, as the ledger's log tells it.
+// One command that took effect, as the ledger's log has it.
 struct Step {
   int64_t revision = 0;
   int32_t client = kNobody;
   uint32_t number = 0;
-  bool expires = false;  // kExpire
+  bool expires = false;  // the log says that the ledger itself ended leases: kExpire
   uint32_t first_part = 0, parts = 0;
   uint32_t first_use = 0, uses = 0;
   uint32_t first_config = 0, configs = 0;
@@ -196,7 +209,8 @@ struct ProviderState {
 struct ConsumerState {
   uint64_t consumer = 0;
   int64_t generation = 0;
-  std::vector<Row> rows;  // by rising provider, then class
+  std::vector<Row> rows;     // of a consumer: by rising provider, then class
+  int64_t lease_end_us = 0;  // 0: no lease
 };
 
 // What the tables hold.
@@ -218,6 +232,7 @@ struct WatchLog {
   std::deque<ToldRow> told;
 };
 
+// A history goes on until no consumer has a lease.
 struct History {
   Dump begin;
   std::vector<ClientLog> clients;

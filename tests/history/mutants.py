@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks the product in twenty-two ways and sees that the history test, or the test of the part, finds each.
+"""Breaks the product in twenty-five ways and sees that the history test, or the test of the part, finds each.
 
 A copy of the product gets a few lines changed for each mutant; which of them counts a file says when a process starts,
 so that it is built once. A mutant that survives is a bug of the test. Where a promise has no part of its own here,
@@ -26,6 +26,7 @@ TESTS = {"through": ("history/history_test", "History.HoldsThroughKillsPausesAnd
          "lost": ("history/history_test", "History.HoldsAfterThePastWasLost"),
          "turns": ("placement/placement_ledger_test", "Turns.*"),
          "ledger": ("placement/placement_ledger_test", "Ledger.*"),
+         "leases": ("placement/placement_ledger_test", "LedgerLease.*"),
          "requests": ("placement/placement_ledger_test", "LedgerRequest.*")}
 SETTLE_SECONDS = 240  # beyond the run itself: to start, to settle what is open, to check
 TRIES = 3             # of the clients' luck, before a mutant counts as one that survives
@@ -131,6 +132,17 @@ MUTANTS = [
     ("lease-ends-early", "through", [(
         "placement/claims/allocation.cc",
         "if (lease.first > context.now ||", "if (lease.first > context.now + absl::Seconds(MUTANT ? 1 : 0) ||")]),
+    ("lease-never-ends", "through", [(
+        "placement/ledger/writer_leases.cc",
+        "  if (!end || absl::ToInt64Nanoseconds(", "  if (MUTANT || !end || absl::ToInt64Nanoseconds(")]),
+    # A process that loads the tables forgets the leases. In a history the other process ends them.
+    ("forget-leases", "leases", [(
+        "placement/store/rows_load.cc", "if (!rows.IsNull(row, 10)) consumer->lease_expires_at",
+        "if (!MUTANT && !rows.IsNull(row, 10)) consumer->lease_expires_at")]),
+    ("update-loses-destination", "through", [(
+        "placement/rules/migration.cc",
+        "  if (command.destination_host) record.destination_host = *command.destination_host;",
+        "  if (command.destination_host || MUTANT) record.destination_host = command.destination_host.value_or(\"\");")]),
     # An instance that goes to another host is not listed there.
     ("unlisted-instance", "through", [(
         "placement/state/records.cc",

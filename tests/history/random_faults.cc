@@ -1,4 +1,4 @@
-// The ways to spoil a random history.
+// The ways to spoil a random history, except the faults of leases and of records.
 
 #include <algorithm>
 #include <set>
@@ -11,44 +11,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// A random one of `sequence` for which `fits`; null: there is none.
-template <typename Sequence, typename Fits>
-auto* PickOf(Random& random, Sequence& sequence, const Fits& fits) {
-  std::vector<decltype(&*sequence.begin())> all;
-  for (auto& one : sequence) {
-    if (fits(one)) all.push_back(&one);
-  }
-  return all.empty() ? nullptr : all[random() % all.size()];
-}
-
-template <typename Fits>
-Operation* PickOperation(Random& random, History* history, const Fits& fits) {
-  std::vector<Operation*> all;
-  for (ClientLog& log : history->clients) {
-    if (Operation* one = PickOf(random, log.operations, fits)) all.push_back(one);
-  }
-  return all.empty() ? nullptr : all[random() % all.size()];
-}
-
-Operation& OperationOf(History* history, const Step& step) {
-  return history->clients[step.client].operations[step.number];
-}
-
-// The place of a step of a client whose operation `fits`; -1: there is none.
-template <typename Fits>
-int PickStep(Random& random, History* history, const Fits& fits) {
-  std::vector<int> all;
-  for (size_t s = 0; s < history->story.steps.size(); ++s) {
-    const Step& step = history->story.steps[s];
-    if (step.client != kNobody && fits(OperationOf(history, step))) {
-      all.push_back(static_cast<int>(s));
-    }
-  }
-  return all.empty() ? -1 : all[random() % all.size()];
-}
-
-bool IsDone(const Operation& operation) { return operation.outcome == Outcome::kDone; }
-bool IsDoneRead(const Operation& operation) {
+bool IsDoneReadOfProvider(const Operation& operation) {
   return IsDone(operation) && operation.kind == Kind::kReadInventory;
 }
 
@@ -153,7 +116,7 @@ bool ComeTooLate(Random& random, History* history) {
 }
 
 bool ReadOtherAmount(Random& random, History* history) {
-  Operation* read = PickOperation(random, history, IsDoneRead);
+  Operation* read = PickOperation(random, history, IsDoneReadOfProvider);
   if (read == nullptr) return false;
   ++history->clients[read->client].rows[read->first_row].amount;
   return true;
@@ -161,7 +124,7 @@ bool ReadOtherAmount(Random& random, History* history) {
 
 bool ReadThePast(Random& random, History* history) {
   Operation* read = PickOperation(random, history, [&](const Operation& operation) {
-    return IsDoneRead(operation) && operation.revision > history->begin.revision + 20;
+    return IsDoneReadOfProvider(operation) && operation.revision > history->begin.revision + 20;
   });
   if (read == nullptr) return false;
   // As it truly was then: only the clock tells.
@@ -231,51 +194,10 @@ bool LoseConsumer(Random& random, History* history) {
   return true;
 }
 
-bool OverwriteWhatHasChanged(Random& random, History* history) {
-  Operation* write = PickOperation(random, history, [](const Operation& operation) {
-    return IsDone(operation) &&
-           (operation.kind == Kind::kSetInstance || operation.kind == Kind::kUpdateMigration);
-  });
-  if (write == nullptr) return false;
-  ++history->clients[write->client].parts[write->first_part].expected;
-  return true;
-}
-
-bool KeepMigration(Random& random, History* history) {
-  Step* step = PickOf(random, history->story.steps, [&](const Step& one) {
-    return one.client != kNobody && one.parts > 1 &&
-           OperationOf(history, one).kind == Kind::kDeleteInstance;
-  });
-  if (step == nullptr) return false;
-  ++step->first_part;
-  --step->parts;
-  return true;
-}
-
-Operation* PickList(Random& random, History* history) {
-  return PickOperation(random, history, [](const Operation& operation) {
-    return IsList(operation.kind) && operation.parts > 0;
-  });
-}
-
-bool ListTooFew(Random& random, History* history) {
-  Operation* list = PickList(random, history);
-  if (list == nullptr) return false;
-  --list->parts;
-  return true;
-}
-
-bool ListOldState(Random& random, History* history) {
-  Operation* list = PickList(random, history);
-  if (list == nullptr) return false;
-  --history->clients[list->client].parts[list->first_part].generation;
-  return true;
-}
-
 }  // namespace
 
-const std::vector<Fault>& Faults() {
-  static const auto& faults = *new std::vector<Fault>{
+std::vector<Fault> Faults() {
+  std::vector<Fault> faults = {
       {"an acknowledged write is not in the ledger", 7, LoseStep},
       {"a command took effect twice", 7, RepeatStep},
       {"a change that nobody asked for", 7, OrphanStep},
@@ -292,13 +214,12 @@ const std::vector<Fault>& Faults() {
       {"a watcher misses a revision", 8, MissRevision},
       {"a watcher is told twice", 8, TellTwice},
       {"a watcher is told something else", 8, TellOtherwise},
-      {"a record is overwritten that has changed", 2, OverwriteWhatHasChanged},
-      {"a deleted instance leaves a migration", 2, KeepMigration},
-      {"a list leaves a record out", 4, ListTooFew},
-      {"a list shows an old record", 4, ListOldState},
       {"a provider's row differs in the end", 9, SpoilTable},
       {"a consumer's row is missing in the end", 9, LoseConsumer},
   };
+  for (const auto& more : {LeaseFaults(), RecordFaults()}) {
+    faults.insert(faults.end(), more.begin(), more.end());
+  }
   return faults;
 }
 

@@ -40,6 +40,8 @@ class Sweep {
     const uint32_t step = replay_.StepOf(place);
     if (step != 0) begun_.push_back({operation.begin_ns, step, operation.process});
     if (operation.outcome != Outcome::kDone || replay_.IsLost(operation)) return;
+    // A later page has the revision of the first page, which another process may have read.
+    if (operation.cursor != 0) return;
     if (step != 0 || IsRead(operation.kind)) {
       const uint32_t told = step != 0 ? step : replay_.EndOf(operation.revision);
       told_.push_back({operation.end_ns, told, operation.process});

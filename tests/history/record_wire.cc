@@ -1,6 +1,7 @@
 #include "tests/history/record_wire.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -12,17 +13,39 @@ namespace berth::history {
 namespace {
 
 namespace pb = ::berth::placement::v1;
+using google::protobuf::Message;
 
 constexpr char kHostPrefix[] = "history-host";
 // More than there are records.
 constexpr int kPageSize = 1000;
 
 std::string HostName(uint16_t host) { return absl::StrCat(kHostPrefix, host); }
+// The number of the host with this name; none: it is not of a history.
+std::optional<uint16_t> NumberOf(absl::string_view host) {
+  int number = 0;
+  if (!absl::ConsumePrefix(&host, kHostPrefix) || !absl::SimpleAtoi(host, &number)) {
+    return std::nullopt;
+  }
+  return static_cast<uint16_t>(number);
+}
+
+// The first row of a record on `host` in `state`. The amount is -1 if one of them is not of a
+// history.
+Row StateRow(absl::string_view host, absl::string_view state) {
+  const auto number = NumberOf(host);
+  int amount = 0;
+  if (!number || !absl::SimpleAtoi(state, &amount)) return {0, kStateClass, -1};
+  return {*number, kStateClass, amount};
+}
 
 const Part& PartOf(const ClientLog& log, const Operation& operation) {
   return log.parts[operation.first_part];
 }
 const Row& RowOfPart(const ClientLog& log, const Part& part) { return log.rows[part.first_row]; }
+// The name of the host that a migration goes to; empty: `part` has none.
+std::string DestinationOf(const ClientLog& log, const Part& part) {
+  return part.rows < 2 ? "" : HostName(log.rows[part.first_row + 1].provider);
+}
 
 Call SetInstanceCall(const Part& part, const Row& row, const std::string& id) {
   auto request = std::make_unique<pb::SetInstanceRequest>();
@@ -49,7 +72,8 @@ Call DeleteInstanceCall(const Part& part, const std::string& id) {
           std::make_unique<pb::DeleteInstanceResponse>()};
 }
 
-Call CreateMigrationCall(const Part& part, const Row& row, const std::string& id) {
+Call CreateMigrationCall(const ClientLog& log, const Part& part, const std::string& id) {
+  const Row& row = RowOfPart(log, part);
   auto request = std::make_unique<pb::CreateMigrationRequest>();
   request->set_request_id(id);
   pb::Migration* const migration = request->mutable_migration();
@@ -58,16 +82,18 @@ Call CreateMigrationCall(const Part& part, const Row& row, const std::string& id
   migration->set_type(pb::MIGRATION_TYPE_COLD);
   migration->set_source_host(HostName(row.provider));
   migration->set_status(absl::StrCat(row.amount));
+  migration->set_destination_host(DestinationOf(log, part));
   return {"InstanceService/CreateMigration", std::move(request),
           std::make_unique<pb::CreateMigrationResponse>()};
 }
 
-Call UpdateMigrationCall(const Part& part, const Row& row, const std::string& id) {
+Call UpdateMigrationCall(const ClientLog& log, const Part& part, const std::string& id) {
   auto request = std::make_unique<pb::UpdateMigrationRequest>();
   request->set_request_id(id);
   request->set_migration_uuid(ConsumerUuid(part.consumer));
   request->set_expected_status(absl::StrCat(part.expected));
-  request->set_status(absl::StrCat(row.amount));
+  request->set_status(absl::StrCat(RowOfPart(log, part).amount));
+  if (part.rows == 2) request->set_destination_host(DestinationOf(log, part));
   return {"InstanceService/UpdateMigration", std::move(request),
           std::make_unique<pb::UpdateMigrationResponse>()};
 }
@@ -75,7 +101,7 @@ Call UpdateMigrationCall(const Part& part, const Row& row, const std::string& id
 template <typename Request, typename Response>
 Call ListCall(const std::string& method, const Operation& operation) {
   auto request = std::make_unique<Request>();
-  request->set_page_size(kPageSize);
+  request->set_page_size(operation.limit == 0 ? kPageSize : operation.limit);
   request->set_host(HostName(operation.provider));
   if (operation.minimum > 0) {
     request->mutable_minimum_revision()->set_epoch(operation.epoch);
@@ -89,13 +115,18 @@ void TakeRevision(const pb::Revision& revision, Operation* operation) {
   operation->epoch = static_cast<uint8_t>(revision.epoch());
 }
 
-// The record that a write was answered with has the generation of the answer and, since a write
-// replaces the record, the state that was asked for.
+// Takes the generation of the record that the answer to a write holds; -1 if the record does not have
+// the state, or the destination, that was asked for. A part without rows is not compared.
 template <typename Record>
 void TakeRecord(const Record& record, ClientLog* log, const Operation& operation) {
   Part& part = log->parts[operation.first_part];
   part.generation = record.generation();
-  if (part.rows > 0 && RowOf(record).amount != RowOfPart(*log, part).amount) part.generation = -1;
+  if (part.rows == 0) return;
+  const std::vector<Row> rows = RowsOf(record);
+  const bool same_state = rows[0].amount == RowOfPart(*log, part).amount;
+  const bool same_destination =
+      part.rows < 2 || (rows.size() == 2 && rows[1] == log->rows[part.first_row + 1]);
+  if (!same_state || !same_destination) part.generation = -1;
 }
 
 template <typename Records>
@@ -106,41 +137,47 @@ void TakeList(const Records& records, ClientLog* log, Operation* operation) {
   for (const auto& record : records) {
     const auto uuid = placement::Uuid::Parse(record.uuid());
     const uint64_t number = (uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0);
-    log->parts.push_back(
-        {number, kAny, record.generation(), static_cast<uint32_t>(log->rows.size()), 1});
-    log->rows.push_back(RowOf(record));
+    const std::vector<Row> rows = RowsOf(record);
+    log->parts.push_back({number, kAny, record.generation(),
+                          static_cast<uint32_t>(log->rows.size()),
+                          static_cast<uint32_t>(rows.size())});
+    log->rows.insert(log->rows.end(), rows.begin(), rows.end());
   }
 }
 
 }  // namespace
 
-Row StateRow(absl::string_view host, absl::string_view state) {
-  Row row = {0, kStateClass, -1};
-  int number = 0;
-  int amount = 0;
-  if (!absl::ConsumePrefix(&host, kHostPrefix) || !absl::SimpleAtoi(host, &number) ||
-      !absl::SimpleAtoi(state, &amount)) {
-    return row;
-  }
-  row.provider = static_cast<uint16_t>(number);
-  row.amount = amount;
-  return row;
+std::vector<Row> InstanceRows(absl::string_view host, absl::string_view state, int64_t vcpus,
+                              int64_t fault) {
+  Row row = StateRow(host, state);
+  if (vcpus != row.amount || fault != row.amount) row.amount = -1;
+  return {row};
 }
 
-Row RowOf(const pb::Instance& instance) {
-  Row row = StateRow(instance.host(), instance.vm_state());
-  if (instance.flavor().vcpus() != row.amount || instance.fault().code() != row.amount) {
-    row.amount = -1;
-  }
-  return row;
+std::vector<Row> MigrationRows(absl::string_view source, absl::string_view status,
+                               absl::string_view destination) {
+  std::vector<Row> rows = {StateRow(source, status)};
+  if (destination.empty()) return rows;
+  const auto host = NumberOf(destination);
+  if (!host) rows[0].amount = -1;
+  rows.push_back({host.value_or(0), kDestinationClass, 0});
+  return rows;
 }
 
-Row RowOf(const pb::Migration& migration) {
-  Row row = StateRow(migration.source_host(), migration.status());
+std::vector<Row> RowsOf(const pb::Instance& instance) {
+  return InstanceRows(instance.host(), instance.vm_state(), instance.flavor().vcpus(),
+                      instance.fault().code());
+}
+
+std::vector<Row> RowsOf(const pb::Migration& migration) {
+  std::vector<Row> rows =
+      MigrationRows(migration.source_host(), migration.status(), migration.destination_host());
   const auto uuid = placement::Uuid::Parse(migration.uuid());
   const auto number = uuid ? ConsumerOf(*uuid) : std::nullopt;
-  if (!number || migration.instance_uuid() != ConsumerUuid(InstanceOf(*number))) row.amount = -1;
-  return row;
+  if (!number || migration.instance_uuid() != ConsumerUuid(InstanceOf(*number))) {
+    rows[0].amount = -1;
+  }
+  return rows;
 }
 
 Call RecordCall(const ClientLog& log, const Operation& operation, const std::string& id) {
@@ -154,10 +191,9 @@ Call RecordCall(const ClientLog& log, const Operation& operation, const std::str
   }
   const Part& part = PartOf(log, operation);
   if (operation.kind == Kind::kDeleteInstance) return DeleteInstanceCall(part, id);
-  const Row& row = RowOfPart(log, part);
-  if (operation.kind == Kind::kSetInstance) return SetInstanceCall(part, row, id);
-  if (operation.kind == Kind::kCreateMigration) return CreateMigrationCall(part, row, id);
-  return UpdateMigrationCall(part, row, id);
+  if (operation.kind == Kind::kSetInstance) return SetInstanceCall(part, RowOfPart(log, part), id);
+  if (operation.kind == Kind::kCreateMigration) return CreateMigrationCall(log, part, id);
+  return UpdateMigrationCall(log, part, id);
 }
 
 bool TakeRecords(const google::protobuf::Message& response, ClientLog* log, Operation* operation) {
@@ -182,6 +218,16 @@ bool TakeRecords(const google::protobuf::Message& response, ClientLog* log, Oper
     return false;
   }
   return true;
+}
+
+std::string PageTokenOf(const Message& response) {
+  const auto* const field = response.GetDescriptor()->FindFieldByName("next_page_token");
+  return field == nullptr ? "" : response.GetReflection()->GetString(response, field);
+}
+
+void SetPageToken(const std::string& token, Message* request) {
+  const auto* const field = request->GetDescriptor()->FindFieldByName("page_token");
+  request->GetReflection()->SetString(request, field, token);
 }
 
 }  // namespace berth::history

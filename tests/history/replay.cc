@@ -31,11 +31,15 @@ void Replay::Run() {
     for (; at < row.steps_end; ++at) {
       const Step& step = history_.story.steps[at];
       Place place;
-      if (step.expires) {
+      if (step.expires && step.client == kNobody) {
         Compare(step, AddExpiry(step), at);
       } else if (Match(step, &place)) {
         CheckMatch(step, place, at);
         Compare(step, place, at);
+        if (step.expires) {
+          findings_->Add(7, absl::StrCat("is in the log as the ledger's own command:\n  ",
+                                         Describe(place), Window(at + 1, place)));
+        }
         steps_[place.client][place.number] = at + 1;
       } else {
         findings_->Add(7, absl::StrCat("revision ", step.revision,
@@ -46,6 +50,14 @@ void Replay::Run() {
     }
   }
   CheckAnswered();
+  CheckLeasesEnd();
+}
+
+void Replay::CheckLeasesEnd() {
+  for (const uint64_t consumer : timeline_.Leased()) {
+    findings_->Add(
+        2, absl::StrCat("the ledger did not end the lease of consumer ", absl::Hex(consumer)));
+  }
 }
 
 Place Replay::AddExpiry(const Step& step) {

@@ -54,7 +54,7 @@ class Replay {
   const ClientLog& LogOf(const Place& place) const {
     return place.client < history_.clients.size() ? history_.clients[place.client] : own_;
   }
-  // Adds the end of leases that `step` tells to the ledger's own operations.
+  // Adds the end of leases in `step` to the ledger's own operations.
   Place AddExpiry(const Step& step);
   bool Match(const Step& step, Place* place);
   bool MatchWithoutId(const Step& step, Place* place);
@@ -62,6 +62,7 @@ class Replay {
   void Compare(const Step& step, const Place& place, uint32_t at);
   void CompareConsumers(const Step& step, const Place& place, uint32_t at, const Effect& effect);
   bool HasLease(const Part& told, const ConsumerAfter& after) const;
+  void CheckLeasesEnd();
   bool IsFresh(uint64_t consumer, int64_t generation, uint32_t at) const;
   void Believe(const Step& step, uint32_t at);
   // A claim that chose its own provider, with the provider that the log tells.

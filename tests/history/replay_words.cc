@@ -24,7 +24,7 @@ constexpr const char* kReasonNames[] = {"",
                                         " (more taken than held)",
                                         " (no such instance)",
                                         " (no such migration)",
-                                        " (such a migration is there)",
+                                        " (the migration exists already)",
                                         " (the record has changed)",
                                         " (the lease has not ended)",
                                         " (no lawful reason)"};
@@ -69,6 +69,7 @@ std::string Replay::Describe(const Place& place) const {
                     " at ", operation.generation, "/", operation.allocation_generation, " ",
                     RowsText(log.rows, operation.first_row, operation.rows));
   }
+  if (operation.cursor != 0) absl::StrAppend(&text, " after ", absl::Hex(operation.cursor));
   if (operation.minimum > 0) absl::StrAppend(&text, " at least revision ", operation.minimum);
   absl::StrAppend(&text, " -> ", kOutcomeNames[static_cast<int>(operation.outcome)],
                   WordsFor(operation.reason));

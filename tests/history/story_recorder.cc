@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "placement/commands/command.h"
+#include "berth/placement/v1/record.pb.h"
 #include "placement/ground/check.h"
 #include "placement/log/log.pb.h"
 #include "tests/history/effect.h"
@@ -16,7 +16,12 @@
 namespace berth::history {
 namespace {
 
+namespace api_pb = ::berth::placement::v1;
 namespace log_pb = ::berth::ledger::v1;
+
+// The actor of the commands by which the ledger ends leases. Written again here: a test does not
+// borrow it from the program that it checks.
+constexpr char kExpires[] = "berth-placement/leases";
 
 constexpr int kRowsAtOnce = 500;
 
@@ -26,18 +31,24 @@ uint8_t PlaceOf(const std::array<uint32_t, kClasses>& ids, uint32_t id) {
 
 placement::Uuid UuidOf(const log_pb::Id& id) { return {id.high(), id.low()}; }
 
-// The row of a record in the log. Its amount is -1 if the record mixes two writes.
-Row InstanceRow(const log_pb::Instance& instance) {
-  Row row = StateRow(instance.host(), instance.vm_state());
-  if (instance.vcpus() != row.amount) row.amount = -1;
-  return row;
+// The code of the last failure of an instance, from the details of its record.
+int64_t FaultOf(const std::string& details) {
+  api_pb::Instance instance;
+  return instance.ParseFromString(details) ? instance.fault().code() : -1;
 }
-Row MigrationRow(const log_pb::Migration& migration) {
-  Row row = StateRow(migration.source_host(), migration.status());
+
+// The rows of a record in the log. The first amount is -1 if the record mixes two writes.
+std::vector<Row> RowsInLog(const log_pb::Instance& instance) {
+  return InstanceRows(instance.host(), instance.vm_state(), instance.vcpus(),
+                      FaultOf(instance.details()));
+}
+std::vector<Row> RowsInLog(const log_pb::Migration& migration) {
+  std::vector<Row> rows =
+      MigrationRows(migration.source_host(), migration.status(), migration.destination_host());
   const auto number = ConsumerOf(UuidOf(migration.id()));
   const auto instance = ConsumerOf(UuidOf(migration.instance()));
-  if (!number || !instance || InstanceOf(*number) != *instance) row.amount = -1;
-  return row;
+  if (!number || !instance || InstanceOf(*number) != *instance) rows[0].amount = -1;
+  return rows;
 }
 
 }  // namespace
@@ -107,7 +118,7 @@ void StoryRecorder::Take(const log_pb::Command& command, int64_t revision) {
   const Asked asked = AskedBy(command.request_id());
   step.client = asked.client;
   step.number = asked.number;
-  step.expires = command.actor() == placement::kLeaseActor;
+  step.expires = command.actor() == kExpires;
   step.first_part = static_cast<uint32_t>(story_->parts.size());
   step.first_use = static_cast<uint32_t>(story_->uses.size());
   step.first_config = static_cast<uint32_t>(story_->configs.size());
@@ -129,10 +140,10 @@ void StoryRecorder::Take(const log_pb::Change& change, Step* step) {
       return TakeConfig(change.provider_put(), step);
     case log_pb::Change::kInstancePut:
       return TakePart(UuidOf(change.instance_put().id()), change.instance_put().generation(),
-                      {InstanceRow(change.instance_put())}, step);
+                      RowsInLog(change.instance_put()), step);
     case log_pb::Change::kMigrationPut:
       return TakePart(UuidOf(change.migration_put().id()), change.migration_put().generation(),
-                      {MigrationRow(change.migration_put())}, step);
+                      RowsInLog(change.migration_put()), step);
     case log_pb::Change::kInstanceRemoved:
       return TakePart(UuidOf(change.instance_removed()), 0, {}, step);
     case log_pb::Change::kMigrationRemoved:
@@ -226,7 +237,9 @@ absl::Status StoryRecorder::Read(int providers, Dump* dump) {
     state.used[c] = rows.Int(r, 5);
   }
   status = database_->Run(
-      "SELECT k.id, k.generation, a.provider, a.class, a.amount FROM consumer k CROSS JOIN LATERAL "
+      "SELECT k.id, k.generation, a.provider, a.class, a.amount, "
+      "coalesce((extract(epoch FROM k.lease_expires_at) * 1000000)::bigint, 0) "
+      "FROM consumer k CROSS JOIN LATERAL "
       "unnest(k.provider, k.class, k.amount) AS a(provider, class, amount)",
       &rows);
   if (!status.ok()) return status;
@@ -236,6 +249,7 @@ absl::Status StoryRecorder::Read(int providers, Dump* dump) {
     const auto provider = placement::Uuid::Parse(rows.Text(r, 2));
     ConsumerState& state = consumers[(uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0)];
     state.generation = rows.Int(r, 1);
+    state.lease_end_us = rows.Int(r, 5);
     state.rows.push_back({(provider ? ProviderOf(*provider) : std::nullopt).value_or(kUnplaced),
                           PlaceOf(class_ids_, static_cast<uint32_t>(rows.Int(r, 3))),
                           static_cast<int32_t>(rows.Int(r, 4))});
@@ -249,17 +263,25 @@ absl::Status StoryRecorder::Read(int providers, Dump* dump) {
 }
 
 absl::Status StoryRecorder::ReadRecords(Dump* dump) {
+  const auto number_at = [](const placement::QueryRows& rows, int row) {
+    const auto uuid = placement::Uuid::Parse(rows.Text(row, 0));
+    return (uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0);
+  };
   placement::QueryRows rows;
-  const absl::Status status = database_->Run(
-      "SELECT id, generation, host, vm_state FROM instance UNION ALL "
-      "SELECT id, generation, source_host, status FROM migration",
-      &rows);
+  absl::Status status =
+      database_->Run("SELECT id, generation, host, vm_state, vcpus, details FROM instance", &rows);
   if (!status.ok()) return status;
   for (int r = 0; r < rows.size(); ++r) {
-    const auto uuid = placement::Uuid::Parse(rows.Text(r, 0));
-    dump->consumers.push_back({(uuid ? ConsumerOf(*uuid) : std::nullopt).value_or(0),
-                               rows.Int(r, 1),
-                               {StateRow(rows.Text(r, 2), rows.Text(r, 3))}});
+    dump->consumers.push_back({number_at(rows, r), rows.Int(r, 1),
+                               InstanceRows(rows.Text(r, 2), rows.Text(r, 3), rows.Int(r, 4),
+                                            FaultOf(rows.Bytes(r, 5)))});
+  }
+  status = database_->Run(
+      "SELECT id, generation, source_host, status, destination_host FROM migration", &rows);
+  if (!status.ok()) return status;
+  for (int r = 0; r < rows.size(); ++r) {
+    dump->consumers.push_back({number_at(rows, r), rows.Int(r, 1),
+                               MigrationRows(rows.Text(r, 2), rows.Text(r, 3), rows.Text(r, 4))});
   }
   return absl::OkStatus();
 }

@@ -12,7 +12,7 @@ bool StartsAfter(uint32_t step, const ProviderPoint& point) { return step < poin
 Timeline::Timeline(const Dump& begin) {
   for (const ProviderState& state : begin.providers) providers_.push_back({{0, state}});
   for (const ConsumerState& consumer : begin.consumers) {
-    PutConsumer(consumer.consumer, 0, consumer.generation, consumer.rows);
+    PutConsumer(consumer.consumer, 0, consumer.generation, consumer.rows, consumer.lease_end_us);
   }
 }
 
@@ -31,9 +31,8 @@ void Timeline::PutConsumer(uint64_t consumer, uint32_t step, int64_t generation,
   consumers_.push_back({step, generation, static_cast<uint32_t>(rows_.size()),
                         static_cast<uint32_t>(rows.size()), lease_end_us});
   rows_.insert(rows_.end(), rows.begin(), rows.end());
-  if (IsRecord(consumer) && !rows.empty()) {
-    on_host_[{IsMigration(consumer), rows.front().provider}].insert(consumer);
-  }
+  if (!IsRecord(consumer)) return;
+  for (const Row& row : rows) on_host_[{IsMigration(consumer), row.provider}].insert(consumer);
 }
 
 const ProviderState& Timeline::ProviderAt(uint16_t provider, uint32_t step) const {
@@ -94,15 +93,36 @@ std::vector<std::pair<uint64_t, const ConsumerPoint*>> Timeline::RecordsOn(bool 
   for (const uint64_t record : candidates->second) {
     const ConsumerPoint* point = ConsumerAt(record, step);
     if (point == nullptr || point->generation == 0) continue;
-    if (rows_[point->first_row].provider == host) there.emplace_back(record, point);
+    if (IsOn(host, RowsOf(*point))) there.emplace_back(record, point);
   }
   return there;
+}
+
+std::set<uint32_t> Timeline::RecordSteps(bool migrations, uint16_t host, uint32_t first,
+                                         uint32_t last) const {
+  std::set<uint32_t> steps;
+  const auto candidates = on_host_.find({migrations, host});
+  if (candidates == on_host_.end()) return steps;
+  for (const uint64_t record : candidates->second) {
+    const std::vector<uint32_t> changed = ConsumerSteps(record, first, last);
+    steps.insert(changed.begin(), changed.end());
+  }
+  return steps;
 }
 
 int64_t Timeline::CountHolders() const {
   return std::count_if(places_.begin(), places_.end(), [this](const auto& entry) {
     return consumers_[entry.second.back()].generation != 0;
   });
+}
+
+std::vector<uint64_t> Timeline::Leased() const {
+  std::vector<uint64_t> leased;
+  for (const auto& [consumer, places] : places_) {
+    if (consumers_[places.back()].lease_end_us != 0) leased.push_back(consumer);
+  }
+  std::sort(leased.begin(), leased.end());
+  return leased;
 }
 
 std::vector<Row> Timeline::RowsOf(const ConsumerPoint& point) const {

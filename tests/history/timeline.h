@@ -53,11 +53,16 @@ class Timeline {
   // The steps above `first` and up to `last` that changed the consumer.
   std::vector<uint32_t> ConsumerSteps(uint64_t consumer, uint32_t first, uint32_t last) const;
   std::vector<Row> RowsOf(const ConsumerPoint& point) const;
-  // The migrations from `host`, or the instances on it, after `step`, by rising number.
+  // The migrations from or to `host`, or the instances on it, after `step`, by rising number.
   std::vector<std::pair<uint64_t, const ConsumerPoint*>> RecordsOn(bool migrations, uint16_t host,
                                                                    uint32_t step) const;
-  // How many consumers hold something and how many records there are, in the end, together.
+  // The steps above `first` and up to `last` that changed a record which was at some time on `host`.
+  std::set<uint32_t> RecordSteps(bool migrations, uint16_t host, uint32_t first,
+                                 uint32_t last) const;
+  // The number of consumers that hold something in the end, plus the number of records.
   int64_t CountHolders() const;
+  // The consumers that have a lease in the end, by rising number.
+  std::vector<uint64_t> Leased() const;
 
  private:
   // Indexes of points in consumers_, rising. Most consumers have few.

@@ -61,7 +61,8 @@ template <typename Record>
 uint64_t FoldRecord(uint64_t digest, const Record& told) {
   const auto uuid = placement::Uuid::Parse(told.uuid());
   digest = FoldConsumer(digest, uuid ? uuid->low : 0, told.generation());
-  return FoldRow(digest, RowOf(told));
+  for (const Row& row : RowsOf(told)) digest = FoldRow(digest, row);
+  return digest;
 }
 
 bool IsOfConsumerOrRecord(pb::EntityKind kind) {
