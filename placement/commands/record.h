@@ -62,6 +62,7 @@ struct EndMove {
   std::optional<Generation> expected_instance_consumer = std::nullopt;
   std::optional<Generation> expected_migration_consumer = std::nullopt;
   std::optional<TrackerProcess> tracker = std::nullopt;
+  std::string reason = {};  // as in SetInstance
 };
 
 }  // namespace berth::placement

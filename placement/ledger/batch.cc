@@ -40,6 +40,7 @@ std::string ReasonFor(const CommandBody& body) {
   if (const auto* remove = std::get_if<DeleteInstance>(&body)) return remove->reason;
   if (const auto* create = std::get_if<CreateMigration>(&body)) return create->reason;
   if (const auto* update = std::get_if<UpdateMigration>(&body)) return update->reason;
+  if (const auto* end = std::get_if<EndMove>(&body)) return end->reason;
   const auto* find = std::get_if<FindRequest>(&body);
   return find == nullptr ? "" : absl::StrCat("cancelled the request id ", find->request_id);
 }

@@ -33,6 +33,7 @@ absl::Status CheckForm(const EndMove& command) {
   require("expected_instance_generation", command.expected_instance_generation);
   if (command.instance != nullptr) InstanceFields(faults, "instance", *command.instance);
   TrackerFields(faults, command.tracker);
+  ReasonField(faults, command.reason);
   return faults.status();
 }
 

@@ -229,6 +229,7 @@ absl::StatusOr<placement::CommandBody> EndMoveCommand(const pb::EndMoveRequest& 
         Generation{request.expected_migration_consumer_generation()};
   }
   BERTH_ASSIGN_OR_RETURN(command.tracker, TrackerOf(request));
+  command.reason = request.reason();
   return command;
 }
 

@@ -37,6 +37,14 @@ TEST(LedgerRecordReason, IsKeptInTheLog) {
   EXPECT_EQ(NewestReason(url), "");
   runner.Must(UpdateMigration{migration.id, "running", "queued", {}, {}, {}, "the host is gone"});
   EXPECT_EQ(NewestReason(url), "the host is gone");
+  EndMove end;
+  end.migration = migration.id;
+  end.end = MoveEnd::kFailed;
+  end.expected_generation = runner.ledger().Newest()->records().FindMigration(migration.id)->generation;
+  end.expected_instance_generation = runner.ledger().Newest()->records().FindInstance(instance.id)->generation;
+  end.reason = "the host does not come back";
+  runner.Must(end);
+  EXPECT_EQ(NewestReason(url), "the host does not come back");
   runner.Must(DeleteInstance{instance.id, std::nullopt, "nobody wants it"});
   EXPECT_EQ(NewestReason(url), "nobody wants it");
 }

@@ -209,6 +209,14 @@ TEST(RulesMove, RefusesInThisOrder) {
   EXPECT_EQ(move.Answer(bad), "OK");
 }
 
+TEST(RulesMove, TheReasonOfAnEndIsOneLine) {
+  MoveWorld move;
+  move.Begin(kLive);
+  EndMove end = move.End(kCompleted, 2);
+  end.reason = "two\nlines";
+  EXPECT_EQ(move.Answer(end), "INVALID_FIELD reason");
+}
+
 TEST(RulesMove, TheInstanceMustBeWhereItsAllocationsStay) {
   struct PlaceCase {
     MoveEnd end;
