@@ -196,9 +196,8 @@ absl::StatusOr<placement::CommandBody> UpdateMigrationCommand(
   BERTH_ASSIGN_OR_RETURN(const auto id,
                          ParseId<MigrationId>("migration_uuid", request.migration_uuid()));
   BERTH_ASSIGN_OR_RETURN(auto tracker, TrackerOf(request));
-  placement::UpdateMigration command{
-      id, request.expected_status(), request.status(), {}, {}, std::move(tracker),
-      request.reason()};
+  placement::UpdateMigration command{id, request.expected_status(), request.status(), {},
+                                     {}, std::move(tracker),        request.reason()};
   if (request.has_destination_host()) command.destination_host = request.destination_host();
   if (request.has_destination_node_uuid()) {
     BERTH_RETURN_IF_ERROR(ReadNode("destination_node_uuid", request.destination_node_uuid(),

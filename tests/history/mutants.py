@@ -122,7 +122,7 @@ MUTANTS = [
         "if (find == nullptr || (find->cancel_if_absent && !MUTANT)) decided.remember")]),
     # A record is overwritten by a writer that has not seen its last change.
     ("overwrite-record", "through", [(
-        "placement/rules/instance.cc",
+        "placement/commands/record_form.cc",
         "if (expected == actual) return absl::OkStatus();",
         "if (MUTANT || expected == actual) return absl::OkStatus();")]),
     ("any-status-expected", "through", [(

@@ -198,6 +198,7 @@ void AddSet(CLI::App* noun, Session& session) {
   SetInstanceArguments& setting = Does(set, session, SetInstance);
   AddInstanceUuid(set, &setting.instance);
   AddInstanceOptions(set, &setting.record);
+  AddInstanceFile(set, &setting.record);
   AddText(set, "--reason", &setting.reason, ReasonHelp("if the state or the task changes"));
   set->add_option("--generation", setting.generation,
                   "Fail if the record is no longer at this generation; left out: the file's");
@@ -225,6 +226,7 @@ void AddInstanceCommands(CLI::App& app, Session& session) {
   create->add_option("--uuid", creating.uuid,
                      "The uuid of the instance; left out: the file's, or a random one");
   AddInstanceOptions(create, &creating.record);
+  AddInstanceFile(create, &creating.record);
   AddText(create, "--reason", &creating.reason, ReasonHelp());
 
   AddSet(noun, session);

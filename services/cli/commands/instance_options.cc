@@ -70,12 +70,16 @@ absl::Status SetAmount(const RecordOption& option, const std::string& text, pb::
 
 }  // namespace
 
-void AddInstanceOptions(CLI::App* command, InstanceOptions* options) {
+void AddInstanceOptions(CLI::App* command, InstanceOptions* options, const std::string& group) {
   for (const RecordOption& one : kOptions) {
-    command->add_option_function<std::string>(
+    CLI::Option* const option = command->add_option_function<std::string>(
         one.flag, [options, &one](const std::string& value) { options->given[one.flag] = value; },
         one.description);
+    if (!group.empty()) option->group(group);
   }
+}
+
+void AddInstanceFile(CLI::App* command, InstanceOptions* options) {
   command->add_option("--file", options->file,
                       "A file with the record as JSON, or - for standard input; the options "
                       "change it");

@@ -13,13 +13,15 @@
 namespace berth::cli {
 
 struct InstanceOptions {
-  std::string file;                          // empty: none given
+  std::string file;                          // of AddInstanceFile; empty: none given
   std::map<std::string, std::string> given;  // the values of the given options, by flag
 };
 
 // Adds the options to `command`. Their values are stored in `options`, which must live as long as
-// `command`.
-void AddInstanceOptions(CLI::App* command, InstanceOptions* options);
+// `command`. `group` is the title of the options in the help; empty: they are among the others.
+void AddInstanceOptions(CLI::App* command, InstanceOptions* options, const std::string& group = "");
+// Adds --file, for a command that takes the whole record from a file.
+void AddInstanceFile(CLI::App* command, InstanceOptions* options);
 
 // Fills `instance` from the file, if one is given: the JSON of an Instance, or of an answer that
 // holds one, as `berth instance show -o json` prints it. kNotFound if the file cannot be read,

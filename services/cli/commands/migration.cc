@@ -7,6 +7,7 @@
 #include "berth/placement/v1/instance.pb.h"
 #include "services/cli/commands/command.h"
 #include "services/cli/commands/instance.h"
+#include "services/cli/commands/instance_options.h"
 #include "services/cli/commands/node.h"
 #include "services/cli/session/pages.h"
 #include "services/cli/session/retry.h"
@@ -36,6 +37,12 @@ struct CreateMigrationArguments {
 struct SetMigrationArguments {
   std::string migration, status, expected, reason;
   std::optional<std::string> to, to_node;
+};
+
+struct EndMigrationArguments {
+  std::string migration, end, reason;
+  std::optional<int64_t> generation;
+  InstanceOptions instance;  // what changes in the record of the instance
 };
 
 absl::Status ListMigrations(Session& session, const ListMigrationsArguments& arguments) {
@@ -70,12 +77,16 @@ absl::Status ShowMigration(Session& session, const MigrationArguments& arguments
   return PrintMigration(session, answer);
 }
 
-absl::StatusOr<pb::MigrationType> ParseType(const std::string& text) {
-  pb::MigrationType type;
-  const std::string name = absl::StrCat("MIGRATION_TYPE_", absl::AsciiStrToUpper(text));
-  if (pb::MigrationType_Parse(name, &type) && type != pb::MIGRATION_TYPE_UNSPECIFIED) return type;
-  return WrongOption("--type", absl::StrCat("--type '", text,
-                                            "' is wrong: write cold, resize, live or evacuation"));
+// The element of an enum that the value of the option `flag` names. `prefix` is the beginning of the
+// elements' names; `choices` are the lawful values in words.
+template <typename Enum>
+absl::StatusOr<Enum> ParseWord(const char* flag, const std::string& text, const char* prefix,
+                               bool (*parse)(const std::string&, Enum*), const char* choices) {
+  Enum found{};
+  if (parse(absl::StrCat(prefix, absl::AsciiStrToUpper(text)), &found) && found != Enum{}) {
+    return found;
+  }
+  return WrongOption(flag, absl::StrCat(flag, " '", text, "' is wrong: write ", choices));
 }
 
 // Sets host, node and flavor that the instance leaves: those given, else those of its record.
@@ -105,7 +116,9 @@ absl::Status CreateMigration(Session& session, const CreateMigrationArguments& a
   pb::Migration* const migration = request.mutable_migration();
   migration->set_uuid(arguments.uuid.empty() ? RandomUuid() : arguments.uuid);
   migration->set_instance_uuid(arguments.instance);
-  BERTH_ASSIGN_OR_RETURN(const auto type, ParseType(arguments.type));
+  BERTH_ASSIGN_OR_RETURN(const auto type,
+                         ParseWord("--type", arguments.type, "MIGRATION_TYPE_",
+                                   pb::MigrationType_Parse, "cold, resize, live or evacuation"));
   migration->set_type(type);
   migration->set_status(arguments.status);
   BERTH_RETURN_IF_ERROR(SetSource(session, arguments, migration));
@@ -150,6 +163,36 @@ absl::Status SetMigration(Session& session, const SetMigrationArguments& argumen
       return once(read.migration().status());
     }));
   }
+  return PrintMigration(session, answer);
+}
+
+// Ends the move with the records of the migration and of its instance as they are now.
+absl::Status EndOnce(Session& session, const EndMigrationArguments& arguments,
+                     pb::EndMoveRequest request, pb::EndMoveResponse* answer) {
+  BERTH_ASSIGN_OR_RETURN(const auto migration, ReadMigration(session, arguments.migration));
+  BERTH_ASSIGN_OR_RETURN(const auto instance,
+                         ReadInstance(session, migration.migration().instance_uuid()));
+  request.set_expected_generation(
+      arguments.generation.value_or(migration.migration().generation()));
+  request.set_expected_instance_generation(instance.instance().generation());
+  if (!arguments.instance.given.empty()) {
+    *request.mutable_instance() = instance.instance();
+    BERTH_RETURN_IF_ERROR(ChangeInstance(session, arguments.instance, request.mutable_instance()));
+  }
+  return session.Call(request, answer);
+}
+
+absl::Status EndMigration(Session& session, const EndMigrationArguments& arguments) {
+  pb::EndMoveRequest request;
+  request.set_migration_uuid(arguments.migration);
+  request.set_reason(arguments.reason);
+  BERTH_ASSIGN_OR_RETURN(const auto end,
+                         ParseWord("--as", arguments.end, "MOVE_END_", pb::MoveEnd_Parse,
+                                   "confirmed, reverted, completed, done, failed or cancelled"));
+  request.set_end(end);
+  pb::EndMoveResponse answer;
+  const auto once = [&] { return EndOnce(session, arguments, request, &answer); };
+  BERTH_RETURN_IF_ERROR(arguments.generation ? once() : OnFreshGeneration(once));
   return PrintMigration(session, answer);
 }
 
@@ -199,6 +242,27 @@ void AddCreate(CLI::App* noun, Session& session) {
   create->add_option("--uuid", creating.uuid, "The uuid of the migration; left out: a random one");
 }
 
+void AddEnd(CLI::App* noun, Session& session) {
+  CLI::App* end = AddVerb(
+      *noun, "end",
+      "End a move: set the status of the migration, change the record of the instance, and release "
+      "the allocations of one side, in one step; no guest is changed",
+      "berth migration end 7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d --as failed "
+      "--reason 'the destination host is lost'\n"
+      "berth migration end 7f3c2a52-5b0e-4d5e-9a51-0d6a3f1b2c4d --as completed --host dc1-h08 "
+      "--node dc1-h08 --reason 'the guest runs on dc1-h08'");
+  EndMigrationArguments& ending = Does(end, session, EndMigration);
+  end->add_option("migration", ending.migration, "The uuid of the migration")->required();
+  end->add_option("--as", ending.end,
+                  "The new status: confirmed or reverted (cold, resize), completed (live, "
+                  "evacuation), done (evacuation), failed (any type) or cancelled (live)")
+      ->required();
+  AddText(end, "--reason", &ending.reason, ReasonHelp("always"))->required();
+  end->add_option("--generation", ending.generation,
+                  "Fail if the record of the migration is no longer at this generation");
+  AddInstanceOptions(end, &ending.instance, "Changes in the record of the instance");
+}
+
 }  // namespace
 
 void AddMigrationCommands(CLI::App& app, Session& session) {
@@ -224,6 +288,7 @@ void AddMigrationCommands(CLI::App& app, Session& session) {
   set->add_option_function<std::string>(
       "--to-node", [&setting](const std::string& node) { setting.to_node = node; },
       "Name or uuid of the node that the instance goes to; '': not known");
+  AddEnd(noun, session);
 }
 
 }  // namespace berth::cli

@@ -40,8 +40,10 @@ TEST(LedgerRecordReason, IsKeptInTheLog) {
   EndMove end;
   end.migration = migration.id;
   end.end = MoveEnd::kFailed;
-  end.expected_generation = runner.ledger().Newest()->records().FindMigration(migration.id)->generation;
-  end.expected_instance_generation = runner.ledger().Newest()->records().FindInstance(instance.id)->generation;
+  end.expected_generation =
+      runner.ledger().Newest()->records().FindMigration(migration.id)->generation;
+  end.expected_instance_generation =
+      runner.ledger().Newest()->records().FindInstance(instance.id)->generation;
   end.reason = "the host does not come back";
   runner.Must(end);
   EXPECT_EQ(NewestReason(url), "the host does not come back");

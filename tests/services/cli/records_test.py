@@ -276,6 +276,42 @@ class Records(BerthCase):
                 talk = writer.communicate(timeout=START_SECONDS_MAX)[0]
                 self.assertEqual(writer.returncode, 0, talk)
 
+    def test_a_move_is_ended_in_one_step(self):
+        nodes = [self.json("provider", "create", f"node-{uuid.uuid4()}")["provider"]["uuid"] for _ in range(2)]
+        for node in nodes:
+            self.berth("inventory", "set", node, "VCPU=8")
+        instance = self.instance("--node", nodes[0], "--state", "active", "--task", "migrating")
+        there = f"host-{uuid.uuid4()}"
+        move = self.migration(instance, "--to", there, "--to-node", nodes[1], "--status", "running")
+        for consumer, node in ((instance["uuid"], nodes[1]), (move["uuid"], nodes[0])):
+            self.berth("claim", "--provider", node, "-r", "VCPU=2", "--consumer", consumer, "--project", "p", "--user", "u")
+        end = ("migration", "end", move["uuid"], "--as")
+        self.berth(*end, "failed", code=2)
+        self.assertIn("--reason is required", self.talk)
+        self.assertEqual(self.fields(*end, "warped", "--reason", "a test"), ["--as"])
+        self.assertIn("write confirmed, reverted, completed, done, failed or cancelled", self.talk)
+        self.assertEqual(self.fields(*end, "failed", "--reason", "a test", "--memory", "8Q"), ["--memory"])
+        self.assertEqual(self.fields(*end, "failed", "--reason", "x" * 256), ["reason"])
+        self.assertEqual(self.error(*end, "confirmed", "--reason", "a test", code=4)["reason"], "WRONG_MOVE_END")
+        # The record of the instance still says that it is on the source.
+        self.assertEqual(self.error(*end, "completed", "--reason", "a test", code=4)["reason"], "INSTANCE_ELSEWHERE")
+        self.assertEqual(self.error(*end, "failed", "--reason", "a test", "--generation", "1", code=4)["reason"],
+                         "RECORD_CONFLICT")
+        refused = self.error("migration", "set", move["uuid"], "--status", "failed", "--reason", "a test", code=4)
+        self.assertEqual(refused["reason"], "MOVE_HOLDS_ALLOCATIONS")
+        self.assertIn("berth migration end", refused["advice"])
+        ended = self.json(*end, "completed", "--host", there, "--node", nodes[1], "--task", "", "--reason", "it runs there")
+        self.assertEqual(ended["migration"]["status"], "completed")
+        self.assertEqual((ended["instance"]["host"], ended["instance"]["taskState"]), (there, ""))
+        self.berth("allocations", move["uuid"], code=3)
+        held = self.json("allocations", instance["uuid"])["consumer"]["allocations"]
+        self.assertEqual([(one["providerUuid"], one["resources"]) for one in held], [(nodes[1], {"VCPU": "2"})])
+        self.assertEqual(self.error(*end, "completed", "--reason", "a test", code=4)["reason"], "WRONG_MOVE_END")
+        other = self.migration(instance)["uuid"]
+        self.assertIn("status      failed", self.berth("migration", "end", other, "--as", "FAILED", "--reason", "a test"))
+        self.assertEqual(self.error("migration", "end", FIRST[:-1] + "9", "--as", "failed", "--reason", "a test",
+                                    code=3)["reason"], "MIGRATION_NOT_FOUND")
+
     def test_a_migration_needs_a_host_to_leave(self):
         nowhere = self.instance("--host", "")
         self.assertEqual(self.fields("migration", "create", nowhere["uuid"], "--type", "cold"), ["--from"])
@@ -299,7 +335,7 @@ class Records(BerthCase):
 
     def test_the_commands_are_completed(self):
         script = self.berth("completion", "bash")
-        for words in ('"instance") words="list show create set delete', '"migration") words="list show create set'):
+        for words in ('"instance") words="list show create set delete', '"migration") words="list show create set end'):
             self.assertIn(words, script)
         done = subprocess.run([BERTH, "instance", "set", "--help"], capture_output=True, text=True, check=True)
         for words in ("--ephemeral-disk", "no guest is changed", "berth instance set 5e08ea53"):
