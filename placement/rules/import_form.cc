@@ -132,8 +132,8 @@ class ImportForm {
     if (node.report_sequence < 0) {
       faults.Add(kInvalidField, "node.sequence", "must not be below 0");
     }
-    if (node.facts != nullptr) AtMostBytes(faults, "node.facts", *node.facts);
-    AtMostBytes(faults, "node.account", node.account);
+    if (node.facts != nullptr) AtMostBytes(faults, "node.facts", *node.facts, kFactsBytesMax);
+    AtMostBytes(faults, "node.account", node.account, kAccountBytesMax);
     if (!node_ids_.insert(node.id).second) Twice(faults, "node.uuid", node.id.ToString());
     if (!node_keys_.emplace(node.host, node.name).second) {
       Twice(faults, "node.name", absl::StrCat(node.name, " of ", node.host));

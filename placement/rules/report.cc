@@ -102,8 +102,8 @@ absl::Status CheckForm(const ApplyReport& report) {
   faults.Line("host", report.host);
   faults.Line("node_name", report.node_name);
   faults.Length("digest", report.digest, 0, kTextMax);
-  if (report.facts) AtMostBytes(faults, "facts", *report.facts);
-  AtMostBytes(faults, "account", report.account);
+  if (report.facts) AtMostBytes(faults, "facts", *report.facts, kFactsBytesMax);
+  AtMostBytes(faults, "account", report.account, kAccountBytesMax);
   if (report.complete && (report.providers.empty() || report.providers.front().id != report.node)) {
     faults.Add(kInvalidField, "providers", "must begin with the node's root");
   }

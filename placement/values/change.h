@@ -121,7 +121,8 @@ struct ServiceRemoved {
   std::string binary;
 };
 // A node was made, or its record changed. If node->facts is null, the node keeps the facts that it
-// has. So a report about a guest, which changes the account only, does not repeat 64 KiB of facts.
+// has. So a report about a guest, which changes the account only, does not repeat the facts, which
+// may have 1 MiB.
 struct NodePut {
   static constexpr EntityOfChange kEntity = EntityKind::kNode;
   std::shared_ptr<const NodeRecord> node;

@@ -79,10 +79,10 @@ bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t m
   return false;
 }
 
-void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes) {
-  if (bytes.size() <= kFactsBytesMax) return;
+void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes, size_t max) {
+  if (bytes.size() <= max) return;
   faults.Add(kInvalidField, std::string(field),
-             absl::StrCat("must have ", kFactsBytesMax, " bytes at most, has ", bytes.size()));
+             absl::StrCat("must have ", max, " bytes at most, has ", bytes.size()));
 }
 
 void RequireGenerationField(Faults& faults, bool present) {

@@ -58,16 +58,19 @@ class Faults {
 // Adds a fault if a list has more than `max` elements. Returns whether the list has at most `max`
 // elements. If not, the caller should not check the elements.
 bool AtMostField(Faults& faults, absl::string_view field, size_t count, size_t max);
-// Adds a fault if `bytes`, a node's facts or account, is longer than kFactsBytesMax.
-void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes);
+// Adds a fault if `bytes` is longer than `max`.
+void AtMostBytes(Faults& faults, absl::string_view field, absl::string_view bytes, size_t max);
 
 // The maximum numbers of characters: of a provider's name (P-10), of a consumer's project and user,
 // and of most texts of a service, node, instance or migration (T-1).
 inline constexpr int64_t kProviderNameMax = 200;
 inline constexpr int64_t kOwnerMax = 255;
 inline constexpr int64_t kTextMax = 255;
-// The maximum size in bytes of a node's facts, and likewise of a node's account (fleet.h).
-inline constexpr size_t kFactsBytesMax = 64 << 10;
+// The maximum size in bytes of a node's facts. The facts list every PCI device of the host: a network
+// card has up to 256 virtual functions, of up to 300 bytes each.
+inline constexpr size_t kFactsBytesMax = 1 << 20;
+// The maximum size in bytes of a node's account (fleet.h).
+inline constexpr size_t kAccountBytesMax = 64 << 10;
 // The maximum size in bytes of an instance's details (instance.h).
 inline constexpr size_t kRecordBytesMax = 64 << 10;
 // The maximum numbers of traits, of aggregates and of inventories that one provider may have.

@@ -59,7 +59,7 @@ struct NodeRecord {
   // The providers of the last applied report, with their generations right after that report. The
   // node may skip its next report only if the digest and these generations are still the same.
   std::vector<std::pair<ProviderId, Generation>> reported;
-  std::shared_ptr<const std::string> facts;  // at most 64 KiB; null: none reported yet
+  std::shared_ptr<const std::string> facts;  // at most 1 MiB; null: none reported yet
   std::string account;                       // at most 64 KiB
   absl::Time created_at;
   absl::Time updated_at;  // of the last applied report

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "placement/ledger/ledger.h"
+#include "placement/values/faults.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
 
@@ -45,7 +46,7 @@ TEST(LedgerNodeFacts, AreNotWrittenAgainWithAnAccount) {
   report.node = ProviderNumber(1);
   report.node_name = "n";
   report.sequence = 1;
-  report.facts = std::make_shared<const std::string>(Noise(0, 60 << 10));
+  report.facts = std::make_shared<const std::string>(Noise(0, kFactsBytesMax));
   report.account = Noise(1, 1000);
   report.providers.resize(1);
   report.providers[0].id = report.node;
@@ -58,7 +59,7 @@ TEST(LedgerNodeFacts, AreNotWrittenAgainWithAnAccount) {
   const std::string apart =
       "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE relname = 'node'";
   const std::string stored = QueryOne(*database, apart);
-  EXPECT_GE(std::stoi(stored), 60 << 10);
+  EXPECT_GE(std::stoi(stored), static_cast<int>(kFactsBytesMax));
   for (int i = 0; i < kGuests; ++i) writer.Must(report = Guest(report));
   EXPECT_EQ(QueryOne(*database, apart), stored);
   const std::string longest = QueryOne(
@@ -73,7 +74,7 @@ TEST(LedgerNodeFacts, AreNotWrittenAgainWithAnAccount) {
   LedgerRunner restarted(OptionsFor(url));
   for (LedgerRunner* runner : {&writer, &follower, &restarted}) {
     ASSERT_NE(node(*runner).facts, nullptr);
-    EXPECT_EQ(*node(*runner).facts, Noise(0, 60 << 10));
+    EXPECT_EQ(*node(*runner).facts, Noise(0, kFactsBytesMax));
     EXPECT_EQ(node(*runner).account, report.account);
     ExpectEqualStates(*runner->ledger().Newest(), *writer.ledger().Newest());
   }

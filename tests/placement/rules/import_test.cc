@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "placement/rules/import_form.h"
+#include "placement/values/faults.h"
 #include "placement/values/refusal.h"
 #include "tests/placement/rules/record_world.h"
 #include "tests/worlds/fleet_world.h"
@@ -180,7 +181,7 @@ TEST_F(ImportCases, Form) {
           {"DUPLICATE_PARAMETER 10", [](ImportLedger& i) { i.nodes.push_back(i.nodes[0]); }},
           {"INVALID_FIELD 10",
            [](ImportLedger& i) {
-             i.nodes[0].node.facts = std::make_shared<const std::string>(70'000, 'x');
+             i.nodes[0].node.facts = std::make_shared<const std::string>(kFactsBytesMax + 1, 'x');
            }},
           {"INVALID_FIELD 10", [](ImportLedger& i) { i.nodes[0].node.account.resize(70'000); }},
           // Last, whatever comes behind it.

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "placement/values/faults.h"
 #include "placement/values/refusal.h"
 #include "tests/worlds/fleet_world.h"
 #include "tests/worlds/script.h"
@@ -122,10 +123,11 @@ TEST_F(RulesReport, Form) {
   EXPECT_EQ(answer([](Report& r) { r.providers[0].traits_present = {"lower"}; }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.providers[0].traits_absent = {""}; }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report& r) { r.removed.push_back(ProviderId{}); }), "INVALID_FIELD");
-  EXPECT_EQ(
-      answer([](Report& r) { r.facts = std::make_shared<const std::string>(64 * 1024 + 1, 'x'); }),
-      "INVALID_FIELD");
-  EXPECT_EQ(answer([](Report& r) { r.account.resize(64 * 1024 + 1); }), "INVALID_FIELD");
+  EXPECT_EQ(answer([](Report& r) {
+              r.facts = std::make_shared<const std::string>(kFactsBytesMax + 1, 'x');
+            }),
+            "INVALID_FIELD");
+  EXPECT_EQ(answer([](Report& r) { r.account.resize(kAccountBytesMax + 1); }), "INVALID_FIELD");
   EXPECT_EQ(answer([](Report&) {}), "OK");
 }
 
