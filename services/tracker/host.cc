@@ -34,6 +34,8 @@ Node::Options NodeOptions(const tracker::Configuration& configuration, size_t in
   options.surroundings.state_path = configuration.state_path;
   options.surroundings.host_address = configuration.my_address;
   options.surroundings.timeout = configuration.driver_timeout;
+  options.surroundings.pass_interval =
+      PassInterval(configuration).value_or(options.surroundings.pass_interval);
   options.surroundings.storage.command_timeout = configuration.driver_timeout;
   options.configuration_directories = configuration.configuration_directories;
   options.host = configuration.host;

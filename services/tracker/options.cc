@@ -108,6 +108,12 @@ absl::Status ReservePages(const Texts& texts, NodeConfiguration* node) {
   return absl::OkStatus();
 }
 
+absl::Status AttachNetworks(const Texts& texts, NodeConfiguration* node) {
+  BERTH_ASSIGN_OR_RETURN(node->physical_network_cells,
+                         tracker::ParseNetworkCells(absl::StrJoin(texts, " ")));
+  return absl::OkStatus();
+}
+
 std::vector<NodeSetting> CapacitySettings() {
   using Node = NodeConfiguration;
   return {
@@ -127,6 +133,9 @@ std::vector<NodeSetting> CapacitySettings() {
        Number(&Node::reserved_host_disk_mib)},
       {"reserved-huge-pages",
        "Huge pages that are reserved for the host, such as node:0,size:2M,count:64", ReservePages},
+      {"physical-network-cells",
+       "NUMA cells of physical networks, such as \"public:0 storage:0-1\"", AttachNetworks},
+      {"tunnel-cells", "NUMA cells of tunnelled networks, such as 0-1", Set(&Node::tunnel_cells)},
       {"cpu-allocation-ratio", "How many times each CPU may be allocated (overcommitment)",
        Ratio(&Node::cpu_allocation_ratio)},
       {"ram-allocation-ratio", "How many times the memory may be allocated (overcommitment)",
@@ -189,6 +198,8 @@ std::vector<NodeSetting> StorageSettings() {
        Flag(&Node::shared_disk_provider)},
       {"image-type-exclude-list", "Image types for which the node gets no trait",
        List(&Node::image_type_exclude_list)},
+      {"monitors", "What is measured in every audit: cpu.virt_driver; default: nothing",
+       List(&Node::monitors)},
       {"orphans",
        "withhold (default): what orphan guests use cannot be allocated to others; report: it can "
        "be allocated, and the orphans are only reported",

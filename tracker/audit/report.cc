@@ -70,6 +70,7 @@ std::string Digest(const Report& report) {
   for (const WantedProvider& provider : report.providers) AddProvider(provider, &hash);
   hash.Add(FactsJson(SteadyFacts(report.facts)));
   hash.Add(absl::StrCat(report.facts.host_address, report.facts.degraded ? " degraded" : ""));
+  hash.Add(report.facts.storage_id);
   hash.Add(AccountingJson(report.accounting, report.orphans));
   return hash.Text();
 }

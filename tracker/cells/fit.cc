@@ -134,13 +134,14 @@ bool IsServed(absl::Span<const HostCell> host, const std::vector<int>& chosen,
 bool NetworksAreNear(absl::Span<const HostCell> host, const std::vector<int>& chosen,
                      const CellNetworks& wanted) {
   for (const std::string& physnet : wanted.physnets) {
-    if (!IsServed(host, chosen,
-                  [&](const HostCell& cell) { return cell.networks.physnets.contains(physnet); })) {
+    if (!IsServed(host, chosen, [&](const HostCell& cell) {
+          return cell.offer.networks.physnets.contains(physnet);
+        })) {
       return false;
     }
   }
   return !wanted.tunneled ||
-         IsServed(host, chosen, [](const HostCell& cell) { return cell.networks.tunneled; });
+         IsServed(host, chosen, [](const HostCell& cell) { return cell.offer.networks.tunneled; });
 }
 
 // Whether devices and networks allow the guest to have the host cells with the indexes `chosen`.

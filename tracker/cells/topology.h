@@ -27,16 +27,9 @@ struct CellUsage {
   friend bool operator==(const CellUsage&, const CellUsage&) = default;
 };
 
-// The networks that are near a host cell, or the networks that a guest asks for (T-274).
-struct CellNetworks {
-  std::set<std::string> physnets;
-  bool tunneled = false;
-};
-
 // One NUMA cell of the host: what it offers, and what guests use of it.
 struct HostCell {
   NumaCell offer;  // `used` of its pages has no meaning here: see `usage`
-  CellNetworks networks;
   CellUsage usage;
 };
 

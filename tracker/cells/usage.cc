@@ -117,7 +117,7 @@ absl::Status Change(const GuestTopology& guest, int sign, std::vector<HostCell>*
 
 std::vector<HostCell> UnusedCells(const NumaTopology& topology) {
   std::vector<HostCell> cells;
-  for (const NumaCell& offer : topology.cells) cells.push_back({offer, {}, {}});
+  for (const NumaCell& offer : topology.cells) cells.push_back({offer, {}});
   return cells;
 }
 

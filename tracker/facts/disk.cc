@@ -33,9 +33,14 @@ int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>&
   if (disk.path.empty() || Removable(disk)) return 0;
   if (disk.type == "block") return capacity_bytes.value_or(0);
   if (disk.type != "file") return 0;
-  if (disk.format == "qcow2" && image && image->virtual_bytes) return *image->virtual_bytes;
-  if (capacity_bytes) return *capacity_bytes;
-  return image ? image->size_bytes : 0;
+  if (!image) return capacity_bytes.value_or(0);
+  return disk.format == "qcow2" ? image->virtual_bytes.value_or(image->size_bytes)
+                                : image->size_bytes;
+}
+
+bool NeedsCapacity(const GuestDisk& disk, bool forbidden) {
+  if (disk.path.empty() || Removable(disk)) return false;
+  return disk.type == "block" || (disk.type == "file" && forbidden);
 }
 
 int64_t TruncatedGib(int64_t bytes) { return bytes / kBytesPerGib; }
@@ -69,7 +74,7 @@ absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::st
     const nlohmann::json& stats = field(entry, "stats");
     if (!field(stats, "max_avail").is_number() || !field(stats, "bytes_used").is_number()) break;
     return StorageReading{total.get<int64_t>(), stats["max_avail"].get<int64_t>(),
-                          stats["bytes_used"].get<int64_t>()};
+                          stats["bytes_used"].get<int64_t>(), ""};
   }
   return absl::NotFoundError(absl::StrCat("ceph has no pool ", pool, ", which the settings name"));
 }

@@ -21,6 +21,7 @@ struct StorageReading {
   int64_t total_bytes = 0;
   int64_t free_bytes = 0;
   int64_t used_bytes = 0;
+  std::string cluster_id;  // of the Ceph cluster; empty: unknown, or the storage is another one
 };
 
 // The sizes of one image file.
@@ -28,6 +29,9 @@ struct ImageReading {
   int64_t size_bytes = 0;
   int64_t allocated_bytes = 0;           // space that the file uses on the disk
   std::optional<int64_t> virtual_bytes;  // size of the guest's disk, from a qcow2 header
+  // While the sizes of the file and these two stay the same, so does the header (T-360).
+  uint64_t inode = 0;
+  int64_t modified_nanoseconds = 0;
 };
 
 // Returns by how many bytes the image of one disk may still grow (T-84). Returns 0 if the disk is
@@ -37,10 +41,16 @@ int64_t OvercommittedBytes(const GuestDisk& disk, const std::optional<ImageReadi
                            const std::set<std::string>& volumes);
 
 // Returns the size of a guest's disk: the virtual size in the image's header; without a header, the
-// size that the hypervisor told; without both, the size of the file. Returns 0 for removable media,
-// and for disks that are not local, such as network disks.
+// size of the file; for a block device, and for a file that could not be read, the size that the
+// hypervisor told. Returns 0 for removable media, and for disks that are not local, such as network
+// disks.
 int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                        const std::optional<int64_t>& capacity_bytes);
+
+// Whether the hypervisor must be asked for the size of the disk: for a block device, and for a file
+// that the tracker may not read (`forbidden`). Never for a file whose reading hangs, because the
+// hypervisor could hang on it too.
+bool NeedsCapacity(const GuestDisk& disk, bool forbidden);
 
 // Returns whole GiB, rounded towards zero (T-82, T-83).
 int64_t TruncatedGib(int64_t bytes);

@@ -54,7 +54,10 @@ absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml) {
   guest.name = root.child("name").text().as_string();
   guest.type = root.attribute("type").as_string();
   guest.vcpus_max = root.child("vcpu").text().as_int(1);
+  guest.vcpus = root.child("vcpu").attribute("current").as_int(guest.vcpus_max);
   guest.memory_max_mib = MemoryMib(root.child("memory"));
+  const pugi::xml_node current = root.child("currentMemory");
+  guest.memory_mib = current ? MemoryMib(current) : guest.memory_max_mib;
   const pugi::xml_node devices = root.child("devices");
   // The definition of a parallels container lists its root disk as a file system.
   const char* const element = guest.type == "parallels" ? "filesystem" : "disk";

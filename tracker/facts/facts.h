@@ -13,6 +13,7 @@
 
 #include "tracker/facts/capabilities.h"
 #include "tracker/facts/domain_capabilities.h"
+#include "tracker/facts/monitors.h"
 #include "tracker/facts/node_devices.h"
 #include "tracker/facts/numa.h"
 
@@ -34,10 +35,11 @@ struct Guest {
   std::string uuid;
   std::string name;
   GuestState state = GuestState::kNone;
-  std::optional<int64_t> vcpus;  // absent if the hypervisor did not tell them
-  int64_t vcpus_max = 0;         // from the guest's definition; 0: could not be read
+  // From the guest's definition as it was read last. Absent or 0: it could not be read.
+  std::optional<int64_t> vcpus;
+  int64_t vcpus_max = 0;
   int64_t memory_max_mib = 0;
-  int64_t memory_mib = 0;           // at this moment, with the balloon's effect
+  int64_t memory_mib = 0;           // with the balloon's effect
   int64_t local_disk_bytes = 0;     // sum of the sizes of its local disks
   int64_t overcommitted_bytes = 0;  // the part of local_disk_bytes that is not written yet
 
@@ -78,6 +80,9 @@ struct Facts {
   std::optional<std::set<std::string>> cpu_features;  // absent: traits of the CPU stay (T-215)
   EmulatorOffer emulators;
   std::vector<Guest> guests;
+
+  std::string storage_id;       // see SharedStorageId; empty: only this host can have the storage
+  std::vector<Metric> metrics;  // what the configured monitors measured; never causes a report
 
   // Which parts of the observation were skipped or are out of date (T-61, T-85).
   std::vector<std::string> warnings;

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,23 +12,6 @@
 
 namespace berth::tracker {
 namespace {
-
-struct NetDevice {
-  std::string interface_name;
-  std::string mac_address;
-  std::vector<std::string> features;
-};
-
-// Everything that was read so far. Documents refer to each other by name or by PCI address. These
-// references are resolved after the last document was read.
-struct Reading {
-  std::map<std::string, PciDevice> pci_by_name;
-  // The addresses of the virtual functions (VFs), by the name of their physical function (PF).
-  std::map<std::string, std::vector<std::string>> functions_by_name;
-  std::map<std::string, NetDevice> net_by_parent;
-  std::map<std::string, std::vector<std::string>> interfaces_by_parent;
-  std::map<std::string, bool> vdpa_by_parent;
-};
 
 // Reads a number. libvirt writes most numbers in hexadecimal with 0x, and some in decimal.
 int Number(const char* text) { return static_cast<int>(std::strtol(text, nullptr, 0)); }
@@ -43,15 +27,15 @@ std::string HexId(const pugi::xml_node& node) {
   return absl::StrFormat("%04x", Number(node.attribute("id").as_string()));
 }
 
-void ReadFunctions(const pugi::xml_node& pci, PciDevice* device, Reading* reading) {
+void ReadFunctions(const pugi::xml_node& pci, PciDevice* device,
+                   std::vector<std::string>* functions) {
   device->dev_type = "type-PCI";
   for (const pugi::xml_node nested : pci.children("capability")) {
     const absl::string_view type = nested.attribute("type").as_string();
     if (type == "virt_functions") {
       device->dev_type = "type-PF";
-      std::vector<std::string>& functions = reading->functions_by_name[device->dev_id];
       for (const pugi::xml_node address : nested.children("address")) {
-        functions.push_back(AddressAttributes(address));
+        functions->push_back(AddressAttributes(address));
       }
     } else if (type == "phys_function" && nested.child("address")) {
       device->dev_type = "type-VF";
@@ -63,9 +47,9 @@ void ReadFunctions(const pugi::xml_node& pci, PciDevice* device, Reading* readin
   }
 }
 
-void ReadPci(const std::string& name, const pugi::xml_node& pci, Reading* reading) {
-  PciDevice device;
-  device.dev_id = name;
+void ReadPci(const pugi::xml_node& pci, NodeDevice* read) {
+  PciDevice& device = read->pci.emplace();
+  device.dev_id = read->name;
   device.address = absl::StrFormat(
       "%04x:%02x:%02x.%1x", Number(pci.child("domain").text().as_string()),
       Number(pci.child("bus").text().as_string()), Number(pci.child("slot").text().as_string()),
@@ -75,79 +59,103 @@ void ReadPci(const std::string& name, const pugi::xml_node& pci, Reading* readin
   device.label = absl::StrCat("label_", device.vendor_id, "_", device.product_id);
   const pugi::xml_attribute numa = pci.child("numa").attribute("node");
   if (numa && numa.as_int() >= 0) device.numa_node = numa.as_int();
-  ReadFunctions(pci, &device, reading);
-  reading->pci_by_name.insert_or_assign(name, std::move(device));
+  ReadFunctions(pci, &device, &read->functions);
 }
 
-void ReadDocument(const std::string& text, Reading* reading, std::vector<std::string>* skipped) {
-  pugi::xml_document document;
-  const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
-  const pugi::xml_node root = document.child("device");
-  if (!parsed || !root) {
-    skipped->push_back(absl::StrCat("not a node device document: ", parsed.description()));
-    return;
-  }
-  const std::string name = root.child("name").text().as_string();
-  const std::string parent = root.child("parent").text().as_string();
-  for (const pugi::xml_node capability : root.children("capability")) {
-    const absl::string_view type = capability.attribute("type").as_string();
-    if (type == "pci") ReadPci(name, capability, reading);
-    if (type == "vdpa") reading->vdpa_by_parent[parent] = true;
-    if (type != "net") continue;
-    NetDevice net;
-    net.interface_name = capability.child("interface").text().as_string();
-    net.mac_address = capability.child("address").text().as_string();
-    for (const pugi::xml_node feature : capability.children("feature")) {
-      net.features.emplace_back(feature.attribute("name").as_string());
-    }
-    reading->interfaces_by_parent[parent].push_back(net.interface_name);
-    reading->net_by_parent.insert_or_assign(parent, std::move(net));
+void ReadInterface(const pugi::xml_node& net, NodeDevice* read) {
+  NodeDevice::Interface& interface = read->interface.emplace();
+  interface.name = net.child("interface").text().as_string();
+  interface.mac_address = net.child("address").text().as_string();
+  for (const pugi::xml_node feature : net.children("feature")) {
+    interface.features.emplace_back(feature.attribute("name").as_string());
   }
 }
 
-// Copies to a virtual function those values that it takes from its physical function. Changes
-// nothing if the physical function was not listed (T-98).
-void LinkToParent(const Reading& reading, PciDevice* device) {
-  for (const auto& [name, parent] : reading.pci_by_name) {
-    if (parent.address != *device->parent_address) continue;
-    const auto net = reading.net_by_parent.find(name);
-    if (net != reading.net_by_parent.end()) {
-      device->parent_interface = net->second.interface_name;
-      device->pf_mac_address = net->second.mac_address;
-    }
-    if (!device->card_serial_number) device->card_serial_number = parent.card_serial_number;
-    const auto functions = reading.functions_by_name.find(name);
-    if (functions == reading.functions_by_name.end()) return;
-    const auto& list = functions->second;
-    const auto place = std::find(list.begin(), list.end(), device->address);
-    if (place != list.end()) device->vf_number = static_cast<int>(place - list.begin());
-    return;
+// Copies to a virtual function those values that it takes from its physical function, whose
+// interface is `interface`, if it has one.
+void LinkToParent(const NodeDevice& parent, const NodeDevice::Interface* interface,
+                  PciDevice* device) {
+  if (interface != nullptr) {
+    device->parent_interface = interface->name;
+    device->pf_mac_address = interface->mac_address;
+  }
+  if (!device->card_serial_number) device->card_serial_number = parent.pci->card_serial_number;
+  const auto found = std::find(parent.functions.begin(), parent.functions.end(), device->address);
+  if (found != parent.functions.end()) {
+    device->vf_number = static_cast<int>(found - parent.functions.begin());
   }
 }
 
 }  // namespace
 
-PciDump ParseNodeDevices(const std::vector<std::string>& documents) {
-  PciDump dump;
-  Reading reading;
-  for (const std::string& text : documents) ReadDocument(text, &reading, &dump.skipped);
-  for (const auto& [name, read] : reading.pci_by_name) {
-    PciDevice device = read;
-    const auto net = reading.net_by_parent.find(name);
-    if (net != reading.net_by_parent.end()) {
-      device.network_features = net->second.features;
-      if (device.dev_type == "type-PF") device.mac_address = net->second.mac_address;
-      device.interfaces = reading.interfaces_by_parent.at(name);
+absl::StatusOr<NodeDevice> ParseNodeDevice(absl::string_view document) {
+  pugi::xml_document xml;
+  const pugi::xml_parse_result parsed = xml.load_buffer(document.data(), document.size());
+  const pugi::xml_node root = xml.child("device");
+  if (!parsed || !root) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("not a node device document: ", parsed.description()));
+  }
+  NodeDevice read;
+  read.name = root.child("name").text().as_string();
+  read.parent = root.child("parent").text().as_string();
+  for (const pugi::xml_node capability : root.children("capability")) {
+    const absl::string_view type = capability.attribute("type").as_string();
+    if (type == "pci") ReadPci(capability, &read);
+    if (type == "net") ReadInterface(capability, &read);
+    if (type == "vdpa") read.vdpa = true;
+  }
+  return read;
+}
+
+std::set<std::string> PhysicalFunctionsOf(const std::vector<const NodeDevice*>& added,
+                                          const std::vector<const NodeDevice*>& devices) {
+  std::set<std::string> addresses;
+  for (const NodeDevice* const device : added) {
+    if (device->pci && device->pci->parent_address) addresses.insert(*device->pci->parent_address);
+  }
+  std::set<std::string> names;
+  for (const NodeDevice* const device : devices) {
+    if (device->pci && addresses.count(device->pci->address) != 0) names.insert(device->name);
+  }
+  return names;
+}
+
+std::vector<PciDevice> LinkDevices(const std::vector<const NodeDevice*>& devices) {
+  std::map<std::string, std::vector<const NodeDevice::Interface*>> interfaces_by_parent;
+  std::map<std::string, const NodeDevice*> pci_by_address;
+  std::set<std::string> parents_of_vdpa;
+  for (const NodeDevice* const device : devices) {
+    if (device->interface) interfaces_by_parent[device->parent].push_back(&*device->interface);
+    if (device->pci) pci_by_address[device->pci->address] = device;
+    if (device->vdpa) parents_of_vdpa.insert(device->parent);
+  }
+  // If a device has several interfaces, the last one is the one that counts.
+  const auto interface_of = [&](const std::string& name) -> const NodeDevice::Interface* {
+    const auto found = interfaces_by_parent.find(name);
+    return found == interfaces_by_parent.end() ? nullptr : found->second.back();
+  };
+  std::vector<PciDevice> linked;
+  for (const auto& [address, read] : pci_by_address) {
+    PciDevice& device = linked.emplace_back(*read->pci);
+    if (const NodeDevice::Interface* const own = interface_of(read->name)) {
+      device.network_features = own->features;
+      if (device.dev_type == "type-PF") device.mac_address = own->mac_address;
+      for (const NodeDevice::Interface* const one : interfaces_by_parent.at(read->name)) {
+        device.interfaces.push_back(one->name);
+      }
     }
-    if (device.parent_address) LinkToParent(reading, &device);
-    if (device.dev_type == "type-VF" && reading.vdpa_by_parent.count(name) != 0) {
+    if (device.parent_address) {
+      const auto parent = pci_by_address.find(*device.parent_address);
+      if (parent != pci_by_address.end()) {
+        LinkToParent(*parent->second, interface_of(parent->second->name), &device);
+      }
+    }
+    if (device.dev_type == "type-VF" && parents_of_vdpa.count(read->name) != 0) {
       device.dev_type = "vdpa";
     }
-    dump.devices.push_back(std::move(device));
   }
-  std::sort(dump.devices.begin(), dump.devices.end(),
-            [](const PciDevice& a, const PciDevice& b) { return a.address < b.address; });
-  return dump;
+  return linked;
 }
 
 std::string PciDumpJson(const std::vector<PciDevice>& devices) {

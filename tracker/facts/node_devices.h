@@ -5,9 +5,11 @@
 #define BERTH_TRACKER_FACTS_NODE_DEVICES_H_
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace berth::tracker {
@@ -34,13 +36,35 @@ struct PciDevice {
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };
 
-struct PciDump {
-  std::vector<PciDevice> devices;    // sorted by address
-  std::vector<std::string> skipped;  // one text per document that could not be read: why
+// The content of one node device document. Documents refer to each other by name and by PCI
+// address, so LinkDevices needs all of them.
+struct NodeDevice {
+  struct Interface {
+    std::string name;
+    std::string mac_address;
+    std::vector<std::string> features;
+  };
+  std::string name;    // the name that libvirt gives it
+  std::string parent;  // the name of the device to which it belongs
+  std::optional<PciDevice> pci;
+  std::vector<std::string> functions;  // of a PF: the addresses of its VFs
+  std::optional<Interface> interface;  // of a network interface
+  bool vdpa = false;
 };
 
-// `documents` has the XML text of each node device that has the capability pci, net, vdpa or vpd.
-PciDump ParseNodeDevices(const std::vector<std::string>& documents);
+// Parses the document of a node device that has the capability pci, net, vdpa or vpd.
+// InvalidArgument if `document` is not a node device document.
+absl::StatusOr<NodeDevice> ParseNodeDevice(absl::string_view document);
+
+// Returns the names of the physical functions to which the virtual functions of `added` belong, as
+// far as they are among `devices`. When a VF appears, the document of its PF must be read again:
+// only that document tells the number of the VF, and no event says that it has changed.
+std::set<std::string> PhysicalFunctionsOf(const std::vector<const NodeDevice*>& added,
+                                          const std::vector<const NodeDevice*>& devices);
+
+// Returns the PCI devices among `devices`, sorted by address, with the values that they take from
+// their interfaces and physical functions. A VF without a listed PF keeps its own values (T-98).
+std::vector<PciDevice> LinkDevices(const std::vector<const NodeDevice*>& devices);
 
 // Returns a JSON list of objects with sorted keys. Absent values are left out; only an absent
 // numa_node is written, as null.

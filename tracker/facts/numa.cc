@@ -54,6 +54,36 @@ absl::Status ReservePages(const std::vector<ReservedPages>& reserved, NumaTopolo
   return absl::OkStatus();
 }
 
+// Returns those of `ids` that are cells of the topology. InvalidArgument if one is not.
+absl::StatusOr<std::vector<NumaCell*>> CellsOf(const std::string& network, const CpuSet& ids,
+                                               NumaTopology* topology) {
+  std::vector<NumaCell*> cells;
+  for (const int id : ids.Cpus()) {
+    const auto found = std::find_if(topology->cells.begin(), topology->cells.end(),
+                                    [id](const NumaCell& cell) { return cell.id == id; });
+    if (found == topology->cells.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(network, " is attached to cell ", id, ", which this host does not have"));
+    }
+    cells.push_back(&*found);
+  }
+  return cells;
+}
+
+absl::Status AttachNetworks(const NodeConfiguration& configuration, NumaTopology* topology) {
+  for (const auto& [name, ids] : configuration.physical_network_cells) {
+    BERTH_ASSIGN_OR_RETURN(
+        const std::vector<NumaCell*> cells,
+        CellsOf(absl::StrCat("physical_network_cells: the network ", name), ids, topology));
+    for (NumaCell* const cell : cells) cell->networks.physnets.insert(name);
+  }
+  BERTH_ASSIGN_OR_RETURN(
+      const std::vector<NumaCell*> cells,
+      CellsOf("tunnel_cells: the tunnel", configuration.tunnel_cells.value_or(CpuSet()), topology));
+  for (NumaCell* const cell : cells) cell->networks.tunneled = true;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool OffersNuma(absl::string_view virt_type, absl::string_view arch) {
@@ -86,6 +116,7 @@ absl::StatusOr<std::optional<NumaTopology>> DescribeNuma(const Capabilities& cap
     topology.cells.push_back(std::move(cell));
   }
   BERTH_RETURN_IF_ERROR(ReservePages(configuration.reserved_huge_pages, &topology));
+  BERTH_RETURN_IF_ERROR(AttachNetworks(configuration, &topology));
   return std::optional<NumaTopology>(std::move(topology));
 }
 
@@ -113,6 +144,10 @@ std::string NumaJson(const std::optional<NumaTopology>& topology) {
                            {"memory_usage", 0},
                            {"pinned_cpus", nlohmann::json::array()}};
     if (cell.socket) item["socket"] = *cell.socket;
+    if (!cell.networks.physnets.empty() || cell.networks.tunneled) {
+      item["network_metadata"] = {{"physnets", cell.networks.physnets},
+                                  {"tunneled", cell.networks.tunneled}};
+    }
     cells.push_back(std::move(item));
   }
   return nlohmann::json{{"cells", cells}}.dump();

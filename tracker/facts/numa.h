@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,12 @@ struct NumaPages {
   int64_t reserved = 0;
 };
 
+// The networks that are near a NUMA cell, or the networks that a guest asks for (T-274).
+struct CellNetworks {
+  std::set<std::string> physnets;
+  bool tunneled = false;
+};
+
 // One NUMA cell. `used` of its pages is always 0, because this describes the host and not its usage
 // (T-267).
 struct NumaCell {
@@ -35,6 +42,7 @@ struct NumaCell {
   std::vector<CpuSet> siblings;  // the usable threads of each core, sorted by their smallest CPU
   std::vector<NumaPages> pages;  // sorted by page size
   std::optional<int> socket;     // absent if unknown, or if its CPUs are on several sockets
+  CellNetworks networks;         // those that the settings attach to the cell
 };
 
 struct NumaTopology {
@@ -49,7 +57,7 @@ bool OffersNuma(absl::string_view virt_type, absl::string_view arch);
 // its guests cannot have a topology (T-99, T-265).
 //
 // InvalidArgument if the setting reserved_huge_pages names a cell or a page size that the host does
-// not have (T-266).
+// not have, or if a network is attached to a cell that the host does not have (T-266).
 absl::StatusOr<std::optional<NumaTopology>> DescribeNuma(const Capabilities& capabilities,
                                                          const GuestCpus& guest_cpus,
                                                          const NodeConfiguration& configuration,

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "tracker/ground/check.h"
 
@@ -30,6 +31,17 @@ void RegisterImplementationOnce() {
 }
 
 }  // namespace
+
+void EventMemory::Note(const HypervisorEvent& event) {
+  MutexLock lock(&mutex_);
+  if (event.kind == HypervisorEvent::Kind::kGuest) changed_.guests.insert(event.subject);
+  if (event.kind == HypervisorEvent::Kind::kDevice) changed_.devices.insert(event.subject);
+}
+
+ChangedSubjects EventMemory::Take() {
+  MutexLock lock(&mutex_);
+  return std::exchange(changed_, {});
+}
 
 HypervisorEventLoop::HypervisorEventLoop() : stop_(std::make_shared<Stop>()) {
   RegisterImplementationOnce();

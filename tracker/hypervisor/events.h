@@ -1,4 +1,5 @@
-// Events that a hypervisor sends without being asked, and HypervisorEventLoop, which receives them.
+// Events that a hypervisor sends without being asked; HypervisorEventLoop, which receives them; and
+// EventMemory, which keeps them until the next pass.
 //
 // HypervisorEventLoop owns one thread, on which it calls the listeners. A listener must not block.
 // The loop must be created before the first connection is opened, and destroyed after the last
@@ -8,8 +9,12 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "tracker/ground/mutex.h"
 
 namespace berth::tracker {
 
@@ -24,6 +29,23 @@ struct HypervisorEvent {
 };
 
 using HypervisorListener = std::function<void(const HypervisorEvent&)>;
+
+// The subjects of events.
+struct ChangedSubjects {
+  std::set<std::string> guests;
+  std::set<std::string> devices;
+};
+
+// Remembers the subjects of the events that came since the last Take. Thread-safe.
+class EventMemory {
+ public:
+  void Note(const HypervisorEvent& event);
+  ChangedSubjects Take();
+
+ private:
+  Mutex mutex_;
+  ChangedSubjects changed_ ABSL_GUARDED_BY(mutex_);
+};
 
 class HypervisorEventLoop {
  public:

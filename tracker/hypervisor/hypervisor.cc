@@ -14,7 +14,13 @@ Hypervisor::Hypervisor(Options options, DeadlinePool* pool, HypervisorListener l
     : options_(std::move(options)),
       pool_(pool),
       calls_(std::make_shared<CallCounter>()),
-      listener_(std::make_shared<HypervisorListener>(std::move(listener))) {}
+      events_(std::make_shared<EventMemory>()),
+      // The event is noted first: the pass that the listener asks for must find it.
+      listener_(std::make_shared<HypervisorListener>(
+          [events = events_, listener = std::move(listener)](const HypervisorEvent& event) {
+            events->Note(event);
+            listener(event);
+          })) {}
 
 Hypervisor::~Hypervisor() = default;
 
@@ -184,10 +190,40 @@ absl::StatusOr<std::string> Hypervisor::ExpandCpuXml(const std::string& cpu_xml)
 
 absl::StatusOr<HostReading> Hypervisor::Host() { return Call<HostReading>("host", ReadHost); }
 
-absl::StatusOr<GuestList> Hypervisor::Guests() { return Call<GuestList>("guests", ReadGuests); }
+absl::StatusOr<CpuTimes> Hypervisor::HostCpuTimes() {
+  return Call<CpuTimes>("CPU times", ReadCpuTimes);
+}
 
-absl::StatusOr<DeviceList> Hypervisor::Devices() {
-  return Call<DeviceList>("devices", ReadDevices);
+absl::StatusOr<std::vector<ListedGuest>> Hypervisor::Guests() {
+  return Call<std::vector<ListedGuest>>("guests", ListGuests);
+}
+
+absl::StatusOr<DocumentTexts> Hypervisor::Definitions(std::vector<ListedGuest> guests) {
+  if (guests.empty()) return DocumentTexts();
+  return Call<DocumentTexts>("definitions",
+                             [guests = std::move(guests)](const HypervisorConnection& connection) {
+                               return ReadDefinitions(connection, guests);
+                             });
+}
+
+absl::StatusOr<std::vector<ListedDevice>> Hypervisor::Devices() {
+  return Call<std::vector<ListedDevice>>("devices", ListDevices);
+}
+
+absl::StatusOr<DocumentTexts> Hypervisor::DeviceDocuments(std::vector<ListedDevice> devices) {
+  if (devices.empty()) return DocumentTexts();
+  return Call<DocumentTexts>("documents of devices", [devices = std::move(devices)](
+                                                         const HypervisorConnection& connection) {
+    return ReadDevices(connection, devices);
+  });
+}
+
+std::function<absl::StatusOr<int64_t>()> Hypervisor::CapacityReader(
+    const ListedGuest& guest, const std::string& target) const {
+  return [current = connection(), guest, target]() -> absl::StatusOr<int64_t> {
+    if (current == nullptr) return absl::UnavailableError("not connected");
+    return ReadCapacity(*current, guest, target);
+  };
 }
 
 }  // namespace berth::tracker

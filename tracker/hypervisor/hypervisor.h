@@ -4,8 +4,9 @@
 // Owns the connection. A call that fails because the connection is lost, or that overruns its
 // deadline, drops the connection; Connect() opens a new one. Thread-safe.
 //
-// Invariant: libvirt is called only while a method of this class runs. At other times the
-// connection carries only keepalive messages and events. Tests check this with call_counts().
+// Invariant: libvirt is called only while a method of this class, or a function that CapacityReader
+// has returned, runs. At other times the connection carries only keepalive messages and events.
+// Tests check this with call_counts().
 #ifndef BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 #define BERTH_TRACKER_HYPERVISOR_HYPERVISOR_H_
 
@@ -75,11 +76,27 @@ class Hypervisor {
   // Returns the CPU that `cpu_xml` describes, with all features that its model implies.
   absl::StatusOr<std::string> ExpandCpuXml(const std::string& cpu_xml);
   absl::StatusOr<HostReading> Host();
-  // Reads all guests, running or not, with one bulk call, and then the definition of each guest
-  // with a call of its own. A guest that is removed meanwhile is left out (T-391).
-  absl::StatusOr<GuestList> Guests();
-  // Reads all devices with the capability pci, net, vdpa or vpd.
-  absl::StatusOr<DeviceList> Devices();
+  // What the host's CPUs have done since the boot. Internal if a part is missing.
+  absl::StatusOr<CpuTimes> HostCpuTimes();
+  // Lists all guests, running or not, sorted by uuid, with one bulk call that asks for their states
+  // and for nothing else.
+  absl::StatusOr<std::vector<ListedGuest>> Guests();
+  // Reads the definition of each of `guests` with a call of its own. NotFound in the place of a
+  // definition: the guest was removed meanwhile (T-391).
+  absl::StatusOr<DocumentTexts> Definitions(std::vector<ListedGuest> guests);
+  // Lists all devices with the capability pci, net, vdpa or vpd, with one call.
+  absl::StatusOr<std::vector<ListedDevice>> Devices();
+  // Reads the document of each of `devices` with a call of its own. NotFound in the place of a
+  // document: the device was removed meanwhile.
+  absl::StatusOr<DocumentTexts> DeviceDocuments(std::vector<ListedDevice> devices);
+  // Returns a function that asks libvirt for the size in bytes of one disk of a guest. The function
+  // has no deadline: while the guest's emulator hangs, it hangs too. It may be called on any
+  // thread, and may outlive the hypervisor. A failure does not drop the connection.
+  std::function<absl::StatusOr<int64_t>()> CapacityReader(const ListedGuest& guest,
+                                                          const std::string& target) const;
+
+  // Returns the guests and devices for which events came since the last call.
+  ChangedSubjects TakeChanges() { return events_->Take(); }
 
  private:
   // Runs `work` on the pool with the present connection. If that connection is lost, or if `work`
@@ -96,6 +113,7 @@ class Hypervisor {
   const Options options_;
   DeadlinePool* const pool_;
   const std::shared_ptr<CallCounter> calls_;
+  const std::shared_ptr<EventMemory> events_;
 
   mutable Mutex mutex_;
   std::shared_ptr<HypervisorListener> listener_ ABSL_GUARDED_BY(mutex_);

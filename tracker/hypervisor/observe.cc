@@ -37,6 +37,25 @@ bool IsNoImage(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsPermissionDenied(status);
 }
 
+// Returns null if the definition could not be read or parsed.
+const GuestDefinition* Parsed(const GuestReader::Reading& guest) {
+  return guest.definition == nullptr || !guest.definition->parsed.ok() ? nullptr
+                                                                       : &*guest.definition->parsed;
+}
+
+const std::vector<GuestDisk>& DisksOf(const GuestReader::Reading& guest) {
+  static const auto* const kNone = new std::vector<GuestDisk>;
+  const GuestDefinition* const definition = Parsed(guest);
+  return definition == nullptr ? *kNone : definition->disks;
+}
+
+// Returns the size of a disk as libvirt told it, if it did.
+std::optional<int64_t> CapacityOf(const GuestReader::Reading& guest, const std::string& target) {
+  const auto& capacities = guest.definition->capacity_bytes_by_target;
+  const auto found = capacities.find(target);
+  return found == capacities.end() ? std::nullopt : std::optional<int64_t>(found->second);
+}
+
 template <typename T>
 std::string ProbeText(const Probe<T>& probe) {
   return absl::StrCat(probe.status.message(),
@@ -50,6 +69,8 @@ Observer::Observer(const NodeConfiguration& configuration, Surroundings surround
     : configuration_(configuration),
       surroundings_(std::move(surroundings)),
       hypervisor_(hypervisor),
+      guests_(hypervisor),
+      devices_(hypervisor),
       storage_(surroundings_.storage) {}
 
 absl::StatusOr<std::string> Observer::NodeName() {
@@ -66,19 +87,26 @@ absl::StatusOr<Facts> Observer::Observe(absl::Time now) {
   if (!lasting_ || lasting_->connection_number != hypervisor_->connection_number()) {
     lasting_.reset();
     BERTH_ASSIGN_OR_RETURN(lasting_, ReadLasting());
+    // While there was no connection, no events came.
+    guests_.OutdateAll();
+    devices_.OutdateAll();
   }
+  const ChangedSubjects changed = hypervisor_->TakeChanges();
+  guests_.Outdate(changed.guests);
+  devices_.Outdate(changed.devices);
+  mounts_ = ParseMounts(FileText(surroundings_.proc_path + "/self/mountinfo"));
   Facts facts = lasting_->facts;
   facts.hypervisor_hostname = name;
   facts.host_address = surroundings_.host_address;
-  BERTH_RETURN_IF_ERROR(ReadHost(*lasting_, &facts));
-  BERTH_RETURN_IF_ERROR(ReadGuests(&facts));
+  BERTH_RETURN_IF_ERROR(ReadHost(*lasting_, now, &facts));
+  BERTH_RETURN_IF_ERROR(ReadGuests(now, &facts));
   BERTH_RETURN_IF_ERROR(ReadDisk(&facts));
-  ReadDevices(&facts);
+  BERTH_RETURN_IF_ERROR(ReadDevices(now, &facts));
   ReadKernel(*lasting_, now, &facts);
   return facts;
 }
 
-absl::Status Observer::ReadHost(const Lasting& lasting, Facts* facts) {
+absl::Status Observer::ReadHost(const Lasting& lasting, absl::Time now, Facts* facts) {
   BERTH_ASSIGN_OR_RETURN(const HostReading host, hypervisor_->Host());
   BERTH_ASSIGN_OR_RETURN(const GuestCpus cpus,
                          SelectGuestCpus(configuration_, host.online, host.present));
@@ -89,62 +117,62 @@ absl::Status Observer::ReadHost(const Lasting& lasting, Facts* facts) {
                           : host.memory_kib / 1024;
   BERTH_ASSIGN_OR_RETURN(facts->numa_topology, DescribeNuma(lasting.capabilities, cpus,
                                                             configuration_, facts->virt_type));
+  ReadMonitors(host.mhz, now, facts);
   return absl::OkStatus();
 }
 
-absl::Status Observer::ReadGuests(Facts* facts) {
-  BERTH_ASSIGN_OR_RETURN(GuestList list, hypervisor_->Guests());
-  for (std::string& warning : list.warnings) {
-    facts->warnings.push_back(std::move(warning));
-    facts->degraded = true;
+void Observer::ReadMonitors(int64_t mhz, absl::Time now, Facts* facts) {
+  if (configuration_.monitors.empty()) return;
+  const absl::StatusOr<CpuTimes> times = hypervisor_->HostCpuTimes();
+  if (!times.ok()) {
+    Skip(absl::StrCat("monitor ", kCpuMonitor), times.status(), facts);  // T-103
+    return;
   }
-  ReadImages(list.guests, AddGuests(list.guests, facts), facts);
+  facts->metrics = CpuMetrics(*times, cpu_times_, mhz, now);
+  cpu_times_ = *times;
+}
+
+absl::Status Observer::ReadGuests(absl::Time now, Facts* facts) {
+  std::vector<std::string> warnings;
+  BERTH_ASSIGN_OR_RETURN(const std::vector<GuestReader::Reading> readings,
+                         guests_.Read(now, surroundings_.pass_interval, &warnings));
+  for (std::string& warning : warnings) facts->warnings.push_back(std::move(warning));
+  facts->degraded |= !warnings.empty();
   int64_t vcpus_used = 0;
-  for (const Guest& guest : facts->guests) {
+  for (const GuestReader::Reading& reading : readings) {
+    Guest& guest = facts->guests.emplace_back();
+    guest.uuid = reading.listed.uuid;
+    guest.name = reading.listed.name;
+    guest.state = reading.listed.state;
+    if (const GuestDefinition* const definition = Parsed(reading)) {
+      guest.vcpus = definition->vcpus;
+      guest.vcpus_max = definition->vcpus_max;
+      guest.memory_mib = definition->memory_mib;
+      guest.memory_max_mib = definition->memory_max_mib;
+    } else if (reading.definition != nullptr) {
+      Skip(absl::StrCat("guest ", guest.uuid), reading.definition->parsed.status(), facts);
+    }
     if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // 1 if it is not told (T-78)
   }
   facts->vcpus_used = vcpus_used;
+  ReadImages(readings, facts);
   return absl::OkStatus();
 }
 
-// Adds every guest to the facts, without disk sizes. Returns the disks of each guest.
-std::vector<std::vector<GuestDisk>> Observer::AddGuests(const std::vector<GuestReading>& readings,
-                                                        Facts* facts) {
-  std::vector<std::vector<GuestDisk>> disks(readings.size());
-  for (size_t i = 0; i < readings.size(); ++i) {
-    const GuestReading& reading = readings[i];
-    Guest& guest = facts->guests.emplace_back();
-    guest.uuid = reading.uuid;
-    guest.name = reading.name;
-    guest.state = reading.state;
-    guest.vcpus = reading.vcpus;
-    guest.memory_mib = reading.memory_mib;
-    guest.memory_max_mib = reading.memory_max_mib;
-    absl::StatusOr<GuestDefinition> definition = ParseGuestDefinition(reading.definition_xml);
-    if (definition.ok()) {
-      guest.memory_max_mib = std::max(guest.memory_max_mib, definition->memory_max_mib);
-      guest.vcpus_max = definition->vcpus_max;
-      disks[i] = std::move(definition->disks);
-    } else if (!reading.definition_xml.empty()) {
-      Skip(absl::StrCat("guest ", guest.uuid), definition.status(), facts);
-    }
-  }
-  return disks;
-}
-
 // Reads the images of all guests in one go, then sums up the disk sizes of each guest.
-void Observer::ReadImages(const std::vector<GuestReading>& readings,
-                          const std::vector<std::vector<GuestDisk>>& disks, Facts* facts) {
+void Observer::ReadImages(const std::vector<GuestReader::Reading>& readings, Facts* facts) {
   std::set<std::string> paths;
-  for (const std::vector<GuestDisk>& of_one : disks) {
-    for (const GuestDisk& disk : of_one) {
+  for (const GuestReader::Reading& reading : readings) {
+    for (const GuestDisk& disk : DisksOf(reading)) {
       if (IsImageFile(disk)) paths.insert(disk.path);
     }
   }
-  const std::map<std::string, Probe<ImageReading>> probes = storage_.Images(paths);
+  const std::map<std::string, Probe<ImageReading>> probes = storage_.Images(paths, mounts_);
+  // The test driver of libvirt invents the sizes of disks.
+  if (lasting_->shows_this_machine) ReadCapacities(readings, probes, facts);
   for (size_t i = 0; i < readings.size(); ++i) {
     Guest& guest = facts->guests[i];
-    for (const GuestDisk& disk : disks[i]) {
+    for (const GuestDisk& disk : DisksOf(readings[i])) {
       Probe<ImageReading> image;
       if (IsImageFile(disk)) image = probes.at(disk.path);
       // The simulated guests of libvirt's test driver have no images, so an image that cannot be
@@ -154,11 +182,42 @@ void Observer::ReadImages(const std::vector<GuestReading>& readings,
             absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
         facts->degraded |= !IsNoImage(image.status);
       }
-      std::optional<int64_t> capacity_bytes;
-      const auto told = readings[i].capacity_bytes_by_target.find(disk.target);
-      if (told != readings[i].capacity_bytes_by_target.end()) capacity_bytes = told->second;
       guest.overcommitted_bytes += OvercommittedBytes(disk, image.value, {});
-      guest.local_disk_bytes += LocalDiskBytes(disk, image.value, capacity_bytes);
+      guest.local_disk_bytes +=
+          LocalDiskBytes(disk, image.value, CapacityOf(readings[i], disk.target));
+    }
+  }
+}
+
+// Asks libvirt for the sizes of disks that the tracker may not read. It is asked once for each time
+// that the definition is read, because the sizes last as long as the definition, and an answer costs
+// the guest's emulator about a millisecond.
+void Observer::ReadCapacities(const std::vector<GuestReader::Reading>& readings,
+                              const std::map<std::string, Probe<ImageReading>>& images,
+                              Facts* facts) {
+  std::vector<CapacityQuestion> questions;
+  std::vector<GuestReader::Definition*> definitions;  // of the guest of each question
+  for (const GuestReader::Reading& reading : readings) {
+    if (reading.definition == nullptr || !reading.definition->capacities_wanted) continue;
+    reading.definition->capacities_wanted = false;
+    for (const GuestDisk& disk : DisksOf(reading)) {
+      const auto image = images.find(disk.path);
+      const bool forbidden = IsImageFile(disk) && absl::IsPermissionDenied(image->second.status);
+      if (!NeedsCapacity(disk, forbidden)) continue;
+      questions.push_back({reading.listed.uuid, disk.target,
+                           hypervisor_->CapacityReader(reading.listed, disk.target)});
+      definitions.push_back(reading.definition);
+    }
+  }
+  const std::vector<Probe<int64_t>> answers = storage_.Capacities(questions);
+  for (size_t i = 0; i < questions.size(); ++i) {
+    const absl::Status& status = answers[i].status;
+    if (status.ok()) {
+      definitions[i]->capacity_bytes_by_target[questions[i].target] = *answers[i].value;
+    } else if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) {
+      definitions[i]->capacities_wanted = true;  // the next pass asks again
+      Skip(absl::StrCat("guest ", questions[i].guest_uuid, " disk ", questions[i].target), status,
+           facts);
     }
   }
 }
@@ -181,23 +240,30 @@ absl::Status Observer::ReadDisk(Facts* facts) {
   }
   int64_t overcommitted_bytes = 0;
   for (const Guest& guest : facts->guests) overcommitted_bytes += guest.overcommitted_bytes;
+  if (configuration_.disk_backend == DiskBackend::kFile) {
+    const Mount* const mount = FindMount(mounts_, path);
+    if (mount != nullptr) facts->storage_id = SharedStorageId(*mount);
+  } else if (!storage.value->cluster_id.empty()) {
+    facts->storage_id =
+        absl::StrCat("rbd:", storage.value->cluster_id, "/", configuration_.rbd_pool);
+  }
   facts->local_disk_gib = TruncatedGib(storage.value->total_bytes);
   facts->local_disk_used_gib = TruncatedGib(storage.value->used_bytes);
   facts->disk_available_least_gib = TruncatedGib(storage.value->free_bytes - overcommitted_bytes);
   return absl::OkStatus();
 }
 
-void Observer::ReadDevices(Facts* facts) {
-  absl::StatusOr<DeviceList> list = hypervisor_->Devices();
-  if (!list.ok()) {
-    Skip("devices", list.status(), facts);  // the list of devices stays empty (T-96)
-    return;
+absl::Status Observer::ReadDevices(absl::Time now, Facts* facts) {
+  absl::StatusOr<std::vector<PciDevice>> devices =
+      devices_.Read(now, surroundings_.pass_interval, &facts->warnings);
+  if (devices.ok()) {
+    facts->pci_devices = *std::move(devices);
+    return absl::OkStatus();
   }
-  PciDump dump = ParseNodeDevices(list->documents);
-  facts->pci_devices = std::move(dump.devices);
-  for (const std::vector<std::string>& told : {list->warnings, dump.skipped}) {
-    facts->warnings.insert(facts->warnings.end(), told.begin(), told.end());
-  }
+  // Without a connection, nobody knows whether the devices are still there (T-104).
+  if (!hypervisor_->connected()) return devices.status();
+  Skip("devices", devices.status(), facts);  // the list of devices stays empty (T-96)
+  return absl::OkStatus();
 }
 
 void Observer::ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts) {

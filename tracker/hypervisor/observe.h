@@ -1,12 +1,13 @@
 // Observer: observes a node. It asks the hypervisor, the kernel and the storage, and combines their
 // answers into Facts.
 //
-// Owns the values that are read once per connection, and the probes of the storage. Not
-// thread-safe: a node is observed by one thread at a time (T-70).
+// Owns the values that are read once per connection, the documents that were read, and the probes of
+// the storage. Not thread-safe: a node is observed by one thread at a time (T-70).
 #ifndef BERTH_TRACKER_HYPERVISOR_OBSERVE_H_
 #define BERTH_TRACKER_HYPERVISOR_OBSERVE_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +15,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tracker/facts/capabilities.h"
-#include "tracker/facts/domain_xml.h"
 #include "tracker/facts/facts.h"
+#include "tracker/facts/mounts.h"
+#include "tracker/hypervisor/device_reader.h"
+#include "tracker/hypervisor/guest_reader.h"
 #include "tracker/hypervisor/hypervisor.h"
 #include "tracker/hypervisor/storage_probes.h"
 #include "tracker/settings/configuration.h"
@@ -29,6 +32,9 @@ class Observer {
     std::string host_address;
     std::string proc_path = "/proc";
     absl::Duration timeout = absl::Seconds(60);  // of each libvirt call
+    // How often passes run. Documents of libvirt for which no event comes are read again within ten
+    // of these intervals.
+    absl::Duration pass_interval = absl::Seconds(60);
     StorageProbes::Options storage;
   };
   // `hypervisor` outlives the observer.
@@ -40,7 +46,8 @@ class Observer {
   // (see TakeReloadable).
   void Configure(const NodeConfiguration& configuration) { configuration_ = configuration; }
 
-  // Connects, unless there is a connection, and reads everything (T-67).
+  // Connects, unless there is a connection, and reads everything (T-67), except for documents of
+  // libvirt that need not be read again (see DocumentCache).
   //
   //   kUnavailable, kDeadlineExceeded  the hypervisor is away or hangs: not ready (T-37). Storage
   //                                    that hangs never causes these errors.
@@ -74,20 +81,24 @@ class Observer {
   absl::StatusOr<std::optional<std::set<std::string>>> TraitFeatures(const Lasting& lasting);
   absl::StatusOr<std::set<std::string>> ModelFeatures(const std::string& arch,
                                                       const std::string& model);
-  absl::Status ReadHost(const Lasting& lasting, Facts* facts);
-  absl::Status ReadGuests(Facts* facts);
-  std::vector<std::vector<GuestDisk>> AddGuests(const std::vector<GuestReading>& readings,
-                                                Facts* facts);
-  void ReadImages(const std::vector<GuestReading>& readings,
-                  const std::vector<std::vector<GuestDisk>>& disks, Facts* facts);
+  absl::Status ReadHost(const Lasting& lasting, absl::Time now, Facts* facts);
+  void ReadMonitors(int64_t mhz, absl::Time now, Facts* facts);
+  absl::Status ReadGuests(absl::Time now, Facts* facts);
+  void ReadImages(const std::vector<GuestReader::Reading>& readings, Facts* facts);
+  void ReadCapacities(const std::vector<GuestReader::Reading>& readings,
+                      const std::map<std::string, Probe<ImageReading>>& images, Facts* facts);
   absl::Status ReadDisk(Facts* facts);
-  void ReadDevices(Facts* facts);
+  absl::Status ReadDevices(absl::Time now, Facts* facts);
   void ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts);
 
   NodeConfiguration configuration_;
   const Surroundings surroundings_;
   Hypervisor* const hypervisor_;
+  GuestReader guests_;
+  DeviceReader devices_;
   StorageProbes storage_;
+  std::vector<Mount> mounts_;          // of the present observation
+  std::optional<CpuTimes> cpu_times_;  // of the last observation, if the monitor is configured
   std::optional<std::string> name_;
   std::optional<Lasting> lasting_;
 };

@@ -12,9 +12,6 @@
 namespace berth::tracker {
 namespace {
 
-constexpr unsigned kStats = VIR_DOMAIN_STATS_STATE | VIR_DOMAIN_STATS_VCPU |
-                            VIR_DOMAIN_STATS_BALLOON | VIR_DOMAIN_STATS_BLOCK;
-
 GuestState StateOf(int state) {
   switch (state) {
     case VIR_DOMAIN_RUNNING:
@@ -36,126 +33,127 @@ GuestState StateOf(int state) {
   }
 }
 
-std::optional<int64_t> Number(const virDomainStatsRecord& record, const std::string& name) {
-  int as_int = 0;
-  unsigned as_unsigned = 0;
-  unsigned long long as_long = 0;  // NOLINT(google-runtime-int): libvirt's type
-  if (virTypedParamsGetInt(record.params, record.nparams, name.c_str(), &as_int) == 1) {
-    return as_int;
-  }
-  if (virTypedParamsGetUInt(record.params, record.nparams, name.c_str(), &as_unsigned) == 1) {
-    return as_unsigned;
-  }
-  if (virTypedParamsGetULLong(record.params, record.nparams, name.c_str(), &as_long) == 1) {
-    return static_cast<int64_t>(as_long);
-  }
-  return std::nullopt;
+GuestState StateOf(const virDomainStatsRecord& record) {
+  int state = VIR_DOMAIN_NOSTATE;
+  (void)virTypedParamsGetInt(record.params, record.nparams, "state.state", &state);
+  return StateOf(state);
 }
 
-void ReadDisks(const virDomainStatsRecord& record, GuestReading* guest) {
-  const int64_t count = Number(record, "block.count").value_or(0);
-  for (int64_t i = 0; i < count; ++i) {
-    const std::string prefix = absl::StrCat("block.", i, ".");
-    const char* target = nullptr;
-    if (virTypedParamsGetString(record.params, record.nparams, absl::StrCat(prefix, "name").c_str(),
-                                &target) != 1) {
-      continue;
+// Reads the document of each item of `listed` with `get_xml`, a function of libvirt called `name`.
+template <typename Object, typename Listed>
+absl::StatusOr<DocumentTexts> ReadEach(const HypervisorConnection& connection,
+                                       const std::vector<Listed>& listed, const char* name,
+                                       char* (*get_xml)(Object*, unsigned)) {
+  DocumentTexts texts;
+  for (const Listed& item : listed) {
+    connection.Count(name);
+    texts.push_back(TakeText(get_xml(static_cast<Object*>(item.handle.get()), 0), name));
+    const absl::Status& status = texts.back().status();
+    if (!status.ok() && !absl::IsNotFound(status) && virConnectIsAlive(connection.get()) != 1) {
+      return absl::UnavailableError(status.message());
     }
-    const std::optional<int64_t> capacity = Number(record, absl::StrCat(prefix, "capacity"));
-    if (capacity) guest->capacity_bytes_by_target[target] = *capacity;
   }
-}
-
-// Reads the state, vCPUs and memory of one guest whose vCPUs or memory the bulk call left out.
-void ReadInfo(const HypervisorConnection& connection, virDomainPtr domain, GuestReading* guest,
-              std::vector<std::string>* warnings) {
-  virDomainInfo info = {};
-  connection.Count("virDomainGetInfo");
-  if (virDomainGetInfo(domain, &info) != 0) {
-    warnings->push_back(
-        absl::StrCat("guest ", guest->uuid, ": ", LibvirtError("virDomainGetInfo").message()));
-    return;
-  }
-  guest->state = StateOf(info.state);
-  guest->vcpus = info.nrVirtCpu;
-  guest->memory_max_mib = static_cast<int64_t>(info.maxMem / 1024);
-  guest->memory_mib = static_cast<int64_t>(info.memory / 1024);
-}
-
-// Reads the definition of one guest. Returns false if the guest does not exist any more (T-391).
-bool ReadDefinition(const HypervisorConnection& connection, virDomainPtr domain,
-                    GuestReading* guest, std::vector<std::string>* warnings) {
-  connection.Count("virDomainGetXMLDesc");
-  absl::StatusOr<std::string> text =
-      TakeText(virDomainGetXMLDesc(domain, 0), "virDomainGetXMLDesc");
-  if (absl::IsNotFound(text.status())) return false;
-  if (text.ok()) {
-    guest->definition_xml = *std::move(text);
-  } else {
-    warnings->push_back(absl::StrCat("guest ", guest->uuid, ": ", text.status().message()));
-  }
-  return true;
-}
-
-void AddGuest(const HypervisorConnection& connection, const virDomainStatsRecord& record,
-              GuestList* list) {
-  GuestReading guest;
-  char uuid[VIR_UUID_STRING_BUFLEN];
-  if (virDomainGetUUIDString(record.dom, uuid) != 0) return;
-  guest.uuid = uuid;
-  guest.name = virDomainGetName(record.dom);
-  guest.state = StateOf(static_cast<int>(Number(record, "state.state").value_or(0)));
-  guest.vcpus = Number(record, "vcpu.current");
-  const std::optional<int64_t> maximum_kib = Number(record, "balloon.maximum");
-  guest.memory_max_mib = maximum_kib.value_or(0) / 1024;
-  guest.memory_mib = Number(record, "balloon.current").value_or(0) / 1024;
-  if (!guest.vcpus || !maximum_kib) ReadInfo(connection, record.dom, &guest, &list->warnings);
-  ReadDisks(record, &guest);
-  if (ReadDefinition(connection, record.dom, &guest, &list->warnings)) {
-    list->guests.push_back(std::move(guest));
-  }
+  return texts;
 }
 
 }  // namespace
 
-absl::StatusOr<GuestList> ReadGuests(const HypervisorConnection& connection) {
+absl::StatusOr<std::vector<ListedGuest>> ListGuests(const HypervisorConnection& connection) {
   connection.Count("virConnectGetAllDomainStats");
   virDomainStatsRecordPtr* records = nullptr;
-  // With NOWAIT libvirt does not wait for a guest that is busy with a job; its values may then be
-  // incomplete.
-  const int count = virConnectGetAllDomainStats(connection.get(), kStats, &records,
+  // Only the states: the other groups cost about a millisecond per guest, because libvirt asks each
+  // guest's emulator or the kernel for them. With NOWAIT libvirt does not wait for a guest that is
+  // busy with a job.
+  const int count = virConnectGetAllDomainStats(connection.get(), VIR_DOMAIN_STATS_STATE, &records,
                                                 VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT);
   if (count < 0) return LibvirtError("virConnectGetAllDomainStats");
-  GuestList list;
-  for (int i = 0; i < count; ++i) AddGuest(connection, *records[i], &list);
+  std::vector<ListedGuest> guests;
+  for (int i = 0; i < count; ++i) {
+    const virDomainPtr domain = records[i]->dom;
+    char uuid[VIR_UUID_STRING_BUFLEN];
+    if (virDomainGetUUIDString(domain, uuid) != 0 || virDomainRef(domain) != 0) continue;
+    ListedGuest& guest = guests.emplace_back();
+    guest.handle.reset(domain, virDomainFree);
+    guest.uuid = uuid;
+    guest.name = virDomainGetName(domain);
+    guest.state = StateOf(*records[i]);
+    const unsigned id = virDomainGetID(domain);
+    guest.run = id == static_cast<unsigned>(-1) ? -1 : static_cast<int64_t>(id);
+  }
   virDomainStatsRecordListFree(records);
-  std::sort(list.guests.begin(), list.guests.end(),
-            [](const GuestReading& a, const GuestReading& b) { return a.uuid < b.uuid; });
-  return list;
+  std::sort(guests.begin(), guests.end(),
+            [](const ListedGuest& a, const ListedGuest& b) { return a.uuid < b.uuid; });
+  return guests;
 }
 
-absl::StatusOr<DeviceList> ReadDevices(const HypervisorConnection& connection) {
+absl::StatusOr<DocumentTexts> ReadDefinitions(const HypervisorConnection& connection,
+                                              const std::vector<ListedGuest>& guests) {
+  return ReadEach<virDomain>(connection, guests, "virDomainGetXMLDesc", virDomainGetXMLDesc);
+}
+
+absl::StatusOr<int64_t> ReadCapacity(const HypervisorConnection& connection,
+                                     const ListedGuest& guest, const std::string& target) {
+  connection.Count("virDomainGetBlockInfo");
+  virDomainBlockInfo info = {};
+  if (virDomainGetBlockInfo(static_cast<virDomainPtr>(guest.handle.get()), target.c_str(), &info,
+                            0) != 0) {
+    // Internal, whatever the reason: other codes say that the question hangs.
+    return absl::InternalError(LibvirtError("virDomainGetBlockInfo").message());
+  }
+  return static_cast<int64_t>(info.capacity);
+}
+
+absl::StatusOr<std::vector<ListedDevice>> ListDevices(const HypervisorConnection& connection) {
   connection.Count("virConnectListAllNodeDevices");
-  virNodeDevicePtr* devices = nullptr;
+  virNodeDevicePtr* list = nullptr;
   const int count = virConnectListAllNodeDevices(
-      connection.get(), &devices,
+      connection.get(), &list,
       VIR_CONNECT_LIST_NODE_DEVICES_CAP_PCI_DEV | VIR_CONNECT_LIST_NODE_DEVICES_CAP_NET |
           VIR_CONNECT_LIST_NODE_DEVICES_CAP_VDPA | VIR_CONNECT_LIST_NODE_DEVICES_CAP_VPD);
   if (count < 0) return LibvirtError("virConnectListAllNodeDevices");
-  DeviceList list;
+  std::vector<ListedDevice> devices;
   for (int i = 0; i < count; ++i) {
-    connection.Count("virNodeDeviceGetXMLDesc");
-    absl::StatusOr<std::string> text =
-        TakeText(virNodeDeviceGetXMLDesc(devices[i], 0), "virNodeDeviceGetXMLDesc");
-    if (text.ok()) {
-      list.documents.push_back(*std::move(text));
-    } else if (!absl::IsNotFound(text.status())) {
-      list.warnings.push_back(std::string(text.status().message()));
-    }
-    virNodeDeviceFree(devices[i]);
+    devices.push_back(
+        {virNodeDeviceGetName(list[i]), std::shared_ptr<void>(list[i], virNodeDeviceFree)});
   }
-  std::free(devices);
-  return list;
+  std::free(list);
+  return devices;
+}
+
+absl::StatusOr<DocumentTexts> ReadDevices(const HypervisorConnection& connection,
+                                          const std::vector<ListedDevice>& devices) {
+  return ReadEach<virNodeDevice>(connection, devices, "virNodeDeviceGetXMLDesc",
+                                 virNodeDeviceGetXMLDesc);
+}
+
+absl::StatusOr<CpuTimes> ReadCpuTimes(const HypervisorConnection& connection) {
+  constexpr int kAll = VIR_NODE_CPU_STATS_ALL_CPUS;
+  int count = 0;
+  connection.Count("virNodeGetCPUStats");
+  if (virNodeGetCPUStats(connection.get(), kAll, nullptr, &count, 0) != 0) {
+    return LibvirtError("virNodeGetCPUStats");
+  }
+  std::vector<virNodeCPUStats> fields(static_cast<size_t>(count));
+  connection.Count("virNodeGetCPUStats");
+  if (virNodeGetCPUStats(connection.get(), kAll, fields.data(), &count, 0) != 0) {
+    return LibvirtError("virNodeGetCPUStats");
+  }
+  CpuTimes times;
+  const std::pair<const char*, int64_t*> wanted[] = {{VIR_NODE_CPU_STATS_USER, &times.user},
+                                                     {VIR_NODE_CPU_STATS_KERNEL, &times.kernel},
+                                                     {VIR_NODE_CPU_STATS_IDLE, &times.idle},
+                                                     {VIR_NODE_CPU_STATS_IOWAIT, &times.iowait}};
+  for (const auto& [name, value] : wanted) {
+    const auto found =
+        std::find_if(fields.begin(), fields.end(), [name = name](const virNodeCPUStats& field) {
+          return absl::string_view(field.field) == name;
+        });
+    if (found == fields.end()) {
+      return absl::InternalError(absl::StrCat("virNodeGetCPUStats: no field ", name));
+    }
+    *value = static_cast<int64_t>(found->value);
+  }
+  return times;
 }
 
 absl::StatusOr<HostReading> ReadHost(const HypervisorConnection& connection) {

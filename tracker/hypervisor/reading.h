@@ -1,17 +1,17 @@
-// Reads the host, all guests or all devices over one libvirt connection, into plain values.
+// Lists guests and devices, and reads documents and the host, over one libvirt connection.
 //
 // Only Hypervisor calls these functions. They are thread-safe.
 #ifndef BERTH_TRACKER_HYPERVISOR_READING_H_
 #define BERTH_TRACKER_HYPERVISOR_READING_H_
 
 #include <cstdint>
-#include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "tracker/facts/facts.h"
+#include "tracker/facts/monitors.h"
 #include "tracker/settings/cpu_set.h"
 
 namespace berth::tracker {
@@ -25,32 +25,34 @@ struct HostReading {
   CpuSet online;
 };
 
-// A guest as libvirt describes it. Its definition is not parsed yet.
-struct GuestReading {
+// A guest or a device of the host as libvirt lists it, without its document.
+struct ListedGuest {
   std::string uuid;
   std::string name;
   GuestState state = GuestState::kNone;
-  std::optional<int64_t> vcpus;
-  int64_t memory_max_mib = 0;
-  int64_t memory_mib = 0;
-  // The sizes of the guest's disks that libvirt told, by the names of the disks in the guest.
-  std::map<std::string, int64_t> capacity_bytes_by_target;
-  std::string definition_xml;  // empty if libvirt did not tell it
+  int64_t run = -1;              // libvirt's id of the running guest, -1 while it is stopped
+  std::shared_ptr<void> handle;  // libvirt's object; holds the connection open
+};
+struct ListedDevice {
+  std::string name;
+  std::shared_ptr<void> handle;
 };
 
-struct GuestList {
-  std::vector<GuestReading> guests;   // sorted by uuid
-  std::vector<std::string> warnings;  // the parts that could not be read
-};
+// The texts of documents, or why they could not be read, in the order in which they were asked for.
+using DocumentTexts = std::vector<absl::StatusOr<std::string>>;
 
-struct DeviceList {
-  std::vector<std::string> documents;  // for ParseNodeDevices
-  std::vector<std::string> warnings;
-};
-
-// Each function fails as the method of Hypervisor with the same result type does.
-absl::StatusOr<GuestList> ReadGuests(const HypervisorConnection& connection);
-absl::StatusOr<DeviceList> ReadDevices(const HypervisorConnection& connection);
+// Each function fails as the method of Hypervisor with the same result type does. If one document
+// cannot be read, ReadDefinitions and ReadDevices go on with the next; if the connection is lost,
+// they fail.
+absl::StatusOr<std::vector<ListedGuest>> ListGuests(const HypervisorConnection& connection);
+absl::StatusOr<DocumentTexts> ReadDefinitions(const HypervisorConnection& connection,
+                                              const std::vector<ListedGuest>& guests);
+absl::StatusOr<int64_t> ReadCapacity(const HypervisorConnection& connection,
+                                     const ListedGuest& guest, const std::string& target);
+absl::StatusOr<std::vector<ListedDevice>> ListDevices(const HypervisorConnection& connection);
+absl::StatusOr<DocumentTexts> ReadDevices(const HypervisorConnection& connection,
+                                          const std::vector<ListedDevice>& devices);
+absl::StatusOr<CpuTimes> ReadCpuTimes(const HypervisorConnection& connection);
 absl::StatusOr<HostReading> ReadHost(const HypervisorConnection& connection);
 
 }  // namespace berth::tracker

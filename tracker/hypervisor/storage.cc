@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/hypervisor/command.h"
@@ -25,6 +26,11 @@ absl::Status FileError(const std::string& path, int error) {
   if (error == ENOENT || error == ENOTDIR || error == ESTALE) return absl::NotFoundError(text);
   if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(text);
   return absl::InternalError(text);
+}
+
+bool SameFile(const ImageReading& a, const ImageReading& b) {
+  return a.inode == b.inode && a.modified_nanoseconds == b.modified_nanoseconds &&
+         a.size_bytes == b.size_bytes && a.allocated_bytes == b.allocated_bytes;
 }
 
 }  // namespace
@@ -46,12 +52,18 @@ absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path) {
 
 absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuration,
                                            const std::string& instances_path,
-                                           absl::Duration timeout) {
+                                           const std::string& cluster_id, absl::Duration timeout) {
   if (configuration.disk_backend == DiskBackend::kFile) return ReadFileSystem(instances_path);
   if (configuration.disk_backend == DiskBackend::kRbd) {
     BERTH_ASSIGN_OR_RETURN(const std::string output,
                            RunCommand({"ceph", "df", "--format=json"}, timeout));
-    return ParseCephUsage(output, configuration.rbd_pool);
+    BERTH_ASSIGN_OR_RETURN(StorageReading reading, ParseCephUsage(output, configuration.rbd_pool));
+    reading.cluster_id = cluster_id;
+    if (cluster_id.empty()) {
+      const absl::StatusOr<std::string> id = RunCommand({"ceph", "fsid"}, timeout);
+      if (id.ok()) reading.cluster_id = std::string(absl::StripAsciiWhitespace(*id));
+    }
+    return reading;
   }
   absl::Status failure;
   for (int attempt = 0; attempt < kVolumeGroupAttempts; ++attempt) {
@@ -65,19 +77,22 @@ absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuratio
   return failure;
 }
 
-absl::StatusOr<ImageReading> ReadImage(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return FileError(path, errno);
+absl::StatusOr<ImageReading> ReadImage(const std::string& path,
+                                       const std::optional<ImageReading>& last) {
   struct stat status = {};
-  char header[kHeaderBytes];
-  const bool read = fstat(file, &status) == 0;
-  const int error = errno;
-  const ssize_t size = read && S_ISREG(status.st_mode) ? pread(file, header, sizeof header, 0) : 0;
-  close(file);
-  if (!read) return FileError(path, error);
+  if (stat(path.c_str(), &status) != 0) return FileError(path, errno);
   ImageReading image;
   image.size_bytes = status.st_size;
   image.allocated_bytes = int64_t{512} * status.st_blocks;
+  image.inode = status.st_ino;
+  image.modified_nanoseconds =
+      int64_t{1'000'000'000} * status.st_mtim.tv_sec + status.st_mtim.tv_nsec;
+  if (last && SameFile(*last, image)) return *last;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return FileError(path, errno);
+  char header[kHeaderBytes];
+  const ssize_t size = S_ISREG(status.st_mode) ? pread(file, header, sizeof header, 0) : 0;
+  close(file);
   if (size > 0) {
     image.virtual_bytes = Qcow2VirtualBytes(absl::string_view(header, static_cast<size_t>(size)));
   }

@@ -5,6 +5,7 @@
 #ifndef BERTH_TRACKER_HYPERVISOR_STORAGE_H_
 #define BERTH_TRACKER_HYPERVISOR_STORAGE_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,14 +21,17 @@ absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path);
 
 // Reads the storage that `configuration` names (T-82): the file system of `instances_path`, a
 // volume group, or a Ceph pool. Fails as RunCommand and the parser of the command's output do. The
-// command for a volume group is tried three times within `timeout`.
+// command for a volume group is tried three times within `timeout`. `cluster_id`: the id of the
+// Ceph cluster, if an earlier reading has it; else Ceph is asked for it.
 absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuration,
                                            const std::string& instances_path,
-                                           absl::Duration timeout);
+                                           const std::string& cluster_id, absl::Duration timeout);
 
-// Reads one image file. NotFound if the file does not exist, PermissionDenied if the tracker may
-// not read the file, Internal for every other failure.
-absl::StatusOr<ImageReading> ReadImage(const std::string& path);
+// Reads one image file. If the file has not changed since `last` was read, its header is not read
+// again (T-360). NotFound if the file does not exist, PermissionDenied if the tracker may not read
+// the file, Internal for every other failure.
+absl::StatusOr<ImageReading> ReadImage(const std::string& path,
+                                       const std::optional<ImageReading>& last);
 
 }  // namespace berth::tracker
 

@@ -25,47 +25,90 @@ Probe<T> Judge(const absl::Status& ran, const absl::StatusOr<T>& answer, std::op
 StorageProbes::StorageProbes(const Options& options)
     : options_(options),
       image_pool_({options.parallel_max, options.hung_max}),
+      capacity_pool_({options.parallel_max, options.parallel_max}),
       storage_pool_({1, 1}) {}
 
-std::map<std::string, Probe<ImageReading>> StorageProbes::Images(
-    const std::set<std::string>& paths) {
-  std::erase_if(images_, [&](const auto& image) {
-    return paths.count(image.first) == 0 && image.second.running.expired();
-  });
-  std::map<std::string, Probe<ImageReading>> probes;
-  std::vector<ImageAtPath*> together;
+std::map<std::string, Probe<ImageReading>> StorageProbes::Images(const std::set<std::string>& paths,
+                                                                 const std::vector<Mount>& mounts) {
+  std::vector<Read<ImageReading>> reads;
   for (const std::string& path : paths) {
-    ImageAtPath* const image = &*images_.try_emplace(path).first;
-    if (!image->second.running.expired()) {
-      probes[path] = {
-          absl::UnavailableError(absl::StrCat(
-              path, ": was not read, because an earlier read still waits for an answer")),
-          image->second.last};
+    const Mount* const mount = FindMount(mounts, path);
+    const auto past = images_.find(path);
+    std::optional<ImageReading> last;
+    if (past != images_.end()) last = past->second.last;
+    reads.push_back({path, mount == nullptr ? path : mount->point,
+                     [path, last] { return ReadImage(path, last); }});
+  }
+  return ReadAll(reads, &image_pool_, &images_);
+}
+
+std::vector<Probe<int64_t>> StorageProbes::Capacities(
+    const std::vector<CapacityQuestion>& questions) {
+  std::vector<Read<int64_t>> reads;
+  for (const CapacityQuestion& question : questions) {
+    reads.push_back({absl::StrCat("guest ", question.guest_uuid, " disk ", question.target),
+                     question.guest_uuid, question.ask});
+  }
+  const std::map<std::string, Probe<int64_t>> probes =
+      ReadAll(reads, &capacity_pool_, &capacities_);
+  std::vector<Probe<int64_t>> answers;
+  for (const Read<int64_t>& read : reads) answers.push_back(probes.at(read.key));
+  return answers;
+}
+
+template <typename T>
+std::map<std::string, Probe<T>> StorageProbes::ReadAll(const std::vector<Read<T>>& reads,
+                                                       DeadlinePool* pool, Pasts<T>* pasts) {
+  std::set<std::string> keys;
+  for (const Read<T>& read : reads) keys.insert(read.key);
+  std::erase_if(*pasts, [&](const auto& past) {
+    return keys.count(past.first) == 0 && past.second.running.expired();
+  });
+  std::map<std::string, std::string> hanging;  // for each group of which a read hangs: the read
+  for (const auto& [key, past] : *pasts) {
+    if (!past.running.expired()) hanging[past.group] = key;
+  }
+  std::map<std::string, Probe<T>> probes;
+  std::vector<const Read<T>*> together;
+  for (const Read<T>& read : reads) {
+    Past<T>& past = (*pasts)[read.key];
+    if (past.running.expired()) past.group = read.group;
+    const auto found = hanging.find(past.group);
+    if (found == hanging.end()) {
+      together.push_back(&read);
+    } else {
+      probes[read.key] = {absl::UnavailableError(
+                              absl::StrCat(read.key, ": was not read, because an earlier read of ",
+                                           found->second, " still waits for an answer")),
+                          past.last};
+    }
+    if (static_cast<int>(together.size()) < options_.parallel_max && &read != &reads.back()) {
       continue;
     }
-    together.push_back(image);
-    if (static_cast<int>(together.size()) < options_.parallel_max) continue;
-    ReadTogether(together, &probes);
+    ReadTogether(together, pool, pasts, &probes);
+    for (const Read<T>* const one : together) {
+      if (!pasts->at(one->key).running.expired()) hanging[one->group] = one->key;
+    }
     together.clear();
   }
-  ReadTogether(together, &probes);
   return probes;
 }
 
-void StorageProbes::ReadTogether(const std::vector<ImageAtPath*>& images,
-                                 std::map<std::string, Probe<ImageReading>>* probes) {
-  std::vector<std::shared_ptr<absl::StatusOr<ImageReading>>> answers;
-  std::vector<std::function<void()>> reads;
-  for (ImageAtPath* const image : images) {
-    const auto answer = std::make_shared<absl::StatusOr<ImageReading>>(ImageReading());
-    image->second.running = answer;
-    reads.push_back([answer, path = image->first] { *answer = ReadImage(path); });
+template <typename T>
+void StorageProbes::ReadTogether(const std::vector<const Read<T>*>& reads, DeadlinePool* pool,
+                                 Pasts<T>* pasts, std::map<std::string, Probe<T>>* probes) {
+  std::vector<std::shared_ptr<absl::StatusOr<T>>> answers;
+  std::vector<std::function<void()>> works;
+  for (const Read<T>* const read : reads) {
+    const auto answer = std::make_shared<absl::StatusOr<T>>(T());
+    (*pasts)[read->key].running = answer;
+    works.push_back([answer, work = read->work] { *answer = work(); });
     answers.push_back(answer);
   }
   const std::vector<absl::Status> ran =
-      image_pool_.RunAll("image", std::move(reads), options_.read_timeout);
-  for (size_t i = 0; i < images.size(); ++i) {
-    (*probes)[images[i]->first] = Judge(ran[i], *answers[i], &images[i]->second.last);
+      pool->RunAll("the read", std::move(works), options_.read_timeout);
+  for (size_t i = 0; i < reads.size(); ++i) {
+    (*probes)[reads[i]->key] = Judge(ran[i], *answers[i], &(*pasts)[reads[i]->key].last);
   }
 }
 
@@ -74,8 +117,9 @@ Probe<StorageReading> StorageProbes::Storage(const NodeConfiguration& configurat
   const bool file = configuration.disk_backend == DiskBackend::kFile;
   const absl::StatusOr<StorageReading> answer = storage_pool_.Call<StorageReading>(
       "storage",
-      [configuration, instances_path, timeout = options_.command_timeout] {
-        return ReadStorage(configuration, instances_path, timeout);
+      [configuration, instances_path, timeout = options_.command_timeout,
+       cluster = last_storage_.value_or(StorageReading()).cluster_id] {
+        return ReadStorage(configuration, instances_path, cluster, timeout);
       },
       file ? options_.read_timeout : options_.command_timeout);
   return Judge(absl::OkStatus(), answer, &last_storage_);

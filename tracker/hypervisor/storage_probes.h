@@ -7,7 +7,10 @@
 //
 // Invariants:
 //   1. At most one read hangs per path: while it hangs, the path is not read again.
-//   2. While `hung_max` images hang, no further image is read.
+//   2. While a read hangs, no other read of its group begins. The images of one file system are a
+//      group. So a dead file server costs `parallel_max` threads and one `read_timeout`, however
+//      many images it has, and images of other file systems are read as ever.
+//   3. While `hung_max` images hang, no image is read.
 #ifndef BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
 #define BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
 
@@ -23,12 +26,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tracker/facts/disk.h"
+#include "tracker/facts/mounts.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
 
-// The outcome of reading one image or the storage.
+// The outcome of one read.
 template <typename T>
 struct Probe {
   absl::Status status;
@@ -37,12 +41,20 @@ struct Probe {
   std::optional<T> value;
 };
 
+// A question to libvirt about the size of a disk. While the guest's emulator hangs, the question
+// hangs too.
+struct CapacityQuestion {
+  std::string guest_uuid;
+  std::string target;  // the name of the disk in the guest
+  std::function<absl::StatusOr<int64_t>()> ask;
+};
+
 class StorageProbes {
  public:
   struct Options {
-    int parallel_max = 4;  // images that are read at the same time
+    int parallel_max = 4;  // images that are read, or questions that are asked, at the same time
     int hung_max = 16;
-    // How long to wait for one image, or for one file system.
+    // How long to wait for one image, for one file system, or for one answer about a disk.
     absl::Duration read_timeout = absl::Seconds(3);
     // How long to wait for the program that describes a volume group or a Ceph pool.
     absl::Duration command_timeout = absl::Seconds(60);
@@ -50,12 +62,19 @@ class StorageProbes {
   explicit StorageProbes(const Options& options);
 
   // Reads every image of `paths`. Forgets the earlier readings of other images, unless a read still
-  // hangs. The status of an image is
+  // hangs. `mounts` says which images are on the same file system. The status of an image is
   //
   //   kDeadlineExceeded   the read did not end in time, and hangs from now on
-  //   kUnavailable        an earlier read of this path still hangs, or too many images hang
+  //   kUnavailable        a read of this path or of the same file system still hangs, or too many
+  //                       reads hang
   //   else                the status that ReadImage returned
-  std::map<std::string, Probe<ImageReading>> Images(const std::set<std::string>& paths);
+  std::map<std::string, Probe<ImageReading>> Images(const std::set<std::string>& paths,
+                                                    const std::vector<Mount>& mounts);
+
+  // Asks the questions. Returns the answers in the order of `questions`, with statuses like those
+  // of Images; the disks of a guest are a group. At most `parallel_max` questions hang, because each
+  // of them occupies one of the few threads with which libvirt answers.
+  std::vector<Probe<int64_t>> Capacities(const std::vector<CapacityQuestion>& questions);
 
   // Reads the node's storage as ReadStorage does. The status of the probe is kDeadlineExceeded if
   // the read did not end in time, kUnavailable if an earlier read still hangs, else the status that
@@ -64,22 +83,39 @@ class StorageProbes {
                                 const std::string& instances_path);
 
   // How many reads hang now. Thread-safe.
-  int hung() const { return image_pool_.hung() + storage_pool_.hung(); }
+  int hung() const { return image_pool_.hung() + capacity_pool_.hung() + storage_pool_.hung(); }
 
  private:
-  struct Image {
-    std::optional<ImageReading> last;
-    std::weak_ptr<absl::StatusOr<ImageReading>> running;  // alive while a read of the image hangs
+  // One thing to read.
+  template <typename T>
+  struct Read {
+    std::string key;  // two reads with the same key read the same thing
+    std::string group;
+    std::function<absl::StatusOr<T>()> work;
   };
-  using ImageAtPath = std::pair<const std::string, Image>;
+  // What is remembered of a read, by its key.
+  template <typename T>
+  struct Past {
+    std::optional<T> last;
+    std::string group;
+    std::weak_ptr<absl::StatusOr<T>> running;  // alive while a read hangs
+  };
+  template <typename T>
+  using Pasts = std::map<std::string, Past<T>>;
 
-  void ReadTogether(const std::vector<ImageAtPath*>& images,
-                    std::map<std::string, Probe<ImageReading>>* probes);
+  template <typename T>
+  std::map<std::string, Probe<T>> ReadAll(const std::vector<Read<T>>& reads, DeadlinePool* pool,
+                                          Pasts<T>* pasts);
+  template <typename T>
+  void ReadTogether(const std::vector<const Read<T>*>& reads, DeadlinePool* pool, Pasts<T>* pasts,
+                    std::map<std::string, Probe<T>>* probes);
 
   const Options options_;
   DeadlinePool image_pool_;
+  DeadlinePool capacity_pool_;
   DeadlinePool storage_pool_;
-  std::map<std::string, Image> images_;  // by path
+  Pasts<ImageReading> images_;  // by path
+  Pasts<int64_t> capacities_;   // by guest and disk
   std::optional<StorageReading> last_storage_;
 };
 

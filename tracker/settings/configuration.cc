@@ -82,6 +82,18 @@ absl::Status ValidateFileBackedMemory(const NodeConfiguration& node) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateMonitors(const NodeConfiguration& node) {
+  std::set<std::string> found;
+  for (const std::string& name : node.monitors) {
+    const std::string full = MonitorName(name);
+    if (full != kCpuMonitor) return Invalid(node, absl::StrCat("there is no monitor ", full));
+    if (!found.insert(full).second) {
+      return Invalid(node, absl::StrCat("the monitor ", full, " is named twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateNode(const NodeConfiguration& node, ConfigurationWarnings* warnings) {
   if (node.uri.empty()) return Invalid(node, "the URI is missing");
   for (const absl::Status& status :
@@ -91,7 +103,7 @@ absl::Status ValidateNode(const NodeConfiguration& node, ConfigurationWarnings* 
   if (node.disk_backend == DiskBackend::kLvm && node.volume_group.empty()) {
     return Invalid(node, "images_volume_group is required, because images_type is lvm");
   }
-  return absl::OkStatus();
+  return ValidateMonitors(node);
 }
 
 }  // namespace
@@ -137,6 +149,24 @@ std::optional<absl::Duration> PassInterval(const Configuration& configuration) {
   const int seconds = configuration.update_resources_interval_seconds;
   if (seconds < 0) return std::nullopt;
   return absl::Seconds(seconds == 0 ? 60 : seconds);
+}
+
+std::string MonitorName(const std::string& name) {
+  return absl::StrContains(name, '.') ? name : absl::StrCat("cpu.", name);
+}
+
+absl::StatusOr<std::map<std::string, CpuSet>> ParseNetworkCells(absl::string_view text) {
+  std::map<std::string, CpuSet> cells;
+  for (const absl::string_view part : absl::StrSplit(text, ' ', absl::SkipWhitespace())) {
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(part, absl::MaxSplits(':', 1));
+    const absl::StatusOr<CpuSet> ids = CpuSet::Parse(field.second);
+    if (field.first.empty() || !ids.ok() || !cells.emplace(field.first, *ids).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", part, "' must be NAME:CELLS, for example public:0-1, with each name once"));
+    }
+  }
+  return cells;
 }
 
 absl::StatusOr<ReservedPages> ParseReservedPages(absl::string_view text) {

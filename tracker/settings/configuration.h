@@ -6,6 +6,7 @@
 #define BERTH_TRACKER_SETTINGS_CONFIGURATION_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,9 @@ struct NodeConfiguration {
   int64_t reserved_host_memory_mib = 512;
   int64_t reserved_host_disk_mib = 0;
   std::vector<ReservedPages> reserved_huge_pages;
+  // The NUMA cells to which each physical network is attached, and those of the tunnelled networks.
+  std::map<std::string, CpuSet> physical_network_cells;
+  std::optional<CpuSet> tunnel_cells;
   std::optional<double> cpu_allocation_ratio;
   std::optional<double> ram_allocation_ratio;
   std::optional<double> disk_allocation_ratio;
@@ -70,6 +74,8 @@ struct NodeConfiguration {
   std::vector<std::string> image_type_exclude_list;
 
   OrphanPolicy orphans = OrphanPolicy::kWithhold;
+  // What is measured in every pass besides the resources: names like cpu.virt_driver (T-102).
+  std::vector<std::string> monitors;
   std::vector<ProviderEntry> provider_entries;  // of the host's provider configuration files
 };
 
@@ -101,7 +107,8 @@ struct ConfigurationWarnings {
 //   is not combined with either of them, nor vcpu_pin_set with cpu_dedicated_set (T-73);
 //   no reserve and no ratio is negative;
 //   file-backed memory has virt type kvm or qemu, a memory ratio of exactly 1, and a reserve below
-//   the size of the file-backed memory (T-79); the LVM backend has a volume group.
+//   the size of the file-backed memory (T-79); the LVM backend has a volume group;
+//   each monitor exists and is named once (T-102).
 // `warnings` may be null.
 absl::Status Validate(const Configuration& configuration, ConfigurationWarnings* warnings);
 
@@ -114,6 +121,16 @@ std::vector<std::string> TakeReloadable(const NodeConfiguration& read, NodeConfi
 
 // Returns the interval between passes, or nothing if periodic passes are turned off (T-44).
 std::optional<absl::Duration> PassInterval(const Configuration& configuration);
+
+// The only monitor today.
+inline constexpr char kCpuMonitor[] = "cpu.virt_driver";
+
+// Returns the full name of a monitor: a name without a dot is one of the namespace cpu (T-102).
+std::string MonitorName(const std::string& name);
+
+// Reads names of physical networks with their NUMA cells: `NAME:CELLS`, several of them separated by
+// blanks, as in `public:0 storage:0-1`. InvalidArgument if `text` has another form.
+absl::StatusOr<std::map<std::string, CpuSet>> ParseNetworkCells(absl::string_view text);
 
 // Reads `node:N,size:S,count:C`. S is in KiB, or has a suffix as in 2MB or 1GB. InvalidArgument if
 // `text` has another form.

@@ -1,7 +1,5 @@
 #include "tracker/uplink/messages.h"
 
-#include <google/protobuf/util/time_util.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
@@ -16,56 +14,6 @@ namespace {
 namespace v1 = placement::v1;
 
 constexpr char kPlacementDomain[] = "berth.placement";
-
-google::protobuf::Timestamp WireTime(absl::Time time) {
-  return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
-}
-
-v1::PciDeviceType WireType(const std::string& type) {
-  if (type == "type-PF") return v1::PCI_DEVICE_TYPE_PHYSICAL_FUNCTION;
-  if (type == "type-VF") return v1::PCI_DEVICE_TYPE_VIRTUAL_FUNCTION;
-  if (type == "vdpa") return v1::PCI_DEVICE_TYPE_VDPA;
-  return v1::PCI_DEVICE_TYPE_PLAIN;
-}
-
-v1::PciDevice WireDevice(const PciDevice& device) {
-  v1::PciDevice wire;
-  wire.set_address(device.address);
-  wire.set_libvirt_name(device.dev_id);
-  wire.set_vendor_id(device.vendor_id);
-  wire.set_product_id(device.product_id);
-  wire.set_type(WireType(device.dev_type));
-  if (device.numa_node) wire.set_numa_cell(*device.numa_node);
-  wire.set_parent_address(device.parent_address.value_or(""));
-  wire.set_parent_interface(device.parent_interface.value_or(""));
-  std::vector<std::string> features = device.network_features;
-  std::sort(features.begin(), features.end());
-  for (const std::string& feature : features) wire.add_network_features(feature);
-  wire.set_card_serial_number(device.card_serial_number.value_or(""));
-  wire.set_mac_address(device.mac_address.value_or(device.pf_mac_address.value_or("")));
-  if (device.vf_number) wire.set_virtual_function_number(*device.vf_number);
-  return wire;
-}
-
-v1::NumaCell WireCell(const NumaCell& cell) {
-  v1::NumaCell wire;
-  wire.set_id(cell.id);
-  wire.set_memory_mib(cell.memory_mib);
-  for (const int cpu : cell.cpus.Cpus()) wire.add_shared_cpus(cpu);
-  for (const int cpu : cell.dedicated_cpus.Cpus()) wire.add_dedicated_cpus(cpu);
-  for (const CpuSet& threads : cell.siblings) {
-    v1::CpuSet* const set = wire.add_siblings();
-    for (const int cpu : threads.Cpus()) set->add_cpus(cpu);
-  }
-  for (const NumaPages& pages : cell.pages) {
-    v1::MemoryPages* const item = wire.add_pages();
-    item->set_size_kib(pages.size_kib);
-    item->set_total(pages.total);
-    item->set_reserved(pages.reserved);
-  }
-  if (cell.socket) wire.set_socket(*cell.socket);
-  return wire;
-}
 
 v1::GuestState WireState(GuestState state) {
   switch (state) {
@@ -151,26 +99,35 @@ bool SameMessage(const Message& a, const Message& b) {
   return a.SerializeAsString() == b.SerializeAsString();
 }
 
-size_t NodeBytes(const v1::Report& report) {
-  return report.facts().ByteSizeLong() + report.account().ByteSizeLong() +
-         report.orphans().ByteSizeLong() + report.findings().ByteSizeLong() +
-         report.observation().ByteSizeLong();
+// Removes elements from the end of `list` until `bytes`, the size of the messages that must fit into
+// `bytes_max` and to which the list belongs, is small enough. Reduces `bytes` accordingly. Returns a
+// text that says how many elements were removed, or nothing.
+template <typename List>
+std::string Trim(List* list, const char* what, size_t bytes_max, size_t* bytes) {
+  int left_out = 0;
+  for (; list->size() > 0 && *bytes > bytes_max; ++left_out) {
+    *bytes -= std::min(*bytes, list->Get(list->size() - 1).ByteSizeLong());
+    list->RemoveLast();
+  }
+  return left_out == 0 ? "" : absl::StrCat(left_out, " ", what, " are left out of the report");
 }
 
-// Removes elements from the ends of the lists until the report is small enough. Adds findings that
-// say how many elements were removed.
+// Makes the report small enough. Adds findings that say what was left out.
 void FitNodeBytes(v1::Report* report) {
-  const auto trim = [report](auto* list, const char* what) {
-    int left_out = 0;
-    for (; list->size() > 0 && NodeBytes(*report) > kNodeBytesMax; ++left_out) list->RemoveLast();
-    if (left_out == 0) return;
-    v1::Finding* const finding = report->mutable_findings()->add_findings();
+  size_t facts = report->facts().ByteSizeLong();
+  size_t account = report->account().ByteSizeLong() + report->observation().ByteSizeLong() +
+                   report->orphans().ByteSizeLong() + report->findings().ByteSizeLong();
+  auto* const findings = report->mutable_findings()->mutable_findings();
+  for (const std::string& text :
+       {Trim(report->mutable_facts()->mutable_pci_devices(), "PCI devices", kFactsBytesMax, &facts),
+        Trim(findings, "findings", kAccountBytesMax, &account),
+        Trim(report->mutable_orphans()->mutable_orphans(), "orphans", kAccountBytesMax,
+             &account)}) {
+    if (text.empty()) continue;
+    v1::Finding* const finding = findings->Add();
     finding->set_kind(v1::FINDING_KIND_UNREADABLE);
-    finding->set_message(absl::StrCat(left_out, " ", what, " are left out of the report"));
-  };
-  trim(report->mutable_facts()->mutable_pci_devices(), "PCI devices");
-  trim(report->mutable_findings()->mutable_findings(), "findings");
-  trim(report->mutable_orphans()->mutable_orphans(), "orphans");
+    finding->set_message(text);
+  }
 }
 
 KnownProvider ReadProvider(const v1::Provider& wire) {
@@ -203,44 +160,6 @@ void ReadConsumer(const v1::Consumer& wire, Records* records) {
 }
 
 }  // namespace
-
-v1::NodeFacts WireFacts(const Facts& facts) {
-  v1::NodeFacts wire;
-  wire.set_hypervisor_type(facts.hypervisor_type);
-  wire.set_hypervisor_version(facts.hypervisor_version);
-  wire.set_libvirt_version(facts.library_version);
-  wire.set_host_ip(facts.host_address);
-  wire.set_vcpus(static_cast<int32_t>(facts.vcpus.value_or(0)));
-  wire.set_pcpus(static_cast<int32_t>(facts.pcpus));
-  wire.set_memory_mib(facts.memory_mib.value_or(0));
-  wire.set_disk_gib(facts.local_disk_gib.value_or(0));
-  wire.set_cpu_info_json(facts.cpu_info.value_or(""));
-  for (const SupportedInstance& kind : facts.supported_instances) {
-    v1::SupportedInstance* const item = wire.add_supported_instances();
-    item->set_architecture(kind.arch);
-    item->set_hypervisor_type(kind.hypervisor_type);
-    item->set_vm_mode(kind.vm_mode);
-  }
-  if (facts.numa_topology && *facts.numa_topology) {
-    for (const NumaCell& cell : (*facts.numa_topology)->cells) {
-      *wire.add_numa_cells() = WireCell(cell);
-    }
-  }
-  for (const PciDevice& device : facts.pci_devices) *wire.add_pci_devices() = WireDevice(device);
-  return wire;
-}
-
-v1::NodeObservation WireObservation(const Facts& facts, absl::Time at) {
-  v1::NodeObservation wire;
-  *wire.mutable_observed_at() = WireTime(at);
-  if (facts.vcpus_used) wire.set_vcpus_used(*facts.vcpus_used);
-  if (facts.memory_used_mib && *facts.memory_used_mib) {
-    wire.set_memory_used_mib(**facts.memory_used_mib);
-  }
-  if (facts.local_disk_used_gib) wire.set_disk_used_gib(*facts.local_disk_used_gib);
-  wire.set_uptime(facts.uptime);
-  return wire;
-}
 
 v1::NodeAccount WireAccount(const Report& report) {
   const Accounting& accounting = report.accounting;

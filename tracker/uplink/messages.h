@@ -15,15 +15,15 @@
 #include "tracker/audit/records.h"
 #include "tracker/node/node.h"
 #include "tracker/node/outbox.h"
+#include "tracker/uplink/facts_messages.h"
 
 namespace berth::tracker {
 
-// The largest number of bytes that the facts, account, observation, orphans and findings of a
-// report may take together.
-inline constexpr size_t kNodeBytesMax = 60 * 1024;
+// The largest number of bytes that the facts of a report may take, and that its account,
+// observation, orphans and findings may take together. Placement takes 1 MiB and 64 KiB.
+inline constexpr size_t kFactsBytesMax = 1020 * 1024;
+inline constexpr size_t kAccountBytesMax = 60 * 1024;
 
-placement::v1::NodeFacts WireFacts(const Facts& facts);
-placement::v1::NodeObservation WireObservation(const Facts& facts, absl::Time at);
 placement::v1::NodeAccount WireAccount(const Report& report);
 placement::v1::Orphan WireOrphan(const Orphan& orphan);
 // Makes messages of findings. Orphans, which the report lists elsewhere, and kUnverified are left
@@ -32,8 +32,8 @@ std::vector<placement::v1::Finding> WireFindings(const std::vector<Finding>& fin
 placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 
 // Makes the message of a report. A delta has only the values that differ from `report.base` or from
-// the records. If a report is too large, some PCI devices, findings and orphans are left out, and a
-// finding says how many.
+// the records. If a report is too large, the last PCI devices, findings or orphans are left out,
+// and a finding says how many. No host that exists has so many PCI devices.
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 

@@ -96,8 +96,8 @@ std::vector<tracker::HostCell> HostOf(const Json& host) {
     cell.usage.memory_mib = from.at("memory_usage");
     cell.usage.pinned_cpus = CpusOf(from.at("pinned_cpus"));
     if (from.contains("network")) {
-      from.at("network").at("physnets").get_to(cell.networks.physnets);
-      cell.networks.tunneled = from.at("network").at("tunneled");
+      from.at("network").at("physnets").get_to(cell.offer.networks.physnets);
+      cell.offer.networks.tunneled = from.at("network").at("tunneled");
     }
     cells.push_back(std::move(cell));
   }

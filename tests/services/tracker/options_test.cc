@@ -110,6 +110,9 @@ cpu_shared_set = ["0-3", "^2"]
 reserved_host_memory_mb = 200
 orphans = "report"
 reserved_huge_pages = ["node:0,size:2048,count:64", "node:1,size:1GB,count:1"]
+physical_network_cells = ["public:0", "storage:0-1"]
+tunnel_cells = "1"
+monitors = ["virt_driver"]
 [[hypervisor]]
 uri = "test:///other"
 disk-allocation-ratio = 1.5
@@ -124,6 +127,9 @@ disk-allocation-ratio = 1.5
   EXPECT_EQ(nodes[0].orphans, OrphanPolicy::kReport);
   ASSERT_EQ(nodes[0].reserved_huge_pages.size(), 2U);
   EXPECT_EQ(nodes[0].reserved_huge_pages[1].size_kib, 1048576);
+  EXPECT_EQ(nodes[0].physical_network_cells.at("storage"), (tracker::CpuSet{0, 1}));
+  EXPECT_EQ(nodes[0].tunnel_cells, tracker::CpuSet{1});
+  EXPECT_EQ(nodes[0].monitors, std::vector<std::string>{"virt_driver"});
   EXPECT_EQ(nodes[1].name, "");
   EXPECT_EQ(nodes[1].reserved_host_memory_mib, 100);
   EXPECT_EQ(nodes[1].disk_allocation_ratio, 1.5);
@@ -172,6 +178,8 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
       {{"--images-type=lvm"}, "", "images_volume_group"},
       {{"--orphans=kill"}, "", "orphans"},
       {{"--reserved-huge-pages=node:0"}, "", "reserved-huge-pages"},
+      {{"--physical-network-cells=public"}, "", "physical-network-cells: 'public' must be NAME"},
+      {{"--monitors=thermometer"}, "", "there is no monitor cpu.thermometer"},
       {{}, "[[hypervisor]]\nuri='test:///x'\norphans='kill'", "orphans"},
       {{"--placement="}, "", "placement"},
       {{"--driver-timeout=0s"}, "", "driver-timeout"},

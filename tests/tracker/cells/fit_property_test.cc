@@ -27,9 +27,9 @@ class RandomFit {
       if (legacy) cell.offer.dedicated_cpus = cell.offer.cpus;
       AddMemory(&cell);
       for (const char* const physnet : {"a", "b"}) {
-        if (Chance(0.3)) cell.networks.physnets.insert(physnet);
+        if (Chance(0.3)) cell.offer.networks.physnets.insert(physnet);
       }
-      cell.networks.tunneled = Chance(0.3);
+      cell.offer.networks.tunneled = Chance(0.3);
     }
     return host;
   }

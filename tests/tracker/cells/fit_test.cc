@@ -112,8 +112,8 @@ TEST(Fit, AsksForDevicesOnTheChosenCells) {
 
 TEST(Fit, PutsOneCellNearEachNetwork) {
   std::vector<HostCell> host = HostOfCells(4);
-  host[2].networks.physnets = {"a", "b"};
-  host[3].networks = {{"b"}, true};
+  host[2].offer.networks.physnets = {"a", "b"};
+  host[3].offer.networks = {{"b"}, true};
   FitOptions options;
   EXPECT_EQ(Places(host, SharedGuest(1), options), "0");
   options.networks = CellNetworks{{"a"}, false};

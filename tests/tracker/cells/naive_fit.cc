@@ -172,8 +172,8 @@ bool NaiveAccepts(const std::vector<HostCell>& host, const std::vector<int>& cho
     bool declared = false;
     bool near = false;
     for (const HostCell& cell : host) {
-      const bool has = network == "(tunnel)" ? cell.networks.tunneled
-                                             : cell.networks.physnets.count(network) > 0;
+      const bool has = network == "(tunnel)" ? cell.offer.networks.tunneled
+                                             : cell.offer.networks.physnets.count(network) > 0;
       declared = declared || has;
       near = near || (has && std::count(ids.begin(), ids.end(), cell.offer.id));
     }

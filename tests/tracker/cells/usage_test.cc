@@ -89,7 +89,7 @@ TEST(Usage, BlocksWholeCoresWithIsolate) {
 TEST(Usage, ComesBackByRemoving) {
   std::vector<HostCell> host = OneHost(4, 2);
   host[0].usage = {2, 100, {0, 1}, {{4, 25600}}};
-  host[0].networks.physnets = {"a"};
+  host[0].offer.networks.physnets = {"a"};
   host[0].offer.socket = 1;
   const HostCell before = host[0];
   const GuestTopology guest = OneCell(Pinned({{0, 2}}, {4}, CpuThreadPolicy::kIsolate), 0);
@@ -98,7 +98,7 @@ TEST(Usage, ComesBackByRemoving) {
   EXPECT_EQ(host[0].usage, before.usage);  // T-283
   EXPECT_EQ(host[0].offer.socket, 1);      // T-283: all else stays
   EXPECT_EQ(host[0].offer.siblings, before.offer.siblings);
-  EXPECT_EQ(host[0].networks.physnets, before.networks.physnets);
+  EXPECT_EQ(host[0].offer.networks.physnets, before.offer.networks.physnets);
 }
 
 TEST(Usage, RefusesCpusThatCannotBePinned) {

@@ -41,11 +41,23 @@ TEST(Disk, KnowsTheSizeOfADefinition) {
   EXPECT_EQ(LocalDiskBytes(Disk("file", "qcow2"), qcow2, std::nullopt), 100 * kGib);
   EXPECT_EQ(LocalDiskBytes(Disk("file", "qcow2"), std::nullopt, 7 * kGib), 7 * kGib);
   EXPECT_EQ(LocalDiskBytes(Disk("file", "raw"), ImageReading{kGib, 0, {}}, std::nullopt), kGib);
+  // The size that libvirt told while the file could not be read does not count any more.
+  EXPECT_EQ(LocalDiskBytes(Disk("file", "raw"), ImageReading{kGib, 0, {}}, 7 * kGib), kGib);
   EXPECT_EQ(LocalDiskBytes(Disk("block", "raw"), std::nullopt, 3 * kGib), 3 * kGib);
   EXPECT_EQ(LocalDiskBytes(Disk("network", "raw"), std::nullopt, 3 * kGib), 0);
   GuestDisk cdrom = Disk("file", "raw");
   cdrom.device = "cdrom";
   EXPECT_EQ(LocalDiskBytes(cdrom, ImageReading{kGib, 0, {}}, kGib), 0);
+}
+
+TEST(Disk, AsksTheHypervisorOnlyForSizesThatNoFileTells) {
+  EXPECT_TRUE(NeedsCapacity(Disk("block", "raw"), false));
+  EXPECT_TRUE(NeedsCapacity(Disk("file", "qcow2"), true));
+  EXPECT_FALSE(NeedsCapacity(Disk("file", "qcow2"), false));
+  EXPECT_FALSE(NeedsCapacity(Disk("network", "raw"), true));
+  GuestDisk cdrom = Disk("file", "raw");
+  cdrom.device = "cdrom";
+  EXPECT_FALSE(NeedsCapacity(cdrom, true));
 }
 
 TEST(Disk, ReadsVolumeGroups) {  // T-82

@@ -130,13 +130,16 @@ TEST(DomainCapabilities, AddUpOverEmulators) {
 TEST(GuestDefinition, TellsSizeAndDisks) {
   const GuestDefinition guest = *ParseGuestDefinition(
       "<domain type='kvm'><name>a</name><uuid>6695eb01-f6a4-8304-79aa-97f2502e193f</uuid>"
-      "<memory unit='GiB'>2</memory><vcpu current='1'>4</vcpu><devices>"
+      "<memory unit='GiB'>2</memory><currentMemory unit='MiB'>1024</currentMemory>"
+      "<vcpu current='2'>4</vcpu><devices>"
       "<disk type='file'><driver type='qcow2'/><source file='/d'/><target dev='vda'/></disk>"
       "<disk type='block' device='lun'><source dev='/dev/x'/><target dev='vdb'/></disk>"
       "<disk type='network'><source protocol='rbd' name='p/v'/><target dev='vdc'/></disk>"
       "<filesystem><source dir='/f'/></filesystem></devices></domain>");
   EXPECT_EQ(guest.memory_max_mib, 2048);
   EXPECT_EQ(guest.vcpus_max, 4);
+  EXPECT_EQ(guest.vcpus, 2);
+  EXPECT_EQ(guest.memory_mib, 1024);
   ASSERT_EQ(guest.disks.size(), 3u);
   EXPECT_EQ(guest.disks[0].format, "qcow2");
   EXPECT_EQ(guest.disks[0].device, "disk");
@@ -154,15 +157,49 @@ TEST(GuestDefinition, OfParallelsKeepsFileSystems) {
   EXPECT_EQ(guest.disks[0].path, "/vz/root");
 }
 
-PciDump SriovDump() {
-  const std::string text = TestData("node_devices_sriov.txt");
-  return ParseNodeDevices(absl::StrSplit(text, "---\n"));
+// The recorded documents that can be parsed.
+const std::vector<NodeDevice>& SriovDocuments() {
+  static const auto* const kDocuments = [] {
+    auto* const documents = new std::vector<NodeDevice>;
+    const std::string text = TestData("node_devices_sriov.txt");
+    for (const absl::string_view one : absl::StrSplit(text, "---\n")) {
+      const absl::StatusOr<NodeDevice> read = ParseNodeDevice(one);
+      if (read.ok()) documents->push_back(*read);
+    }
+    return documents;
+  }();
+  return *kDocuments;
+}
+
+std::vector<const NodeDevice*> Pointers(const std::vector<NodeDevice>& documents) {
+  std::vector<const NodeDevice*> pointers;
+  for (const NodeDevice& document : documents) pointers.push_back(&document);
+  return pointers;
+}
+
+std::vector<PciDevice> SriovDevices() { return LinkDevices(Pointers(SriovDocuments())); }
+
+TEST(NodeDevices, RefuseOtherDocuments) {
+  EXPECT_EQ(ParseNodeDevice("<domain/>").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ParseNodeDevice("no XML").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(NodeDevices, NameThePhysicalFunctionsOfNewVirtualOnes) {
+  const std::vector<const NodeDevice*> all = Pointers(SriovDocuments());
+  std::set<std::string> found;
+  for (const NodeDevice* const device : all) {
+    const std::set<std::string> parents = PhysicalFunctionsOf({device}, all);
+    const bool is_function = device->pci && device->pci->dev_type == "type-VF";
+    EXPECT_TRUE(is_function || parents.empty()) << device->name;
+    found.insert(parents.begin(), parents.end());
+  }
+  EXPECT_EQ(found, std::set<std::string>{"pci_0000_3b_00_0"});
+  EXPECT_TRUE(PhysicalFunctionsOf({}, all).empty());
 }
 
 TEST(NodeDevices, TellFunctionsApart) {
-  const PciDump dump = SriovDump();
-  ASSERT_EQ(dump.devices.size(), 5u);
-  EXPECT_EQ(dump.skipped.size(), 1u);
+  const std::vector<PciDevice> devices = SriovDevices();
+  ASSERT_EQ(devices.size(), 5u);
   struct Row {
     const char* address;
     const char* type;
@@ -175,32 +212,32 @@ TEST(NodeDevices, TellFunctionsApart) {
       {"0000:3b:02.1", "vdpa", "154c"},
       {"0000:3b:0a.0", "type-VF", "154c"}};
   for (size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(dump.devices[i].address, kRows[i].address);
-    EXPECT_EQ(dump.devices[i].dev_type, kRows[i].type) << kRows[i].address;
-    EXPECT_EQ(dump.devices[i].product_id, kRows[i].product);
-    EXPECT_EQ(dump.devices[i].label, std::string("label_8086_") + kRows[i].product);  // T-97
+    EXPECT_EQ(devices[i].address, kRows[i].address);
+    EXPECT_EQ(devices[i].dev_type, kRows[i].type) << kRows[i].address;
+    EXPECT_EQ(devices[i].product_id, kRows[i].product);
+    EXPECT_EQ(devices[i].label, std::string("label_8086_") + kRows[i].product);  // T-97
   }
 }
 
 TEST(NodeDevices, LinkVirtualFunctionsToTheirPhysicalOne) {
-  const PciDump dump = SriovDump();
-  const PciDevice& pf = dump.devices[1];
+  const std::vector<PciDevice> devices = SriovDevices();
+  const PciDevice& pf = devices[1];
   EXPECT_EQ(pf.numa_node, 1);
   EXPECT_EQ(pf.mac_address, "3c:fd:fe:00:00:10");
   EXPECT_THAT(pf.network_features, ElementsAre("rx", "tso"));
-  const PciDevice& vf = dump.devices[2];
+  const PciDevice& vf = devices[2];
   EXPECT_EQ(vf.numa_node, std::nullopt);  // T-97: -1 is none
   EXPECT_EQ(vf.parent_address, "0000:3b:00.0");
   EXPECT_EQ(vf.parent_interface, "ens1f0");
   EXPECT_EQ(vf.pf_mac_address, "3c:fd:fe:00:00:10");
   EXPECT_EQ(vf.vf_number, 0);
   EXPECT_EQ(vf.card_serial_number, "MT2113X00000");  // T-97: falls back to its PF's
-  EXPECT_EQ(dump.devices[3].vf_number, 1);
-  EXPECT_EQ(dump.devices[4].parent_interface, std::nullopt);  // T-98: kept without its PF
+  EXPECT_EQ(devices[3].vf_number, 1);
+  EXPECT_EQ(devices[4].parent_interface, std::nullopt);  // T-98: kept without its PF
 }
 
 TEST(NodeDevices, ArePrintedAsJson) {
-  const nlohmann::json list = nlohmann::json::parse(PciDumpJson(SriovDump().devices));
+  const nlohmann::json list = nlohmann::json::parse(PciDumpJson(SriovDevices()));
   ASSERT_EQ(list.size(), 5u);
   EXPECT_TRUE(list[0]["numa_node"].is_null());
   EXPECT_FALSE(list[0].contains("capabilities"));

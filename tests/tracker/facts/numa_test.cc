@@ -94,11 +94,34 @@ TEST(Numa, ReservesPages) {
   EXPECT_FALSE(host.Describe().ok());
 }
 
+TEST(Numa, AttachesNetworksToCells) {
+  Host host;
+  host.configuration.physical_network_cells = {{"public", {0, 1}}, {"storage", {1}}};
+  host.configuration.tunnel_cells = CpuSet{0};
+  const std::optional<NumaTopology> topology = *host.Describe();
+  const std::vector<NumaCell>& cells = topology->cells;
+  EXPECT_EQ(cells[0].networks.physnets, std::set<std::string>{"public"});  // T-266
+  EXPECT_EQ(cells[1].networks.physnets, (std::set<std::string>{"public", "storage"}));
+  EXPECT_TRUE(cells[0].networks.tunneled);
+  EXPECT_FALSE(cells[1].networks.tunneled);
+  const nlohmann::json json = nlohmann::json::parse(NumaJson(topology));
+  EXPECT_EQ(json["cells"][1]["network_metadata"],
+            nlohmann::json({{"physnets", {"public", "storage"}}, {"tunneled", false}}));
+  host.configuration.tunnel_cells = CpuSet{2};
+  EXPECT_EQ(host.Describe().status().code(), absl::StatusCode::kInvalidArgument);  // T-266
+  host.configuration.tunnel_cells.reset();
+  host.configuration.physical_network_cells["storage"] = {7};
+  EXPECT_EQ(host.Describe().status().message(),
+            "physical_network_cells: the network storage is attached to cell 7, which this host "
+            "does not have");
+}
+
 TEST(Numa, IsPrintedAsJson) {
   const nlohmann::json json = nlohmann::json::parse(NumaJson(*Host().Describe()));
   EXPECT_EQ(json["cells"][0]["cpuset"], nlohmann::json({0, 1, 2, 3, 8, 9, 10, 11}));
   EXPECT_EQ(json["cells"][0]["mempages"][2]["size_kb"], 1048576);
   EXPECT_EQ(json["cells"][1]["cpu_usage"], 0);  // T-267
+  EXPECT_FALSE(json["cells"][0].contains("network_metadata"));
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -243,6 +245,58 @@ TEST_F(PrivateDaemon, ShowsAGuestAsAnOrphanWithinASecond) {
   Virsh({"destroy", "orphan"});
   ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, kGuest));
   EXPECT_TRUE(audit(steady_clock::now()).report.orphans.empty());
+}
+
+TEST_F(PrivateDaemon, MakesTheSameFewCallsInEveryUnchangedPass) {
+  const std::string running = WriteFile(
+      "running.xml", absl::StrCat("<domain type='qemu'><name>running</name><uuid>", kGuest,
+                                  "</uuid><memory unit='MiB'>64</memory><vcpu>1</vcpu><os>"
+                                  "<type arch='x86_64'>hvm</type></os></domain>"));
+  Observe();  // opens the connection, which then sends events
+  Virsh({"create", running});
+  ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, kGuest));
+  absl::Time now = absl::Now();
+  std::map<std::string, int64_t> last;
+  std::map<std::string, int64_t> calls;
+  for (int pass = 0; pass < 6; ++pass) {
+    now += absl::Seconds(60);
+    const std::map<std::string, int64_t> before = hypervisor_->call_counts();
+    const absl::StatusOr<Facts> facts = observer_->Observe(now);
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_EQ(facts->guests.size(), 1u);
+    calls = hypervisor_->call_counts();
+    for (const auto& [name, count] : before) calls[name] -= count;
+    if (pass > 2) {            // the guest's own events may come during the first passes
+      EXPECT_EQ(calls, last);  // T-393
+    }
+    last = calls;
+  }
+  EXPECT_EQ(calls["virConnectGetAllDomainStats"], 1);
+  EXPECT_EQ(calls["virDomainGetXMLDesc"], 1);
+  EXPECT_EQ(calls["virConnectListAllNodeDevices"], 1);
+  const size_t devices = Words(Virsh({"nodedev-list"})).size();
+  EXPECT_LE(calls["virNodeDeviceGetXMLDesc"], static_cast<int64_t>(devices / 9 + 1));
+  Virsh({"destroy", "running"});
+  ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, kGuest));
+}
+
+TEST_F(PrivateDaemon, TellsTheSizeOfADiskWithoutAnImageFile) {
+  const std::string device = Daemon()->directory() + "/device";
+  std::ofstream(device) << "";
+  std::filesystem::resize_file(device, 5 << 20);
+  const std::string definition = WriteFile(
+      "block.xml",
+      absl::StrCat("<domain type='qemu'><name>block</name><memory unit='MiB'>64</memory><os>"
+                   "<type arch='x86_64'>hvm</type></os><devices><disk type='block' device='disk'>"
+                   "<driver name='qemu' type='raw'/><source dev='",
+                   device, "'/><target dev='vda' bus='virtio'/></disk></devices></domain>"));
+  Virsh({"define", definition});
+  for (int pass = 0; pass < 3; ++pass) {
+    const Facts facts = Observe();
+    ASSERT_EQ(facts.guests.size(), 1u);
+    EXPECT_EQ(facts.guests[0].local_disk_bytes, 5 << 20);
+  }
+  Virsh({"undefine", "block"});
 }
 
 TEST_F(PrivateDaemon, MakesNoCallAtRest) {

@@ -1,6 +1,7 @@
 #include "tests/tracker/hypervisor/dead_file_server.h"
 
 #include <linux/fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ struct Server {
   std::string directory ABSL_GUARDED_BY(mutex);
   bool dead ABSL_GUARDED_BY(mutex) = false;
   int hanging ABSL_GUARDED_BY(mutex) = 0;
+  int opened ABSL_GUARDED_BY(mutex) = 0;
 };
 
 // Lives for ever: open() may be called before main() and after it.
@@ -25,10 +27,11 @@ Server& TheServer() {
   return *server;
 }
 
-void HangWhileDead(const char* path) {
+void HangWhileDead(const char* path, bool opens) {
   Server& server = TheServer();
   MutexLock lock(&server.mutex);
   if (server.directory.empty() || std::string(path).rfind(server.directory, 0) != 0) return;
+  server.opened += opens ? 1 : 0;
   ++server.hanging;
   server.changed.NotifyAll();
   while (server.dead) {
@@ -67,14 +70,24 @@ int DeadFileServer::hanging() const {
   return TheServer().hanging;
 }
 
+int DeadFileServer::opened() const {
+  MutexLock lock(&TheServer().mutex);
+  return TheServer().opened;
+}
+
 }  // namespace berth::tracker
 
-// The program's own definition takes the place of libc's.
+// The program's own definitions take the place of libc's.
 extern "C" int open(const char* path, int flags, ...) {
-  berth::tracker::HangWhileDead(path);
+  berth::tracker::HangWhileDead(path, true);
   va_list arguments;
   va_start(arguments, flags);
   const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(arguments, unsigned) : 0;
   va_end(arguments);
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+extern "C" int stat(const char* path, struct stat* status) {
+  berth::tracker::HangWhileDead(path, false);
+  return fstatat(AT_FDCWD, path, status, 0);
 }

@@ -1,6 +1,7 @@
-// A file server that stops answering: opening a file below its directory hangs, as on a dead NFS mount.
+// A file server that stops answering: looking at a file below its directory hangs, as on a dead NFS
+// mount.
 //
-// Works by replacing open() in the program that links it. One at a time; thread-safe.
+// Works by replacing open() and stat() in the program that links it. One at a time; thread-safe.
 #ifndef BERTH_TESTS_TRACKER_HYPERVISOR_DEAD_FILE_SERVER_H_
 #define BERTH_TESTS_TRACKER_HYPERVISOR_DEAD_FILE_SERVER_H_
 
@@ -17,8 +18,10 @@ class DeadFileServer {
 
   void Die();
   void Recover();
-  // How many calls of open() hang.
+  // How many calls hang.
   int hanging() const;
+  // How many files were opened.
+  int opened() const;
 };
 
 }  // namespace berth::tracker

@@ -3,10 +3,13 @@
 
 #include <functional>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace berth::tracker {
 namespace {
+
+using ::testing::HasSubstr;
 
 Configuration OneNode() {
   Configuration configuration;
@@ -83,6 +86,19 @@ TEST(Configuration, RefusesContradictions) {
   }
 }
 
+TEST(Configuration, RefusesMonitorsThatDoNotExist) {
+  const auto error = [](const std::vector<std::string>& monitors) {
+    Configuration configuration = OneNode();
+    configuration.nodes[0].monitors = monitors;
+    return std::string(Validate(configuration, nullptr).message());
+  };
+  EXPECT_EQ(error({"virt_driver"}), "");
+  EXPECT_EQ(error({"cpu.virt_driver"}), "");
+  EXPECT_THAT(error({"thermometer"}), HasSubstr("no monitor cpu.thermometer"));         // T-102
+  EXPECT_THAT(error({"disk.virt_driver"}), HasSubstr("no monitor disk.virt_driver"));   // T-102
+  EXPECT_THAT(error({"virt_driver", "cpu.virt_driver"}), HasSubstr("is named twice"));  // T-102
+}
+
 TEST(Configuration, WarnsOfAPinSetBesideASharedSet) {  // T-73
   Configuration configuration = OneNode();
   configuration.nodes[0].vcpu_pin_set = CpuSet::Range(2, 5);
@@ -99,6 +115,15 @@ TEST(Configuration, HasAnInterval) {  // T-44
   EXPECT_EQ(PassInterval(configuration), absl::Seconds(7));
   configuration.update_resources_interval_seconds = -1;
   EXPECT_EQ(PassInterval(configuration), std::nullopt);
+}
+
+TEST(Configuration, ReadsTheCellsOfNetworks) {  // T-266
+  const std::map<std::string, CpuSet> cells = *ParseNetworkCells("public:0  storage:0-1,3");
+  EXPECT_EQ(cells, (std::map<std::string, CpuSet>{{"public", {0}}, {"storage", {0, 1, 3}}}));
+  EXPECT_TRUE(ParseNetworkCells("")->empty());
+  for (const char* const text : {"public", "public:", ":0", "public:x", "a:0 a:1"}) {
+    EXPECT_EQ(ParseNetworkCells(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
 }
 
 TEST(Configuration, ReadsReservedPages) {  // T-266

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "tests/tracker/node/node_fixture.h"
 
 namespace berth::tracker {
@@ -65,6 +67,54 @@ TEST(Messages, ADeltaAboutTheHostHasItsFacts) {
   const placement::v1::Report delta = WireReport(Delta(before, AuditOf(facts)), std::nullopt, {});
   ASSERT_TRUE(delta.has_facts());
   EXPECT_EQ(delta.facts().memory_mib(), *facts.memory_mib);
+}
+
+// A host with this many virtual functions, each with a network interface.
+Facts WithDevices(int count) {
+  Facts facts = OrdinaryFacts();
+  for (int i = 0; i < count; ++i) {
+    PciDevice& device = facts.pci_devices.emplace_back();
+    device.address = absl::StrFormat("%04x:%02x:%02x.%x", i >> 13, i >> 8 & 31, i >> 3 & 31, i & 7);
+    device.dev_id = absl::StrCat("pci_", device.address);
+    device.vendor_id = "8086";
+    device.product_id = "154c";
+    device.dev_type = "type-VF";
+    device.numa_node = 1;
+    device.parent_address = "0000:3b:00.0";
+    device.parent_interface = "ens1f0np0";
+    device.pf_mac_address = "3c:fd:fe:00:00:10";
+    device.card_serial_number = "VC1234567890AB";
+    device.vf_number = i;
+    for (int feature = 0; feature < 20; ++feature) {
+      device.network_features.push_back(absl::StrCat("feat", 10 + feature));
+    }
+  }
+  return facts;
+}
+
+TEST(Messages, LoseNoDeviceOfAHostWithThreeThousand) {
+  const std::shared_ptr<const Audit> audit = AuditOf(WithDevices(3000));
+  const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
+  EXPECT_EQ(report.facts().pci_devices_size(), 3000);
+  EXPECT_EQ(report.findings().findings_size(), 0);
+  EXPECT_LE(report.facts().ByteSizeLong(), size_t{1} << 20);
+}
+
+TEST(Messages, SayWhatTheyLeaveOut) {
+  Facts facts = WithDevices(6000);
+  facts.warnings.assign(2000, std::string(100, 'w'));
+  const std::shared_ptr<const Audit> audit = AuditOf(facts);
+  const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
+  const int left_out = 6000 - report.facts().pci_devices_size();
+  EXPECT_GT(left_out, 0);
+  EXPECT_LE(report.facts().ByteSizeLong(), size_t{1} << 20);
+  EXPECT_LE(report.findings().ByteSizeLong(), size_t{64} << 10);
+  const auto& findings = report.findings().findings();
+  ASSERT_GT(findings.size(), 2);
+  EXPECT_EQ(findings.Get(findings.size() - 2).message(),
+            absl::StrCat(left_out, " PCI devices are left out of the report"));
+  EXPECT_EQ(findings.Get(findings.size() - 1).message(),
+            absl::StrCat(2000 - (findings.size() - 2), " findings are left out of the report"));
 }
 
 }  // namespace

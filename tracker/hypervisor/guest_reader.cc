@@ -1,0 +1,47 @@
+#include "tracker/hypervisor/guest_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace berth::tracker {
+
+absl::StatusOr<std::vector<GuestReader::Reading>> GuestReader::Read(
+    absl::Time now, absl::Duration interval, std::vector<std::string>* warnings) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<ListedGuest> listed, hypervisor_->Guests());
+  std::map<std::string, int64_t> run_by_uuid;
+  for (const ListedGuest& guest : listed) run_by_uuid[guest.uuid] = guest.run;
+  const std::vector<std::string> wanted = definitions_.Plan(run_by_uuid, now, interval);
+  std::vector<ListedGuest> asked;
+  for (const ListedGuest& guest : listed) {
+    if (std::binary_search(wanted.begin(), wanted.end(), guest.uuid)) asked.push_back(guest);
+  }
+  BERTH_ASSIGN_OR_RETURN(const DocumentTexts texts, hypervisor_->Definitions(asked));
+  std::set<std::string> removed;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const std::string& uuid = asked[i].uuid;
+    if (texts[i].ok()) {
+      Definition read{ParseGuestDefinition(*texts[i]), {}, true};
+      // The sizes that libvirt told last count until it has told new ones.
+      if (Definition* const last = definitions_.Find(uuid)) {
+        read.capacity_bytes_by_target = std::move(last->capacity_bytes_by_target);
+      }
+      definitions_.Store(uuid, asked[i].run, std::move(read));
+    } else if (absl::IsNotFound(texts[i].status())) {
+      definitions_.Forget(uuid);
+      removed.insert(uuid);
+    } else {
+      warnings->push_back(absl::StrCat("guest ", uuid, ": ", texts[i].status().message()));
+    }
+  }
+  std::vector<Reading> guests;
+  for (const ListedGuest& guest : listed) {
+    if (removed.count(guest.uuid) == 0) {
+      guests.push_back({guest, definitions_.Find(guest.uuid)});
+    }
+  }
+  return guests;
+}
+
+}  // namespace berth::tracker
