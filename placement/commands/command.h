@@ -223,6 +223,7 @@ struct RegisterService {
   std::string machine_id;
   std::string version;
   Uuid id;  // the new record's id, if there is no record yet; drawn beforehand
+  std::string zone = {};
 };
 // The placement process that has the service's stream judges that the service is up or down now.
 struct MarkService {

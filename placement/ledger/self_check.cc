@@ -298,13 +298,13 @@ class Checker {
                                       s->incarnation.ToString(), "|", s->machine_id, "|");
       absl::StrAppend(&text, s->version, "|", s->up ? "t" : "f", "|", s->disabled ? "t" : "f", "|",
                       s->disabled_reason);
-      services.insert(absl::StrCat(text, "|", s->forced_down ? "t" : "f"));
+      services.insert(absl::StrCat(text, "|", s->forced_down ? "t" : "f", "|", s->zone));
       return true;
     });
     return Compare(
                "a service",
                "SELECT concat_ws('|', host, binary_name, id, incarnation, machine_id, version, up, "
-               "disabled, disabled_reason, forced_down) FROM service",
+               "disabled, disabled_reason, forced_down, zone) FROM service",
                std::move(services))
         .status();
   }

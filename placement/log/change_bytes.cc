@@ -43,7 +43,7 @@ struct Counter {
     const ServiceRecord& service = *put.service;
     return SharedBlock(put.service) + BlockBytes(service.host) + BlockBytes(service.binary) +
            BlockBytes(service.machine_id) + BlockBytes(service.version) +
-           BlockBytes(service.disabled_reason);
+           BlockBytes(service.disabled_reason) + BlockBytes(service.zone);
   }
   size_t operator()(const ServiceRemoved& removed) const {
     return BlockBytes(removed.host) + BlockBytes(removed.binary);

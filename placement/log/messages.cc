@@ -85,6 +85,7 @@ struct Encoder {
     EncodeId(service.incarnation, message->mutable_incarnation());
     message->set_machine_id(service.machine_id);
     message->set_version(service.version);
+    message->set_zone(service.zone);
     message->set_up(service.up);
     message->set_disabled(service.disabled);
     message->set_disabled_reason(service.disabled_reason);
@@ -167,6 +168,7 @@ std::shared_ptr<const ServiceRecord> DecodeService(const pb::Service& in) {
   service->incarnation = DecodeId(in.incarnation());
   service->machine_id = in.machine_id();
   service->version = in.version();
+  service->zone = in.zone();
   service->up = in.up();
   service->disabled = in.disabled();
   service->disabled_reason = in.disabled_reason();

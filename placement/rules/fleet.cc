@@ -91,6 +91,8 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   }
   faults.Length("machine_id", command.machine_id, 0, kTextMax);
   faults.Length("version", command.version, 0, kTextMax);
+  faults.Length("zone", command.zone, 0, kTextMax);
+  faults.Line("zone", command.zone);
   BERTH_RETURN_IF_ERROR(faults.status());
   const ServicePtr before = FindService(state, command.host, command.binary);
   if (before && before->incarnation != command.incarnation &&
@@ -108,6 +110,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   service.incarnation = command.incarnation;
   service.machine_id = command.machine_id;
   service.version = command.version;
+  service.zone = command.zone;
   service.up = true;
   if (before && service == *before) return outcome;
   service.updated_at = context.now;

@@ -116,6 +116,7 @@ class ImportForm {
     faults.Length("service.host", service.host, 1, kTextMax);
     faults.Length("service.binary", service.binary, 1, kTextMax);
     faults.Length("service.version", service.version, 0, kTextMax);
+    faults.Length("service.zone", service.zone, 0, kTextMax);
     faults.Length("service.disabled_reason", service.disabled_reason, 0, kTextMax);
     if (!service_ids_.insert(service.id).second) {
       Twice(faults, "service.uuid", service.id.ToString());

@@ -255,6 +255,7 @@ class Calls {
     services_.Column(9).AddBool(service.forced_down);
     services_.Column(10).AddInt(absl::ToUnixMicros(service.created_at));
     services_.Column(11).AddInt(absl::ToUnixMicros(service.updated_at));
+    services_.Column(12).AddText(service.zone);
   }
 
   void Nodes() {
@@ -359,7 +360,7 @@ class Calls {
   SqlCall insert_consumers_{"insert_consumers", 11};
   SqlCall update_consumers_{"update_consumers", 12};
   SqlCall remove_consumers_{"remove_consumers", 2};
-  SqlCall services_{"write_services", 12};
+  SqlCall services_{"write_services", 13};
   SqlCall remove_services_{"remove_services", 2};
   SqlCall nodes_{"write_nodes", 13};
   SqlCall remove_nodes_{"remove_nodes", 1};

@@ -270,8 +270,8 @@ class Loader {
     QueryRows rows;
     BERTH_RETURN_IF_ERROR(database_.Run(
         "SELECT host, binary_name, id, incarnation, machine_id, version, up, disabled, "
-        "disabled_reason, forced_down, micros_of(created_at), micros_of(updated_at) FROM service "
-        "ORDER BY host, binary_name",
+        "disabled_reason, forced_down, micros_of(created_at), micros_of(updated_at), zone "
+        "FROM service ORDER BY host, binary_name",
         &rows));
     for (int row = 0; row < rows.size(); ++row) {
       auto service = std::make_shared<ServiceRecord>();
@@ -287,6 +287,7 @@ class Loader {
       service->forced_down = rows.Bool(row, 9);
       service->created_at = TimeAt(rows, row, 10);
       service->updated_at = TimeAt(rows, row, 11);
+      service->zone = std::string(rows.Text(row, 12));
       changes_.push_back(ServicePut{std::move(service)});
     }
     return absl::OkStatus();

@@ -35,7 +35,8 @@ struct ServiceRecord {
   Uuid incarnation;        // of the newest process that said Hello (T-14)
   std::string machine_id;  // of the machine; tells a restart from a second machine
   std::string version;
-  bool up = false;  // as last judged by the placement process that has the service's stream
+  std::string zone;  // the availability zone of the host, at most 255 characters; empty: none
+  bool up = false;   // as last judged by the placement process that has the service's stream
   bool disabled = false;
   std::string disabled_reason;  // at most 255 characters
   bool forced_down = false;

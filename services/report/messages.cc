@@ -101,6 +101,7 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   facts.service.binary = hello.binary();
   facts.service.machine_id = hello.machine_id();
   facts.service.version = hello.version();
+  facts.service.zone = hello.zone();
   if (hello.host().empty()) return InvalidField("hello.host", "is required");
   if (hello.binary().empty()) return InvalidField("hello.binary", "is required");
   BERTH_ASSIGN_OR_RETURN(facts.service.incarnation,

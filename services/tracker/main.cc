@@ -72,6 +72,7 @@ tracker::Uplink::Options UplinkOptions(const TrackerOptions& options, const Trac
   uplink.incarnation = incarnation;
   uplink.machine_id = machine_id;
   uplink.version = kVersion;
+  uplink.zone = options.zone;
   if (!server.addresses().empty()) uplink.address = server.addresses()[0];
   uplink.retired_node_uuids = RetiredNodes(host);
   uplink.started_at = absl::Now();

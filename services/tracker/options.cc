@@ -290,6 +290,7 @@ void AddTrackerOptions(TrackerOptions* options, Config* config) {
   config->Add("placement", &options->placement, "Placement's address: HOST:PORT or unix:PATH");
   config->Add("host", &options->host,
               "Host name of this service; empty: the host name of the system");
+  config->Add("zone", &options->zone, "Availability zone of this host; empty: none");
   config->Add("my-ip", &options->my_ip,
               "IP address of this host; empty: that of the interface with the default route");
   config->Add("state-dir", &options->state_dir,

@@ -24,6 +24,7 @@ struct TrackerOptions : ServiceOptions {
 
   std::string placement = "127.0.0.1:7310";
   std::string host;
+  std::string zone;
   std::string my_ip;
   std::string state_dir;  // empty: DefaultStateDirectory("berth-tracker")
   std::string provider_config_location = "/etc/berth/provider_config";

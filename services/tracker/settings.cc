@@ -74,6 +74,7 @@ std::vector<std::string> WaitingForRestart(const TrackerOptions& running,
   look("address-file", &TrackerOptions::address_file);
   look("metrics-listen", &TrackerOptions::metrics_listen);
   look("host", &TrackerOptions::host);
+  look("zone", &TrackerOptions::zone);
   look("my-ip", &TrackerOptions::my_ip);
   look("state-dir", &TrackerOptions::state_dir);
   look("update-resources-interval", &TrackerOptions::update_resources_interval);

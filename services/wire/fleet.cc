@@ -93,6 +93,7 @@ void FillService(const ServiceRecord& service, const Heard* seen, pb::Service* t
   to->set_forced_down(service.forced_down);
   to->set_state(StateOf(service));
   to->set_version(service.version);
+  to->set_zone(service.zone);
   to->set_incarnation(service.incarnation.ToString());
   if (seen != nullptr) {
     SetTime(seen->at, to->mutable_last_seen_at());

@@ -197,6 +197,7 @@ absl::Status ImportRecords::AddService(const pb::Service& from) {
   service.service.host = from.host();
   service.service.binary = from.binary();
   service.service.version = from.version();
+  service.service.zone = from.zone();
   service.service.disabled = from.disabled();
   service.service.disabled_reason = from.disabled_reason();
   service.service.forced_down = from.forced_down();

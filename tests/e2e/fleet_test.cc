@@ -43,6 +43,7 @@ TEST_F(Fleet, ServicesAreFoundByHostAndBinary) {
   ASSERT_EQ(found.size(), 1u);                        // T-301
   EXPECT_EQ(found[0].host(), host_);                  // T-301
   EXPECT_EQ(found[0].binary(), "berth-tracker");      // T-301
+  EXPECT_EQ(found[0].zone(), "zone-1");               // T-301
   EXPECT_EQ(found[0].state(), pb::SERVICE_STATE_UP);  // T-301
   EXPECT_FALSE(found[0].disabled());                  // T-301
   EXPECT_FALSE(found[0].forced_down());               // T-301

@@ -107,6 +107,7 @@ void RandomLedger::AddServices() {
     service->set_disabled(i == 1);
     if (i == 1) service->set_disabled_reason("new memory");
     service->set_forced_down(i == 2);
+    service->set_zone(i == 1 ? "zone-1" : "");
     Stamp(service->mutable_created_at(), 1'650'000'000);
     Stamp(service->mutable_updated_at(), 1'650'000'001);
   }

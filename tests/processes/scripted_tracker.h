@@ -37,6 +37,7 @@ class Tracker {
     hello.set_binary("berth-tracker");
     hello.set_incarnation(incarnation_);
     hello.set_machine_id(machine);
+    hello.set_zone("zone-1");
     pb::NodeDigest* named = hello.add_nodes();
     named->set_node_uuid(node_);
     named->set_node_name(host_);

@@ -24,6 +24,7 @@ struct UplinkOptions {
   std::string incarnation;
   std::string machine_id;
   std::string version;
+  std::string zone;     // the availability zone of the host; empty: none
   std::string address;  // of the tracker's own service; empty: there is none
   std::vector<std::string> retired_node_uuids;
   absl::Time started_at;

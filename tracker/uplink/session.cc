@@ -196,10 +196,10 @@ bool UplinkSession::SayHello() {
   hello->set_incarnation(options_.incarnation);
   hello->set_machine_id(options_.machine_id);
   hello->set_version(options_.version);
+  hello->set_zone(options_.zone);
   hello->set_address(options_.address);
   for (const std::string& uuid : options_.retired_node_uuids) hello->add_retired_node_uuids(uuid);
-  *hello->mutable_started_at() =
-      TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(options_.started_at));
+  *hello->mutable_started_at() = WireTime(options_.started_at);
   return Say(request);
 }
 

@@ -125,6 +125,7 @@ CREATE TABLE service (
   incarnation uuid NOT NULL,
   machine_id text NOT NULL,
   version text NOT NULL,
+  zone text NOT NULL,
   up boolean NOT NULL,
   disabled boolean NOT NULL,
   disabled_reason text NOT NULL,

@@ -134,21 +134,23 @@ END $$;
 
 CREATE FUNCTION write_services(
   hosts text[], binaries text[], ids uuid[], incarnations uuid[], machine_ids text[], versions text[], ups boolean[],
-  disableds boolean[], reasons text[], forced_downs boolean[], created_ats bigint[], updated_ats bigint[]) RETURNS void
+  disableds boolean[], reasons text[], forced_downs boolean[], created_ats bigint[], updated_ats bigint[], zones text[])
+  RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO service AS s (host, binary_name, id, incarnation, machine_id, version, up, disabled, disabled_reason,
-                            forced_down, created_at, updated_at)
+                            forced_down, created_at, updated_at, zone)
   SELECT u.host, u.binary_name, u.id, u.incarnation, u.machine_id, u.version, u.up, u.disabled, u.reason, u.forced_down,
-         at_micros(u.created_at), at_micros(u.updated_at)
+         at_micros(u.created_at), at_micros(u.updated_at), u.zone
   FROM unnest(hosts, binaries, ids, incarnations, machine_ids, versions, ups, disableds, reasons, forced_downs,
-              created_ats, updated_ats)
+              created_ats, updated_ats, zones)
     AS u(host, binary_name, id, incarnation, machine_id, version, up, disabled, reason, forced_down, created_at,
-         updated_at)
+         updated_at, zone)
   ON CONFLICT (host, binary_name) DO UPDATE
   SET id = excluded.id, incarnation = excluded.incarnation, machine_id = excluded.machine_id, version = excluded.version,
       up = excluded.up, disabled = excluded.disabled, disabled_reason = excluded.disabled_reason,
-      forced_down = excluded.forced_down, created_at = excluded.created_at, updated_at = excluded.updated_at;
+      forced_down = excluded.forced_down, created_at = excluded.created_at, updated_at = excluded.updated_at,
+      zone = excluded.zone;
 END $$;
 
 CREATE FUNCTION remove_services(hosts text[], binaries text[]) RETURNS void

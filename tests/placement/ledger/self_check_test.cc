@@ -48,6 +48,7 @@ constexpr Corruption kCorruptions[] = {
     {"INSERT INTO trait VALUES (900, 'CUSTOM_X')", "a name only in the tables"},
     {"INSERT INTO trait VALUES (900, 'CUSTOM_X')", "an id that was not given yet"},
     {"DELETE FROM service", "a service only in memory"},
+    {"UPDATE service SET zone = zone || 'x'", "a service only in the tables"},
     {"UPDATE service SET forced_down = NOT forced_down", "a service only in the tables"},
     {"DELETE FROM instance", "a migration of an instance that has no record"},
     {"DELETE FROM instance", "an instance only in memory"},

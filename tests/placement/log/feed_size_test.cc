@@ -63,7 +63,7 @@ std::vector<LogCommand> Mixture() {
   for (uint32_t t = 1; t <= 30; ++t) config->traits.push_back(TraitId{t});
   config->aggregates.push_back(AggregateId{Uuid{3, 3}});
   auto service = std::make_shared<ServiceRecord>();
-  service->host = service->binary = service->version = Long("h");
+  service->host = service->binary = service->version = service->zone = Long("h");
   service->machine_id = service->disabled_reason = Long("m");
   auto node = std::make_shared<NodeRecord>();
   node->name = node->host = node->digest = Long("n");

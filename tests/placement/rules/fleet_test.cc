@@ -31,6 +31,17 @@ TEST(RulesFleet, RegisterLadder) {
             "INVALID_FIELD");
   EXPECT_EQ(fleet.Answer(RegisterService{"h1", "berth-tracker", Uuid{}, "", "", Uuid{}}),
             "INVALID_FIELD");
+  RegisterService zoned{"h3", "berth-tracker", Uuid{1, 1}, "", "", Uuid{1, 3}, "zone-1"};
+  EXPECT_EQ(fleet.Answer(zoned), "OK");
+  EXPECT_EQ(fleet.service("h3").zone, "zone-1");
+  zoned.zone = "zone-2";  // the host was given another zone, and its tracker was restarted
+  zoned.incarnation = Uuid{1, 2};
+  EXPECT_EQ(fleet.Answer(zoned), "OK");
+  EXPECT_EQ(fleet.service("h3").zone, "zone-2");
+  zoned.zone = "a\nb";
+  EXPECT_EQ(fleet.Answer(zoned), "INVALID_FIELD");
+  zoned.zone = std::string(256, 'z');
+  EXPECT_EQ(fleet.Answer(zoned), "INVALID_FIELD");
   EXPECT_EQ(fleet.Register("h1", 1, "machine-a"), "OK");
   const Uuid id = fleet.service("h1").id;
   EXPECT_EQ(fleet.Register("h1", 2, "machine-b"), "SERVICE_IN_USE");  // T-14: has the lease

@@ -49,6 +49,7 @@ class UplinkTest : public testing::Test {
     options.incarnation = RandomUuid();
     options.machine_id = "m";
     options.version = "1";
+    options.zone = "zone-1";
     options.started_at = absl::Now();
     options.backoff.base = std::chrono::milliseconds(1);
     options.backoff.cap = std::chrono::milliseconds(50);

@@ -25,6 +25,7 @@ TEST_F(UplinkTest, SaysHelloAndSendsASnapshot) {  // T-226
   EXPECT_EQ(hello.host(), "h");
   EXPECT_EQ(hello.binary(), "berth-tracker");
   EXPECT_EQ(hello.machine_id(), "m");
+  EXPECT_EQ(hello.zone(), "zone-1");
   ASSERT_EQ(hello.nodes_size(), 1);
   EXPECT_EQ(hello.nodes(0).node_uuid(), uuid_);
   EXPECT_EQ(hello.nodes(0).node_name(), "n1");
