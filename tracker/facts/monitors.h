@@ -22,20 +22,22 @@ struct Metric {
 };
 
 // How long the CPUs of a host have spent with each kind of work since the host was booted, all CPUs
-// together, in nanoseconds.
+// together, in nanoseconds. The sum of 512 CPUs exceeds an int64_t after 208 days, so these are
+// floating-point numbers.
 struct CpuTimes {
-  int64_t user = 0;
-  int64_t kernel = 0;
-  int64_t idle = 0;
-  int64_t iowait = 0;
+  double user = 0;
+  double kernel = 0;
+  double idle = 0;
+  double iowait = 0;
 
-  int64_t Sum() const { return user + kernel + idle + iowait; }
+  double Sum() const { return user + kernel + idle + iowait; }
 };
 
 // Returns the metrics of the monitor cpu.virt_driver (T-102): the frequency, the times, and which
 // part of the time since `before` went into each kind of work, rounded down to whole percents.
-// Without `before`, or if the times are smaller than before, the parts are those since the boot.
-// If no time has passed, the parts are left out.
+// Without `before`, or if the sum of the times is smaller than before, the parts are those since the
+// boot. A single time that is smaller than before has the part 0. If no time has passed, the parts
+// are left out.
 std::vector<Metric> CpuMetrics(const CpuTimes& times, const std::optional<CpuTimes>& before,
                                int64_t mhz, absl::Time now);
 

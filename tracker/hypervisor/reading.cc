@@ -139,10 +139,10 @@ absl::StatusOr<CpuTimes> ReadCpuTimes(const HypervisorConnection& connection) {
     return LibvirtError("virNodeGetCPUStats");
   }
   CpuTimes times;
-  const std::pair<const char*, int64_t*> wanted[] = {{VIR_NODE_CPU_STATS_USER, &times.user},
-                                                     {VIR_NODE_CPU_STATS_KERNEL, &times.kernel},
-                                                     {VIR_NODE_CPU_STATS_IDLE, &times.idle},
-                                                     {VIR_NODE_CPU_STATS_IOWAIT, &times.iowait}};
+  const std::pair<const char*, double*> wanted[] = {{VIR_NODE_CPU_STATS_USER, &times.user},
+                                                    {VIR_NODE_CPU_STATS_KERNEL, &times.kernel},
+                                                    {VIR_NODE_CPU_STATS_IDLE, &times.idle},
+                                                    {VIR_NODE_CPU_STATS_IOWAIT, &times.iowait}};
   for (const auto& [name, value] : wanted) {
     const auto found =
         std::find_if(fields.begin(), fields.end(), [name = name](const virNodeCPUStats& field) {
@@ -151,7 +151,7 @@ absl::StatusOr<CpuTimes> ReadCpuTimes(const HypervisorConnection& connection) {
     if (found == fields.end()) {
       return absl::InternalError(absl::StrCat("virNodeGetCPUStats: no field ", name));
     }
-    *value = static_cast<int64_t>(found->value);
+    *value = static_cast<double>(found->value);
   }
   return times;
 }

@@ -48,6 +48,23 @@ TEST(Monitors, LeaveOutPercentagesIfNoTimeHasPassed) {
   EXPECT_EQ(values.at("cpu.user.time"), 3000);
 }
 
+TEST(Monitors, MeasureALargeHostThatRunsForLong) {
+  constexpr double kDay = 86400e9;
+  const CpuTimes times{100 * 1024 * kDay, 0, 300 * 1024 * kDay, 0};  // 1,024 CPUs, 400 days
+  const Values since_boot = ValuesOf(CpuMetrics(times, std::nullopt, 2400, absl::UnixEpoch()));
+  EXPECT_EQ(since_boot.at("cpu.user.percent"), 0.25);  // T-102
+  EXPECT_EQ(since_boot.at("cpu.idle.percent"), 0.75);
+}
+
+TEST(Monitors, CountNoTimeThatRanBackwards) {
+  const CpuTimes before{3000, 1000, 5000, 1000};
+  const Values values =
+      ValuesOf(CpuMetrics({3100, 1000, 4950, 1000}, before, 0, absl::UnixEpoch()));
+  EXPECT_EQ(values.at("cpu.idle.percent"), 0);
+  EXPECT_EQ(values.at("cpu.user.percent"), 1);
+  EXPECT_EQ(values.at("cpu.percent"), 1);
+}
+
 TEST(Monitors, BeginAnewAfterAReboot) {
   const CpuTimes before{3000, 1000, 5000, 1000};
   const Values values = ValuesOf(CpuMetrics({10, 0, 30, 0}, before, 2400, absl::UnixEpoch()));
