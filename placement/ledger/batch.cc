@@ -69,6 +69,12 @@ bool IsLarge(const Command& command, int64_t rows_max) {
   return import != nullptr && import->size() > rows_max;
 }
 
+int64_t FactsBytes(const Command& command) {
+  const auto* report = std::get_if<ApplyReport>(&command.body);
+  if (report == nullptr || report->facts == nullptr) return 0;
+  return static_cast<int64_t>(report->facts->size());
+}
+
 Batch::Batch(StatePtr base, absl::Time now, const std::vector<KeptRequest>& kept)
     : base_(std::move(base)),
       now_(now),

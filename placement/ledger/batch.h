@@ -34,6 +34,9 @@ std::optional<RequestKey> KeyOf(const Command& command);
 // many rows it touches is known only when it is decided.
 bool IsLarge(const Command& command, int64_t rows_max);
 
+// The bytes of facts that `command`, a tracker's report, brings; 0 for any other command.
+int64_t FactsBytes(const Command& command);
+
 class Batch {
  public:
   // `base`: the state that the tables hold. `now`: the ledger time of the batch. `kept`: the rows

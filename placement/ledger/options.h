@@ -19,6 +19,8 @@ struct LedgerOptions {
   int queue_max = 4096;  // how many commands may wait; one more is refused with UNAVAILABLE
   int batch_commands_max = 256;
   int batch_rows_max = 2000;
+  int64_t batch_facts_bytes_max = int64_t{4}
+                                  << 20;  // a batch with more facts takes no more commands
   absl::Duration batch_deciding_max = absl::Milliseconds(10);
   absl::Duration no_progress_max =
       absl::Seconds(5);  // a call to the database that lasts longer fails

@@ -268,6 +268,7 @@ Batch::Verdict Writer::Offer(const PendingPtr& pending, bool first, bool others_
 void Writer::DecideAll(const std::vector<PendingPtr>& commands, Batch& batch) {
   const absl::Time now = absl::Now();
   const absl::Duration until = publisher_->BootTime() + options_.batch_deciding_max;
+  int64_t facts_bytes = 0;
   std::vector<PendingPtr> rest;
   for (size_t i = 0; i < commands.size(); ++i) {
     const PendingPtr& pending = commands[i];
@@ -276,8 +277,9 @@ void Writer::DecideAll(const std::vector<PendingPtr>& commands, Batch& batch) {
       Refuse({pending}, std::move(why));
       continue;
     }
-    const bool full =
-        batch.row_count() >= options_.batch_rows_max || publisher_->BootTime() > until;
+    const bool full = batch.row_count() >= options_.batch_rows_max ||
+                      facts_bytes >= options_.batch_facts_bytes_max ||
+                      publisher_->BootTime() > until;
     const bool others_wait = i + 1 < commands.size() || queue_->size() > 0;
     const Batch::Verdict verdict =
         i > 0 && full ? Batch::Verdict::kFull : Offer(pending, i == 0, others_wait, batch);
@@ -285,6 +287,7 @@ void Writer::DecideAll(const std::vector<PendingPtr>& commands, Batch& batch) {
       rest.insert(rest.end(), commands.begin() + static_cast<int64_t>(i), commands.end());
       break;
     }
+    facts_bytes += FactsBytes(pending->command);
     if (verdict != Batch::Verdict::kTooBig) continue;
     BERTH_CHECK(turns_.turn() == Turn::kShared);
     if (!turns_.AddLarge(pending)) rest.push_back(pending);

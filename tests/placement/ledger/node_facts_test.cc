@@ -2,6 +2,7 @@
 // for a guest is the account alone.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <random>
 #include <string>
@@ -94,6 +95,35 @@ TEST(LedgerNodeFacts, AreNotWrittenAgainWithAnAccount) {
   writer.Must(report);
   EXPECT_EQ(node(writer).facts, nullptr);
   ExpectCleanSelfCheck(writer, url);
+}
+
+// After an upgrade of the trackers, all nodes report new facts at the same time.
+TEST(LedgerNodeFacts, OfManyNodesAreWrittenInSeveralBatches) {
+  constexpr int kNodes = 24;
+  const std::string url = NewDatabase();
+  LedgerOptions options = OptionsFor(url);
+  options.batch_deciding_max = absl::Minutes(1);
+  LedgerRunner writer(options);
+  writer.Must(RegisterService{"h", "berth-tracker", Uuid{1, 1}, "machine", "", Uuid{2, 2}});
+  std::vector<std::future<Decision>> decisions;
+  for (int i = 1; i <= kNodes; ++i) {
+    ApplyReport report;
+    report.host = "h";
+    report.incarnation = Uuid{1, 1};
+    report.node = ProviderNumber(i);
+    report.node_name = "n" + std::to_string(i);
+    report.sequence = 1;
+    report.facts =
+        std::make_shared<const std::string>(Noise(static_cast<uint32_t>(i), kFactsBytesMax));
+    report.providers.resize(1);
+    report.providers[0].id = report.node;
+    report.providers[0].name = report.node_name;
+    decisions.push_back(writer.Begin(WithId(report, "")));
+  }
+  for (std::future<Decision>& decision : decisions) EXPECT_EQ(ReasonOf(decision.get()), "OK");
+  const auto database = ConnectOrDie(url);
+  const std::string longest = QueryOne(*database, "SELECT max(length(payload)) FROM log");
+  EXPECT_LT(std::stoi(longest), static_cast<int>(6 * kFactsBytesMax));
 }
 
 }  // namespace
