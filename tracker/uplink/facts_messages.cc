@@ -59,13 +59,8 @@ v1::NumaCell WireCell(const NumaCell& cell) {
   return wire;
 }
 
-}  // namespace
-
-google::protobuf::Timestamp WireTime(absl::Time time) {
-  return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
-}
-
-v1::NodeFacts WireFacts(const Facts& facts) {
+// Makes the message without PCI devices.
+v1::NodeFacts WireHost(const Facts& facts) {
   v1::NodeFacts wire;
   wire.set_hypervisor_type(facts.hypervisor_type);
   wire.set_hypervisor_version(facts.hypervisor_version);
@@ -88,8 +83,29 @@ v1::NodeFacts WireFacts(const Facts& facts) {
       *wire.add_numa_cells() = WireCell(cell);
     }
   }
-  for (const PciDevice& device : facts.pci_devices) *wire.add_pci_devices() = WireDevice(device);
   return wire;
+}
+
+}  // namespace
+
+google::protobuf::Timestamp WireTime(absl::Time time) {
+  return google::protobuf::util::TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
+}
+
+v1::NodeFacts WireFacts(const Facts& facts) {
+  v1::NodeFacts wire = WireHost(facts);
+  for (const PciDevice& device : facts.pci_devices) *wire.add_pci_devices() = WireDevice(device);
+  size_t bytes = wire.ByteSizeLong();
+  while (bytes > kFactsBytesMax && wire.pci_devices_size() > 0) {
+    bytes -= wire.pci_devices(wire.pci_devices_size() - 1).ByteSizeLong();
+    wire.mutable_pci_devices()->RemoveLast();
+  }
+  return wire;
+}
+
+bool SameWireFacts(const Facts& a, const Facts& b) {
+  return a.pci_devices == b.pci_devices &&
+         WireHost(a).SerializeAsString() == WireHost(b).SerializeAsString();
 }
 
 v1::NodeObservation WireObservation(const Facts& facts, absl::Time at) {

@@ -4,14 +4,24 @@
 #ifndef BERTH_TRACKER_UPLINK_FACTS_MESSAGES_H_
 #define BERTH_TRACKER_UPLINK_FACTS_MESSAGES_H_
 
+#include <cstddef>
+
 #include "absl/time/time.h"
 #include "berth/placement/v1/facts.pb.h"
 #include "tracker/audit/audit.h"
 
 namespace berth::tracker {
 
+// The largest number of bytes that the facts of a report may take. Placement takes 1 MiB.
+inline constexpr size_t kFactsBytesMax = 1020 * 1024;
+
 google::protobuf::Timestamp WireTime(absl::Time time);
+// Makes the message of the facts. If it would be too large, leaves out the last PCI devices. No host
+// that exists has so many.
 placement::v1::NodeFacts WireFacts(const Facts& facts);
+// Whether WireFacts makes equal messages of `a` and `b`. May be false although they are equal. Much
+// cheaper than two messages, since a host can have thousands of PCI devices.
+bool SameWireFacts(const Facts& a, const Facts& b);
 placement::v1::NodeObservation WireObservation(const Facts& facts, absl::Time at);
 
 }  // namespace berth::tracker

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
@@ -94,39 +95,33 @@ bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
   return true;
 }
 
-template <typename Message>
-bool SameMessage(const Message& a, const Message& b) {
-  return a.SerializeAsString() == b.SerializeAsString();
-}
-
-// Removes elements from the end of `list` until `bytes`, the size of the messages that must fit into
-// `bytes_max` and to which the list belongs, is small enough. Reduces `bytes` accordingly. Returns a
-// text that says how many elements were removed, or nothing.
+// Removes elements from the end of `list` until `bytes`, the size of the messages to which the list
+// belongs, is small enough. Reduces `bytes` accordingly. Returns how many elements were removed.
 template <typename List>
-std::string Trim(List* list, const char* what, size_t bytes_max, size_t* bytes) {
+int Trim(List* list, size_t* bytes) {
   int left_out = 0;
-  for (; list->size() > 0 && *bytes > bytes_max; ++left_out) {
+  for (; list->size() > 0 && *bytes > kAccountBytesMax; ++left_out) {
     *bytes -= std::min(*bytes, list->Get(list->size() - 1).ByteSizeLong());
     list->RemoveLast();
   }
-  return left_out == 0 ? "" : absl::StrCat(left_out, " ", what, " are left out of the report");
+  return left_out;
 }
 
-// Makes the report small enough. Adds findings that say what was left out.
-void FitNodeBytes(v1::Report* report) {
-  size_t facts = report->facts().ByteSizeLong();
+// Makes the report small enough. Adds findings that say what was left out, among them
+// `devices_left_out` PCI devices.
+void FitNodeBytes(int devices_left_out, v1::Report* report) {
   size_t account = report->account().ByteSizeLong() + report->observation().ByteSizeLong() +
                    report->orphans().ByteSizeLong() + report->findings().ByteSizeLong();
   auto* const findings = report->mutable_findings()->mutable_findings();
-  for (const std::string& text :
-       {Trim(report->mutable_facts()->mutable_pci_devices(), "PCI devices", kFactsBytesMax, &facts),
-        Trim(findings, "findings", kAccountBytesMax, &account),
-        Trim(report->mutable_orphans()->mutable_orphans(), "orphans", kAccountBytesMax,
-             &account)}) {
-    if (text.empty()) continue;
+  const std::pair<const char*, int> left_out[] = {
+      {"PCI devices", devices_left_out},
+      {"findings", Trim(findings, &account)},
+      {"orphans", Trim(report->mutable_orphans()->mutable_orphans(), &account)}};
+  for (const auto& [what, count] : left_out) {
+    if (count == 0) continue;
     v1::Finding* const finding = findings->Add();
     finding->set_kind(v1::FINDING_KIND_UNREADABLE);
-    finding->set_message(text);
+    finding->set_message(absl::StrCat(count, " ", what, " are left out of the report"));
   }
 }
 
@@ -248,11 +243,14 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
   for (v1::Finding& finding : WireFindings(report.audit->findings)) {
     *wire.mutable_findings()->add_findings() = std::move(finding);
   }
-  FitNodeBytes(&wire);
+  FitNodeBytes(static_cast<int>(told.facts.pci_devices.size()) - wire.facts().pci_devices_size(),
+               &wire);
   if (report.base != nullptr) {
     const Report& before = report.base->report;
-    if (SameMessage(WireFacts(before.facts), WireFacts(told.facts))) wire.clear_facts();
-    if (SameMessage(WireAccount(before), wire.account())) wire.clear_account();
+    if (SameWireFacts(before.facts, told.facts)) wire.clear_facts();
+    if (WireAccount(before).SerializeAsString() == wire.account().SerializeAsString()) {
+      wire.clear_account();
+    }
   }
   *wire.mutable_audit() = WireSummary(outcome);
   for (const WantedProvider& provider : told.providers) {

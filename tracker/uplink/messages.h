@@ -19,9 +19,8 @@
 
 namespace berth::tracker {
 
-// The largest number of bytes that the facts of a report may take, and that its account,
-// observation, orphans and findings may take together. Placement takes 1 MiB and 64 KiB.
-inline constexpr size_t kFactsBytesMax = 1020 * 1024;
+// The largest number of bytes that a report's account, observation, orphans and findings may take
+// together. Placement takes 64 KiB.
 inline constexpr size_t kAccountBytesMax = 60 * 1024;
 
 placement::v1::NodeAccount WireAccount(const Report& report);
@@ -33,7 +32,7 @@ placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 
 // Makes the message of a report. A delta has only the values that differ from `report.base` or from
 // the records. If a report is too large, the last PCI devices, findings or orphans are left out,
-// and a finding says how many. No host that exists has so many PCI devices.
+// and a finding says how many.
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 

@@ -100,11 +100,20 @@ TEST(Messages, LoseNoDeviceOfAHostWithThreeThousand) {
   EXPECT_LE(report.facts().ByteSizeLong(), size_t{1} << 20);
 }
 
+TEST(Messages, HaveTheFactsIfADeviceHasChanged) {
+  Facts facts = WithDevices(3);
+  const std::shared_ptr<const Audit> before = AuditOf(facts);
+  EXPECT_FALSE(WireReport(Delta(before, AuditOf(facts)), std::nullopt, {}).has_facts());
+  facts.pci_devices[1].numa_node = 0;
+  EXPECT_TRUE(WireReport(Delta(before, AuditOf(facts)), std::nullopt, {}).has_facts());
+}
+
 TEST(Messages, SayWhatTheyLeaveOut) {
   Facts facts = WithDevices(6000);
   facts.warnings.assign(2000, std::string(100, 'w'));
   const std::shared_ptr<const Audit> audit = AuditOf(facts);
   const placement::v1::Report report = WireReport(Delta(nullptr, audit), std::nullopt, {});
+  EXPECT_EQ(WireFacts(facts).pci_devices_size(), report.facts().pci_devices_size());
   const int left_out = 6000 - report.facts().pci_devices_size();
   EXPECT_GT(left_out, 0);
   EXPECT_LE(report.facts().ByteSizeLong(), size_t{1} << 20);
