@@ -24,14 +24,16 @@ struct StorageReading {
   std::string cluster_id;  // of the Ceph cluster; empty: unknown, or the storage is another one
 };
 
-// The sizes of one image file.
+// The sizes of one image, which is a file or a block device.
 struct ImageReading {
   int64_t size_bytes = 0;
-  int64_t allocated_bytes = 0;           // space that the file uses on the disk
-  std::optional<int64_t> virtual_bytes;  // size of the guest's disk, from a qcow2 header
-  // While the sizes of the file and these two stay the same, so does the header (T-360).
+  int64_t allocated_bytes = 0;           // space that a file uses on the disk
+  std::optional<int64_t> virtual_bytes;  // size of the guest's disk, from a file's qcow2 header
+  // While the sizes and these three stay the same, so does the header (T-360).
+  uint64_t file_system = 0;
   uint64_t inode = 0;
   int64_t modified_nanoseconds = 0;
+  std::string real_path = {};  // the path without symbolic links
 };
 
 // Returns by how many bytes the image of one disk may still grow (T-84). Returns 0 if the disk is
@@ -40,10 +42,17 @@ struct ImageReading {
 int64_t OvercommittedBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                            const std::set<std::string>& volumes);
 
-// Returns the size of a guest's disk: the virtual size in the image's header; without a header, the
-// size of the file; for a block device, and for a file that could not be read, the size that the
-// hypervisor told. Returns 0 for removable media, and for disks that are not local, such as network
-// disks.
+// Whether the disk has an image on this host that counts: a file or a block device, and not a
+// removable medium.
+bool IsLocalDisk(const GuestDisk& disk);
+
+// Whether the image alone tells the size of the guest's disk: it is raw, or a qcow2 file. A format
+// that is not named is raw.
+bool ImageTellsSize(const GuestDisk& disk);
+
+// Returns the size of a guest's disk: that of the image, or that in its header, if the image tells
+// it and could be read; else `capacity_bytes`, the size that the hypervisor told; else the size of
+// the image. Returns 0 if the disk is not local.
 int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                        const std::optional<int64_t>& capacity_bytes);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -10,6 +11,8 @@
 
 namespace berth::tracker {
 namespace {
+
+constexpr size_t kStorageIdMax = 255;
 
 // Undoes the kernel's escapes: a backslash and three octal digits for one character.
 std::string Unescape(absl::string_view text) {
@@ -58,9 +61,16 @@ const Mount* FindMount(const std::vector<Mount>& mounts, absl::string_view path)
   return best;
 }
 
+std::string ServerOf(const Mount& mount) {
+  // //nas/share, or nas:/export
+  const bool slashes = absl::StartsWith(mount.source, "//");
+  const size_t end = slashes ? mount.source.find('/', 2) : mount.source.rfind(":/");
+  return slashes || end != std::string::npos ? mount.source.substr(0, end) : mount.point;
+}
+
 std::string SharedStorageId(const Mount& mount) {
-  // The source of these types is a name that means the same on every host. The versions of one
-  // protocol have different types, but the same server behind them.
+  // The source of these types is a name that means the same on every host. Each version
+  // of a protocol has a type of its own, but hosts may mount one server by several versions.
   static const auto* const kProtocols =
       new std::map<std::string, std::string>{{"nfs", "nfs"},
                                              {"nfs4", "nfs"},
@@ -72,7 +82,10 @@ std::string SharedStorageId(const Mount& mount) {
                                              {"lustre", "lustre"},
                                              {"fuse.glusterfs", "glusterfs"}};
   const auto found = kProtocols->find(mount.type);
-  return found == kProtocols->end() ? "" : absl::StrCat(found->second, ":", mount.source);
+  if (found == kProtocols->end()) return "";
+  // The kernel does not say in which encoding the source is. Messages carry only UTF-8.
+  std::string id = absl::StrCat(found->second, ":", absl::CEscape(mount.source));
+  return id.size() > kStorageIdMax ? "" : id;
 }
 
 }  // namespace berth::tracker

@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -19,6 +22,9 @@ namespace berth::tracker {
 namespace {
 
 constexpr int kVolumeGroupAttempts = 3;
+// The part of the time that the question for the id may take, so that the usage is not lost if Ceph
+// answers only one of the two questions.
+constexpr double kCephIdShare = 1.0 / 12;
 constexpr size_t kHeaderBytes = 32;
 
 absl::Status FileError(const std::string& path, int error) {
@@ -29,8 +35,24 @@ absl::Status FileError(const std::string& path, int error) {
 }
 
 bool SameFile(const ImageReading& a, const ImageReading& b) {
-  return a.inode == b.inode && a.modified_nanoseconds == b.modified_nanoseconds &&
-         a.size_bytes == b.size_bytes && a.allocated_bytes == b.allocated_bytes;
+  return a.file_system == b.file_system && a.inode == b.inode &&
+         a.modified_nanoseconds == b.modified_nanoseconds && a.size_bytes == b.size_bytes &&
+         a.allocated_bytes == b.allocated_bytes;
+}
+
+std::string RealPath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
+// The kernel's own count of the device's sectors, which needs no permission and never hangs.
+absl::StatusOr<int64_t> BlockDeviceBytes(dev_t device) {
+  const std::string path =
+      absl::StrCat("/sys/dev/block/", major(device), ":", minor(device), "/size");
+  int64_t sectors = 0;
+  if (!(std::ifstream(path) >> sectors)) return absl::NotFoundError(path + ": cannot be read");
+  return 512 * sectors;
 }
 
 }  // namespace
@@ -55,12 +77,13 @@ absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuratio
                                            const std::string& cluster_id, absl::Duration timeout) {
   if (configuration.disk_backend == DiskBackend::kFile) return ReadFileSystem(instances_path);
   if (configuration.disk_backend == DiskBackend::kRbd) {
+    const absl::Duration for_id = timeout * kCephIdShare;
     BERTH_ASSIGN_OR_RETURN(const std::string output,
-                           RunCommand({"ceph", "df", "--format=json"}, timeout));
+                           RunCommand({"ceph", "df", "--format=json"}, timeout - for_id));
     BERTH_ASSIGN_OR_RETURN(StorageReading reading, ParseCephUsage(output, configuration.rbd_pool));
     reading.cluster_id = cluster_id;
     if (cluster_id.empty()) {
-      const absl::StatusOr<std::string> id = RunCommand({"ceph", "fsid"}, timeout);
+      const absl::StatusOr<std::string> id = RunCommand({"ceph", "fsid"}, for_id);
       if (id.ok()) reading.cluster_id = std::string(absl::StripAsciiWhitespace(*id));
     }
     return reading;
@@ -83,15 +106,21 @@ absl::StatusOr<ImageReading> ReadImage(const std::string& path,
   if (stat(path.c_str(), &status) != 0) return FileError(path, errno);
   ImageReading image;
   image.size_bytes = status.st_size;
+  if (S_ISBLK(status.st_mode)) {
+    BERTH_ASSIGN_OR_RETURN(image.size_bytes, BlockDeviceBytes(status.st_rdev));
+  }
   image.allocated_bytes = int64_t{512} * status.st_blocks;
+  image.file_system = status.st_dev;
   image.inode = status.st_ino;
   image.modified_nanoseconds =
       int64_t{1'000'000'000} * status.st_mtim.tv_sec + status.st_mtim.tv_nsec;
   if (last && SameFile(*last, image)) return *last;
+  image.real_path = RealPath(path);
+  if (!S_ISREG(status.st_mode)) return image;
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return FileError(path, errno);
   char header[kHeaderBytes];
-  const ssize_t size = S_ISREG(status.st_mode) ? pread(file, header, sizeof header, 0) : 0;
+  const ssize_t size = pread(file, header, sizeof header, 0);
   close(file);
   if (size > 0) {
     image.virtual_bytes = Qcow2VirtualBytes(absl::string_view(header, static_cast<size_t>(size)));

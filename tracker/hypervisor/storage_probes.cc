@@ -32,11 +32,11 @@ std::map<std::string, Probe<ImageReading>> StorageProbes::Images(const std::set<
                                                                  const std::vector<Mount>& mounts) {
   std::vector<Read<ImageReading>> reads;
   for (const std::string& path : paths) {
-    const Mount* const mount = FindMount(mounts, path);
     const auto past = images_.find(path);
     std::optional<ImageReading> last;
     if (past != images_.end()) last = past->second.last;
-    reads.push_back({path, mount == nullptr ? path : mount->point,
+    const Mount* const mount = FindMount(mounts, last ? last->real_path : path);
+    reads.push_back({path, mount == nullptr ? path : ServerOf(*mount),
                      [path, last] { return ReadImage(path, last); }});
   }
   return ReadAll(reads, &image_pool_, &images_);
@@ -69,29 +69,44 @@ std::map<std::string, Probe<T>> StorageProbes::ReadAll(const std::vector<Read<T>
     if (!past.running.expired()) hanging[past.group] = key;
   }
   std::map<std::string, Probe<T>> probes;
-  std::vector<const Read<T>*> together;
+  std::set<std::string> groups;
+  std::vector<const Read<T>*> firsts;
+  std::vector<const Read<T>*> others;
   for (const Read<T>& read : reads) {
     Past<T>& past = (*pasts)[read.key];
     if (past.running.expired()) past.group = read.group;
-    const auto found = hanging.find(past.group);
-    if (found == hanging.end()) {
-      together.push_back(&read);
+    (groups.insert(past.group).second ? firsts : others).push_back(&read);
+  }
+  ReadRound(firsts, pool, pasts, &hanging, &probes);
+  ReadRound(others, pool, pasts, &hanging, &probes);
+  return probes;
+}
+
+template <typename T>
+void StorageProbes::ReadRound(const std::vector<const Read<T>*>& reads, DeadlinePool* pool,
+                              Pasts<T>* pasts, std::map<std::string, std::string>* hanging,
+                              std::map<std::string, Probe<T>>* probes) {
+  std::vector<const Read<T>*> together;
+  for (const Read<T>* const read : reads) {
+    const Past<T>& past = pasts->at(read->key);
+    const auto found = hanging->find(past.group);
+    if (found == hanging->end()) {
+      together.push_back(read);
     } else {
-      probes[read.key] = {absl::UnavailableError(
-                              absl::StrCat(read.key, ": was not read, because an earlier read of ",
-                                           found->second, " still waits for an answer")),
-                          past.last};
+      (*probes)[read->key] = {absl::UnavailableError(absl::StrCat(
+                                  read->key, ": was not read, because an earlier read of ",
+                                  found->second, " still waits for an answer")),
+                              past.last};
     }
-    if (static_cast<int>(together.size()) < options_.parallel_max && &read != &reads.back()) {
+    if (static_cast<int>(together.size()) < options_.parallel_max && read != reads.back()) {
       continue;
     }
-    ReadTogether(together, pool, pasts, &probes);
+    ReadTogether(together, pool, pasts, probes);
     for (const Read<T>* const one : together) {
-      if (!pasts->at(one->key).running.expired()) hanging[one->group] = one->key;
+      if (!pasts->at(one->key).running.expired()) (*hanging)[one->group] = one->key;
     }
     together.clear();
   }
-  return probes;
 }
 
 template <typename T>
@@ -118,11 +133,13 @@ Probe<StorageReading> StorageProbes::Storage(const NodeConfiguration& configurat
   const absl::StatusOr<StorageReading> answer = storage_pool_.Call<StorageReading>(
       "storage",
       [configuration, instances_path, timeout = options_.command_timeout,
-       cluster = last_storage_.value_or(StorageReading()).cluster_id] {
-        return ReadStorage(configuration, instances_path, cluster, timeout);
+       cluster_id = cluster_id_] {
+        return ReadStorage(configuration, instances_path, cluster_id, timeout);
       },
       file ? options_.read_timeout : options_.command_timeout);
   return Judge(absl::OkStatus(), answer, &last_storage_);
 }
 
 }  // namespace berth::tracker
+  // Kept apart from the reading: a reading that fails does not make the id unknown (T-393).
+  if (answer.ok() && !answer->cluster_id.empty()) cluster_id_ = answer->cluster_id;

@@ -5,11 +5,16 @@
 // probes therefore run on threads of their own, and never on the threads of libvirt's calls. Not
 // thread-safe. A read that still hangs keeps its thread, and may outlive the probes.
 //
+// A group is a set of images that hang together: those on one file server, or on one local file
+// system. A path may lead to its image through a symbolic link, which only a read can follow. Until
+// the first read of such a path has ended, the path belongs to the file system that has the link.
+//
 // Invariants:
 //   1. At most one read hangs per path: while it hangs, the path is not read again.
-//   2. While a read hangs, no other read of its group begins. The images of one file system are a
-//      group. So a dead file server costs `parallel_max` threads and one `read_timeout`, however
-//      many images it has, and images of other file systems are read as ever.
+//   2. While a read hangs, no other read of its group begins, and every pass reads one image of each
+//      group before it reads the others. So a server that is dead when a pass begins costs one
+//      thread and one `read_timeout`, however many images it has, and images of other groups are
+//      read as ever. A server that dies while its images are read costs `parallel_max` threads.
 //   3. While `hung_max` images hang, no image is read.
 #ifndef BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
 #define BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
@@ -62,11 +67,10 @@ class StorageProbes {
   explicit StorageProbes(const Options& options);
 
   // Reads every image of `paths`. Forgets the earlier readings of other images, unless a read still
-  // hangs. `mounts` says which images are on the same file system. The status of an image is
+  // hangs. `mounts` says which images are a group. The status of an image is
   //
   //   kDeadlineExceeded   the read did not end in time, and hangs from now on
-  //   kUnavailable        a read of this path or of the same file system still hangs, or too many
-  //                       reads hang
+  //   kUnavailable        a read of the same group still hangs, or too many reads hang
   //   else                the status that ReadImage returned
   std::map<std::string, Probe<ImageReading>> Images(const std::set<std::string>& paths,
                                                     const std::vector<Mount>& mounts);
@@ -111,6 +115,12 @@ class StorageProbes {
                     std::map<std::string, Probe<T>>* probes);
 
   const Options options_;
+  // Reads `reads`, except those in a group that `hanging` has. Adds the groups that hang from now on
+  // to `hanging`.
+  template <typename T>
+  void ReadRound(const std::vector<const Read<T>*>& reads, DeadlinePool* pool, Pasts<T>* pasts,
+                 std::map<std::string, std::string>* hanging,
+                 std::map<std::string, Probe<T>>* probes);
   DeadlinePool image_pool_;
   DeadlinePool capacity_pool_;
   DeadlinePool storage_pool_;
@@ -122,3 +132,4 @@ class StorageProbes {
 }  // namespace berth::tracker
 
 #endif  // BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
+  std::string cluster_id_;  // of the Ceph cluster; empty: not known yet

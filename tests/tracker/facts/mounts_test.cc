@@ -34,11 +34,24 @@ TEST(Mounts, AreFoundByPath) {
   EXPECT_EQ(FindMount({}, "/"), nullptr);
 }
 
+TEST(Mounts, HaveTheServerThatTheyHangWith) {
+  EXPECT_EQ(ServerOf({"/a", "nfs4", "nas:/vms/a"}), "nas");  // T-361
+  EXPECT_EQ(ServerOf({"/b", "nfs", "nas:/vms/b"}), "nas");
+  EXPECT_EQ(ServerOf({"/c", "nfs4", "[fe80::1]:/c"}), "[fe80::1]");
+  EXPECT_EQ(ServerOf({"/d", "ceph", "10.0.0.1:6789,10.0.0.2:6789:/"}),
+            "10.0.0.1:6789,10.0.0.2:6789");
+  EXPECT_EQ(ServerOf({"/e", "cifs", "//nas/share"}), "//nas");
+  EXPECT_EQ(ServerOf({"/f", "cifs", "//nas"}), "//nas");
+  EXPECT_EQ(ServerOf({"/", "ext4", "/dev/vda1"}), "/");
+}
+
 TEST(Mounts, HaveAnIdIfHostsCanShareThem) {
   EXPECT_EQ(SharedStorageId({"/a", "nfs4", "nas:/vms"}), "nfs:nas:/vms");
   EXPECT_EQ(SharedStorageId({"/b", "nfs", "nas:/vms"}), "nfs:nas:/vms");
   EXPECT_EQ(SharedStorageId({"/b", "ceph", "10.0.0.1:/"}), "ceph:10.0.0.1:/");
   EXPECT_EQ(SharedStorageId({"/", "ext4", "/dev/vda1"}), "");
+  EXPECT_EQ(SharedStorageId({"/c", "cifs", "//nas/Gr\337e"}), "smb://nas/Gr\\337e");  // Latin-1
+  EXPECT_EQ(SharedStorageId({"/d", "nfs", "nas:/" + std::string(300, 'd')}), "");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "tests/tracker/hypervisor/dead_file_server.h"
 
-#include <linux/fcntl.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
+#include <vector>
 
 #include "tracker/ground/mutex.h"
 
@@ -15,7 +17,7 @@ namespace {
 struct Server {
   Mutex mutex;
   CondVar changed;
-  std::string directory ABSL_GUARDED_BY(mutex);
+  std::vector<std::string> directories ABSL_GUARDED_BY(mutex);
   bool dead ABSL_GUARDED_BY(mutex) = false;
   int hanging ABSL_GUARDED_BY(mutex) = 0;
   int opened ABSL_GUARDED_BY(mutex) = 0;
@@ -30,7 +32,10 @@ Server& TheServer() {
 void HangWhileDead(const char* path, bool opens) {
   Server& server = TheServer();
   MutexLock lock(&server.mutex);
-  if (server.directory.empty() || std::string(path).rfind(server.directory, 0) != 0) return;
+  const bool served = std::any_of(
+      server.directories.begin(), server.directories.end(),
+      [&](const std::string& directory) { return std::string(path).rfind(directory, 0) == 0; });
+  if (!served) return;
   server.opened += opens ? 1 : 0;
   ++server.hanging;
   server.changed.NotifyAll();
@@ -43,15 +48,17 @@ void HangWhileDead(const char* path, bool opens) {
 
 }  // namespace
 
-DeadFileServer::DeadFileServer(const std::string& directory) {
-  MutexLock lock(&TheServer().mutex);
-  TheServer().directory = directory + "/";
-}
+DeadFileServer::DeadFileServer(const std::string& directory) { ServeAs(directory); }
 
 DeadFileServer::~DeadFileServer() {
   Recover();
   MutexLock lock(&TheServer().mutex);
-  TheServer().directory.clear();
+  TheServer().directories.clear();
+}
+
+void DeadFileServer::ServeAs(const std::string& directory) {
+  MutexLock lock(&TheServer().mutex);
+  TheServer().directories.push_back(directory + "/");
 }
 
 void DeadFileServer::Die() {

@@ -16,6 +16,8 @@ class DeadFileServer {
   // Lets every hanging open() go on.
   ~DeadFileServer();
 
+  // Serves `directory`, too: another name for the first one, such as a symbolic link.
+  void ServeAs(const std::string& directory);
   void Die();
   void Recover();
   // How many calls hang.

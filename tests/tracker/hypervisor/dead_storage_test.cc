@@ -1,8 +1,14 @@
 // Images on a file server that is gone: the hypervisor is observed all the same.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -13,6 +19,7 @@
 #include "tests/tracker/hypervisor/dead_file_server.h"
 #include "tests/tracker/hypervisor/event_inbox.h"
 #include "tracker/hypervisor/observe.h"
+#include "tracker/hypervisor/storage.h"
 #include "tracker/hypervisor/storage_probes.h"
 
 namespace berth::tracker {
@@ -134,6 +141,43 @@ TEST_F(DeadStorage, KeepsNoOtherFileSystemFromBeingRead) {
   std::filesystem::remove(healthy);
 }
 
+TEST_F(DeadStorage, OfFiveMountsOfOneServerHangsOneRead) {
+  const std::string healthy = directory_ + "-healthy";
+  std::ofstream(healthy) << "";
+  std::set<std::string> all = {healthy};
+  std::vector<Mount> mounts = {{"/", "ext4", "/dev/vda"}};
+  for (int i = 0; i < 5; ++i) {
+    const std::string mount = absl::StrCat(directory_, "/mount", i);
+    mounts.push_back({mount, "nfs4", absl::StrCat("nas:/export/", i)});
+    for (int image = 0; image < 5; ++image) all.insert(absl::StrCat(mount, "/", image));
+  }
+  server_->Die();
+  StorageProbes probes(Options(absl::Seconds(1)));
+  for (int pass = 0; pass < 3; ++pass) {
+    EXPECT_TRUE(probes.Images(all, mounts).at(healthy).status.ok());  // T-361
+    EXPECT_EQ(probes.hung(), 1);                                      // T-361
+  }
+  std::filesystem::remove(healthy);
+}
+
+TEST_F(DeadStorage, BehindALinkKeepsNoOtherFileSystemFromBeingRead) {
+  const std::string healthy = directory_ + "-healthy";
+  const std::string link = directory_ + "-a-link";
+  std::ofstream(healthy) << "";
+  std::filesystem::create_symlink(directory_, link);
+  server_->ServeAs(link);
+  StorageProbes probes(Options(absl::Seconds(1)));
+  const std::set<std::string> all = {link + "/1", link + "/2", healthy};
+  ASSERT_TRUE(probes.Images(all, Mounts()).at(link + "/1").status.ok());
+  server_->Die();
+  for (int pass = 0; pass < 3; ++pass) {
+    EXPECT_TRUE(probes.Images(all, Mounts()).at(healthy).status.ok());  // T-361
+    EXPECT_EQ(probes.hung(), 1);
+  }
+  std::filesystem::remove(healthy);
+  std::filesystem::remove(link);
+}
+
 TEST_F(DeadStorage, ReadsTheHeaderOfAnUnchangedImageOnce) {
   StorageProbes probes(Options(absl::Seconds(10)));
   const std::string path = *paths_.begin();
@@ -149,6 +193,85 @@ TEST_F(DeadStorage, ReadsTheHeaderOfAnUnchangedImageOnce) {
   const int opened = server_->opened();
   EXPECT_EQ(probes.Images({path}, {}).at(path).value->virtual_bytes, int64_t{2} << 32);  // T-87
   EXPECT_EQ(server_->opened(), opened + 1);
+}
+
+// Two file systems, one mounted over the other, have an equal file with another header.
+TEST_F(DeadStorage, ReadsTheHeaderOfAFileThatAnotherMountHides) {
+  const std::string mount_point = directory_ + "/mount";
+  const std::string path = mount_point + "/image";
+  std::filesystem::create_directory(mount_point);
+  std::optional<ImageReading> first;
+  std::optional<ImageReading> second;
+  // Mounts are those of this thread alone.
+  std::thread([&] {
+    if (unshare(CLONE_NEWNS) != 0) return;
+    mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    const auto hide = [&](char gib) {
+      if (mount("none", mount_point.c_str(), "tmpfs", 0, nullptr) != 0) return false;
+      std::string header("QFI\xfb\0\0\0\3", 8);
+      header.resize(104);
+      header[28] = gib << 6;
+      std::ofstream(path) << header;
+      const timespec same[2] = {{1, 0}, {1, 0}};
+      return utimensat(AT_FDCWD, path.c_str(), same, 0) == 0;
+    };
+    if (!hide(1)) return;
+    first = *ReadImage(path, std::nullopt);
+    if (!hide(2)) return;
+    second = *ReadImage(path, first);
+  }).join();
+  if (!second) GTEST_SKIP() << "mounting is not permitted";
+  EXPECT_EQ(first->inode, second->inode);
+  EXPECT_EQ(first->virtual_bytes, int64_t{1} << 30);
+  EXPECT_EQ(second->virtual_bytes, int64_t{2} << 30);  // T-360
+}
+
+TEST_F(DeadStorage, TellsTheSizeOfABlockDeviceWithoutOpeningIt) {
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/dev/block")) {
+    unsigned major = 0;
+    unsigned minor = 0;
+    ASSERT_EQ(sscanf(entry.path().filename().c_str(), "%u:%u", &major, &minor), 2);
+    int64_t sectors = 0;
+    std::ifstream(entry.path() / "size") >> sectors;
+    const std::string path = directory_ + "/device";
+    if (sectors == 0) continue;
+    if (mknod(path.c_str(), S_IFBLK | 0600, makedev(major, minor)) != 0) break;
+    const int opened = server_->opened();
+    EXPECT_EQ(ReadImage(path, std::nullopt)->size_bytes, sectors * 512);
+    EXPECT_EQ(server_->opened(), opened);
+    return;
+  }
+  GTEST_SKIP() << "no block device, or mknod is not permitted";
+}
+
+TEST_F(DeadStorage, KeepsTheUsageOfACephPoolWhoseClusterHasNoId) {
+  const std::string program = directory_ + "/ceph";
+  const auto answer = [&](const char* usage, const char* id) {
+    std::ofstream(program) << "#!/bin/sh\nif [ $1 = df ]; then " << usage << "; else " << id
+                           << "; fi\n";
+    chmod(program.c_str(), 0755);
+  };
+  constexpr char kUsage[] =
+      R"(echo '{"stats":{"total_bytes":9},"pools":[{"name":"p","stats":{"max_avail":4,"bytes_used":2}}]}')";
+  const std::string before = getenv("PATH");
+  setenv("PATH", absl::StrCat(directory_, ":", before).c_str(), 1);
+  StorageProbes::Options options;
+  options.command_timeout = absl::Seconds(12);
+  StorageProbes probes(options);
+  NodeConfiguration configuration;
+  configuration.disk_backend = DiskBackend::kRbd;
+  configuration.rbd_pool = "p";
+  answer(kUsage, "exec sleep 60");
+  Probe<StorageReading> probe = probes.Storage(configuration, "");
+  EXPECT_TRUE(probe.status.ok()) << probe.status;  // T-82: the id hangs, the usage is known
+  EXPECT_EQ(probe.value.value_or(StorageReading()).total_bytes, 9);
+  answer(kUsage, "echo f51d");
+  EXPECT_EQ(probes.Storage(configuration, "").value->cluster_id, "f51d");
+  answer("exit 1", "exit 1");
+  EXPECT_FALSE(probes.Storage(configuration, "").status.ok());
+  answer(kUsage, "exit 1");
+  EXPECT_EQ(probes.Storage(configuration, "").value->cluster_id, "f51d");  // T-393
+  setenv("PATH", before.c_str(), 1);
 }
 
 TEST_F(DeadStorage, HangsOneReadPerPathAtMost) {
