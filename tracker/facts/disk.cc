@@ -15,8 +15,6 @@ namespace {
 
 constexpr int64_t kBytesPerGib = int64_t{1} << 30;
 
-bool Removable(const GuestDisk& disk) { return disk.device == "cdrom" || disk.device == "floppy"; }
-
 }  // namespace
 
 int64_t OvercommittedBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
@@ -28,19 +26,23 @@ int64_t OvercommittedBytes(const GuestDisk& disk, const std::optional<ImageReadi
   return std::max<int64_t>(0, promised - image->allocated_bytes);
 }
 
-int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
-                       const std::optional<int64_t>& capacity_bytes) {
-  if (disk.path.empty() || Removable(disk)) return 0;
-  if (disk.type == "block") return capacity_bytes.value_or(0);
-  if (disk.type != "file") return 0;
-  if (!image) return capacity_bytes.value_or(0);
-  return disk.format == "qcow2" ? image->virtual_bytes.value_or(image->size_bytes)
-                                : image->size_bytes;
+bool IsLocalDisk(const GuestDisk& disk) {
+  const bool removable = disk.device == "cdrom" || disk.device == "floppy";
+  return !disk.path.empty() && !removable && (disk.type == "file" || disk.type == "block");
 }
 
-bool NeedsCapacity(const GuestDisk& disk, bool forbidden) {
-  if (disk.path.empty() || Removable(disk)) return false;
-  return disk.type == "block" || (disk.type == "file" && forbidden);
+bool ImageTellsSize(const GuestDisk& disk) {
+  return disk.format.empty() || disk.format == "raw" ||
+         (disk.format == "qcow2" && disk.type == "file");
+}
+
+int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
+                       const std::optional<int64_t>& capacity_bytes) {
+  if (!IsLocalDisk(disk)) return 0;
+  if (!image) return capacity_bytes.value_or(0);
+  if (!ImageTellsSize(disk)) return capacity_bytes.value_or(image->size_bytes);
+  return disk.format == "qcow2" ? image->virtual_bytes.value_or(image->size_bytes)
+                                : image->size_bytes;
 }
 
 int64_t TruncatedGib(int64_t bytes) { return bytes / kBytesPerGib; }

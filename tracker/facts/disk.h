@@ -56,11 +56,6 @@ bool ImageTellsSize(const GuestDisk& disk);
 int64_t LocalDiskBytes(const GuestDisk& disk, const std::optional<ImageReading>& image,
                        const std::optional<int64_t>& capacity_bytes);
 
-// Whether the hypervisor must be asked for the size of the disk: for a block device, and for a file
-// that the tracker may not read (`forbidden`). Never for a file whose reading hangs, because the
-// hypervisor could hang on it too.
-bool NeedsCapacity(const GuestDisk& disk, bool forbidden);
-
 // Returns whole GiB, rounded towards zero (T-82, T-83).
 int64_t TruncatedGib(int64_t bytes);
 

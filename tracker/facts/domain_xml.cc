@@ -10,9 +10,9 @@
 namespace berth::tracker {
 namespace {
 
-// Returns the amount of a <memory unit='...'> element in MiB, rounded up. Without a unit the amount
+// Returns the amount of a <memory unit='...'> element in KiB, rounded up. Without a unit the amount
 // is in KiB.
-int64_t MemoryMib(const pugi::xml_node& memory) {
+int64_t MemoryKib(const pugi::xml_node& memory) {
   const std::string unit = absl::AsciiStrToLower(memory.attribute("unit").as_string("KiB"));
   double bytes_per_unit = 1024;
   if (unit == "b" || unit == "bytes") bytes_per_unit = 1;
@@ -22,7 +22,7 @@ int64_t MemoryMib(const pugi::xml_node& memory) {
   if (unit == "gb") bytes_per_unit = 1e9;
   if (unit == "g" || unit == "gib") bytes_per_unit = 1073741824.0;
   const double amount = static_cast<double>(memory.text().as_llong());
-  return static_cast<int64_t>(std::ceil(amount * bytes_per_unit / 1048576));
+  return static_cast<int64_t>(std::ceil(amount * bytes_per_unit / 1024));
 }
 
 GuestDisk ReadDisk(const pugi::xml_node& node) {
@@ -55,9 +55,9 @@ absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml) {
   guest.type = root.attribute("type").as_string();
   guest.vcpus_max = root.child("vcpu").text().as_int(1);
   guest.vcpus = root.child("vcpu").attribute("current").as_int(guest.vcpus_max);
-  guest.memory_max_mib = MemoryMib(root.child("memory"));
+  guest.memory_max_kib = MemoryKib(root.child("memory"));
   const pugi::xml_node current = root.child("currentMemory");
-  guest.memory_mib = current ? MemoryMib(current) : guest.memory_max_mib;
+  guest.memory_kib = current ? MemoryKib(current) : guest.memory_max_kib;
   const pugi::xml_node devices = root.child("devices");
   // The definition of a parallels container lists its root disk as a file system.
   const char* const element = guest.type == "parallels" ? "filesystem" : "disk";

@@ -27,8 +27,8 @@ struct GuestDefinition {
   std::string type;  // kvm, qemu, lxc, test, ...
   int vcpus_max = 0;
   int vcpus = 0;  // those of vcpus_max that are switched on
-  int64_t memory_max_mib = 0;
-  int64_t memory_mib = 0;  // with the balloon's effect when the document was written
+  int64_t memory_max_kib = 0;
+  int64_t memory_kib = 0;  // with the balloon's effect when the document was written
   std::vector<GuestDisk> disks;
 };
 

@@ -39,8 +39,10 @@ struct Guest {
   std::optional<int64_t> vcpus;
   int64_t vcpus_max = 0;
   int64_t memory_max_mib = 0;
-  int64_t memory_mib = 0;           // with the balloon's effect
-  int64_t local_disk_bytes = 0;     // sum of the sizes of its local disks
+  int64_t memory_kib = 0;  // with the balloon's effect
+  // The sum of the sizes of its local disks. While the guest is stopped, the disks whose size only
+  // the hypervisor knows are left out.
+  int64_t local_disk_bytes = 0;
   int64_t overcommitted_bytes = 0;  // the part of local_disk_bytes that is not written yet
 
   bool active() const { return state != GuestState::kNone && state != GuestState::kShutOff; }

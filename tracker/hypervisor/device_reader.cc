@@ -5,7 +5,18 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace berth::tracker {
+namespace {
+
+std::vector<const NodeDevice*> All(const DocumentCache<NodeDevice>& documents) {
+  std::vector<const NodeDevice*> devices;
+  for (const auto& [name, device] : documents.contents()) devices.push_back(&device);
+  return devices;
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<PciDevice>> DeviceReader::Read(absl::Time now, absl::Duration interval,
                                                           std::vector<std::string>* warnings) {
@@ -15,14 +26,13 @@ absl::StatusOr<std::vector<PciDevice>> DeviceReader::Read(absl::Time now, absl::
   const std::vector<std::string> wanted = documents_.Plan(run_by_name, now, interval);
   BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> added,
                          ReadDocuments(listed, wanted, warnings));
-  std::set<std::string> parents = PhysicalFunctionsOf(Parsed(added), Parsed());
+  std::vector<const NodeDevice*> added_devices;
+  for (const std::string& name : added) added_devices.push_back(documents_.Find(name));
+  std::set<std::string> parents = PhysicalFunctionsOf(added_devices, All(documents_));
   for (const std::string& name : wanted) parents.erase(name);
   documents_.Outdate(parents);
   BERTH_RETURN_IF_ERROR(ReadDocuments(listed, {parents.begin(), parents.end()}, warnings).status());
-  for (const auto& [name, document] : documents_.contents()) {
-    if (!document.ok()) warnings->push_back(std::string(document.status().message()));
-  }
-  return LinkDevices(Parsed());
+  return LinkDevices(All(documents_));
 }
 
 absl::StatusOr<std::vector<std::string>> DeviceReader::ReadDocuments(
@@ -36,33 +46,20 @@ absl::StatusOr<std::vector<std::string>> DeviceReader::ReadDocuments(
   std::vector<std::string> added;
   for (size_t i = 0; i < asked.size(); ++i) {
     const std::string& name = asked[i].name;
-    if (texts[i].ok()) {
-      if (documents_.Find(name) == nullptr) added.push_back(name);
-      documents_.Store(name, 0, ParseNodeDevice(*texts[i]));
-    } else if (absl::IsNotFound(texts[i].status())) {
+    if (absl::IsNotFound(texts[i].status())) {
       documents_.Forget(name);
-    } else {
-      warnings->push_back(std::string(texts[i].status().message()));
+      continue;
     }
+    absl::StatusOr<NodeDevice> parsed =
+        texts[i].ok() ? ParseNodeDevice(*texts[i]) : texts[i].status();
+    if (!parsed.ok()) {
+      warnings->push_back(absl::StrCat("device ", name, ": ", parsed.status().message()));
+      continue;
+    }
+    if (documents_.Find(name) == nullptr) added.push_back(name);
+    documents_.Store(name, 0, *std::move(parsed));
   }
   return added;
-}
-
-std::vector<const NodeDevice*> DeviceReader::Parsed(const std::vector<std::string>& names) {
-  std::vector<const NodeDevice*> devices;
-  for (const std::string& name : names) {
-    const absl::StatusOr<NodeDevice>* const document = documents_.Find(name);
-    if (document->ok()) devices.push_back(&**document);
-  }
-  return devices;
-}
-
-std::vector<const NodeDevice*> DeviceReader::Parsed() const {
-  std::vector<const NodeDevice*> devices;
-  for (const auto& [name, document] : documents_.contents()) {
-    if (document.ok()) devices.push_back(&*document);
-  }
-  return devices;
 }
 
 }  // namespace berth::tracker

@@ -28,8 +28,8 @@ class DeviceReader {
   void OutdateAll() { documents_.OutdateAll(); }
 
   // Returns all PCI devices, sorted by address. A device that is removed meanwhile is left out. If
-  // a document cannot be read, the one that was read last counts, and `warnings` says so. Fails as
-  // Hypervisor::Devices and Hypervisor::DeviceDocuments do.
+  // a document cannot be read or parsed, the one that was read last counts, `warnings` says so, and
+  // the next Read tries again. Fails as Hypervisor::Devices and Hypervisor::DeviceDocuments do.
   absl::StatusOr<std::vector<PciDevice>> Read(absl::Time now, absl::Duration interval,
                                               std::vector<std::string>* warnings);
 
@@ -39,12 +39,9 @@ class DeviceReader {
   absl::StatusOr<std::vector<std::string>> ReadDocuments(const std::vector<ListedDevice>& listed,
                                                          const std::vector<std::string>& names,
                                                          std::vector<std::string>* warnings);
-  // Return the documents that could be parsed: those of `names`, or all.
-  std::vector<const NodeDevice*> Parsed(const std::vector<std::string>& names);
-  std::vector<const NodeDevice*> Parsed() const;
 
   Hypervisor* const hypervisor_;
-  DocumentCache<absl::StatusOr<NodeDevice>> documents_;
+  DocumentCache<NodeDevice> documents_;
 };
 
 }  // namespace berth::tracker

@@ -1,6 +1,8 @@
 #include "tracker/hypervisor/guest_reader.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,18 +23,17 @@ absl::StatusOr<std::vector<GuestReader::Reading>> GuestReader::Read(
   std::set<std::string> removed;
   for (size_t i = 0; i < asked.size(); ++i) {
     const std::string& uuid = asked[i].uuid;
-    if (texts[i].ok()) {
-      Definition read{ParseGuestDefinition(*texts[i]), {}, true};
-      // The sizes that libvirt told last count until it has told new ones.
-      if (Definition* const last = definitions_.Find(uuid)) {
-        read.capacity_bytes_by_target = std::move(last->capacity_bytes_by_target);
-      }
-      definitions_.Store(uuid, asked[i].run, std::move(read));
-    } else if (absl::IsNotFound(texts[i].status())) {
+    if (absl::IsNotFound(texts[i].status())) {
       definitions_.Forget(uuid);
       removed.insert(uuid);
+      continue;
+    }
+    absl::StatusOr<GuestDefinition> parsed =
+        texts[i].ok() ? ParseGuestDefinition(*texts[i]) : texts[i].status();
+    if (parsed.ok()) {
+      definitions_.Store(uuid, asked[i].run, {*std::move(parsed)});
     } else {
-      warnings->push_back(absl::StrCat("guest ", uuid, ": ", texts[i].status().message()));
+      warnings->push_back(absl::StrCat("guest ", uuid, ": ", parsed.status().message()));
     }
   }
   std::vector<Reading> guests;

@@ -5,8 +5,6 @@
 #ifndef BERTH_TRACKER_HYPERVISOR_GUEST_READER_H_
 #define BERTH_TRACKER_HYPERVISOR_GUEST_READER_H_
 
-#include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,15 +20,14 @@ namespace berth::tracker {
 class GuestReader {
  public:
   struct Definition {
-    absl::StatusOr<GuestDefinition> parsed;
-    // The sizes of the disks that the tracker may not read, as libvirt told them, by the names of
-    // the disks in the guest.
-    std::map<std::string, int64_t> capacity_bytes_by_target;
-    bool capacities_wanted = true;  // false: they were read since the definition was read
+    GuestDefinition parsed;
+    // False: libvirt has told the sizes of the guest's disks, as far as it is asked for them, since
+    // the definition was read.
+    bool capacities_wanted = true;
   };
   struct Reading {
     ListedGuest listed;
-    Definition* definition = nullptr;  // null: could not be read; valid until the next Read
+    Definition* definition = nullptr;  // null: was never read; valid until the next Read
   };
 
   // `hypervisor` outlives the reader.
@@ -41,8 +38,8 @@ class GuestReader {
   void OutdateAll() { definitions_.OutdateAll(); }
 
   // Returns all guests, sorted by uuid. A guest that is removed meanwhile is left out (T-391). If a
-  // definition cannot be read, the one that was read last counts, and `warnings` says so. Fails as
-  // Hypervisor::Guests and Hypervisor::Definitions do.
+  // definition cannot be read or parsed, the one that was read last counts, `warnings` says so, and
+  // the next Read tries again. Fails as Hypervisor::Guests and Hypervisor::Definitions do.
   absl::StatusOr<std::vector<Reading>> Read(absl::Time now, absl::Duration interval,
                                             std::vector<std::string>* warnings);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -30,30 +31,45 @@ void Skip(const std::string& what, const absl::Status& why, Facts* facts) {
   facts->degraded = true;
 }
 
-bool IsImageFile(const GuestDisk& disk) { return disk.type == "file" && !disk.path.empty(); }
+// Whether the disk is a file or a block device, removable or not.
+bool HasImage(const GuestDisk& disk) {
+  return !disk.path.empty() && (disk.type == "file" || disk.type == "block");
+}
 
 // Whether `status` says that the image does not exist, or that the tracker may not read it.
 bool IsNoImage(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsPermissionDenied(status);
 }
 
-// Returns null if the definition could not be read or parsed.
-const GuestDefinition* Parsed(const GuestReader::Reading& guest) {
-  return guest.definition == nullptr || !guest.definition->parsed.ok() ? nullptr
-                                                                       : &*guest.definition->parsed;
+bool Hangs(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status);
 }
 
 const std::vector<GuestDisk>& DisksOf(const GuestReader::Reading& guest) {
   static const auto* const kNone = new std::vector<GuestDisk>;
-  const GuestDefinition* const definition = Parsed(guest);
-  return definition == nullptr ? *kNone : definition->disks;
+  return guest.definition == nullptr ? *kNone : guest.definition->parsed.disks;
 }
 
-// Returns the size of a disk as libvirt told it, if it did.
-std::optional<int64_t> CapacityOf(const GuestReader::Reading& guest, const std::string& target) {
-  const auto& capacities = guest.definition->capacity_bytes_by_target;
-  const auto found = capacities.find(target);
-  return found == capacities.end() ? std::nullopt : std::optional<int64_t>(found->second);
+std::set<std::string> ImagePaths(const std::vector<GuestReader::Reading>& guests) {
+  std::set<std::string> paths;
+  for (const GuestReader::Reading& guest : guests) {
+    for (const GuestDisk& disk : DisksOf(guest)) {
+      if (HasImage(disk)) paths.insert(disk.path);
+    }
+  }
+  return paths;
+}
+
+// Returns the uuids of the guests with an image that the pass before could read and this one cannot.
+std::set<std::string> GuestsThatLost(const std::map<std::string, Probe<ImageReading>>& images,
+                                     const std::vector<GuestReader::Reading>& guests) {
+  std::set<std::string> uuids;
+  for (const GuestReader::Reading& guest : guests) {
+    for (const GuestDisk& disk : DisksOf(guest)) {
+      if (HasImage(disk) && images.at(disk.path).lost) uuids.insert(guest.listed.uuid);
+    }
+  }
+  return uuids;
 }
 
 template <typename T>
@@ -74,6 +90,9 @@ Observer::Observer(const NodeConfiguration& configuration, Surroundings surround
       storage_(surroundings_.storage) {}
 
 absl::StatusOr<std::string> Observer::NodeName() {
+  const ChangedSubjects changed = hypervisor_->TakeChanges();
+  guests_.Outdate(changed.guests);
+  devices_.Outdate(changed.devices);
   if (name_) return *name_;
   BERTH_RETURN_IF_ERROR(hypervisor_->Connect());
   absl::StatusOr<std::string> name = hypervisor_->HostName();
@@ -91,9 +110,6 @@ absl::StatusOr<Facts> Observer::Observe(absl::Time now) {
     guests_.OutdateAll();
     devices_.OutdateAll();
   }
-  const ChangedSubjects changed = hypervisor_->TakeChanges();
-  guests_.Outdate(changed.guests);
-  devices_.Outdate(changed.devices);
   mounts_ = ParseMounts(FileText(surroundings_.proc_path + "/self/mountinfo"));
   Facts facts = lasting_->facts;
   facts.hypervisor_hostname = name;
@@ -136,47 +152,49 @@ void Observer::ReadMonitors(int64_t mhz, absl::Time now, Facts* facts) {
 
 absl::Status Observer::ReadGuests(absl::Time now, Facts* facts) {
   std::vector<std::string> warnings;
-  BERTH_ASSIGN_OR_RETURN(const std::vector<GuestReader::Reading> readings,
+  BERTH_ASSIGN_OR_RETURN(GuestReadings readings,
                          guests_.Read(now, surroundings_.pass_interval, &warnings));
-  for (std::string& warning : warnings) facts->warnings.push_back(std::move(warning));
+  Images images = storage_.Images(ImagePaths(readings), mounts_);
+  const std::set<std::string> changed = GuestsThatLost(images, readings);
+  if (!changed.empty()) {
+    // These guests may have got other images, which libvirt does not always announce.
+    guests_.Outdate(changed);
+    warnings.clear();
+    BERTH_ASSIGN_OR_RETURN(readings, guests_.Read(now, surroundings_.pass_interval, &warnings));
+    images = storage_.Images(ImagePaths(readings), mounts_);
+  }
   facts->degraded |= !warnings.empty();
+  std::move(warnings.begin(), warnings.end(), std::back_inserter(facts->warnings));
   int64_t vcpus_used = 0;
   for (const GuestReader::Reading& reading : readings) {
     Guest& guest = facts->guests.emplace_back();
     guest.uuid = reading.listed.uuid;
     guest.name = reading.listed.name;
     guest.state = reading.listed.state;
-    if (const GuestDefinition* const definition = Parsed(reading)) {
-      guest.vcpus = definition->vcpus;
-      guest.vcpus_max = definition->vcpus_max;
-      guest.memory_mib = definition->memory_mib;
-      guest.memory_max_mib = definition->memory_max_mib;
-    } else if (reading.definition != nullptr) {
-      Skip(absl::StrCat("guest ", guest.uuid), reading.definition->parsed.status(), facts);
+    if (reading.definition != nullptr) {
+      const GuestDefinition& definition = reading.definition->parsed;
+      guest.vcpus = definition.vcpus;
+      guest.vcpus_max = definition.vcpus_max;
+      guest.memory_kib = definition.memory_kib;
+      guest.memory_max_mib = definition.memory_max_kib / 1024;
     }
     if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // 1 if it is not told (T-78)
   }
   facts->vcpus_used = vcpus_used;
-  ReadImages(readings, facts);
+  AddDisks(readings, images, facts);
   return absl::OkStatus();
 }
 
-// Reads the images of all guests in one go, then sums up the disk sizes of each guest.
-void Observer::ReadImages(const std::vector<GuestReader::Reading>& readings, Facts* facts) {
-  std::set<std::string> paths;
-  for (const GuestReader::Reading& reading : readings) {
-    for (const GuestDisk& disk : DisksOf(reading)) {
-      if (IsImageFile(disk)) paths.insert(disk.path);
-    }
-  }
-  const std::map<std::string, Probe<ImageReading>> probes = storage_.Images(paths, mounts_);
+// Sums up the disk sizes of each guest.
+void Observer::AddDisks(const GuestReadings& readings, const Images& images, Facts* facts) {
+  std::map<DiskName, int64_t> capacities;
   // The test driver of libvirt invents the sizes of disks.
-  if (lasting_->shows_this_machine) ReadCapacities(readings, probes, facts);
+  if (lasting_->shows_this_machine) capacities = ReadCapacities(readings, images, facts);
   for (size_t i = 0; i < readings.size(); ++i) {
     Guest& guest = facts->guests[i];
     for (const GuestDisk& disk : DisksOf(readings[i])) {
-      Probe<ImageReading> image;
-      if (IsImageFile(disk)) image = probes.at(disk.path);
+      if (!HasImage(disk)) continue;
+      const Probe<ImageReading>& image = images.at(disk.path);
       // The simulated guests of libvirt's test driver have no images, so an image that cannot be
       // read causes a warning only for real guests (T-85).
       if (!image.status.ok() && lasting_->shows_this_machine) {
@@ -184,44 +202,56 @@ void Observer::ReadImages(const std::vector<GuestReader::Reading>& readings, Fac
             absl::StrCat("guest ", guest.uuid, " disk ", disk.target, ": ", ProbeText(image)));
         facts->degraded |= !IsNoImage(image.status);
       }
+      const auto found = capacities.find({guest.uuid, disk.target});
       guest.overcommitted_bytes += OvercommittedBytes(disk, image.value, {});
-      guest.local_disk_bytes +=
-          LocalDiskBytes(disk, image.value, CapacityOf(readings[i], disk.target));
+      guest.local_disk_bytes += LocalDiskBytes(
+          disk, image.value,
+          found == capacities.end() ? std::nullopt : std::optional<int64_t>(found->second));
     }
   }
 }
 
-// Asks libvirt for the sizes of disks that the tracker may not read. It is asked once for each time
-// that the definition is read, because the sizes last as long as the definition, and an answer costs
-// the guest's emulator about a millisecond.
-void Observer::ReadCapacities(const std::vector<GuestReader::Reading>& readings,
-                              const std::map<std::string, Probe<ImageReading>>& images,
-                              Facts* facts) {
+// Returns the sizes that libvirt told of the running guests' disks whose images do not tell them.
+// Since an answer costs the guest's emulator about a millisecond, libvirt is asked once for each
+// time that the definition is read. libvirt is not asked about a disk whose image hangs, because it
+// could hang too, nor about stopped guests, whose disks nobody counts.
+std::map<Observer::DiskName, int64_t> Observer::ReadCapacities(const GuestReadings& readings,
+                                                               const Images& images, Facts* facts) {
   std::vector<CapacityQuestion> questions;
   std::vector<GuestReader::Definition*> definitions;  // of the guest of each question
-  for (const GuestReader::Reading& reading : readings) {
-    if (reading.definition == nullptr || !reading.definition->capacities_wanted) continue;
-    reading.definition->capacities_wanted = false;
-    for (const GuestDisk& disk : DisksOf(reading)) {
-      const auto image = images.find(disk.path);
-      const bool forbidden = IsImageFile(disk) && absl::IsPermissionDenied(image->second.status);
-      if (!NeedsCapacity(disk, forbidden)) continue;
-      questions.push_back({reading.listed.uuid, disk.target,
-                           hypervisor_->CapacityReader(reading.listed, disk.target)});
-      definitions.push_back(reading.definition);
+  for (size_t i = 0; i < readings.size(); ++i) {
+    if (!facts->guests[i].active()) continue;
+    for (const GuestDisk& disk : DisksOf(readings[i])) {
+      if (!IsLocalDisk(disk)) continue;
+      const Probe<ImageReading>& image = images.at(disk.path);
+      if (image.value && ImageTellsSize(disk)) continue;
+      const bool hangs = Hangs(image.status);
+      const ListedGuest& listed = readings[i].listed;
+      CapacityQuestion& question = questions.emplace_back();
+      question = {listed.uuid, disk.target, disk.path,
+                  hypervisor_->CapacityReader(listed, disk.target),
+                  readings[i].definition->capacities_wanted && !hangs};
+      if (hangs) question.ask = [status = image.status] { return status; };
+      definitions.push_back(readings[i].definition);
     }
+  }
+  for (GuestReader::Definition* const definition : definitions) {
+    definition->capacities_wanted = false;
   }
   const std::vector<Probe<int64_t>> answers = storage_.Capacities(questions);
+  std::map<DiskName, int64_t> capacities;
   for (size_t i = 0; i < questions.size(); ++i) {
-    const absl::Status& status = answers[i].status;
-    if (status.ok()) {
-      definitions[i]->capacity_bytes_by_target[questions[i].target] = *answers[i].value;
-    } else if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) {
-      definitions[i]->capacities_wanted = true;  // the next pass asks again
-      Skip(absl::StrCat("guest ", questions[i].guest_uuid, " disk ", questions[i].target), status,
-           facts);
-    }
+    const CapacityQuestion& question = questions[i];
+    const Probe<int64_t>& answer = answers[i];
+    if (answer.value) capacities[{question.guest_uuid, question.target}] = *answer.value;
+    const bool hangs = Hangs(images.at(question.path).status);
+    if (!hangs && (answer.status.ok() || absl::IsNotFound(answer.status))) continue;
+    definitions[i]->capacities_wanted = true;  // the next pass asks again
+    if (hangs) continue;                       // the facts say so already
+    Skip(absl::StrCat("guest ", question.guest_uuid, " disk ", question.target),
+         absl::Status(answer.status.code(), ProbeText(answer)), facts);
   }
+  return capacities;
 }
 
 absl::Status Observer::ReadDisk(Facts* facts) {
@@ -229,9 +259,7 @@ absl::Status Observer::ReadDisk(Facts* facts) {
   if (path.empty()) path = absl::StrCat(surroundings_.state_path, "/instances");
   const Probe<StorageReading> storage = storage_.Storage(configuration_, path);
   if (!storage.value) {
-    const bool hangs =
-        absl::IsUnavailable(storage.status) || absl::IsDeadlineExceeded(storage.status);
-    if (!hangs) return storage.status;
+    if (!Hangs(storage.status)) return storage.status;
     // The error must not have the code of `storage.status`: kUnavailable would mean that the
     // hypervisor is away.
     return absl::InternalError(absl::StrCat("storage: ", storage.status.message()));
@@ -256,10 +284,13 @@ absl::Status Observer::ReadDisk(Facts* facts) {
 }
 
 absl::Status Observer::ReadDevices(absl::Time now, Facts* facts) {
+  std::vector<std::string> warnings;
   absl::StatusOr<std::vector<PciDevice>> devices =
-      devices_.Read(now, surroundings_.pass_interval, &facts->warnings);
+      devices_.Read(now, surroundings_.pass_interval, &warnings);
   if (devices.ok()) {
     facts->pci_devices = *std::move(devices);
+    facts->degraded |= !warnings.empty();
+    std::move(warnings.begin(), warnings.end(), std::back_inserter(facts->warnings));
     return absl::OkStatus();
   }
   // Without a connection, nobody knows whether the devices are still there (T-104).
@@ -273,9 +304,9 @@ void Observer::ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts) 
   if (!lasting.shows_this_machine) {
     facts->memory_used_mib = std::optional<int64_t>();
   } else if (configuration_.file_backed_memory_mib > 0) {
-    int64_t used_mib = 0;
-    for (const Guest& guest : facts->guests) used_mib += guest.active() ? guest.memory_mib : 0;
-    facts->memory_used_mib = std::optional<int64_t>(used_mib);
+    int64_t used_kib = 0;
+    for (const Guest& guest : facts->guests) used_kib += guest.active() ? guest.memory_kib : 0;
+    facts->memory_used_mib = std::optional<int64_t>(used_kib / 1024);
   } else {
     const absl::StatusOr<int64_t> used = UsedMemoryMib(FileText(proc + "/meminfo"));
     if (used.ok()) {

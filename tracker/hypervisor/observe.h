@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -58,14 +59,18 @@ class Observer {
   // If a guest, image or device cannot be read, it is skipped, and `warnings` of the facts says so.
   absl::StatusOr<Facts> Observe(absl::Time now);
 
-  // Returns the hypervisor's host name, which is read once (T-21). Fails as Connect and
-  // Hypervisor::HostName do.
+  // Returns the hypervisor's host name, which is read once (T-21). Also notes which documents have
+  // changed: every pass calls this method, even a pass that fails before it observes, so the events
+  // do not pile up. Fails as Connect and Hypervisor::HostName do.
   absl::StatusOr<std::string> NodeName();
 
   // How many reads of storage hang. Thread-safe.
   int hung_storage_reads() const { return storage_.hung(); }
 
  private:
+  using GuestReadings = std::vector<GuestReader::Reading>;
+  using Images = std::map<std::string, Probe<ImageReading>>;  // by path
+  using DiskName = std::pair<std::string, std::string>;       // the guest's uuid, the disk's name
   // The values that cannot change while one connection lasts.
   struct Lasting {
     int64_t connection_number = 0;
@@ -84,9 +89,9 @@ class Observer {
   absl::Status ReadHost(const Lasting& lasting, absl::Time now, Facts* facts);
   void ReadMonitors(int64_t mhz, absl::Time now, Facts* facts);
   absl::Status ReadGuests(absl::Time now, Facts* facts);
-  void ReadImages(const std::vector<GuestReader::Reading>& readings, Facts* facts);
-  void ReadCapacities(const std::vector<GuestReader::Reading>& readings,
-                      const std::map<std::string, Probe<ImageReading>>& images, Facts* facts);
+  void AddDisks(const GuestReadings& readings, const Images& images, Facts* facts);
+  std::map<DiskName, int64_t> ReadCapacities(const GuestReadings& readings, const Images& images,
+                                             Facts* facts);
   absl::Status ReadDisk(Facts* facts);
   absl::Status ReadDevices(absl::Time now, Facts* facts);
   void ReadKernel(const Lasting& lasting, absl::Time now, Facts* facts);

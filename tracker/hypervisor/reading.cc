@@ -97,8 +97,10 @@ absl::StatusOr<int64_t> ReadCapacity(const HypervisorConnection& connection,
   virDomainBlockInfo info = {};
   if (virDomainGetBlockInfo(static_cast<virDomainPtr>(guest.handle.get()), target.c_str(), &info,
                             0) != 0) {
-    // Internal, whatever the reason: other codes say that the question hangs.
-    return absl::InternalError(LibvirtError("virDomainGetBlockInfo").message());
+    // Unavailable, whatever the reason, for example a job that holds the guest: the question can be
+    // asked again.
+    const absl::Status error = LibvirtError("virDomainGetBlockInfo");
+    return absl::IsNotFound(error) ? error : absl::UnavailableError(error.message());
   }
   return static_cast<int64_t>(info.capacity);
 }

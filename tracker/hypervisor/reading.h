@@ -47,6 +47,7 @@ using DocumentTexts = std::vector<absl::StatusOr<std::string>>;
 absl::StatusOr<std::vector<ListedGuest>> ListGuests(const HypervisorConnection& connection);
 absl::StatusOr<DocumentTexts> ReadDefinitions(const HypervisorConnection& connection,
                                               const std::vector<ListedGuest>& guests);
+// NotFound: the guest was removed meanwhile. Unavailable for every other failure.
 absl::StatusOr<int64_t> ReadCapacity(const HypervisorConnection& connection,
                                      const ListedGuest& guest, const std::string& target);
 absl::StatusOr<std::vector<ListedDevice>> ListDevices(const HypervisorConnection& connection);

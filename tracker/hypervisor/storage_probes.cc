@@ -12,12 +12,13 @@ namespace {
 template <typename T>
 Probe<T> Judge(const absl::Status& ran, const absl::StatusOr<T>& answer, std::optional<T>* last) {
   const absl::Status status = ran.ok() ? answer.status() : ran;
+  const bool had_one = last->has_value();
   if (status.ok()) {
     *last = *answer;
   } else if (!absl::IsDeadlineExceeded(status) && !absl::IsUnavailable(status)) {
     last->reset();  // the storage has answered: the last reading is outdated
   }
-  return {status, *last};
+  return {status, *last, had_one && !last->has_value()};
 }
 
 }  // namespace
@@ -46,8 +47,9 @@ std::vector<Probe<int64_t>> StorageProbes::Capacities(
     const std::vector<CapacityQuestion>& questions) {
   std::vector<Read<int64_t>> reads;
   for (const CapacityQuestion& question : questions) {
-    reads.push_back({absl::StrCat("guest ", question.guest_uuid, " disk ", question.target),
-                     question.guest_uuid, question.ask});
+    reads.push_back({absl::StrCat("guest ", question.guest_uuid, " disk ", question.target, " (",
+                                  question.path, ")"),
+                     question.guest_uuid, question.ask, question.wanted});
   }
   const std::map<std::string, Probe<int64_t>> probes =
       ReadAll(reads, &capacity_pool_, &capacities_);
@@ -74,6 +76,10 @@ std::map<std::string, Probe<T>> StorageProbes::ReadAll(const std::vector<Read<T>
   std::vector<const Read<T>*> others;
   for (const Read<T>& read : reads) {
     Past<T>& past = (*pasts)[read.key];
+    if (!read.wanted && past.last) {
+      probes[read.key] = {absl::OkStatus(), past.last};
+      continue;
+    }
     if (past.running.expired()) past.group = read.group;
     (groups.insert(past.group).second ? firsts : others).push_back(&read);
   }
@@ -137,9 +143,9 @@ Probe<StorageReading> StorageProbes::Storage(const NodeConfiguration& configurat
         return ReadStorage(configuration, instances_path, cluster_id, timeout);
       },
       file ? options_.read_timeout : options_.command_timeout);
+  // Kept apart from the reading: a reading that fails does not make the id unknown (T-393).
+  if (answer.ok() && !answer->cluster_id.empty()) cluster_id_ = answer->cluster_id;
   return Judge(absl::OkStatus(), answer, &last_storage_);
 }
 
 }  // namespace berth::tracker
-  // Kept apart from the reading: a reading that fails does not make the id unknown (T-393).
-  if (answer.ok() && !answer->cluster_id.empty()) cluster_id_ = answer->cluster_id;

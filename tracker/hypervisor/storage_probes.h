@@ -44,6 +44,8 @@ struct Probe {
   // The reading. If `status` is kDeadlineExceeded or kUnavailable, this is the last reading that
   // succeeded, if no other failure came after it. After every other failure it is absent.
   std::optional<T> value;
+  // True if `value` is absent now, but the reading before had one.
+  bool lost = false;
 };
 
 // A question to libvirt about the size of a disk. While the guest's emulator hangs, the question
@@ -51,7 +53,9 @@ struct Probe {
 struct CapacityQuestion {
   std::string guest_uuid;
   std::string target;  // the name of the disk in the guest
+  std::string path;    // of the disk's image
   std::function<absl::StatusOr<int64_t>()> ask;
+  bool wanted = true;  // false: an earlier answer about the same path suffices, if there was one
 };
 
 class StorageProbes {
@@ -96,6 +100,7 @@ class StorageProbes {
     std::string key;  // two reads with the same key read the same thing
     std::string group;
     std::function<absl::StatusOr<T>()> work;
+    bool wanted = true;  // false: the last reading suffices
   };
   // What is remembered of a read, by its key.
   template <typename T>
@@ -110,26 +115,26 @@ class StorageProbes {
   template <typename T>
   std::map<std::string, Probe<T>> ReadAll(const std::vector<Read<T>>& reads, DeadlinePool* pool,
                                           Pasts<T>* pasts);
-  template <typename T>
-  void ReadTogether(const std::vector<const Read<T>*>& reads, DeadlinePool* pool, Pasts<T>* pasts,
-                    std::map<std::string, Probe<T>>* probes);
-
-  const Options options_;
   // Reads `reads`, except those in a group that `hanging` has. Adds the groups that hang from now on
   // to `hanging`.
   template <typename T>
   void ReadRound(const std::vector<const Read<T>*>& reads, DeadlinePool* pool, Pasts<T>* pasts,
                  std::map<std::string, std::string>* hanging,
                  std::map<std::string, Probe<T>>* probes);
+  template <typename T>
+  void ReadTogether(const std::vector<const Read<T>*>& reads, DeadlinePool* pool, Pasts<T>* pasts,
+                    std::map<std::string, Probe<T>>* probes);
+
+  const Options options_;
   DeadlinePool image_pool_;
   DeadlinePool capacity_pool_;
   DeadlinePool storage_pool_;
   Pasts<ImageReading> images_;  // by path
-  Pasts<int64_t> capacities_;   // by guest and disk
+  Pasts<int64_t> capacities_;   // by guest, disk and path
   std::optional<StorageReading> last_storage_;
+  std::string cluster_id_;  // of the Ceph cluster; empty: not known yet
 };
 
 }  // namespace berth::tracker
 
 #endif  // BERTH_TRACKER_HYPERVISOR_STORAGE_PROBES_H_
-  std::string cluster_id_;  // of the Ceph cluster; empty: not known yet

@@ -43,6 +43,11 @@ TEST(Disk, KnowsTheSizeOfADefinition) {
   EXPECT_EQ(LocalDiskBytes(Disk("file", "raw"), ImageReading{kGib, 0, {}}, std::nullopt), kGib);
   // The size that libvirt told while the file could not be read does not count any more.
   EXPECT_EQ(LocalDiskBytes(Disk("file", "raw"), ImageReading{kGib, 0, {}}, 7 * kGib), kGib);
+  // Only the hypervisor knows what is in the header of these.
+  EXPECT_EQ(LocalDiskBytes(Disk("file", "vmdk"), ImageReading{kGib, 0, {}}, 7 * kGib), 7 * kGib);
+  EXPECT_EQ(LocalDiskBytes(Disk("file", "vmdk"), ImageReading{kGib, 0, {}}, {}), kGib);
+  EXPECT_EQ(LocalDiskBytes(Disk("block", "qcow2"), ImageReading{kGib, 0, {}}, 7 * kGib), 7 * kGib);
+  EXPECT_EQ(LocalDiskBytes(Disk("block", "raw"), ImageReading{kGib, 0, {}}, 7 * kGib), kGib);
   EXPECT_EQ(LocalDiskBytes(Disk("block", "raw"), std::nullopt, 3 * kGib), 3 * kGib);
   EXPECT_EQ(LocalDiskBytes(Disk("network", "raw"), std::nullopt, 3 * kGib), 0);
   GuestDisk cdrom = Disk("file", "raw");
@@ -50,14 +55,14 @@ TEST(Disk, KnowsTheSizeOfADefinition) {
   EXPECT_EQ(LocalDiskBytes(cdrom, ImageReading{kGib, 0, {}}, kGib), 0);
 }
 
-TEST(Disk, AsksTheHypervisorOnlyForSizesThatNoFileTells) {
-  EXPECT_TRUE(NeedsCapacity(Disk("block", "raw"), false));
-  EXPECT_TRUE(NeedsCapacity(Disk("file", "qcow2"), true));
-  EXPECT_FALSE(NeedsCapacity(Disk("file", "qcow2"), false));
-  EXPECT_FALSE(NeedsCapacity(Disk("network", "raw"), true));
-  GuestDisk cdrom = Disk("file", "raw");
-  cdrom.device = "cdrom";
-  EXPECT_FALSE(NeedsCapacity(cdrom, true));
+TEST(Disk, KnowsWhichImagesTellTheSize) {
+  EXPECT_TRUE(ImageTellsSize(Disk("file", "")));
+  EXPECT_TRUE(ImageTellsSize(Disk("file", "qcow2")));
+  EXPECT_TRUE(ImageTellsSize(Disk("block", "raw")));
+  EXPECT_FALSE(ImageTellsSize(Disk("block", "qcow2")));
+  for (const char* const format : {"vmdk", "vdi", "qed", "vhdx"}) {
+    EXPECT_FALSE(ImageTellsSize(Disk("file", format))) << format;
+  }
 }
 
 TEST(Disk, ReadsVolumeGroups) {  // T-82

@@ -136,15 +136,18 @@ TEST(GuestDefinition, TellsSizeAndDisks) {
       "<disk type='block' device='lun'><source dev='/dev/x'/><target dev='vdb'/></disk>"
       "<disk type='network'><source protocol='rbd' name='p/v'/><target dev='vdc'/></disk>"
       "<filesystem><source dir='/f'/></filesystem></devices></domain>");
-  EXPECT_EQ(guest.memory_max_mib, 2048);
+  EXPECT_EQ(guest.memory_max_kib, 2048 * 1024);
   EXPECT_EQ(guest.vcpus_max, 4);
   EXPECT_EQ(guest.vcpus, 2);
-  EXPECT_EQ(guest.memory_mib, 1024);
+  EXPECT_EQ(guest.memory_kib, 1024 * 1024);
   ASSERT_EQ(guest.disks.size(), 3u);
   EXPECT_EQ(guest.disks[0].format, "qcow2");
   EXPECT_EQ(guest.disks[0].device, "disk");
   EXPECT_EQ(guest.disks[1].path, "/dev/x");
   EXPECT_EQ(guest.disks[2].path, "");
+  // Not rounded: the sum of all guests is.
+  EXPECT_EQ(ParseGuestDefinition("<domain><memory>1025</memory></domain>")->memory_kib,
+            1025);  // T-80
   EXPECT_FALSE(ParseGuestDefinition("<network/>").ok());
   EXPECT_FALSE(ParseGuestDefinition("<domain").ok());
 }

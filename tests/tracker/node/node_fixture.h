@@ -35,7 +35,7 @@ inline Guest RunningGuest(const std::string& uuid, int64_t vcpus, int64_t memory
   guest.state = GuestState::kRunning;
   guest.vcpus = vcpus;
   guest.memory_max_mib = memory_mib;
-  guest.memory_mib = memory_mib;
+  guest.memory_kib = memory_mib * 1024;
   guest.local_disk_bytes = disk_gib << 30;
   return guest;
 }
