@@ -40,6 +40,29 @@ void OnGuestDevice(virConnectPtr /*connection*/, virDomainPtr guest, const char*
   Tell(opaque, HypervisorEvent::Kind::kGuest, GuestUuid(guest));
 }
 
+// A block job, for example the merge of a snapshot, may give a disk another image when it ends.
+void OnBlockJob(virConnectPtr /*connection*/, virDomainPtr guest, const char* /*disk*/,
+                int /*type*/, int /*status*/, void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kGuest, GuestUuid(guest));
+}
+
+void OnDisk(virConnectPtr /*connection*/, virDomainPtr guest, const char* /*old_path*/,
+            const char* /*new_path*/, const char* /*alias*/, int /*reason*/, void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kGuest, GuestUuid(guest));
+}
+
+void OnBalloon(virConnectPtr /*connection*/, virDomainPtr guest,
+               unsigned long long /*kib*/,  // NOLINT(google-runtime-int): libvirt's type
+               void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kGuestMemory, GuestUuid(guest));
+}
+
+void OnMemoryDevice(virConnectPtr /*connection*/, virDomainPtr guest, const char* /*alias*/,
+                    unsigned long long /*kib*/,  // NOLINT(google-runtime-int): libvirt's type
+                    void* opaque) {
+  Tell(opaque, HypervisorEvent::Kind::kGuestMemory, GuestUuid(guest));
+}
+
 void OnDevice(virConnectPtr /*connection*/, virNodeDevicePtr device, int /*event*/, int /*detail*/,
               void* opaque) {
   Tell(opaque, HypervisorEvent::Kind::kDevice, virNodeDeviceGetName(device));
@@ -146,6 +169,10 @@ void HypervisorConnection::RegisterEvents(const std::shared_ptr<HypervisorListen
       {VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(OnLifecycle)},
       {VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(OnGuestDevice)},
       {VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(OnGuestDevice)},
+      {VIR_DOMAIN_EVENT_ID_BLOCK_JOB_2, VIR_DOMAIN_EVENT_CALLBACK(OnBlockJob)},
+      {VIR_DOMAIN_EVENT_ID_DISK_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(OnDisk)},
+      {VIR_DOMAIN_EVENT_ID_BALLOON_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(OnBalloon)},
+      {VIR_DOMAIN_EVENT_ID_MEMORY_DEVICE_SIZE_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(OnMemoryDevice)},
   };
   for (const auto& [event, callback] : guest_events) {
     RegisterEvent(virConnectDomainEventRegisterAny, "virConnectDomainEventRegisterAny", event,

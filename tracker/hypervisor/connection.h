@@ -35,8 +35,8 @@ class CallCounter {
 
 class HypervisorConnection {
  public:
-  // Opens `uri` with keepalive, and registers `listener` for all events that the hypervisor can
-  // send. For each event that the hypervisor cannot send, adds a text to `warnings`. Unavailable if
+  // Opens `uri` with keepalive, and registers `listener` for the events of HypervisorEvent. For each
+  // event that the hypervisor cannot send, adds a text to `warnings`. Unavailable if
   // the connection cannot be opened.
   static absl::StatusOr<std::shared_ptr<HypervisorConnection>> Open(
       const std::string& uri, const std::shared_ptr<CallCounter>& calls,

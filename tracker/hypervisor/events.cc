@@ -34,8 +34,10 @@ void RegisterImplementationOnce() {
 
 void EventMemory::Note(const HypervisorEvent& event) {
   MutexLock lock(&mutex_);
-  if (event.kind == HypervisorEvent::Kind::kGuest) changed_.guests.insert(event.subject);
-  if (event.kind == HypervisorEvent::Kind::kDevice) changed_.devices.insert(event.subject);
+  using Kind = HypervisorEvent::Kind;
+  const bool guest = event.kind == Kind::kGuest || event.kind == Kind::kGuestMemory;
+  if (guest) changed_.guests.insert(event.subject);
+  if (event.kind == Kind::kDevice) changed_.devices.insert(event.subject);
 }
 
 ChangedSubjects EventMemory::Take() {

@@ -20,9 +20,10 @@ namespace berth::tracker {
 
 struct HypervisorEvent {
   enum class Kind {
-    kGuest,   // a guest started, stopped or was defined, or its devices changed
-    kDevice,  // a device of the host was added, removed or changed
-    kClosed,  // the connection was lost
+    kGuest,        // a guest started, stopped or was defined, or its devices or images changed
+    kGuestMemory,  // the size of a guest's memory changed; it may change every second
+    kDevice,       // a device of the host was added, removed or changed
+    kClosed,       // the connection was lost
   };
   Kind kind = Kind::kGuest;
   std::string subject;  // the uuid of the guest, or the name of the device

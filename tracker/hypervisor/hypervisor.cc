@@ -2,6 +2,9 @@
 
 #include <libvirt/libvirt.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +12,12 @@
 #include "tracker/hypervisor/reading.h"
 
 namespace berth::tracker {
+namespace {
+
+// How many documents are read before one deadline.
+constexpr std::ptrdiff_t kPortion = 64;
+
+}  // namespace
 
 Hypervisor::Hypervisor(Options options, DeadlinePool* pool, HypervisorListener listener)
     : options_(std::move(options)),
@@ -19,7 +28,7 @@ Hypervisor::Hypervisor(Options options, DeadlinePool* pool, HypervisorListener l
       listener_(std::make_shared<HypervisorListener>(
           [events = events_, listener = std::move(listener)](const HypervisorEvent& event) {
             events->Note(event);
-            listener(event);
+            if (event.kind != HypervisorEvent::Kind::kGuestMemory) listener(event);
           })) {}
 
 Hypervisor::~Hypervisor() = default;
@@ -198,24 +207,36 @@ absl::StatusOr<std::vector<ListedGuest>> Hypervisor::Guests() {
   return Call<std::vector<ListedGuest>>("guests", ListGuests);
 }
 
-absl::StatusOr<DocumentTexts> Hypervisor::Definitions(std::vector<ListedGuest> guests) {
-  if (guests.empty()) return DocumentTexts();
-  return Call<DocumentTexts>("definitions",
-                             [guests = std::move(guests)](const HypervisorConnection& connection) {
-                               return ReadDefinitions(connection, guests);
-                             });
+template <typename Listed>
+absl::StatusOr<DocumentTexts> Hypervisor::ReadInPortions(
+    const char* name, const std::vector<Listed>& listed,
+    absl::StatusOr<DocumentTexts> (*read)(const HypervisorConnection&,
+                                          const std::vector<Listed>&)) {
+  DocumentTexts all;
+  while (all.size() < listed.size()) {
+    const auto begin = listed.begin() + static_cast<std::ptrdiff_t>(all.size());
+    std::vector<Listed> portion(begin, begin + std::min(kPortion, listed.end() - begin));
+    BERTH_ASSIGN_OR_RETURN(DocumentTexts texts,
+                           Call<DocumentTexts>(name, [read, portion = std::move(portion)](
+                                                         const HypervisorConnection& connection) {
+                             return read(connection, portion);
+                           }));
+    std::move(texts.begin(), texts.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+absl::StatusOr<DocumentTexts> Hypervisor::Definitions(const std::vector<ListedGuest>& guests) {
+  return ReadInPortions("definitions", guests, ReadDefinitions);
 }
 
 absl::StatusOr<std::vector<ListedDevice>> Hypervisor::Devices() {
   return Call<std::vector<ListedDevice>>("devices", ListDevices);
 }
 
-absl::StatusOr<DocumentTexts> Hypervisor::DeviceDocuments(std::vector<ListedDevice> devices) {
-  if (devices.empty()) return DocumentTexts();
-  return Call<DocumentTexts>("documents of devices", [devices = std::move(devices)](
-                                                         const HypervisorConnection& connection) {
-    return ReadDevices(connection, devices);
-  });
+absl::StatusOr<DocumentTexts> Hypervisor::DeviceDocuments(
+    const std::vector<ListedDevice>& devices) {
+  return ReadInPortions("documents of devices", devices, ReadDevices);
 }
 
 std::function<absl::StatusOr<int64_t>()> Hypervisor::CapacityReader(

@@ -38,7 +38,8 @@ class Hypervisor {
     absl::Duration timeout = absl::Seconds(60);  // for each call (T-70)
   };
   // `pool` runs the calls and outlives the hypervisor. `listener` is called on the thread of the
-  // event loop.
+  // event loop, for all events but kGuestMemory: those come so often that a pass of their own would
+  // cost too much, and only TakeChanges tells them.
   //
   // REQUIRES: a HypervisorEventLoop exists.
   Hypervisor(Options options, DeadlinePool* pool, HypervisorListener listener);
@@ -81,14 +82,15 @@ class Hypervisor {
   // Lists all guests, running or not, sorted by uuid, with one bulk call that asks for their states
   // and for nothing else.
   absl::StatusOr<std::vector<ListedGuest>> Guests();
-  // Reads the definition of each of `guests` with a call of its own. NotFound in the place of a
-  // definition: the guest was removed meanwhile (T-391).
-  absl::StatusOr<DocumentTexts> Definitions(std::vector<ListedGuest> guests);
+  // Reads the definition of each of `guests` with a call of its own. At most 64 definitions are read
+  // before one deadline, so that a host with many guests does not seem to hang. NotFound instead of
+  // a definition: the guest was removed meanwhile (T-391).
+  absl::StatusOr<DocumentTexts> Definitions(const std::vector<ListedGuest>& guests);
   // Lists all devices with the capability pci, net, vdpa or vpd, with one call.
   absl::StatusOr<std::vector<ListedDevice>> Devices();
-  // Reads the document of each of `devices` with a call of its own. NotFound in the place of a
-  // document: the device was removed meanwhile.
-  absl::StatusOr<DocumentTexts> DeviceDocuments(std::vector<ListedDevice> devices);
+  // Reads the document of each of `devices` like Definitions. NotFound instead of a document: the
+  // device was removed meanwhile.
+  absl::StatusOr<DocumentTexts> DeviceDocuments(const std::vector<ListedDevice>& devices);
   // Returns a function that asks libvirt for the size in bytes of one disk of a guest. The function
   // has no deadline: while the guest's emulator hangs, it hangs too. It may be called on any
   // thread, and may outlive the hypervisor. A failure does not drop the connection.
@@ -104,6 +106,12 @@ class Hypervisor {
   template <typename T>
   absl::StatusOr<T> Call(const char* name,
                          std::function<absl::StatusOr<T>(const HypervisorConnection&)> work);
+  // Calls `read` with portions of `listed`, and returns the texts of all portions.
+  template <typename Listed>
+  absl::StatusOr<DocumentTexts> ReadInPortions(
+      const char* name, const std::vector<Listed>& listed,
+      absl::StatusOr<DocumentTexts> (*read)(const HypervisorConnection&,
+                                            const std::vector<Listed>&));
   std::shared_ptr<HypervisorConnection> connection() const;
   // Whether there is a connection and it works. Also notices (and drops) a lost connection on which
   // no call has failed yet. Sends nothing.

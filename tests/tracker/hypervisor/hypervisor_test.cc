@@ -181,6 +181,27 @@ TEST_F(TestDriver, ReadsADefinitionAgainAfterItsEvent) {
   EXPECT_EQ(since["virConnectGetAllDomainStats"], 1);
 }
 
+// For example a node whose identity cannot be stored.
+TEST_F(TestDriver, KeepsNoEventsOfPassesThatFailEarly) {
+  DefaultWorld world;
+  world.Define(0, 100);
+  Hypervisor hypervisor({"test:///default"}, &pool_, inbox_.listener());
+  Observer observer = MakeObserver(&hypervisor);
+  ASSERT_TRUE(observer.Observe(absl::UnixEpoch()).ok());
+  world.Define(0, 300);
+  ASSERT_TRUE(inbox_.Wait(HypervisorEvent::Kind::kGuest, world.Uuid(0)));
+  ASSERT_TRUE(observer.NodeName().ok());
+  EXPECT_TRUE(hypervisor.TakeChanges().guests.empty());
+  // The next good pass still knows what to read.
+  EXPECT_EQ(MemoryOf(*observer.Observe(absl::UnixEpoch()), world.Uuid(0)), 300);
+}
+
+TEST_F(TestDriver, SendsAllEvents) {
+  Hypervisor hypervisor({FileUri()}, &pool_, inbox_.listener());
+  ASSERT_TRUE(hypervisor.Connect().ok());
+  EXPECT_TRUE(hypervisor.connect_warnings().empty());
+}
+
 TEST_F(TestDriver, FindsAChangeWithoutAnEventWithinTenIntervals) {
   DefaultWorld world;
   for (int i = 0; i < 20; ++i) world.Define(i, 100);
