@@ -1,6 +1,6 @@
 # Berth, in one command each. `make help` lists them. Everything is built with CMake; see CMakePresets.json.
 .POSIX:
-.PHONY: help demo test check mutants oracle bench build install format clean release-baseline
+.PHONY: help demo test check mutants oracle bench build release install images try-images format clean release-baseline
 
 JOBS = $$(nproc)
 
@@ -12,6 +12,8 @@ help:
 	@echo 'make oracle FILES="a.jsonl b.jsonl"   replay recorded answers of OpenStack against placement and the tracker'
 	@echo 'make bench    measure Berth, pgbench, a bare gRPC echo and OpenStack Placement on this machine'
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
+	@echo 'make images   build container images from Debian packages into build/images; as root'
+	@echo 'make try-images   build the images twice, and run them with podman; as root'
 	@echo 'make format   format all C++ with clang-format'
 	@echo 'make clean    remove build/'
 	@echo 'make release-baseline   record the protos of a release, with which buf breaking compares'
@@ -44,11 +46,21 @@ bench:
 	@tests/bench/run
 
 PREFIX = /usr/local
-install:
+release:
 	@deploy/install-packages build run
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build --preset release --target berth-placement berth-tracker berth
+
+install: release
 	@cmake --install build/release --component berth
+
+images: release
+	@deploy/install-packages images
+	@deploy/containers/build
+
+try-images: release
+	@deploy/install-packages images try-images
+	@tests/deploy/containers.py
 
 format:
 	@deploy/install-packages check
