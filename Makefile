@@ -1,6 +1,6 @@
 # Berth, in one command each. `make help` lists them. Everything is built with CMake; see CMakePresets.json.
 .POSIX:
-.PHONY: help demo test check mutants oracle bench build release install images try-images format clean release-baseline
+.PHONY: help demo test check mutants oracle bench build release install images try-images packages try-packages format clean release-baseline
 
 JOBS = $$(nproc)
 
@@ -14,6 +14,8 @@ help:
 	@echo 'make install  install the release build under PREFIX (default /usr/local); DESTDIR is honoured'
 	@echo 'make images   build container images from Debian packages into build/images; as root'
 	@echo 'make try-images   build the images twice, and run them with podman; as root'
+	@echo 'make packages      build Debian packages into build/release/packages'
+	@echo 'make try-packages  check the packages with lintian; install, upgrade and purge them in a bare Debian; as root'
 	@echo 'make format   format all C++ with clang-format'
 	@echo 'make clean    remove build/'
 	@echo 'make release-baseline   record the protos of a release, with which buf breaking compares'
@@ -52,7 +54,7 @@ release:
 	@cmake --build --preset release --target berth-placement berth-tracker berth
 
 install: release
-	@cmake --install build/release --component berth
+	@cmake --install build/release
 
 images: release
 	@deploy/install-packages images
@@ -61,6 +63,15 @@ images: release
 try-images: release
 	@deploy/install-packages images try-images
 	@tests/deploy/containers.py
+
+packages:
+	@deploy/install-packages packages
+	@$(MAKE) release PREFIX=/usr
+	@cd build/release && cpack
+
+try-packages: packages
+	@deploy/install-packages try-packages
+	@tests/deploy/packages.py build/release/packages
 
 format:
 	@deploy/install-packages check
