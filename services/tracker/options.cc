@@ -154,6 +154,24 @@ std::vector<NodeSetting> CapacitySettings() {
   };
 }
 
+// Settings that say where reserves and allocation ratios come from.
+std::vector<NodeSetting> SourceSettings() {
+  using Node = NodeConfiguration;
+  using tracker::RatioMode;
+  return {
+      {"reserve-hugepages-in-memory-mb",
+       "true: all huge pages are reserved, because no guest uses them; default: false",
+       Flag(&Node::reserve_hugepages_in_memory_mib)},
+      {"ratio-mode",
+       "Which allocation ratio a class has: config: the one of the settings; api: the one that "
+       "placement has, if any; api-with-initial (default): the one that is set, else the one that "
+       "placement has",
+       OneOf<RatioMode>(&Node::ratio_mode, {{"api-with-initial", RatioMode::kApiWithInitial},
+                                            {"config", RatioMode::kConfig},
+                                            {"api", RatioMode::kApi}})},
+  };
+}
+
 std::vector<NodeSetting> CpuSettings() {
   using Node = NodeConfiguration;
   using tracker::CpuMode;
@@ -211,6 +229,7 @@ std::vector<NodeSetting> StorageSettings() {
 const std::vector<NodeSetting>& NodeSettings() {
   static const std::vector<NodeSetting>* const all = [] {
     auto* const settings = new std::vector<NodeSetting>(CapacitySettings());
+    for (NodeSetting& setting : SourceSettings()) settings->push_back(std::move(setting));
     for (NodeSetting& setting : CpuSettings()) settings->push_back(std::move(setting));
     for (NodeSetting& setting : StorageSettings()) settings->push_back(std::move(setting));
     return settings;

@@ -145,9 +145,11 @@ void NodeRunner::Log(const PassOutcome& outcome, const std::vector<PassCause>& c
   for (size_t i = 0; i + 1 < view.size(); ++i) {
     services::Log(LogLevel::kInfo, view[i], {{"node", name}});
   }
-  services::Log(
-      LogLevel::kInfo, view.back(),
-      {{"node", name}, {"parts", outcome.audit->accounting_parts}, {"cause", CauseNames(causes)}});
+  services::Log(LogLevel::kInfo, view.back(),
+                {{"node", name},
+                 {"parts", outcome.audit->accounting_parts},
+                 {"ratios", outcome.audit->ratios},
+                 {"cause", CauseNames(causes)}});
   for (const std::string& warning : outcome.audit->warnings) {
     services::Log(LogLevel::kWarning, warning, {{"node", name}});
   }

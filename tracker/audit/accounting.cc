@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tracker/audit/reserve.h"
+
 namespace berth::tracker {
 namespace {
 
@@ -90,8 +92,7 @@ Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
   Accounting accounting;
   accounting.total = {facts.vcpus.value_or(0), facts.memory_mib.value_or(0),
                       facts.local_disk_gib.value_or(0) * kMibPerGib};
-  accounting.reserve = {configuration.reserved_host_cpus, configuration.reserved_host_memory_mib,
-                        configuration.reserved_host_disk_mib};
+  accounting.reserve = ReserveOf(facts, configuration).amounts;
   accounting.pcpus = facts.pcpus;
   if (records != nullptr) {
     for (const KnownAllocation& allocation : records->allocations) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/inventory.h"
+#include "tracker/audit/reserve.h"
 #include "tracker/audit/traits.h"
 #include "tracker/audit/views.h"
 #include "tracker/ground/status_macros.h"
@@ -33,6 +34,7 @@ OrphanJudgement JudgeWith(const AuditInput& input, const std::vector<Guest>& gue
 // The providers that the report asks for, root first.
 struct Description {
   std::vector<WantedProvider> providers;
+  std::map<std::string, RatioChoice> ratios;  // of the root, by resource class
   std::vector<std::string> clamped;  // one text per setting that asks for more than the node has
   Additions additions;
 };
@@ -45,6 +47,7 @@ Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans
   const std::optional<bool> disabled =
       input.records == nullptr ? std::nullopt : input.records->service_disabled;
   Description description;
+  description.ratios = std::move(root.ratios);
   description.clamped = std::move(root.problems);
   description.providers.push_back({input.node_uuid, input.node_name, "",
                                    std::move(root.inventories),
@@ -113,6 +116,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
     audit->findings.push_back({Finding::Kind::kClamped, "", problem, input.wall_now});
     audit->warnings.push_back(problem);
   }
+  AddSettings(input, ReserveOf(input.facts, input.configuration).warnings, audit);
   AddSettings(input, description.additions.problems, audit);
   for (const std::string& warning : input.facts.warnings) {
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
@@ -157,6 +161,7 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   audit.hypervisor_view = HypervisorView(input.node_name, input.facts);
   audit.final_view = FinalView(input.node_name, report.accounting, report.facts);
   audit.accounting_parts = AccountingJson(report.accounting, report.orphans);
+  audit.ratios = RatiosJson(description.ratios);
   for (const std::string& uuid : judgement.to_warn) {
     const auto orphan = std::find_if(report.orphans.begin(), report.orphans.end(),
                                      [&](const Orphan& one) { return one.uuid == uuid; });

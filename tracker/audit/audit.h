@@ -68,6 +68,7 @@ struct Audit {
   std::string hypervisor_view;
   std::vector<std::string> final_view;
   std::string accounting_parts;
+  std::string ratios;
   std::vector<std::string> warnings;  // for the log; a warning about an orphan comes once an hour
   // The entries of provider configuration files whose provider this node does not have.
   std::vector<std::string> absent_providers;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "tracker/audit/reserve.h"
 
 namespace berth::tracker {
 namespace {
@@ -14,28 +15,26 @@ struct ClassRule {
   int64_t total;
   int64_t reserved;
   const char* reserve_option;
-  double ratio;
+  RatioChoice ratio;
   int64_t withheld;
 };
 
-double PlacedRatio(const Inventories& placed, const char* name,
-                   const std::optional<double>& configured, double initial) {
+std::optional<double> PlacedRatio(const Inventories& placed, const char* name) {
   const auto found = placed.find(name);
-  std::optional<double> ratio;
-  if (found != placed.end()) ratio = found->second.allocation_ratio;
-  return ChooseRatio(configured, ratio, initial);
+  if (found == placed.end()) return std::nullopt;
+  return found->second.allocation_ratio;
 }
 
 Inventory MakeInventory(const ClassRule& rule, std::vector<std::string>* problems) {
   Inventory inventory;
   inventory.total = rule.total;
   inventory.max_unit = rule.total;
-  inventory.allocation_ratio = rule.ratio;
+  inventory.allocation_ratio = rule.ratio.ratio;
   if (rule.reserved > rule.total) {
     problems->push_back(absl::StrCat(rule.reserve_option, " asks for ", rule.reserved, " of ",
                                      rule.name, ", but the node has ", rule.total));
   }
-  const double taken = std::ceil(static_cast<double>(rule.withheld) / rule.ratio);
+  const double taken = std::ceil(static_cast<double>(rule.withheld) / rule.ratio.ratio);
   const int64_t room = std::max<int64_t>(0, rule.total - rule.reserved);
   inventory.reserved = std::min(rule.reserved, rule.total);
   inventory.reserved += taken >= static_cast<double>(room) ? room : static_cast<int64_t>(taken);
@@ -51,34 +50,39 @@ RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration&
   const int64_t disk = node.shared_disk_provider ? 0 : facts.local_disk_gib.value_or(0);
   // If the node has only dedicated CPUs, the CPUs that orphans use are reserved among these.
   const bool only_dedicated = vcpus == 0;
+  const Reserve reserve = ReserveOf(facts, node);
+  const auto ratio = [&](const char* name, const std::optional<double>& configured,
+                         double initial) {
+    return ChooseRatio(node.ratio_mode, configured, PlacedRatio(placed, name), initial);
+  };
   const ClassRule kRules[] = {
-      {"VCPU", vcpus, node.reserved_host_cpus, "reserved_host_cpus",
-       PlacedRatio(placed, "VCPU", node.cpu_allocation_ratio, node.initial_cpu_allocation_ratio),
-       withheld.vcpus},
-      {"PCPU", facts.pcpus, 0, "", 1.0, only_dedicated ? withheld.vcpus : 0},
-      {"MEMORY_MB", facts.memory_mib.value_or(0), node.reserved_host_memory_mib,
-       "reserved_host_memory_mb",
-       PlacedRatio(placed, "MEMORY_MB", node.ram_allocation_ratio,
-                   node.initial_ram_allocation_ratio),
+      {"VCPU", vcpus, reserve.amounts.vcpus, "reserved_host_cpus",
+       ratio("VCPU", node.cpu_allocation_ratio, node.initial_cpu_allocation_ratio), withheld.vcpus},
+      {"PCPU", facts.pcpus, 0, "", {}, only_dedicated ? withheld.vcpus : 0},
+      {"MEMORY_MB", facts.memory_mib.value_or(0), reserve.amounts.memory_mib,
+       reserve.memory_options,
+       ratio("MEMORY_MB", node.ram_allocation_ratio, node.initial_ram_allocation_ratio),
        withheld.memory_mib},
-      {"DISK_GB", disk, (node.reserved_host_disk_mib + 1023) / 1024, "reserved_host_disk_mb",
-       PlacedRatio(placed, "DISK_GB", node.disk_allocation_ratio,
-                   node.initial_disk_allocation_ratio),
+      {"DISK_GB", disk, (reserve.amounts.disk_mib + 1023) / 1024, reserve.disk_options,
+       ratio("DISK_GB", node.disk_allocation_ratio, node.initial_disk_allocation_ratio),
        withheld.disk_gib},
   };
   RootInventory result;
   for (const ClassRule& rule : kRules) {
     if (rule.total <= 0) continue;
     result.inventories.emplace(rule.name, MakeInventory(rule, &result.problems));
+    result.ratios.emplace(rule.name, rule.ratio);
   }
   return result;
 }
 
-double ChooseRatio(const std::optional<double>& configured, const std::optional<double>& placed,
-                   double initial) {
-  if (configured && *configured != 0) return *configured;
-  if (placed && *placed != 0) return *placed;
-  return initial;
+RatioChoice ChooseRatio(RatioMode mode, const std::optional<double>& configured,
+                        const std::optional<double>& placed, double initial) {
+  const bool is_set = configured && *configured != 0;
+  const bool is_placed = placed && *placed != 0 && mode != RatioMode::kConfig;
+  if (is_placed && (mode == RatioMode::kApi || !is_set)) return {*placed, RatioSource::kPlacement};
+  if (is_set) return {*configured, RatioSource::kSetting};
+  return {initial, RatioSource::kInitial};
 }
 
 }  // namespace berth::tracker

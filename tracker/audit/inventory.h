@@ -37,8 +37,19 @@ struct Withheld {
   int64_t disk_gib = 0;
 };
 
+// Where an allocation ratio comes from.
+enum class RatioSource { kSetting, kPlacement, kInitial, kFixed };
+
+struct RatioChoice {
+  double ratio = 1.0;
+  RatioSource source = RatioSource::kFixed;
+
+  friend bool operator==(const RatioChoice&, const RatioChoice&) = default;
+};
+
 struct RootInventory {
   Inventories inventories;
+  std::map<std::string, RatioChoice> ratios;  // by resource class
   std::vector<std::string> problems;  // one text per setting that asks for more than the node has
 };
 
@@ -49,10 +60,10 @@ struct RootInventory {
 RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration& configuration,
                                     const Inventories& placed, const Withheld& withheld);
 
-// Returns the allocation ratio of a class: `configured` if it is set and not 0; else `placed` if it
-// is set and not 0; else `initial` (T-205, T-206).
-double ChooseRatio(const std::optional<double>& configured, const std::optional<double>& placed,
-                   double initial);
+// Chooses the allocation ratio of a class, as RatioMode says. A ratio of 0 counts as absent (T-205,
+// T-206).
+RatioChoice ChooseRatio(RatioMode mode, const std::optional<double>& configured,
+                        const std::optional<double>& placed, double initial);
 
 }  // namespace berth::tracker
 

@@ -14,6 +14,20 @@ nlohmann::json AmountsJson(const Amounts& amounts) {
       {"vcpus", amounts.vcpus}, {"memory_mb", amounts.memory_mib}, {"disk_mb", amounts.disk_mib}};
 }
 
+const char* SourceName(RatioSource source) {
+  switch (source) {
+    case RatioSource::kSetting:
+      return "setting";
+    case RatioSource::kPlacement:
+      return "placement";
+    case RatioSource::kInitial:
+      return "initial";
+    case RatioSource::kFixed:
+      return "fixed";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 std::string HypervisorView(absl::string_view node, const Facts& facts) {
@@ -68,6 +82,14 @@ std::string AccountingJson(const Accounting& accounting, const std::vector<Orpha
     parts["orphan_guests"].push_back(std::move(item));
   }
   return parts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string RatiosJson(const std::map<std::string, RatioChoice>& ratios) {
+  nlohmann::json all = nlohmann::json::object();
+  for (const auto& [name, choice] : ratios) {
+    all[name] = {{"ratio", choice.ratio}, {"source", SourceName(choice.source)}};
+  }
+  return all.dump();
 }
 
 }  // namespace berth::tracker

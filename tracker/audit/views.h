@@ -5,11 +5,13 @@
 #ifndef BERTH_TRACKER_AUDIT_VIEWS_H_
 #define BERTH_TRACKER_AUDIT_VIEWS_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "tracker/audit/accounting.h"
+#include "tracker/audit/inventory.h"
 #include "tracker/facts/facts.h"
 
 namespace berth::tracker {
@@ -24,6 +26,10 @@ std::vector<std::string> FinalView(absl::string_view node, const Accounting& acc
 
 // Returns one JSON object with all amounts of the accounting and with the list of orphans.
 std::string AccountingJson(const Accounting& accounting, const std::vector<Orphan>& orphans);
+
+// Returns one JSON object that says for each class which allocation ratio it has, and whether the
+// ratio is a setting, the one in placement, the initial one, or fixed (T-354).
+std::string RatiosJson(const std::map<std::string, RatioChoice>& ratios);
 
 }  // namespace berth::tracker
 

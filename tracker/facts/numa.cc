@@ -120,6 +120,16 @@ absl::StatusOr<std::optional<NumaTopology>> DescribeNuma(const Capabilities& cap
   return std::optional<NumaTopology>(std::move(topology));
 }
 
+int64_t HugePagesMib(const NumaTopology& topology) {
+  int64_t kib = 0;
+  for (const NumaCell& cell : topology.cells) {
+    for (size_t i = 1; i < cell.pages.size(); ++i) {
+      kib += cell.pages[i].total * cell.pages[i].size_kib;
+    }
+  }
+  return kib / 1024;
+}
+
 std::string NumaJson(const std::optional<NumaTopology>& topology) {
   if (!topology) return "null";
   nlohmann::json cells = nlohmann::json::array();

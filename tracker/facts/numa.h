@@ -63,6 +63,10 @@ absl::StatusOr<std::optional<NumaTopology>> DescribeNuma(const Capabilities& cap
                                                          const NodeConfiguration& configuration,
                                                          absl::string_view virt_type);
 
+// Returns how much memory is in huge pages: in pages that are larger than the smallest of their
+// cell.
+int64_t HugePagesMib(const NumaTopology& topology);
+
 // Returns JSON text with sorted keys, or `null` if there is no topology (T-268).
 std::string NumaJson(const std::optional<NumaTopology>& topology);
 

@@ -29,6 +29,14 @@ enum class CpuMode { kUnset, kNone, kHostModel, kHostPassthrough, kCustom };
 
 enum class DiskBackend { kFile, kLvm, kRbd };
 
+// Which of these decides about the allocation ratio of a class: the ratio that is set, the ratio
+// that placement has (somebody may have changed it there), or the initial ratio (T-354).
+enum class RatioMode {
+  kApiWithInitial,  // the set ratio; if none is set, placement's; if it has none, the initial one
+  kConfig,          // the set ratio; if none is set, the initial one
+  kApi,             // placement's; if it has none, the set ratio; if none is set, the initial one
+};
+
 // Huge pages that the host keeps for itself: `count` pages of `size_kib` on NUMA cell `cell`.
 struct ReservedPages {
   int cell = 0;
@@ -52,6 +60,8 @@ struct NodeConfiguration {
   // The NUMA cells to which each physical network is attached, and those of the tunnelled networks.
   std::map<std::string, CpuSet> physical_network_cells;
   std::optional<CpuSet> tunnel_cells;
+  bool reserve_hugepages_in_memory_mib = false;  // no guest uses huge pages (T-355)
+  RatioMode ratio_mode = RatioMode::kApiWithInitial;
   std::optional<double> cpu_allocation_ratio;
   std::optional<double> ram_allocation_ratio;
   std::optional<double> disk_allocation_ratio;

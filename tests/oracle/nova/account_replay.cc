@@ -164,7 +164,9 @@ void CompareRatios(const Json& line, const std::string& where, Report* report) {
     const Json& option = setup.at("options").at(key);
     const std::optional<double> configured =
         option.is_null() ? std::nullopt : std::make_optional(option.get<double>());
-    const double ratio = tracker::ChooseRatio(configured, std::nullopt, initial);
+    const double ratio =
+        tracker::ChooseRatio(tracker::RatioMode::kApiWithInitial, configured, std::nullopt, initial)
+            .ratio;
     const double recorded = line.at("expect").at("node").at(key);
     if (std::abs(ratio - recorded) < 1e-9) continue;
     if (is_new && configured == ratio && recorded == initial) {

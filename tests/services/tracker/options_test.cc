@@ -109,6 +109,8 @@ uri = "test:///default"
 cpu_shared_set = ["0-3", "^2"]
 reserved_host_memory_mb = 200
 orphans = "report"
+ratio-mode = "api"
+reserve_hugepages_in_memory_mb = true
 reserved_huge_pages = ["node:0,size:2048,count:64", "node:1,size:1GB,count:1"]
 physical_network_cells = ["public:0", "storage:0-1"]
 tunnel_cells = "1"
@@ -125,6 +127,8 @@ disk-allocation-ratio = 1.5
   EXPECT_EQ(nodes[0].reserved_host_memory_mib, 200);
   EXPECT_EQ(nodes[0].cpu_allocation_ratio, 8.0);
   EXPECT_EQ(nodes[0].orphans, OrphanPolicy::kReport);
+  EXPECT_EQ(nodes[0].ratio_mode, tracker::RatioMode::kApi);  // T-354
+  EXPECT_TRUE(nodes[0].reserve_hugepages_in_memory_mib);     // T-355
   ASSERT_EQ(nodes[0].reserved_huge_pages.size(), 2U);
   EXPECT_EQ(nodes[0].reserved_huge_pages[1].size_kib, 1048576);
   EXPECT_EQ(nodes[0].physical_network_cells.at("storage"), (tracker::CpuSet{0, 1}));

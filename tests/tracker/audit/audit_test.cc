@@ -283,6 +283,19 @@ TEST(Views, ShowTheHypervisor) {  // T-100
   EXPECT_THAT(HypervisorView("n", facts), HasSubstr("free_vcpus=unknown"));
 }
 
+TEST(Views, ShowRatiosWithTheirSources) {  // T-354
+  Node node;
+  node.configuration.disk_allocation_ratio = 2.0;
+  node.facts.pcpus = 4;
+  const Audit first = node.Pass(0);
+  EXPECT_EQ(first.ratios,
+            R"({"DISK_GB":{"ratio":2.0,"source":"setting"},)"
+            R"("MEMORY_MB":{"ratio":1.0,"source":"initial"},)"
+            R"("PCPU":{"ratio":1.0,"source":"fixed"},"VCPU":{"ratio":4.0,"source":"initial"}})");
+  node.records.tree = Applied(first.report);
+  EXPECT_THAT(node.Pass(1).ratios, HasSubstr(R"("VCPU":{"ratio":4.0,"source":"placement"})"));
+}
+
 TEST(Views, LeaveOutCpusWhenThereAreNone) {  // T-101
   Facts facts = OrdinaryFacts();
   facts.vcpus = 0;

@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/tracker/node/node_fixture.h"
+#include "tracker/audit/reserve.h"
 
 namespace berth::tracker {
 namespace {
@@ -96,8 +97,60 @@ TEST(Inventory, ChoosesRatios) {  // C-12, T-205
   node.cpu_allocation_ratio = 0.0;
   EXPECT_EQ(Describe(OrdinaryFacts(), node, {}, placed).at("VCPU").allocation_ratio, 8.0);
   EXPECT_EQ(Describe(OrdinaryFacts(), node).at("VCPU").allocation_ratio, 4.0);
-  EXPECT_EQ(ChooseRatio(2.0, 3.0, 4.0), 2.0);
-  EXPECT_EQ(ChooseRatio(std::nullopt, 0.0, 4.0), 4.0);  // T-206: a recorded zero is none
+}
+
+TEST(Inventory, SaysWhereARatioComesFrom) {  // T-354
+  using enum RatioMode;
+  using enum RatioSource;
+  struct Case {
+    RatioMode mode;
+    std::optional<double> configured;
+    std::optional<double> placed;
+    RatioChoice want;  // the initial ratio is 4
+  };
+  const Case kCases[] = {
+      {kApiWithInitial, 2.0, 3.0, {2.0, kSetting}},  // T-205
+      {kApiWithInitial, 0.0, 3.0, {3.0, kPlacement}},
+      {kApiWithInitial, {}, 0.0, {4.0, kInitial}},  // T-206: a recorded zero is none
+      {kConfig, 2.0, 3.0, {2.0, kSetting}},
+      {kConfig, {}, 3.0, {4.0, kInitial}},  // a ratio that is no longer set is forgotten
+      {kApi, 2.0, 3.0, {3.0, kPlacement}},  // what somebody sets in placement stays
+      {kApi, 2.0, {}, {2.0, kSetting}},
+      {kApi, {}, 0.0, {4.0, kInitial}},
+  };
+  for (const Case& test : kCases) {
+    EXPECT_EQ(ChooseRatio(test.mode, test.configured, test.placed, 4.0), test.want)
+        << static_cast<int>(test.mode) << ' ' << test.want.ratio;
+  }
+}
+
+// A host whose two cells have `pages` pages of 2 MiB each.
+Facts HostWithHugePages(int64_t pages) {
+  Facts facts = OrdinaryFacts();
+  NumaTopology topology;
+  for (const int id : {0, 1}) {
+    NumaCell& cell = topology.cells.emplace_back();
+    cell.id = id;
+    cell.pages = {{4, 1000000, 0, 0}, {2048, pages, 0, 0}};
+  }
+  facts.numa_topology = topology;
+  return facts;
+}
+
+TEST(Reserve, MayHaveTheHugePages) {  // T-355
+  NodeConfiguration node;
+  EXPECT_TRUE(ReserveOf(HostWithHugePages(128), node).warnings.empty());
+  const Reserve small = ReserveOf(HostWithHugePages(129), node);
+  ASSERT_EQ(small.warnings.size(), 1u);  // 2 * 129 * 2 MiB are more than 512 MiB
+  EXPECT_NE(small.warnings[0].find("516 MiB in huge pages"), std::string::npos);
+  EXPECT_EQ(small.amounts.memory_mib, 512);
+  node.reserve_hugepages_in_memory_mib = true;
+  const Reserve all = ReserveOf(HostWithHugePages(129), node);
+  EXPECT_EQ(all.amounts.memory_mib, 512 + 516);
+  EXPECT_TRUE(all.warnings.empty());
+  EXPECT_EQ(Describe(HostWithHugePages(129), node).at("MEMORY_MB").reserved, 512 + 516);  // T-355
+  node.file_backed_memory_mib = 100000;
+  EXPECT_EQ(ReserveOf(HostWithHugePages(129), node).amounts.memory_mib, 512);
 }
 
 TEST(Inventory, WithholdsWhatOrphansUse) {
