@@ -209,6 +209,13 @@ std::vector<NodeSetting> StorageSettings() {
        Text(&Node::instances_path)},
       {"images-volume-group", "Volume group, for images-type lvm", Text(&Node::volume_group)},
       {"images-rbd-pool", "Ceph pool, for images-type rbd; default rbd", Text(&Node::rbd_pool)},
+      {"rbd-report-usable",
+       "true (default): the disk of a Ceph pool is what it holds and can still take; false: it is "
+       "the whole cluster with every copy",
+       Flag(&Node::rbd_report_usable)},
+      {"image-cache-path",
+       "Directory of cached images, for images-type file: disk is reserved for its present size",
+       Text(&Node::image_cache_path)},
       {"force-raw-images",
        "true: guests' images are stored in raw format; decides which image traits the node has",
        Flag(&Node::force_raw_images)},

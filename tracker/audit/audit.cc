@@ -117,6 +117,9 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
     audit->warnings.push_back(problem);
   }
   AddSettings(input, ReserveOf(input.facts, input.configuration).warnings, audit);
+  const std::string alarm =
+      DiskAlarm(input.facts, input.configuration, audit->report.accounting.used_disk_gib());
+  if (!alarm.empty()) AddSettings(input, {alarm}, audit);
   AddSettings(input, description.additions.problems, audit);
   for (const std::string& warning : input.facts.warnings) {
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});

@@ -1,4 +1,5 @@
-// Computes what a node reserves for its host: the amounts that are set, and memory in huge pages.
+// Computes what a node reserves for its host: the amounts that are set, memory in huge pages, and
+// the disk that cached images use.
 //
 // Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_RESERVE_H_
@@ -24,6 +25,12 @@ struct Reserve {
 };
 
 Reserve ReserveOf(const Facts& facts, const NodeConfiguration& configuration);
+
+// Returns a text if the disk in use exceeds the disk that the node accounts for, `accounted_gib`, by
+// more than 10 %: then something fills the disk that placement does not know (T-356). Returns an
+// empty text otherwise, and for storage that other hosts share or that is not on this machine.
+std::string DiskAlarm(const Facts& facts, const NodeConfiguration& configuration,
+                      int64_t accounted_gib);
 
 }  // namespace berth::tracker
 

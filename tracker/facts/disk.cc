@@ -61,7 +61,8 @@ absl::StatusOr<StorageReading> ParseVolumeGroup(absl::string_view output) {
   return reading;
 }
 
-absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::string_view pool) {
+absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::string_view pool,
+                                              bool usable) {
   const nlohmann::json usage = nlohmann::json::parse(output, nullptr, false);
   const nlohmann::json none;
   const auto field = [&none](const nlohmann::json& in, const char* name) -> const nlohmann::json& {
@@ -75,8 +76,13 @@ absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::st
     if (field(entry, "name") != nlohmann::json(std::string(pool))) continue;
     const nlohmann::json& stats = field(entry, "stats");
     if (!field(stats, "max_avail").is_number() || !field(stats, "bytes_used").is_number()) break;
-    return StorageReading{total.get<int64_t>(), stats["max_avail"].get<int64_t>(),
-                          stats["bytes_used"].get<int64_t>(), ""};
+    StorageReading reading{total.get<int64_t>(), stats["max_avail"].get<int64_t>(),
+                           stats["bytes_used"].get<int64_t>(), ""};
+    if (!usable) return reading;
+    // Before Ceph 14 there is no `stored`, and `bytes_used` is without copies.
+    if (field(stats, "stored").is_number()) reading.used_bytes = stats["stored"].get<int64_t>();
+    reading.total_bytes = reading.used_bytes + reading.free_bytes;
+    return reading;
   }
   return absl::NotFoundError(absl::StrCat("ceph has no pool ", pool, ", which the settings name"));
 }

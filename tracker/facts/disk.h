@@ -22,6 +22,8 @@ struct StorageReading {
   int64_t free_bytes = 0;
   int64_t used_bytes = 0;
   std::string cluster_id;  // of the Ceph cluster; empty: unknown, or the storage is another one
+  // The space that cached images use. Absent: no cache is configured, or it could not be read.
+  std::optional<int64_t> image_cache_bytes = {};
 };
 
 // The sizes of one image, which is a file or a block device.
@@ -63,9 +65,16 @@ int64_t TruncatedGib(int64_t bytes);
 // InvalidArgument if it has another form.
 absl::StatusOr<StorageReading> ParseVolumeGroup(absl::string_view output);
 
-// Parses the output of `ceph df --format=json`. InvalidArgument if it has another form, NotFound if
-// it does not list `pool`.
-absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::string_view pool);
+// Parses the output of `ceph df --format=json`. The free space is what the pool can still take, and
+// Ceph has counted every copy of the data for it.
+//
+// If `usable`, the used space is the data without their copies, as far as Ceph tells it, and the
+// total is the used and the free space (T-357). Otherwise the used and the total space count every
+// copy, and the total is that of the whole cluster (T-82).
+//
+// InvalidArgument if the output has another form, NotFound if it does not list `pool`.
+absl::StatusOr<StorageReading> ParseCephUsage(absl::string_view output, absl::string_view pool,
+                                              bool usable);
 
 // Reads the virtual size from the first 32 bytes of a qcow2 image. Returns nothing if `header` is
 // not the header of a qcow2 image.

@@ -83,6 +83,7 @@ struct Facts {
   EmulatorOffer emulators;
   std::vector<Guest> guests;
 
+  int64_t image_cache_bytes = 0;
   std::string storage_id;       // see SharedStorageId; empty: only this host can have the storage
   std::vector<Metric> metrics;  // what the configured monitors measured; never causes a report
 

@@ -277,6 +277,13 @@ absl::Status Observer::ReadDisk(Facts* facts) {
     facts->storage_id =
         absl::StrCat("rbd:", storage.value->cluster_id, "/", configuration_.rbd_pool);
   }
+  if (storage.value->image_cache_bytes) {
+    facts->image_cache_bytes = *storage.value->image_cache_bytes;
+  } else if (!configuration_.image_cache_path.empty()) {
+    facts->warnings.push_back(absl::StrCat("image cache ", configuration_.image_cache_path,
+                                           ": cannot be read; nothing is reserved for it"));
+    facts->degraded = true;
+  }
   facts->local_disk_gib = TruncatedGib(storage.value->total_bytes);
   facts->local_disk_used_gib = TruncatedGib(storage.value->used_bytes);
   facts->disk_available_least_gib = TruncatedGib(storage.value->free_bytes - overcommitted_bytes);

@@ -55,6 +55,23 @@ absl::StatusOr<int64_t> BlockDeviceBytes(dev_t device) {
   return 512 * sectors;
 }
 
+// Returns the space that the files below `directory` use on the disk, or nothing if they cannot be
+// read. A directory that does not exist has no files.
+std::optional<int64_t> AllocatedBytes(const std::string& directory) {
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error) && !error) return 0;
+  int64_t bytes = 0;
+  std::filesystem::recursive_directory_iterator at(directory, error);
+  for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
+    struct stat status = {};
+    // A file may be removed while the others are read.
+    if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    bytes += int64_t{512} * status.st_blocks;
+  }
+  if (error) return std::nullopt;
+  return bytes;
+}
+
 }  // namespace
 
 absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path) {
@@ -75,12 +92,19 @@ absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path) {
 absl::StatusOr<StorageReading> ReadStorage(const NodeConfiguration& configuration,
                                            const std::string& instances_path,
                                            const std::string& cluster_id, absl::Duration timeout) {
-  if (configuration.disk_backend == DiskBackend::kFile) return ReadFileSystem(instances_path);
+  if (configuration.disk_backend == DiskBackend::kFile) {
+    BERTH_ASSIGN_OR_RETURN(StorageReading reading, ReadFileSystem(instances_path));
+    if (!configuration.image_cache_path.empty()) {
+      reading.image_cache_bytes = AllocatedBytes(configuration.image_cache_path);
+    }
+    return reading;
+  }
   if (configuration.disk_backend == DiskBackend::kRbd) {
     const absl::Duration for_id = timeout * kCephIdShare;
     BERTH_ASSIGN_OR_RETURN(const std::string output,
                            RunCommand({"ceph", "df", "--format=json"}, timeout - for_id));
-    BERTH_ASSIGN_OR_RETURN(StorageReading reading, ParseCephUsage(output, configuration.rbd_pool));
+    BERTH_ASSIGN_OR_RETURN(StorageReading reading, ParseCephUsage(output, configuration.rbd_pool,
+                                                                  configuration.rbd_report_usable));
     reading.cluster_id = cluster_id;
     if (cluster_id.empty()) {
       const absl::StatusOr<std::string> id = RunCommand({"ceph", "fsid"}, for_id);

@@ -19,8 +19,8 @@ namespace berth::tracker {
 // directory above `path` that exists (T-82).
 absl::StatusOr<StorageReading> ReadFileSystem(const std::string& path);
 
-// Reads the storage that `configuration` names (T-82): the file system of `instances_path`, a
-// volume group, or a Ceph pool. Fails as RunCommand and the parser of the command's output do. The
+// Reads the storage that `configuration` names (T-82): the file system of `instances_path` with the
+// image cache (T-88), a volume group, or a Ceph pool. Fails as RunCommand and the parser of the command's output do. The
 // command for a volume group is tried three times within `timeout`. `cluster_id`: the id of the
 // Ceph cluster, if an earlier reading has it; else Ceph is asked for it. The reading has no id if
 // Ceph does not answer this question in a short time.

@@ -79,6 +79,8 @@ struct NodeConfiguration {
   std::string instances_path;  // empty: <state>/instances
   std::string volume_group;
   std::string rbd_pool = "rbd";
+  bool rbd_report_usable = true;  // the total of a Ceph pool is what it has and can take (T-357)
+  std::string image_cache_path;   // its size is reserved (T-88, T-356); empty: nothing is
   bool force_raw_images = true;
   bool shared_disk_provider = false;
   std::vector<std::string> image_type_exclude_list;

@@ -110,6 +110,8 @@ cpu_shared_set = ["0-3", "^2"]
 reserved_host_memory_mb = 200
 orphans = "report"
 ratio-mode = "api"
+rbd-report-usable = false
+image_cache_path = "/var/cache/images"
 reserve_hugepages_in_memory_mb = true
 reserved_huge_pages = ["node:0,size:2048,count:64", "node:1,size:1GB,count:1"]
 physical_network_cells = ["public:0", "storage:0-1"]
@@ -129,6 +131,9 @@ disk-allocation-ratio = 1.5
   EXPECT_EQ(nodes[0].orphans, OrphanPolicy::kReport);
   EXPECT_EQ(nodes[0].ratio_mode, tracker::RatioMode::kApi);  // T-354
   EXPECT_TRUE(nodes[0].reserve_hugepages_in_memory_mib);     // T-355
+  EXPECT_FALSE(nodes[0].rbd_report_usable);
+  EXPECT_TRUE(nodes[1].rbd_report_usable);  // T-357
+  EXPECT_EQ(nodes[0].image_cache_path, "/var/cache/images");
   ASSERT_EQ(nodes[0].reserved_huge_pages.size(), 2U);
   EXPECT_EQ(nodes[0].reserved_huge_pages[1].size_kib, 1048576);
   EXPECT_EQ(nodes[0].physical_network_cells.at("storage"), (tracker::CpuSet{0, 1}));

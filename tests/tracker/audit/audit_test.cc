@@ -19,6 +19,9 @@ constexpr char kNode[] = "6695eb01-f6a4-8304-79aa-97f2502e193f";
 
 // Passes over one node, each remembering the one before.
 struct Node {
+  // Only the tests of the disk alarm have a disk in use.
+  Node() { facts.local_disk_used_gib = 0; }
+
   Facts facts = OrdinaryFacts();
   Records records;
   bool known = true;
@@ -229,6 +232,40 @@ TEST(Audit, NamesEntriesThatContradictEachOther) {  // T-219
   const Audit again = node.Pass(60);
   EXPECT_EQ(again.findings.size(), 1u);
   EXPECT_TRUE(again.warnings.empty());  // it was logged already
+}
+
+TEST(Audit, WarnsOfADiskThatFillsUnaccounted) {  // T-356
+  Node node;
+  node.configuration.reserved_host_disk_mib = 100 * 1024;
+  node.facts.local_disk_used_gib = 110;
+  EXPECT_TRUE(node.Pass(0).findings.empty());
+  node.facts.local_disk_used_gib = 111;
+  const Audit audit = node.Pass(60);
+  ASSERT_EQ(audit.findings.size(), 1u);  // T-356
+  EXPECT_THAT(audit.findings[0].text, HasSubstr("exceeds the reserved and allocated disk"));
+  EXPECT_EQ(audit.warnings.size(), 1u);
+  node.facts.local_disk_used_gib = 150;
+  EXPECT_TRUE(node.Pass(120).warnings.empty());  // it was logged already
+  node.facts.image_cache_bytes = (int64_t{40} << 30) + 1;
+  const Audit reserved = node.Pass(180);
+  EXPECT_TRUE(reserved.findings.empty());
+  EXPECT_EQ(reserved.report.providers[0].inventories.at("DISK_GB").reserved, 141);  // T-88, T-200
+}
+
+TEST(Audit, LooksOnlyAtADiskOfItsOwn) {  // T-356
+  const std::function<void(Node*)> kElsewhere[] = {
+      [](Node* node) { node->configuration.disk_backend = DiskBackend::kRbd; },
+      [](Node* node) { node->configuration.shared_disk_provider = true; },
+      [](Node* node) { node->facts.storage_id = "nfs:server:/export"; },
+      [](Node* node) { node->facts.memory_used_mib = std::optional<int64_t>(); },
+  };
+  for (const auto& put : kElsewhere) {
+    Node node;
+    node.facts.local_disk_used_gib = 12;
+    EXPECT_EQ(node.Pass(0).findings.size(), 1u);
+    put(&node);
+    EXPECT_TRUE(node.Pass(1).findings.empty());
+  }
 }
 
 TEST(Audit, JudgesNobodyWithoutRecords) {

@@ -78,14 +78,27 @@ TEST(Disk, ReadsCephPools) {  // T-82: total and free have different units
   constexpr char kText[] =
       R"({"stats":{"total_bytes":3000},"pools":[{"name":"a","stats":{"max_avail":1,"bytes_used":2}},)"
       R"({"name":"vms","stats":{"max_avail":900,"bytes_used":100}}]})";
-  const StorageReading reading = *ParseCephUsage(kText, "vms");
+  const StorageReading reading = *ParseCephUsage(kText, "vms", false);
   EXPECT_EQ(reading.total_bytes, 3000);
   EXPECT_EQ(reading.free_bytes, 900);
   EXPECT_EQ(reading.used_bytes, 100);
-  EXPECT_EQ(ParseCephUsage(kText, "none").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ParseCephUsage(kText, "none", false).status().code(), absl::StatusCode::kNotFound);
   for (const char* const text : {"", "[]", "{", R"({"stats":3})"}) {
-    EXPECT_EQ(ParseCephUsage(text, "vms").status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(ParseCephUsage(text, "vms", false).status().code(),
+              absl::StatusCode::kInvalidArgument);
   }
+}
+
+TEST(Disk, OfACephPoolIsWhatItHoldsAndCanTake) {  // T-357
+  const auto text = [](const std::string& stored) {
+    return R"({"stats":{"total_bytes":3000},"pools":[{"name":"vms","stats":{"max_avail":900,)" +
+           stored + R"("bytes_used":300}}]})";
+  };
+  const StorageReading copies = *ParseCephUsage(text(R"("stored":100,)"), "vms", true);
+  EXPECT_EQ(copies.used_bytes, 100);  // each of three copies counts in bytes_used
+  EXPECT_EQ(copies.free_bytes, 900);
+  EXPECT_EQ(copies.total_bytes, 1000);  // T-357
+  EXPECT_EQ(ParseCephUsage(text(""), "vms", true)->total_bytes, 1200);
 }
 
 TEST(Disk, ReadsImageHeaders) {
