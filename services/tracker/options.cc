@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "services/tracker/extra_settings.h"
+#include "services/tracker/node_setting.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
 
@@ -17,15 +19,6 @@ namespace berth::services {
 namespace {
 
 using tracker::NodeConfiguration;
-using Texts = std::vector<std::string>;
-
-// A setting of a hypervisor. On the command line it applies to all hypervisors; in a [[hypervisor]]
-// table it applies to the hypervisor of that table.
-struct NodeSetting {
-  const char* name;
-  const char* description;
-  std::function<absl::Status(const Texts&, NodeConfiguration*)> apply;
-};
 
 absl::Status Bad(absl::string_view text, absl::string_view want) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not valid: it must be ", want));
@@ -237,6 +230,7 @@ const std::vector<NodeSetting>& NodeSettings() {
   static const std::vector<NodeSetting>* const all = [] {
     auto* const settings = new std::vector<NodeSetting>(CapacitySettings());
     for (NodeSetting& setting : SourceSettings()) settings->push_back(std::move(setting));
+    for (NodeSetting& setting : ExtraSettings()) settings->push_back(std::move(setting));
     for (NodeSetting& setting : CpuSettings()) settings->push_back(std::move(setting));
     for (NodeSetting& setting : StorageSettings()) settings->push_back(std::move(setting));
     return settings;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tracker/audit/audit_keys.h"
+#include "tracker/audit/children.h"
 #include "tracker/audit/inventory.h"
 #include "tracker/audit/reserve.h"
 #include "tracker/audit/traits.h"
@@ -36,6 +37,7 @@ struct Description {
   std::vector<WantedProvider> providers;
   std::map<std::string, RatioChoice> ratios;  // of the root, by resource class
   std::vector<std::string> clamped;  // one text per setting that asks for more than the node has
+  std::vector<std::string> unfit;    // one text per setting about devices that the node lacks
   Additions additions;
 };
 
@@ -52,6 +54,12 @@ Description Describe(const AuditInput& input, const std::vector<Orphan>& orphans
   description.providers.push_back({input.node_uuid, input.node_name, "",
                                    std::move(root.inventories),
                                    DescribeRootTraits(input.facts, input.configuration, disabled)});
+  ChildProviders children = DescribeChildren(input.facts, input.configuration, input.node_uuid,
+                                             input.node_name, input.records);
+  for (WantedProvider& child : children.providers) {
+    description.providers.push_back(std::move(child));
+  }
+  description.unfit = std::move(children.problems);
   description.additions = AddConfigured(input.configuration.provider_entries,
                                         input.added_traits != nullptr ? *input.added_traits : *none,
                                         &description.providers);
@@ -120,6 +128,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
   const std::string alarm =
       DiskAlarm(input.facts, input.configuration, audit->report.accounting.used_disk_gib());
   if (!alarm.empty()) AddSettings(input, {alarm}, audit);
+  AddSettings(input, description.unfit, audit);
   AddSettings(input, description.additions.problems, audit);
   for (const std::string& warning : input.facts.warnings) {
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tracker/audit/reserve.h"
+#include "tracker/facts/pmem.h"
 
 namespace berth::tracker {
 namespace {
@@ -72,6 +73,12 @@ RootInventory DescribeRootInventory(const Facts& facts, const NodeConfiguration&
     if (rule.total <= 0) continue;
     result.inventories.emplace(rule.name, MakeInventory(rule, &result.problems));
     result.ratios.emplace(rule.name, rule.ratio);
+  }
+  for (const auto& [name, namespaces] :
+       OfferedNamespaces(node.pmem_namespaces, facts.pmem_namespaces)) {
+    const auto total = static_cast<int64_t>(namespaces.size());
+    result.inventories[name] = {total, 0, 1, total, 1, 1.0};
+    result.ratios[name] = {};
   }
   return result;
 }

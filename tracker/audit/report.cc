@@ -8,35 +8,10 @@
 #include "absl/strings/str_format.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/views.h"
+#include "tracker/ground/stable_hash.h"
 
 namespace berth::tracker {
 namespace {
-
-// The FNV-1a hash with 128 bits. All releases and all machines compute the same hash. It protects
-// against accidents, not against attackers.
-class Hash {
- public:
-  // Adds `text` and its length. Without the length, "ab" and "c" would give the same hash as "a"
-  // and "bc".
-  void Add(absl::string_view text) {
-    for (const unsigned char byte : text) Mix(byte);
-    for (size_t length = text.size(), i = 0; i < sizeof length; ++i) {
-      Mix(static_cast<unsigned char>(length >> (8 * i)));
-    }
-  }
-  std::string Text() const {
-    return absl::StrFormat("%016x%016x", static_cast<uint64_t>(sum_ >> 64),
-                           static_cast<uint64_t>(sum_));
-  }
-
- private:
-  __extension__ using Sum = unsigned __int128;
-  void Mix(unsigned char byte) {
-    sum_ ^= byte;
-    sum_ *= (Sum{0x0000000001000000} << 64) | 0x000000000000013B;
-  }
-  Sum sum_ = (Sum{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
-};
 
 // Returns the facts without those values that change all the time on an unchanged host.
 Facts SteadyFacts(const Facts& facts) {
@@ -47,7 +22,7 @@ Facts SteadyFacts(const Facts& facts) {
   return steady;
 }
 
-void AddProvider(const WantedProvider& provider, Hash* hash) {
+void AddProvider(const WantedProvider& provider, StableHash* hash) {
   hash->Add(provider.uuid);
   hash->Add(provider.name);
   hash->Add(provider.parent_uuid);
@@ -64,7 +39,7 @@ void AddProvider(const WantedProvider& provider, Hash* hash) {
 }  // namespace
 
 std::string Digest(const Report& report) {
-  Hash hash;
+  StableHash hash;
   hash.Add(report.node_uuid);
   hash.Add(report.node_name);
   for (const WantedProvider& provider : report.providers) AddProvider(provider, &hash);
@@ -72,7 +47,7 @@ std::string Digest(const Report& report) {
   hash.Add(absl::StrCat(report.facts.host_address, report.facts.degraded ? " degraded" : ""));
   hash.Add(report.facts.storage_id);
   hash.Add(AccountingJson(report.accounting, report.orphans));
-  return hash.Text();
+  return absl::StrFormat("%016x%016x", hash.high(), hash.low());
 }
 
 bool Differs(const std::vector<WantedProvider>& wanted, const std::vector<KnownProvider>& tree) {

@@ -1,5 +1,6 @@
 #include "tracker/facts/domain_capabilities.h"
 
+#include <algorithm>
 #include <pugixml.hpp>
 
 #include "absl/status/status.h"
@@ -46,6 +47,15 @@ void ReadTpm(const pugi::xml_node& tpm, DomainCapabilities* result) {
   result->tpm_versions = Values(tpm, "backendVersion");
 }
 
+void ReadMemoryEncryption(const pugi::xml_node& features, DomainCapabilities* result) {
+  const pugi::xml_node sev = features.child("sev");
+  if (!Supported(sev)) return;
+  result->sev_guests_max = sev.child("maxGuests").text().as_llong();
+  result->sev_es_guests_max = sev.child("maxESGuests").text().as_llong();
+  const pugi::xml_node security = features.child("launchSecurity");
+  result->sev_snp = Supported(security) && Values(security, "sectype").count("sev-snp") != 0;
+}
+
 }  // namespace
 
 absl::StatusOr<DomainCapabilities> ParseDomainCapabilities(absl::string_view xml) {
@@ -70,6 +80,7 @@ absl::StatusOr<DomainCapabilities> ParseDomainCapabilities(absl::string_view xml
     result.video_models = Values(devices.child("video"), "modelType");
   }
   ReadTpm(devices.child("tpm"), &result);
+  ReadMemoryEncryption(root.child("features"), &result);
   return result;
 }
 
@@ -81,7 +92,12 @@ EmulatorOffer CombineOffers(const std::vector<DomainCapabilities>& all,
     if (!arch.empty()) offer.archs.insert(arch);
     offer.disk_buses.insert(one.disk_buses.begin(), one.disk_buses.end());
     offer.video_models.insert(one.video_models.begin(), one.video_models.end());
-    offer.secure_boot |= one.secure_boot && arch == host_arch;
+    if (arch == host_arch) {
+      offer.secure_boot |= one.secure_boot;
+      offer.sev_guests_max = std::max(offer.sev_guests_max, one.sev_guests_max);
+      offer.sev_es_guests_max = std::max(offer.sev_es_guests_max, one.sev_es_guests_max);
+      offer.sev_snp |= one.sev_snp;
+    }
     if (!one.tpm_emulator) continue;
     offer.tpm_emulator = true;
     offer.tpm_models.insert(one.tpm_models.begin(), one.tpm_models.end());

@@ -5,6 +5,7 @@
 #ifndef BERTH_TRACKER_FACTS_DOMAIN_CAPABILITIES_H_
 #define BERTH_TRACKER_FACTS_DOMAIN_CAPABILITIES_H_
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ struct DomainCapabilities {
   std::set<std::string> tpm_models;
   bool tpm_versions_told = false;  // false for libvirt below 8.6, which does not tell versions
   std::set<std::string> tpm_versions;
+  // How many guests can have encrypted memory at the same time: with SEV, and with SEV-ES.
+  int64_t sev_guests_max = 0;
+  int64_t sev_es_guests_max = 0;
+  bool sev_snp = false;
 };
 
 // InvalidArgument if `xml` is not a domain capabilities document.
@@ -44,10 +49,14 @@ struct EmulatorOffer {
   std::set<std::string> tpm_models;
   bool tpm_versions_told = false;
   std::set<std::string> tpm_versions;
+  // Of the emulators of the host's own architecture (see DomainCapabilities).
+  int64_t sev_guests_max = 0;
+  int64_t sev_es_guests_max = 0;
+  bool sev_snp = false;
 };
 
 // Combines what the emulators in `all` offer. `host_arch`: the canonical name of the host's
-// architecture, which alone decides about secure boot.
+// architecture, which alone decides about secure boot and encrypted memory.
 EmulatorOffer CombineOffers(const std::vector<DomainCapabilities>& all,
                             absl::string_view host_arch);
 

@@ -13,6 +13,7 @@
 
 #include "tracker/facts/capabilities.h"
 #include "tracker/facts/domain_capabilities.h"
+#include "tracker/facts/mediated_devices.h"
 #include "tracker/facts/monitors.h"
 #include "tracker/facts/node_devices.h"
 #include "tracker/facts/numa.h"
@@ -82,6 +83,10 @@ struct Facts {
   std::optional<std::set<std::string>> cpu_features;  // absent: traits of the CPU stay (T-215)
   EmulatorOffer emulators;
   std::vector<Guest> guests;
+  std::vector<MediatedParent> mediated_parents;
+  // The namespaces of persistent memory that exist. Absent: this is not known, or no namespace is
+  // configured.
+  std::optional<std::set<std::string>> pmem_namespaces;
 
   int64_t image_cache_bytes = 0;
   std::string storage_id;       // see SharedStorageId; empty: only this host can have the storage

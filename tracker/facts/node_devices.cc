@@ -62,6 +62,14 @@ void ReadPci(const pugi::xml_node& pci, NodeDevice* read) {
   ReadFunctions(pci, &device, &read->functions);
 }
 
+void ReadMediatedTypes(const pugi::xml_node& pci, NodeDevice* read) {
+  for (const pugi::xml_node type :
+       pci.find_child_by_attribute("capability", "type", "mdev_types").children("type")) {
+    read->mediated_types[type.attribute("id").as_string()] =
+        type.child("availableInstances").text().as_llong();
+  }
+}
+
 void ReadInterface(const pugi::xml_node& net, NodeDevice* read) {
   NodeDevice::Interface& interface = read->interface.emplace();
   interface.name = net.child("interface").text().as_string();
@@ -102,6 +110,8 @@ absl::StatusOr<NodeDevice> ParseNodeDevice(absl::string_view document) {
   for (const pugi::xml_node capability : root.children("capability")) {
     const absl::string_view type = capability.attribute("type").as_string();
     if (type == "pci") ReadPci(capability, &read);
+    if (type == "pci") ReadMediatedTypes(capability, &read);
+    if (type == "mdev") read.mediated_type = capability.child("type").attribute("id").as_string();
     if (type == "net") ReadInterface(capability, &read);
     if (type == "vdpa") read.vdpa = true;
   }

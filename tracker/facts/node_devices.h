@@ -4,6 +4,8 @@
 #ifndef BERTH_TRACKER_FACTS_NODE_DEVICES_H_
 #define BERTH_TRACKER_FACTS_NODE_DEVICES_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,9 +52,12 @@ struct NodeDevice {
   std::vector<std::string> functions;  // of a PF: the addresses of its VFs
   std::optional<Interface> interface;  // of a network interface
   bool vdpa = false;
+  // Of a device that offers mediated devices: how many more it can make now, by type.
+  std::map<std::string, int64_t> mediated_types;
+  std::string mediated_type;  // of a mediated device, which `parent` offers; else empty
 };
 
-// Parses the document of a node device that has the capability pci, net, vdpa or vpd.
+// Parses the document of a node device that has the capability pci, net, vdpa, vpd or mdev.
 // InvalidArgument if `document` is not a node device document.
 absl::StatusOr<NodeDevice> ParseNodeDevice(absl::string_view document);
 

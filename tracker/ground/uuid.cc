@@ -5,6 +5,7 @@
 
 #include "absl/random/random.h"
 #include "absl/strings/ascii.h"
+#include "tracker/ground/stable_hash.h"
 
 namespace berth::tracker {
 
@@ -25,6 +26,20 @@ std::string RandomUuid() {
   const uint64_t words[2] = {absl::Uniform<uint64_t>(random), absl::Uniform<uint64_t>(random)};
   std::memcpy(bytes, words, sizeof bytes);
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
+  return UuidFromBytes(bytes);
+}
+
+std::string NamedUuid(absl::string_view space, absl::string_view name) {
+  StableHash hash;
+  hash.Add(space);
+  hash.Add(name);
+  unsigned char bytes[16];
+  for (int i = 0; i < 8; ++i) {
+    bytes[i] = static_cast<unsigned char>(hash.high() >> (8 * i));
+    bytes[8 + i] = static_cast<unsigned char>(hash.low() >> (8 * i));
+  }
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x80);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
   return UuidFromBytes(bytes);
 }

@@ -18,6 +18,10 @@ std::optional<std::string> CanonicalUuid(absl::string_view text);
 // Returns a new random uuid (version 4).
 std::string RandomUuid();
 
+// Returns the uuid of the thing that has this name inside the thing with the uuid `space`. It is the
+// same in every call (version 8: the bits come from StableHash).
+std::string NamedUuid(absl::string_view space, absl::string_view name);
+
 // Returns the text of the uuid that has these 16 bytes.
 std::string UuidFromBytes(const unsigned char (&bytes)[16]);
 

@@ -23,6 +23,12 @@ absl::StatusOr<std::vector<PciDevice>> DeviceReader::Read(absl::Time now, absl::
   BERTH_ASSIGN_OR_RETURN(const std::vector<ListedDevice> listed, hypervisor_->Devices());
   std::map<std::string, int64_t> run_by_name;
   for (const ListedDevice& device : listed) run_by_name[device.name] = 0;
+  std::set<std::string> offering;
+  for (const NodeDevice* const device : All(documents_)) {
+    if (!device->mediated_types.empty()) offering.insert(device->name);
+  }
+  // No event says that a device can make more or fewer mediated devices than before.
+  documents_.Outdate(offering);
   const std::vector<std::string> wanted = documents_.Plan(run_by_name, now, interval);
   BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> added,
                          ReadDocuments(listed, wanted, warnings));
@@ -33,6 +39,10 @@ absl::StatusOr<std::vector<PciDevice>> DeviceReader::Read(absl::Time now, absl::
   documents_.Outdate(parents);
   BERTH_RETURN_IF_ERROR(ReadDocuments(listed, {parents.begin(), parents.end()}, warnings).status());
   return LinkDevices(All(documents_));
+}
+
+std::vector<MediatedParent> DeviceReader::mediated_parents() const {
+  return FindMediatedParents(All(documents_));
 }
 
 absl::StatusOr<std::vector<std::string>> DeviceReader::ReadDocuments(

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tracker/facts/document_cache.h"
+#include "tracker/facts/mediated_devices.h"
 #include "tracker/facts/node_devices.h"
 #include "tracker/hypervisor/hypervisor.h"
 
@@ -32,6 +33,8 @@ class DeviceReader {
   // the next Read tries again. Fails as Hypervisor::Devices and Hypervisor::DeviceDocuments do.
   absl::StatusOr<std::vector<PciDevice>> Read(absl::Time now, absl::Duration interval,
                                               std::vector<std::string>* warnings);
+  // Returns the devices that offer mediated devices, as the last Read found them.
+  std::vector<MediatedParent> mediated_parents() const;
 
  private:
   // Reads the documents of those of `listed` that `names` has, which is sorted. Returns the names

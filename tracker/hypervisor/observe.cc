@@ -294,6 +294,9 @@ absl::Status Observer::ReadDevices(absl::Time now, Facts* facts) {
   std::vector<std::string> warnings;
   absl::StatusOr<std::vector<PciDevice>> devices =
       devices_.Read(now, surroundings_.pass_interval, &warnings);
+  // If the devices could not be read, those that were read last still count as virtual GPUs, because
+  // otherwise their providers would be deleted.
+  facts->mediated_parents = devices_.mediated_parents();
   if (devices.ok()) {
     facts->pci_devices = *std::move(devices);
     facts->degraded |= !warnings.empty();

@@ -83,6 +83,7 @@ class Observer {
   absl::Status ReadVersions(Lasting* lasting);
   absl::Status ReadCpu(Lasting* lasting);
   void ReadEmulators(Lasting* lasting);
+  void ReadNamespaces(Lasting* lasting);
   absl::StatusOr<std::optional<std::set<std::string>>> TraitFeatures(const Lasting& lasting);
   absl::StatusOr<std::set<std::string>> ModelFeatures(const std::string& arch,
                                                       const std::string& model);

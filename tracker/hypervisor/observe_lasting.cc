@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "tracker/facts/cpu_info.h"
 #include "tracker/facts/domain_capabilities.h"
+#include "tracker/facts/pmem.h"
 #include "tracker/facts/version.h"
+#include "tracker/hypervisor/command.h"
 #include "tracker/hypervisor/observe.h"
 
 namespace berth::tracker {
@@ -56,6 +58,7 @@ absl::StatusOr<Observer::Lasting> Observer::ReadLasting() {
   BERTH_RETURN_IF_ERROR(ReadVersions(&lasting));
   BERTH_RETURN_IF_ERROR(ReadCpu(&lasting));
   ReadEmulators(&lasting);
+  ReadNamespaces(&lasting);
   for (const std::string& warning : hypervisor_->connect_warnings()) {
     lasting.facts.warnings.push_back(warning);
   }
@@ -140,6 +143,25 @@ absl::StatusOr<std::optional<std::set<std::string>>> Observer::TraitFeatures(
                     configuration_.cpu_model_extra_flags.end());
   }
   return std::optional<std::set<std::string>>(std::move(features));
+}
+
+// If ndctl does not answer, all configured namespaces count as existing.
+void Observer::ReadNamespaces(Lasting* lasting) {
+  if (configuration_.pmem_namespaces.empty() || !lasting->shows_this_machine) return;
+  const absl::StatusOr<std::string> output =
+      RunCommand({"ndctl", "list", "-X"}, surroundings_.storage.command_timeout);
+  absl::StatusOr<std::set<std::string>> names =
+      output.ok() ? ParseNdctlList(*output) : output.status();
+  if (!names.ok()) {
+    lasting->facts.warnings.push_back(
+        absl::StrCat("namespaces of persistent memory: ", names.status().message()));
+    return;
+  }
+  for (const std::string& name : MissingNamespaces(configuration_.pmem_namespaces, *names)) {
+    lasting->facts.warnings.push_back(
+        absl::StrCat("pmem_namespaces: namespace ", name, " does not exist or is no devdax"));
+  }
+  lasting->facts.pmem_namespaces = *std::move(names);
 }
 
 void Observer::ReadEmulators(Lasting* lasting) {

@@ -111,7 +111,8 @@ absl::StatusOr<std::vector<ListedDevice>> ListDevices(const HypervisorConnection
   const int count = virConnectListAllNodeDevices(
       connection.get(), &list,
       VIR_CONNECT_LIST_NODE_DEVICES_CAP_PCI_DEV | VIR_CONNECT_LIST_NODE_DEVICES_CAP_NET |
-          VIR_CONNECT_LIST_NODE_DEVICES_CAP_VDPA | VIR_CONNECT_LIST_NODE_DEVICES_CAP_VPD);
+          VIR_CONNECT_LIST_NODE_DEVICES_CAP_VDPA | VIR_CONNECT_LIST_NODE_DEVICES_CAP_VPD |
+          VIR_CONNECT_LIST_NODE_DEVICES_CAP_MDEV);
   if (count < 0) return LibvirtError("virConnectListAllNodeDevices");
   std::vector<ListedDevice> devices;
   for (int i = 0; i < count; ++i) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "tracker/audit/children.h"
 #include "tracker/audit/report.h"
 #include "tracker/audit/traits.h"
 #include "tracker/ground/check.h"
@@ -65,7 +66,14 @@ absl::StatusOr<Facts> Node::Observe(const NodeConfiguration& configuration, absl
   observer_.Configure(configuration);
   BERTH_RETURN_IF_ERROR(FindIdentity());
   BERTH_ASSIGN_OR_RETURN(Facts facts, observer_.Observe(now));
-  const std::vector<WantedProvider> providers = {{identity()->uuid, name(), "", {}, {}}};
+  std::vector<WantedProvider> providers;
+  {
+    MutexLock lock(&mutex_);
+    providers = DescribeChildren(facts, configuration, identity_->uuid, name_,
+                                 records_ ? &*records_ : nullptr)
+                    .providers;
+    providers.push_back({identity_->uuid, name_, "", {}, {}});
+  }
   const absl::Status remembered =
       added_traits_.Remember(ConfiguredTraits(configuration.provider_entries, providers));
   if (!remembered.ok()) facts.warnings.emplace_back(remembered.message());

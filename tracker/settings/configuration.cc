@@ -138,6 +138,7 @@ std::vector<std::string> TakeReloadable(const NodeConfiguration& read, NodeConfi
   keep("cpu-models", &NodeConfiguration::cpu_models);
   keep("cpu-model-extra-flags", &NodeConfiguration::cpu_model_extra_flags);
   keep("file-backed-memory", &NodeConfiguration::file_backed_memory_mib);
+  keep("pmem-namespaces", &NodeConfiguration::pmem_namespaces);
   keep("images-type", &NodeConfiguration::disk_backend);
   keep("instances-path", &NodeConfiguration::instances_path);
   keep("images-volume-group", &NodeConfiguration::volume_group);

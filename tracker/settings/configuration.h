@@ -14,6 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "tracker/settings/cpu_set.h"
+#include "tracker/settings/mediated_types.h"
+#include "tracker/settings/pmem_namespaces.h"
 #include "tracker/settings/provider_entry.h"
 
 namespace berth::tracker {
@@ -74,6 +76,14 @@ struct NodeConfiguration {
   std::vector<std::string> cpu_models;
   std::vector<std::string> cpu_model_extra_flags;
   int64_t file_backed_memory_mib = 0;
+
+  std::vector<MediatedType> mediated_types;
+  // How many guests may have encrypted memory at the same time, by its kind. Absent: as many as the
+  // hypervisor allows; with SEV-SNP none.
+  std::optional<int64_t> sev_guests_max;
+  std::optional<int64_t> sev_es_guests_max;
+  std::optional<int64_t> sev_snp_guests_max;
+  PmemNamespaces pmem_namespaces;
 
   DiskBackend disk_backend = DiskBackend::kFile;
   std::string instances_path;  // empty: <state>/instances

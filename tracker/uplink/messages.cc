@@ -97,6 +97,17 @@ bool Changed(const WantedProvider& provider, const Outbox::Outgoing& report,
 
 // Removes elements from the end of `list` until `bytes`, the size of the messages to which the list
 // belongs, is small enough. Reduces `bytes` accordingly. Returns how many elements were removed.
+// Adds the providers that `before` has and `now` has not, children before parents.
+void AddRemoved(const std::vector<WantedProvider>& before, const std::vector<WantedProvider>& now,
+                v1::Report* wire) {
+  for (auto gone = before.rbegin(); gone != before.rend(); ++gone) {
+    const bool stays = std::any_of(now.begin(), now.end(), [&](const WantedProvider& provider) {
+      return provider.uuid == gone->uuid;
+    });
+    if (!stays) wire->add_removed_provider_uuids(gone->uuid);
+  }
+}
+
 template <typename List>
 int Trim(List* list, size_t* bytes) {
   int left_out = 0;
@@ -257,6 +268,7 @@ v1::Report WireReport(const Outbox::Outgoing& report, const std::optional<Record
     if (!Changed(provider, report, records)) continue;
     *wire.add_providers() = WireProvider(provider, FindKnown(records, provider.uuid));
   }
+  if (report.base != nullptr) AddRemoved(report.base->report.providers, told.providers, &wire);
   return wire;
 }
 

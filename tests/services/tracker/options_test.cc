@@ -109,6 +109,9 @@ uri = "test:///default"
 cpu_shared_set = ["0-3", "^2"]
 reserved_host_memory_mb = 200
 orphans = "report"
+mediated-types = ['{"type": "nvidia-63", "max_instances": 4}', '{"type": "b", "addresses": ["0000:84:00.0"]}']
+sev-guests-max = 0
+pmem-namespaces = ["128G:ns0|ns1", "MEDIUM:ns2"]
 ratio-mode = "api"
 rbd-report-usable = false
 image_cache_path = "/var/cache/images"
@@ -132,6 +135,11 @@ disk-allocation-ratio = 1.5
   EXPECT_EQ(nodes[0].ratio_mode, tracker::RatioMode::kApi);  // T-354
   EXPECT_TRUE(nodes[0].reserve_hugepages_in_memory_mib);     // T-355
   EXPECT_FALSE(nodes[0].rbd_report_usable);
+  ASSERT_EQ(nodes[0].mediated_types.size(), 2U);
+  EXPECT_EQ(nodes[0].mediated_types[0].max_instances, 4);  // T-207
+  EXPECT_EQ(nodes[0].sev_guests_max, 0);                   // T-208
+  EXPECT_EQ(nodes[1].sev_guests_max, std::nullopt);
+  EXPECT_EQ(nodes[0].pmem_namespaces.size(), 2U);
   EXPECT_TRUE(nodes[1].rbd_report_usable);  // T-357
   EXPECT_EQ(nodes[0].image_cache_path, "/var/cache/images");
   ASSERT_EQ(nodes[0].reserved_huge_pages.size(), 2U);
@@ -186,6 +194,9 @@ TEST_F(TrackerOptionsTest, AreRefusedWithTheFieldAtFault) {
       {{"--images-type=tape"}, "", "images-type"},
       {{"--images-type=lvm"}, "", "images_volume_group"},
       {{"--orphans=kill"}, "", "orphans"},
+      {{"--mediated-types={}"}, "", "mediated-types: text 1: type is missing"},
+      {{"--sev-es-guests-max=-1"}, "", "sev-es-guests-max: '-1' is not valid"},
+      {{"--pmem-namespaces=ns0"}, "", "pmem-namespaces: 'ns0' must be LABEL"},
       {{"--reserved-huge-pages=node:0"}, "", "reserved-huge-pages"},
       {{"--physical-network-cells=public"}, "", "physical-network-cells: 'public' must be NAME"},
       {{"--monitors=thermometer"}, "", "there is no monitor cpu.thermometer"},

@@ -202,6 +202,19 @@ TEST(Audit, WithholdsAConfirmedOrphan) {
   EXPECT_EQ(claimed.report.providers[0].inventories.at("VCPU").reserved, 0);
 }
 
+TEST(Audit, HasChildrenAndForgetsThem) {  // T-207, T-208
+  Node node;
+  node.facts.emulators.sev_guests_max = 15;
+  node.configuration.sev_guests_max = 20;
+  const Audit audit = node.Pass(0);
+  ASSERT_EQ(audit.report.providers.size(), 2u);
+  EXPECT_EQ(audit.report.providers[1].name, "node-1_amd_sev");
+  EXPECT_EQ(audit.report.providers[1].parent_uuid, kNode);
+  EXPECT_EQ(audit.findings.size(), 1u);  // T-208: the setting is above the hypervisor's limit
+  node.configuration.sev_guests_max = 0;
+  EXPECT_EQ(node.Pass(1).report.providers.size(), 1u);  // T-208
+}
+
 TEST(Audit, AddsWhatFilesSay) {  // T-219
   Node node;
   node.configuration.provider_entries = {{"f.yaml:3", "", "", {{"CUSTOM_X", {7}}}, {"CUSTOM_T"}}};

@@ -29,6 +29,19 @@ TEST(Inventory, HasARowForEachClass) {  // T-200
   EXPECT_EQ(all.at("DISK_GB"), (Inventory{2637, 2, 1, 2637, 1, 1.0}));  // ceil of 1025 MiB
 }
 
+TEST(Inventory, HasPersistentMemory) {  // T-200
+  NodeConfiguration node;
+  node.pmem_namespaces = {{"CUSTOM_PMEM_NAMESPACE_128G", {"ns0", "ns1"}},
+                          {"CUSTOM_PMEM_NAMESPACE_B", {"ns2"}}};
+  Facts facts = OrdinaryFacts();
+  EXPECT_EQ(Describe(facts, node).at("CUSTOM_PMEM_NAMESPACE_128G"),
+            (Inventory{2, 0, 1, 2, 1, 1.0}));  // T-200
+  facts.pmem_namespaces = {"ns1", "ns9"};
+  const Inventories all = Describe(facts, node);
+  EXPECT_EQ(all.at("CUSTOM_PMEM_NAMESPACE_128G").total, 1);
+  EXPECT_EQ(all.count("CUSTOM_PMEM_NAMESPACE_B"), 0u);
+}
+
 TEST(Inventory, LeavesOutEmptyClasses) {  // T-200
   Facts facts = OrdinaryFacts();
   facts.vcpus = 0;

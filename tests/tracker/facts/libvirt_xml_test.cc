@@ -54,6 +54,33 @@ TEST(Capabilities, ListSupportedInstancesInCanonicalWords) {
   EXPECT_THAT(host.guest_archs[1].machine_aliases, ElementsAre("q35"));
 }
 
+// Written after libvirt's description: no machine with encrypted memory was at hand.
+TEST(DomainCapabilities, TellHowManyGuestsCanBeEncrypted) {  // T-208
+  const auto offer = [](const std::string& features) {
+    return CombineOffers(
+        {*ParseDomainCapabilities("<domainCapabilities><arch>x86_64</arch><features>" + features +
+                                  "</features></domainCapabilities>")},
+        "x86_64");
+  };
+  const std::string sev =
+      "<sev supported='yes'><cbitpos>51</cbitpos><reducedPhysBits>1</reducedPhysBits>"
+      "<maxGuests>410</maxGuests><maxESGuests>99</maxESGuests></sev>";
+  EXPECT_EQ(offer(sev).sev_guests_max, 410);
+  EXPECT_EQ(offer(sev).sev_es_guests_max, 99);
+  EXPECT_FALSE(offer(sev).sev_snp);
+  EXPECT_TRUE(offer(sev + "<launchSecurity supported='yes'><enum name='sectype'><value>sev</value>"
+                          "<value>sev-snp</value></enum></launchSecurity>")
+                  .sev_snp);
+  EXPECT_EQ(offer("<sev supported='no'/>").sev_guests_max, 0);
+  const DomainCapabilities captured =
+      *ParseDomainCapabilities(TestData("domain_capabilities_pc.xml"));
+  EXPECT_EQ(captured.sev_guests_max, 0);
+  DomainCapabilities other;
+  other.arch = "aarch64";
+  other.sev_guests_max = 7;
+  EXPECT_EQ(CombineOffers({other}, "x86_64").sev_guests_max, 0);
+}
+
 TEST(Capabilities, ReadACapturedHost) {
   const Capabilities host = *ParseCapabilities(TestData("capabilities_qemu_tcg.xml"));
   EXPECT_EQ(host.cells.size(), 1u);

@@ -69,6 +69,21 @@ TEST(Messages, ADeltaAboutTheHostHasItsFacts) {
   EXPECT_EQ(delta.facts().memory_mib(), *facts.memory_mib);
 }
 
+TEST(Messages, ADeltaNamesProvidersThatAreGone) {  // T-208
+  Facts facts = OrdinaryFacts();
+  const std::shared_ptr<const Audit> without = AuditOf(facts);
+  facts.emulators.sev_guests_max = 15;
+  const std::shared_ptr<const Audit> with = AuditOf(facts);
+  ASSERT_EQ(with->report.providers.size(), 2u);
+  const placement::v1::Report gone = WireReport(Delta(with, without), RecordsAfter(*with), {});
+  ASSERT_EQ(gone.removed_provider_uuids_size(), 1);
+  EXPECT_EQ(gone.removed_provider_uuids(0), with->report.providers[1].uuid);
+  const placement::v1::Report added = WireReport(Delta(without, with), RecordsAfter(*without), {});
+  EXPECT_EQ(added.removed_provider_uuids_size(), 0);
+  ASSERT_EQ(added.providers_size(), 1);
+  EXPECT_EQ(added.providers(0).parent_uuid(), with->report.providers[0].uuid);
+}
+
 // A host with this many virtual functions, each with a network interface.
 Facts WithDevices(int count) {
   Facts facts = OrdinaryFacts();
