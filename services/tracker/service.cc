@@ -110,7 +110,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
                       "node_uuid is required, because this host has several nodes",
                       {{"field", "node_uuid"}});
     }
-    if (status.ok()) Fill(found[0]->node()->view(), response);
+    if (status.ok()) Fill(*found[0]->node(), response);
     return Finish(context, "GetNodeView", status);
   }
 
@@ -190,10 +190,12 @@ class TrackerService final : public pb::TrackerService::CallbackService {
                   "this host has no node with this uuid", {{"node", uuid}});
   }
 
-  static void Fill(const Node::View& view, pb::GetNodeViewResponse* response) {
+  static void Fill(const Node& node, pb::GetNodeViewResponse* response) {
+    const Node::View view = node.view();
     *response->mutable_node() = Summarise(view);
     if (view.audit != nullptr) {
-      const tracker::Report& report = view.audit->report;
+      tracker::Report report = view.audit->report;
+      report.accounting = *node.accounting();
       *response->mutable_facts() = tracker::WireFacts(report.facts);
       *response->mutable_observation() = tracker::WireObservation(report.facts, view.last.ended_at);
       *response->mutable_account() = tracker::WireAccount(report);

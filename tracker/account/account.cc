@@ -41,17 +41,40 @@ void NodeAccount::PutMigration(Migration migration) {
   Recount(instance);
 }
 
-void NodeAccount::DropInstance(const std::string& uuid) {
-  if (instances_.erase(uuid) > 0) Recount(uuid);
+bool NodeAccount::DropInstance(const std::string& uuid) {
+  if (instances_.erase(uuid) == 0) return false;
+  Recount(uuid);
+  return true;
 }
 
-void NodeAccount::DropMigration(const std::string& uuid) {
+bool NodeAccount::DropMigration(const std::string& uuid) {
   const auto found = migrations_.find(uuid);
-  if (found == migrations_.end()) return;
+  if (found == migrations_.end()) return false;
   const std::string instance = found->second.instance_uuid;
   migrations_of_.erase({instance, uuid});
   migrations_.erase(found);
   Recount(instance);
+  return true;
+}
+
+void NodeAccount::ReplaceRecords(std::vector<Instance> instances,
+                                 std::vector<Migration> migrations) {
+  instances_.clear();
+  migrations_.clear();
+  migrations_of_.clear();
+  for (Instance& instance : instances) {
+    const std::string uuid = instance.uuid;
+    instances_.insert_or_assign(uuid, std::move(instance));
+  }
+  for (Migration& migration : migrations) {
+    const std::string uuid = migration.uuid;
+    migrations_of_.emplace(migration.instance_uuid, uuid);
+    migrations_.insert_or_assign(uuid, std::move(migration));
+  }
+  std::vector<std::string> claimed;
+  for (const auto& [instance, claim] : claims_) claimed.push_back(instance);
+  for (const std::string& instance : claimed) EndClaimIfSettled(instance);
+  *this = Rebuilt();
 }
 
 void NodeAccount::Open(OpenClaim claim) {
@@ -123,6 +146,24 @@ Amounts NodeAccount::free() const {
   return left;
 }
 
+PromisedUsage NodeAccount::promised() const {
+  PromisedUsage sum;
+  const auto add = [](const std::optional<Holding>& holding, Usage* usage) {
+    if (!holding.has_value()) return;
+    usage->amounts += holding->amounts;
+    usage->pcpus += holding->dedicated_vcpus();
+  };
+  for (const auto& [uuid, entry] : entries_) {
+    const OpenClaim* claim = OpenClaimOf(uuid);
+    const bool builds = claim != nullptr && !claim->migration.has_value();
+    const bool moves = claim != nullptr && claim->migration.has_value() &&
+                       claim->migration->uuid == entry.migration_uuid;
+    add(entry.own, builds ? &sum.claims : &sum.instances);
+    add(entry.held, moves ? &sum.claims : &sum.migrations);
+  }
+  return sum;
+}
+
 DeviceTable NodeAccount::Devices() const {
   std::vector<DeviceRecord> owned;
   for (const auto& [address, instance] : owners_.by_device()) {
@@ -162,6 +203,9 @@ std::vector<std::string> NodeAccount::stale_migrations() const {
 
 std::vector<AccountFault> NodeAccount::faults() const {
   std::vector<AccountFault> faults = owner_faults_;
+  for (const auto& [uuid, instance] : instances_) {
+    if (!instance.unreadable.empty()) faults.push_back({uuid, instance.unreadable});
+  }
   for (const auto& [uuid, entry] : entries_) {
     if (entry.without_flavor.empty()) continue;
     faults.push_back({uuid, absl::StrCat("migration ", entry.without_flavor, " has no flavor")});
@@ -181,9 +225,26 @@ const Migration* NodeAccount::FindMigration(const std::string& uuid) const {
   return FindOrNull(migrations_, uuid);
 }
 
+bool NodeAccount::HasInstance(const std::string& uuid, int64_t generation) const {
+  const Instance* instance = FindOrNull(instances_, uuid);
+  return instance != nullptr && instance->generation == generation;
+}
+
+bool NodeAccount::HasMigration(const std::string& uuid, int64_t generation) const {
+  const Migration* migration = FindOrNull(migrations_, uuid);
+  return migration != nullptr && migration->generation == generation;
+}
+
 bool NodeAccount::IsTracked(const std::string& instance_uuid) const {
   const InstanceEntry* entry = FindOrNull(entries_, instance_uuid);
   return entry != nullptr && entry->own.has_value();
+}
+
+bool NodeAccount::Counts(const std::string& consumer_uuid) const {
+  const Migration* migration = FindOrNull(migrations_, consumer_uuid);
+  const InstanceEntry* entry =
+      FindOrNull(entries_, migration != nullptr ? migration->instance_uuid : consumer_uuid);
+  return entry != nullptr && (entry->own.has_value() || entry->held.has_value());
 }
 
 const OpenClaim* NodeAccount::OpenClaimOf(const std::string& instance_uuid) const {

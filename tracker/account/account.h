@@ -46,6 +46,21 @@ struct NodeResources {
   std::set<NamedUnit> units;
 };
 
+// An amount, and how many of its virtual CPUs have a host CPU of their own (T-110).
+struct Usage {
+  Amounts amounts;
+  int64_t pcpus = 0;
+  friend bool operator==(const Usage&, const Usage&) = default;
+};
+
+// What instances and migrations hold, by the reason for which it counts.
+struct PromisedUsage {
+  Usage instances;   // recorded instances
+  Usage migrations;  // what migrations hold in addition
+  Usage claims;      // open claims, which the records do not say yet
+  friend bool operator==(const PromisedUsage&, const PromisedUsage&) = default;
+};
+
 // A record of placement that the account could not count completely (T-61).
 struct AccountFault {
   std::string instance_uuid;
@@ -64,9 +79,13 @@ class NodeAccount {
   // they show that nobody needs the claim any more (T-166).
   void PutInstance(Instance instance);
   void PutMigration(Migration migration);
-  // Remove a record. An open claim of the instance or of the migration stays.
-  void DropInstance(const std::string& uuid);
-  void DropMigration(const std::string& uuid);
+  // Remove a record. An open claim of the instance or of the migration stays. Return false if there
+  // is no such record.
+  bool DropInstance(const std::string& uuid);
+  bool DropMigration(const std::string& uuid);
+
+  // Replaces all records. Open claims stay.
+  void ReplaceRecords(std::vector<Instance> instances, std::vector<Migration> migrations);
 
   // Opens a claim, which counts from now on.
   //
@@ -100,6 +119,8 @@ class NodeAccount {
   int64_t free_disk_gib() const { return WholeGib(resources_.total.disk_mib) - used_disk_gib(); }
   // The number of virtual CPUs that have a host CPU of their own (T-110).
   int64_t pcpus_used() const { return dedicated_vcpus_; }
+  // All that is used beside the reserve and the orphans. The sum over the parts.
+  PromisedUsage promised() const;
   const Statistics& statistics() const { return statistics_; }
   const Owners& owners() const { return owners_; }
   // All devices of the node that guests may get, with their owners.
@@ -119,8 +140,14 @@ class NodeAccount {
   // The record of the migration without the changes of an open claim, or null. The pointer is valid
   // until the next change.
   const Migration* FindMigration(const std::string& uuid) const;
+  // Whether the account has the record in this generation.
+  bool HasInstance(const std::string& uuid, int64_t generation) const;
+  bool HasMigration(const std::string& uuid, int64_t generation) const;
   // Whether the instance counts on the node.
   bool IsTracked(const std::string& instance_uuid) const;
+  // Whether the account counts what the consumer holds. The consumer is an instance, or a migration:
+  // then what the migration holds counts in the entry of its instance (T-221).
+  bool Counts(const std::string& consumer_uuid) const;
   // The open claim of the instance, or null. The pointer is valid until the next change.
   const OpenClaim* OpenClaimOf(const std::string& instance_uuid) const;
   const std::map<std::string, OpenClaim>& open_claims() const { return claims_; }

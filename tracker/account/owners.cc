@@ -28,7 +28,10 @@ std::vector<std::string> Owners::Take(const std::string& instance_uuid, const As
   std::vector<std::string> refused;
   if (assigned.topology.has_value()) {
     const absl::Status added = AddUsage(*assigned.topology, &cells_);
-    if (!added.ok()) refused.push_back(std::string(added.message()));
+    if (!added.ok()) {
+      refused.push_back(std::string(added.message()));
+      Block(*assigned.topology);
+    }
   }
   for (const std::string& address : assigned.devices) {
     const auto [owner, taken] = by_device_.emplace(address, instance_uuid);
@@ -46,6 +49,27 @@ std::vector<std::string> Owners::Take(const std::string& instance_uuid, const As
   return refused;
 }
 
+void Owners::Block(const GuestTopology& topology) {
+  for (const HostCell& host : cells_) {
+    for (const GuestCell& cell : topology.cells) {
+      if (cell.host_cell != host.offer.id) continue;
+      CpuSet& blocked = blocked_[host.offer.id];
+      blocked = blocked.Or(CpusOf(cell, host));
+    }
+  }
+}
+
+std::vector<HostCell> Owners::OfferedCells() const {
+  std::vector<HostCell> offered = cells_;
+  for (HostCell& cell : offered) {
+    const auto blocked = blocked_.find(cell.offer.id);
+    if (blocked == blocked_.end()) continue;
+    cell.usage.pinned_cpus =
+        cell.usage.pinned_cpus.Or(blocked->second.And(cell.offer.dedicated_cpus));
+  }
+  return offered;
+}
+
 void Owners::GiveBack(const std::string& instance_uuid, const Assigned& assigned) {
   if (assigned.topology.has_value()) {
     BERTH_CHECK(RemoveUsage(*assigned.topology, &cells_).ok());
@@ -61,7 +85,7 @@ void Owners::GiveBack(const std::string& instance_uuid, const Assigned& assigned
 }
 
 bool operator==(const Owners& a, const Owners& b) {
-  return a.by_device_ == b.by_device_ && a.by_unit_ == b.by_unit_ &&
+  return a.by_device_ == b.by_device_ && a.by_unit_ == b.by_unit_ && a.blocked_ == b.blocked_ &&
          std::equal(a.cells_.begin(), a.cells_.end(), b.cells_.begin(), b.cells_.end(), SameUse);
 }
 

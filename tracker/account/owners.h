@@ -24,10 +24,11 @@ class Owners {
   // `topology` is what the host offers. Absent: the host has no NUMA cells.
   explicit Owners(const std::optional<NumaTopology>& topology);
 
-  // Makes the instance the owner of what `assigned` names: all CPUs as one part, each device and
-  // each unit. Returns an error text for each part that cannot be taken: for the CPUs, if another
-  // holder has or the host lacks one of them; for a device or unit, if another holder has it. The
-  // other parts are taken (T-284).
+  // Makes the instance the owner of all that `assigned` names. Returns one text for each part that
+  // cannot be owned: CPUs that another holder has or that the host does not have, and devices or
+  // units that another holder has. Such a part is left out as a whole, the others are taken
+  // (T-284). Nobody else is offered CPUs that were left out. For example, a guest has the CPUs 4 and
+  // 7, and the host has lost CPU 7: no other guest gets CPU 4.
   std::vector<std::string> Take(const std::string& instance_uuid, const Assigned& assigned);
 
   // Undoes a call of Take with the same arguments.
@@ -38,13 +39,19 @@ class Owners {
   // The cells of the host, with what guests use of them (T-283). A guest without a topology uses
   // nothing of a cell (T-285).
   const std::vector<HostCell>& cells() const { return cells_; }
+  // The cells for the choice of CPUs: those that Take left out count as pinned, too.
+  std::vector<HostCell> OfferedCells() const;
   const std::map<std::string, std::string>& by_device() const { return by_device_; }
   const std::map<NamedUnit, std::string>& by_unit() const { return by_unit_; }
 
   friend bool operator==(const Owners& a, const Owners& b);
 
  private:
+  // Keeps the CPUs that the topology names from being offered.
+  void Block(const GuestTopology& topology);
+
   std::vector<HostCell> cells_;
+  std::map<int, CpuSet> blocked_;  // by the id of the cell
   std::map<std::string, std::string> by_device_;  // the instance, by the address of the device
   std::map<NamedUnit, std::string> by_unit_;
 };

@@ -67,6 +67,7 @@ struct MigrationContext {
 
 struct Instance {
   std::string uuid;
+  int64_t generation = 0;   // of the record; it changes with every write; compared for equality only
   HostAndNode on;           // both empty: no tracker has claimed it
   std::string launched_on;  // the host that claimed it last; stays when a claim is aborted
   std::string project_id;
@@ -80,12 +81,15 @@ struct Instance {
   std::optional<MigrationContext> context;
   bool deleted = false;
   bool hidden = false;  // a copy; the original is in the ledger of another cell
+  // Which part of the record could not be read. That part is left out. Empty: all was read (T-61).
+  std::string unreadable;
 };
 
 enum class MigrationType { kCold, kResize, kLive, kEvacuation };
 
 struct Migration {
   std::string uuid;
+  int64_t generation = 0;  // like Instance::generation
   std::string instance_uuid;
   MigrationType type = MigrationType::kCold;
   std::string status;  // a word of migration_status.h

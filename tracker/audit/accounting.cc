@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tracker/audit/reserve.h"
+#include "tracker/audit/resources.h"
 
 namespace berth::tracker {
 namespace {
@@ -39,9 +39,17 @@ bool Runs(const Guest& guest) {
 
 Amounts Accounting::used() const {
   Amounts sum = reserve;
+  for (const Usage* part : {&promised.instances, &promised.migrations, &promised.claims}) {
+    sum += part->amounts;
+  }
   sum += allocated;
   sum += orphans;
   return sum;
+}
+
+int64_t Accounting::pcpus_used() const {
+  return promised.instances.pcpus + promised.migrations.pcpus + promised.claims.pcpus +
+         pcpus_allocated;
 }
 
 Amounts Accounting::free() const {
@@ -88,22 +96,33 @@ OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
 }
 
 Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
-                   const Records* records, const std::vector<Orphan>& orphans) {
+                   const Records* records, const std::vector<Orphan>& orphans,
+                   const NodeAccount* account) {
+  const NodeResources resources = ResourcesOf(facts, configuration);
   Accounting accounting;
-  accounting.total = {facts.vcpus.value_or(0), facts.memory_mib.value_or(0),
-                      facts.local_disk_gib.value_or(0) * kMibPerGib};
-  accounting.reserve = ReserveOf(facts, configuration).amounts;
+  accounting.total = resources.total;
+  accounting.reserve = resources.reserve;
   accounting.pcpus = facts.pcpus;
+  if (account != nullptr) {
+    accounting.promised = account->promised();
+    accounting.counters = account->statistics().Counters();
+  }
+  const auto counts = [account](const std::string& consumer) {
+    return account != nullptr && account->Counts(consumer);
+  };
   if (records != nullptr) {
     for (const KnownAllocation& allocation : records->allocations) {
+      if (counts(allocation.consumer_uuid)) continue;
       const int64_t dedicated = AmountOf(allocation, "PCPU");
-      accounting.pcpus_used += dedicated;
+      accounting.pcpus_allocated += dedicated;
       accounting.allocated +=
           {AmountOf(allocation, "VCPU") + dedicated, AmountOf(allocation, "MEMORY_MB"),
            AmountOf(allocation, "DISK_GB") * kMibPerGib};
     }
   }
-  for (const Orphan& orphan : orphans) accounting.orphans += orphan.usage;
+  for (const Orphan& orphan : orphans) {
+    if (!counts(orphan.uuid)) accounting.orphans += orphan.usage;
+  }
   return accounting;
 }
 

@@ -1,17 +1,18 @@
-// Computes how much of a node is used: by the host itself, by consumers with allocations, and by
-// orphans. An orphan is a guest for which placement has no consumer.
+// Computes how much of a node is used: by the host itself, by instances and migrations with records,
+// by other consumers with allocations, and by orphans. An orphan is a guest for which placement has
+// no consumer.
 //
 // Pure functions.
 //
 // Invariants:
-//   1. For each amount, used = reserve + allocated + orphans (T-105, T-392).
+//   1. For each amount, used = reserve + promised + allocated + orphans (T-105, T-392).
 //   2. For each amount, free = total - used. It may be negative (T-107). Allocation ratios have no
 //      effect (T-109).
+//   3. What an instance holds counts once: by its record or its claim if the node's account has one,
+//      else by its allocations.
 //
-// What an instance has allocated counts as its usage. Of the records of instances and migrations,
-// the passes use only which instance a migration moves. So these are missing: usage by flavor, also
-// for migrations (T-111..T-137); statistics by state and project (T-118..T-122); removal of
-// allocations of deleted instances (T-143..T-145); care for evacuated guests (T-146..T-148).
+// Not done here: removal of allocations of deleted instances (T-143..T-145); care for evacuated
+// guests (T-146..T-148).
 #ifndef BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 #define BERTH_TRACKER_AUDIT_ACCOUNTING_H_
 
@@ -23,7 +24,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "tracker/account/amounts.h"
+#include "tracker/account/account.h"
 #include "tracker/audit/records.h"
 #include "tracker/facts/facts.h"
 #include "tracker/settings/configuration.h"
@@ -35,13 +36,17 @@ using MonotonicTime = std::chrono::steady_clock::time_point;
 struct Accounting {
   Amounts total;
   Amounts reserve;
-  Amounts allocated;
-  Amounts orphans;
+  PromisedUsage promised;
+  Amounts allocated;  // by consumers that `promised` does not count
+  Amounts orphans;    // that `promised` does not count
   int64_t pcpus = 0;
-  int64_t pcpus_used = 0;
+  int64_t pcpus_allocated = 0;              // the part of allocated.vcpus that is dedicated
+  std::map<std::string, int64_t> counters;  // of the instances with records (T-119)
 
   Amounts used() const;
   Amounts free() const;
+  // The used CPUs that guests have for themselves. They are a part of used().vcpus.
+  int64_t pcpus_used() const;
   // The used disk in whole GiB, rounded down, for node records and log lines.
   int64_t used_disk_gib() const;
 };
@@ -87,8 +92,10 @@ OrphanJudgement JudgeOrphans(const std::vector<Guest>& guests,
                              std::chrono::nanoseconds confirmation);
 
 // Sums up all usage of a node. `records` may be null: then the sum contains no allocations.
+// `account` may be null: then it contains no instances, migrations and claims.
 Accounting Account(const Facts& facts, const NodeConfiguration& configuration,
-                   const Records* records, const std::vector<Orphan>& orphans);
+                   const Records* records, const std::vector<Orphan>& orphans,
+                   const NodeAccount* account = nullptr);
 
 // Sums up the usage of those orphans that have `withheld` set.
 Withheld SumWithheld(const std::vector<Orphan>& orphans);

@@ -115,6 +115,18 @@ void AddSettings(const AuditInput& input, const std::vector<std::string>& proble
   }
 }
 
+// A fault is logged when it is first found (T-61).
+void AddFaults(const AuditInput& input, Audit* audit) {
+  for (const AccountFault& fault : input.account->faults()) {
+    Finding finding{Finding::Kind::kRecord, fault.instance_uuid, fault.text, input.wall_now};
+    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
+      audit->warnings.push_back(
+          absl::StrCat("the record of instance ", fault.instance_uuid, ": ", fault.text));
+    }
+    audit->findings.push_back(std::move(finding));
+  }
+}
+
 void AddFindings(const AuditInput& input, const Description& description, Audit* audit) {
   for (const Orphan& orphan : audit->report.orphans) {
     audit->findings.push_back(
@@ -133,6 +145,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
   for (const std::string& warning : input.facts.warnings) {
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
   }
+  if (input.account != nullptr) AddFaults(input, audit);
   if (input.records == nullptr) {
     audit->findings.push_back(
         {Finding::Kind::kUnverified, "", "placement has sent no records yet", input.wall_now});
@@ -164,7 +177,8 @@ absl::StatusOr<Audit> RunAudit(const AuditInput& input) {
   report.node_name = input.node_name;
   report.facts = input.facts;
   report.facts.uuid = input.node_uuid;
-  report.accounting = Account(input.facts, input.configuration, input.records, judgement.orphans);
+  report.accounting =
+      Account(input.facts, input.configuration, input.records, judgement.orphans, input.account);
   report.providers = std::move(description.providers);
   report.orphans = std::move(judgement.orphans);
 

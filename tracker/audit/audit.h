@@ -30,6 +30,7 @@ struct Finding {
     kOrphan,      // a guest for which placement has no consumer
     kClamped,     // a setting reserves more than the node has (T-204)
     kSetting,     // a setting has no effect here, or not the one that it asks for (T-219)
+    kRecord,      // the record of an instance could not be counted completely (T-61)
     kSkipped,     // a part of the observation was skipped (T-61, T-85)
     kUnverified,  // placement has sent no records yet: no guest was judged
   };
@@ -56,6 +57,7 @@ struct AuditInput {
   std::chrono::nanoseconds orphan_confirmation;
   // Traits that files had added earlier. Null: none.
   const AddedTraits* added_traits = nullptr;
+  const NodeAccount* account = nullptr;  // null: there are no records and claims
 };
 
 struct Audit {

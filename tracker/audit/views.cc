@@ -72,7 +72,17 @@ std::string AccountingJson(const Accounting& accounting, const std::vector<Orpha
                           {"used", AmountsJson(accounting.used())},
                           {"free", AmountsJson(accounting.free())},
                           {"pcpus", accounting.pcpus},
-                          {"pcpus_used", accounting.pcpus_used}};
+                          {"pcpus_used", accounting.pcpus_used()}};
+  const std::pair<const char*, const Usage&> promised[] = {
+      {"instances", accounting.promised.instances},
+      {"migrations", accounting.promised.migrations},
+      {"claims", accounting.promised.claims}};
+  for (const auto& [name, usage] : promised) {
+    if (usage == Usage()) continue;
+    parts[name] = AmountsJson(usage.amounts);
+    parts[name]["pcpus"] = usage.pcpus;
+  }
+  if (!accounting.counters.empty()) parts["counters"] = accounting.counters;
   parts["orphan_guests"] = nlohmann::json::array();
   for (const Orphan& orphan : orphans) {
     nlohmann::json item = AmountsJson(orphan.usage);

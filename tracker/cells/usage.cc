@@ -26,19 +26,6 @@ absl::Status PinningError(PinningFault fault, const HostCell& cell, const CpuSet
   return status;
 }
 
-// Returns the host CPUs that the guest cell has for itself. With the policy isolate these are all
-// threads of each core on which the guest cell has a CPU.
-CpuSet CpusOf(const GuestCell& guest, const HostCell& host) {
-  CpuSet cpus = guest.reserved_cpus;
-  for (const auto& [vcpu, cpu] : guest.pinning) cpus.Insert(cpu);
-  if (guest.cpu_thread_policy != CpuThreadPolicy::kIsolate) return cpus;
-  CpuSet cores;
-  for (const CpuSet& siblings : host.offer.siblings) {
-    if (!siblings.And(cpus).empty()) cores = cores.Or(siblings);
-  }
-  return cores;
-}
-
 absl::Status PinCpus(const CpuSet& cpus, HostCell* host) {
   if (const CpuSet unknown = cpus.Without(host->offer.dedicated_cpus); !unknown.empty()) {
     return PinningError(PinningFault::kCpuPinningUnknown, *host, unknown,
@@ -114,6 +101,19 @@ absl::Status Change(const GuestTopology& guest, int sign, std::vector<HostCell>*
 }
 
 }  // namespace
+
+CpuSet CpusOf(const GuestCell& guest, const HostCell& host) {
+  CpuSet cpus = guest.reserved_cpus;
+  for (const auto& [vcpu, cpu] : guest.pinning) {
+    if (cpu >= 0 && cpu <= CpuSet::kMaxCpu) cpus.Insert(cpu);
+  }
+  if (guest.cpu_thread_policy != CpuThreadPolicy::kIsolate) return cpus;
+  CpuSet cores;
+  for (const CpuSet& siblings : host.offer.siblings) {
+    if (!siblings.And(cpus).empty()) cores = cores.Or(siblings);
+  }
+  return cores;
+}
 
 std::vector<HostCell> UnusedCells(const NumaTopology& topology) {
   std::vector<HostCell> cells;

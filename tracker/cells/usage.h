@@ -24,6 +24,10 @@ enum class PinningFault {
 // Returns all cells of a host, without any use by guests (T-286).
 std::vector<HostCell> UnusedCells(const NumaTopology& topology);
 
+// Returns the host CPUs of `host` that the guest cell has for itself. With the policy isolate these
+// are all threads of each core of which it uses one.
+CpuSet CpusOf(const GuestCell& guest, const HostCell& host);
+
 // Adds what `guest` uses to the host cells on which its cells are placed. Cells that are not placed,
 // or are placed on a host cell that is not in `host`, add nothing (T-283).
 //

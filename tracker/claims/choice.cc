@@ -81,7 +81,7 @@ std::optional<GuestTopology> Place(const ClaimSettings& settings, const NodeAcco
     }
     options.devices.emplace(CellDevices{std::move(free), true, satisfiable});
   }
-  return PlaceGuest(account.owners().cells(), *needs.topology, options);
+  return PlaceGuest(account.owners().OfferedCells(), *needs.topology, options);
 }
 
 // Sets the topology of `chosen`, or returns why the topology that the guest needs does not fit.

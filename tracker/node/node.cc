@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "tracker/audit/audit_keys.h"
 #include "tracker/audit/children.h"
 #include "tracker/audit/report.h"
+#include "tracker/audit/resources.h"
 #include "tracker/audit/traits.h"
 #include "tracker/ground/check.h"
 
@@ -41,7 +43,7 @@ Node::Node(Options options, DeadlinePool* pool, HypervisorListener listener)
       configuration_(wanted_configuration_) {}
 
 void Node::Configure(const NodeConfiguration& configuration) {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   wanted_configuration_ = std::make_shared<const NodeConfiguration>(configuration);
 }
 
@@ -56,8 +58,9 @@ absl::Status Node::FindIdentity() {
                           name, options_.several_nodes));
   BERTH_ASSIGN_OR_RETURN(NodeIdentity identity, EnsureIdentity(directories));
   BERTH_RETURN_IF_ERROR(added_traits_.Open(directories.back()));
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   name_ = name;
+  account_.emplace(HostAndNode{options_.host, identity.uuid}, NodeResources());
   identity_ = std::move(identity);
   return absl::OkStatus();
 }
@@ -85,12 +88,12 @@ PassOutcome Node::Pass(MonotonicTime now) {
   outcome.started_at = absl::Now();
   std::shared_ptr<const NodeConfiguration> configuration;
   {
-    MutexLock lock(&mutex_);
+    FairLock lock(&mutex_);
     configuration = wanted_configuration_;
     if (!audited_at_) audited_at_ = now;
   }
   absl::StatusOr<Facts> facts = Observe(*configuration, outcome.started_at);
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   absl::Status error = facts.status();
   if (facts.ok()) {
     const std::shared_ptr<const Audit> before = audit_;
@@ -102,8 +105,8 @@ PassOutcome Node::Pass(MonotonicTime now) {
       outcome.audit = *audit;
       audited_at_ = now;
       outcome.changed = before == nullptr || Digest(before->report) != Digest((*audit)->report);
-      outcome.result =
-          facts_->degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
+      const bool degraded = facts_->degraded || !account_->faults().empty();
+      outcome.result = degraded ? PassOutcome::Result::kDegraded : PassOutcome::Result::kComplete;
     } else {
       facts_ = std::move(kept);  // the last good facts stay (T-68)
       std::swap(configuration_, configuration);
@@ -119,12 +122,16 @@ PassOutcome Node::Pass(MonotonicTime now) {
 }
 
 absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
+  // After this check nothing can fail, so the account gets only facts that stay.
+  BERTH_RETURN_IF_ERROR(VerifyFacts(*facts_));
+  if (cause == Cause::kPass) account_->SetResources(ResourcesOf(*facts_, *configuration_));
   const AddedTraits added_traits = added_traits_.traits();
   BERTH_ASSIGN_OR_RETURN(
-      Audit audit,
-      RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_, identity_->uuid, name_,
-                memory_, findings_, now, absl::Now(),
-                absl::ToChronoNanoseconds(options_.orphan_confirmation), &added_traits}));
+      Audit audit, RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_,
+                             identity_->uuid, name_, memory_, findings_, now, absl::Now(),
+                             absl::ToChronoNanoseconds(options_.orphan_confirmation), &added_traits,
+                             &*account_}));
+  account_->SetOrphans(audit.report.accounting.orphans);
   const std::shared_ptr<const Audit> before = audit_;
   const bool drifted = DriftedLocked(audit);
   memory_ = audit.memory;
@@ -160,13 +167,13 @@ void Node::NoteSettledLocked(MonotonicTime now) {
 }
 
 bool Node::AuditOverdue(MonotonicTime now) const {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   return options_.pass_interval && audited_at_ &&
          now - *audited_at_ > kIntervalsToOverdue * *options_.pass_interval;
 }
 
 std::optional<MonotonicTime> Node::confirm_at() const {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   return audit_ == nullptr ? std::nullopt : audit_->confirm_at;
 }
 
@@ -174,7 +181,7 @@ Node::View Node::view() const {
   View view;
   view.uri = options_.configuration.uri;
   view.connected = hypervisor_.connected();
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   if (identity_) view.uuid = identity_->uuid;
   view.name = name_;
   view.last = last_;
@@ -191,18 +198,25 @@ Node::View Node::view() const {
   return view;
 }
 
+std::optional<Accounting> Node::accounting() const {
+  FairLock lock(&mutex_);
+  if (audit_ == nullptr) return std::nullopt;
+  return Account(*facts_, *configuration_, records_ ? &*records_ : nullptr, audit_->report.orphans,
+                 &*account_);
+}
+
 std::optional<NodeIdentity> Node::identity() const {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   return identity_;
 }
 
 std::string Node::name() const {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   return name_;
 }
 
 absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& records) {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   BERTH_CHECK(identity_.has_value());
   absl::StatusOr<IdentityCheck> check =
       CheckIdentity(*identity_, name_, options_.host, options_.several_nodes, records);
@@ -212,30 +226,32 @@ absl::StatusOr<IdentityCheck> Node::CheckRecords(const std::vector<NodeRecord>& 
 }
 
 void Node::Welcome(Standing standing, int64_t last_sequence) {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   outbox_.Welcome(standing, last_sequence);
 }
 
 void Node::OrderSnapshot() {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   outbox_.OrderSnapshot();
 }
 
 void Node::Disconnect() {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   outbox_.Disconnect();
 }
 
-void Node::ChangeRecords(const std::function<void(Records*)>& change, MonotonicTime now) {
-  MutexLock lock(&mutex_);
+void Node::ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change,
+                         MonotonicTime now) {
+  FairLock lock(&mutex_);
   const bool first = !records_.has_value();
   if (first) records_.emplace();
-  change(&*records_);
-  if (facts_) AuditLocked(now, first ? Cause::kRecords : Cause::kPush).status().IgnoreError();
+  const bool changed = change(&*records_, &*account_);
+  if (facts_ && (changed || first))
+    AuditLocked(now, first ? Cause::kRecords : Cause::kPush).status().IgnoreError();
 }
 
 std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records) {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   // The first report waits for the records, because without records the audit finds no orphans.
   if (!records_) return std::nullopt;
   std::optional<Outbox::Outgoing> report = outbox_.Next();
@@ -245,7 +261,7 @@ std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records
 
 void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& generations,
                        const std::vector<std::string>& unknown_traits, MonotonicTime now) {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   const std::optional<Outbox::Outgoing> flight = outbox_.in_flight();
   if (!outbox_.Acknowledge(sequence)) return;
   unknown_traits_.insert(unknown_traits.begin(), unknown_traits.end());
@@ -272,7 +288,7 @@ void Node::Acknowledge(int64_t sequence, const std::map<std::string, int64_t>& g
 
 void Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownProvider>> tree,
                   MonotonicTime now) {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   if (!outbox_.Reject(sequence, again)) return;
   if (!tree) return;
   if (!records_) records_.emplace();
@@ -281,17 +297,17 @@ void Node::Reject(int64_t sequence, bool again, std::optional<std::vector<KnownP
 }
 
 std::string Node::acknowledged_digest() const {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   return outbox_.acknowledged_digest();
 }
 
 std::optional<LedgerRevision> Node::told_up_to() const {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   return records_ ? records_->told_up_to : std::nullopt;
 }
 
 void Node::WantAllRecords() {
-  MutexLock lock(&mutex_);
+  FairLock lock(&mutex_);
   if (records_) records_->told_up_to.reset();
 }
 

@@ -7,7 +7,7 @@
 //
 // Invariants:
 //   1. The accounting takes only totals from the observation. It computes the used amounts from
-//      records and orphans (T-51).
+//      records, claims and orphans (T-51).
 //   2. A pass that fails does not change the facts, the configuration and the audit of the last
 //      good pass (T-37).
 #ifndef BERTH_TRACKER_NODE_NODE_H_
@@ -23,9 +23,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "tracker/account/account.h"
 #include "tracker/audit/pass.h"
 #include "tracker/audit/records.h"
-#include "tracker/ground/mutex.h"
+#include "tracker/ground/fair_mutex.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/hypervisor.h"
 #include "tracker/hypervisor/observe.h"
@@ -85,6 +86,9 @@ class Node {
   std::optional<MonotonicTime> confirm_at() const;
 
   View view() const;
+  // The accounting of the last good facts and of all records and claims of this moment. Absent: no
+  // pass was good yet.
+  std::optional<Accounting> accounting() const;
   std::map<std::string, int64_t> libvirt_calls() const { return hypervisor_.call_counts(); }
   int hung_storage_reads() const { return observer_.hung_storage_reads(); }
   const Options& options() const { return options_; }
@@ -102,10 +106,12 @@ class Node {
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot();
   void Disconnect();
-  // Calls `change`, which edits the records. Then audits the last facts with the new records,
-  // without asking the hypervisor. If only allocations have changed, the new report waits for the
-  // next pass.
-  void ChangeRecords(const std::function<void(Records*)>& change, MonotonicTime now);
+  // Calls `change`, which edits the records and the account. If `change` returns true, audits the
+  // last facts with the new records, without asking the hypervisor. If only the accounting has
+  // changed, the new report waits for the next pass.
+  //
+  // REQUIRES: the identity is known.
+  void ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change, MonotonicTime now);
   // Returns the report to send now, if there is one. Sets `records` to the records that this report
   // is based on.
   std::optional<Outbox::Outgoing> NextReport(std::optional<Records>* records);
@@ -148,7 +154,7 @@ class Node {
   Observer observer_;  // used by Pass, and for its thread-safe counter
   AddedTraitsFile added_traits_;
 
-  mutable Mutex mutex_;
+  mutable FairMutex mutex_;
   std::string name_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeIdentity> identity_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const NodeConfiguration> wanted_configuration_ ABSL_GUARDED_BY(mutex_);
@@ -156,6 +162,7 @@ class Node {
   std::shared_ptr<const NodeConfiguration> configuration_ ABSL_GUARDED_BY(mutex_);
   std::optional<Facts> facts_ ABSL_GUARDED_BY(mutex_);
   std::optional<Records> records_ ABSL_GUARDED_BY(mutex_);
+  std::optional<NodeAccount> account_ ABSL_GUARDED_BY(mutex_);  // once the identity is known
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
   OrphanMemory memory_ ABSL_GUARDED_BY(mutex_);
   FindingMemory findings_ ABSL_GUARDED_BY(mutex_);

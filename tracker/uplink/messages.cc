@@ -47,6 +47,8 @@ v1::Amounts WireAmounts(const Amounts& amounts, int64_t pcpus = 0) {
   return wire;
 }
 
+v1::Amounts WireUsage(const Usage& usage) { return WireAmounts(usage.amounts, usage.pcpus); }
+
 v1::WantedProvider WireProvider(const WantedProvider& provider, const KnownProvider* known) {
   v1::WantedProvider wire;
   wire.set_uuid(provider.uuid);
@@ -155,26 +157,21 @@ KnownProvider ReadProvider(const v1::Provider& wire) {
   return provider;
 }
 
-void ReadConsumer(const v1::Consumer& wire, Records* records) {
-  for (const v1::ProviderAllocation& held : wire.allocations()) {
-    KnownAllocation allocation;
-    allocation.provider_uuid = held.provider_uuid();
-    allocation.consumer_uuid = wire.uuid();
-    for (const auto& [name, amount] : held.resources()) allocation.amounts[name] = amount;
-    records->allocations.push_back(std::move(allocation));
-  }
-}
-
 }  // namespace
 
 v1::NodeAccount WireAccount(const Report& report) {
   const Accounting& accounting = report.accounting;
   v1::NodeAccount wire;
-  *wire.mutable_used() = WireAmounts(accounting.used(), accounting.pcpus_used);
+  *wire.mutable_used() = WireAmounts(accounting.used(), accounting.pcpus_used());
   wire.mutable_used()->set_disk_gib(accounting.used_disk_gib());
   *wire.mutable_reserve() = WireAmounts(accounting.reserve);
   *wire.mutable_orphans() = WireAmounts(accounting.orphans);
-  *wire.mutable_allocations() = WireAmounts(accounting.allocated, accounting.pcpus_used);
+  *wire.mutable_allocations() = WireAmounts(accounting.allocated, accounting.pcpus_allocated);
+  const PromisedUsage& promised = accounting.promised;
+  if (promised.instances != Usage()) *wire.mutable_instances() = WireUsage(promised.instances);
+  if (promised.migrations != Usage()) *wire.mutable_migrations() = WireUsage(promised.migrations);
+  if (promised.claims != Usage()) *wire.mutable_claims() = WireUsage(promised.claims);
+  wire.mutable_counters()->insert(accounting.counters.begin(), accounting.counters.end());
   if (report.facts.disk_available_least_gib) {
     wire.set_disk_available_least_gib(*report.facts.disk_available_least_gib);
   }
@@ -197,7 +194,8 @@ v1::Orphan WireOrphan(const Orphan& orphan) {
 std::vector<v1::Finding> WireFindings(const std::vector<Finding>& findings) {
   std::vector<v1::Finding> wire;
   for (const Finding& finding : findings) {
-    const bool unreadable = finding.kind == Finding::Kind::kSkipped;
+    const bool unreadable =
+        finding.kind == Finding::Kind::kSkipped || finding.kind == Finding::Kind::kRecord;
     const bool setting =
         finding.kind == Finding::Kind::kClamped || finding.kind == Finding::Kind::kSetting;
     if (!unreadable && !setting) continue;
@@ -285,44 +283,6 @@ std::vector<KnownProvider> ReadProviders(
   std::vector<KnownProvider> tree;
   for (const v1::Provider& provider : providers) tree.push_back(ReadProvider(provider));
   return tree;
-}
-
-void ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records) {
-  // While recovery is required, the database has gone back to an earlier state, so later changes
-  // cannot be based on this revision.
-  const bool usable = revision.number() > 0 && !revision.recovery_required();
-  if (usable && (push.complete() || records->told_up_to)) {
-    records->told_up_to = LedgerRevision{revision.epoch(), revision.number(), revision.batch()};
-  } else {
-    records->told_up_to.reset();
-  }
-  if (push.complete()) {
-    records->tree.clear();
-    records->allocations.clear();
-  }
-  std::set<std::string> providers(push.removed_provider_uuids().begin(),
-                                  push.removed_provider_uuids().end());
-  for (const v1::Provider& provider : push.providers()) providers.insert(provider.uuid());
-  std::erase_if(records->tree,
-                [&](const KnownProvider& one) { return providers.count(one.uuid) != 0; });
-  for (const v1::Provider& provider : push.providers()) {
-    records->tree.push_back(ReadProvider(provider));
-  }
-  std::set<std::string> consumers(push.removed_consumer_uuids().begin(),
-                                  push.removed_consumer_uuids().end());
-  for (const v1::Consumer& consumer : push.consumers()) consumers.insert(consumer.uuid());
-  std::erase_if(records->allocations, [&](const KnownAllocation& one) {
-    return consumers.count(one.consumer_uuid) != 0;
-  });
-  for (const v1::Consumer& consumer : push.consumers()) ReadConsumer(consumer, records);
-  for (const v1::Migration& migration : push.migrations()) {
-    for (KnownAllocation& allocation : records->allocations) {
-      if (allocation.consumer_uuid == migration.uuid()) {
-        allocation.instance_uuid = migration.instance_uuid();
-      }
-    }
-  }
-  if (push.has_service()) records->service_disabled = push.service().disabled();
 }
 
 }  // namespace berth::tracker

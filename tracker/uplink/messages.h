@@ -36,9 +36,6 @@ placement::v1::AuditSummary WireSummary(const PassOutcome& outcome);
 placement::v1::Report WireReport(const Outbox::Outgoing& report,
                                  const std::optional<Records>& records, const PassOutcome& outcome);
 
-// Changes the records as `push`, which placement sent at `revision`, says.
-void ApplyPush(const placement::v1::Push& push, const placement::v1::Revision& revision,
-               Records* records);
 // Returns the reason of a refusal by placement: the reason of the ErrorInfo in `status`, for
 // example TRACKER_FENCED. Empty if `status` has no ErrorInfo of placement's domain.
 std::string ReadReason(const google::rpc::Status& status);

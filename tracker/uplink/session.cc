@@ -18,26 +18,6 @@ using google::protobuf::util::TimeUtil;
 // At most this many received messages wait to be processed. If more come, gRPC's flow control slows
 // placement down.
 constexpr size_t kHeardMax = 1024;
-constexpr std::chrono::seconds kSendAgain{2};
-
-Standing ReadStanding(v1::NodeStanding standing) {
-  switch (standing) {
-    case v1::NODE_STANDING_KNOWN:
-      return Standing::kKnown;
-    case v1::NODE_STANDING_SEND_ALL:
-      return Standing::kSendAll;
-    case v1::NODE_STANDING_WAIT:
-      return Standing::kWait;
-    case v1::NODE_STANDING_STANDBY:
-      return Standing::kStandby;
-    default:
-      return Standing::kNone;
-  }
-}
-
-NodeRecord ReadRecord(const v1::RecordedNode& wire) {
-  return {wire.node_uuid(), wire.node_name(), wire.host()};
-}
 
 bool NotReady(const Node& node) {
   return node.view().last.result == PassOutcome::Result::kNotReady;
@@ -289,112 +269,6 @@ bool UplinkSession::AskForStandby() {
   if (!waiting) return true;
   greeted_.clear();
   return SayHello();
-}
-
-void UplinkSession::Hear(const Response& response) {
-  if (response.has_welcome()) HearWelcome(response.welcome());
-  if (response.has_ack()) HearAck(response.ack());
-  if (response.has_reject()) HearReject(response.reject());
-  if (response.has_push()) HearPush(response);
-  if (response.has_snapshot_order()) {
-    Node* const node = Find(response.snapshot_order().node_uuid());
-    if (node != nullptr) node->OrderSnapshot();
-  }
-  if (response.has_audit_order()) {
-    callbacks_.audit_ordered(response.audit_order().order_id(), response.audit_order().node_uuid());
-  }
-}
-
-void UplinkSession::HearWelcome(const v1::Welcome& welcome) {
-  const int64_t interval_ms = TimeUtil::DurationToMilliseconds(welcome.heartbeat_interval());
-  if (interval_ms > 0) heartbeat_ = std::chrono::milliseconds(interval_ms);
-  next_beat_ = std::min(next_beat_, Clock::now() + heartbeat_);
-  std::vector<NodeRecord> records;
-  for (const v1::RecordedNode& node : welcome.recorded_nodes()) records.push_back(ReadRecord(node));
-  const bool disabled = welcome.service().disabled();
-  service_disabled_ = disabled;
-  for (const v1::NodeWelcome& told : welcome.nodes()) {
-    // Each Hello names all nodes, so placement may welcome a node again. Only the first welcome
-    // counts. Exception: AskForStandby makes the next welcome of a node on standby count, too.
-    if (!welcomed_nodes_.insert(told.node_uuid()).second) continue;
-    WelcomeNode(told, records);
-    Node* const node = Find(told.node_uuid());
-    if (node == nullptr) continue;
-    // Placement pushes the records of a recorded node. For a new node placement pushes nothing, so
-    // the records of the node begin empty.
-    if (told.has_recorded() && !node->view().records) continue;
-    node->ChangeRecords([&](Records* own) { own->service_disabled = disabled; }, Clock::now());
-  }
-  welcomed_ = true;
-}
-
-void UplinkSession::WelcomeNode(const v1::NodeWelcome& told, std::vector<NodeRecord> records) {
-  Node* const node = Find(told.node_uuid());
-  if (node == nullptr) return;
-  if (told.has_recorded()) {
-    std::erase_if(records, [&](const NodeRecord& one) { return one.uuid == told.node_uuid(); });
-    records.push_back(ReadRecord(told.recorded()));
-  }
-  const absl::StatusOr<IdentityCheck> check = node->CheckRecords(records);
-  if (!check.ok()) {
-    node->Welcome(Standing::kRefused, told.last_sequence());
-    callbacks_.refused(node->name(), check.status(), first_);
-    return;
-  }
-  for (const std::string& warning : check->warnings) callbacks_.log(absl::OkStatus(), warning);
-  node->Welcome(ReadStanding(told.standing()), told.last_sequence());
-}
-
-void UplinkSession::HearAck(const v1::Ack& ack) {
-  Node* const node = Find(ack.node_uuid());
-  if (node == nullptr) return;
-  std::map<std::string, int64_t> generations;
-  for (const v1::ProviderGenerations& item : ack.generations()) {
-    generations[item.provider_uuid()] = item.generation();
-  }
-  node->Acknowledge(ack.sequence(), generations,
-                    {ack.unknown_traits().begin(), ack.unknown_traits().end()}, Clock::now());
-  for (const std::string& warning : ack.warnings()) callbacks_.log(absl::OkStatus(), warning);
-}
-
-void UplinkSession::HearReject(const v1::Reject& reject) {
-  Node* const node = Find(reject.node_uuid());
-  if (node == nullptr) return;
-  const auto code = static_cast<absl::StatusCode>(reject.status().code());
-  const bool gap = ReadReason(reject.status()) == "REPORT_GAP";
-  const bool conflict = code == absl::StatusCode::kAborted;
-  const bool later = code == absl::StatusCode::kUnavailable;
-  if (conflict) ++conflicts_;
-  if (later) not_before_[reject.node_uuid()] = Clock::now() + kSendAgain;
-  std::optional<std::vector<KnownProvider>> tree;
-  if (conflict) tree = ReadProviders(reject.providers());
-  node->Reject(reject.sequence(), conflict || later || gap, std::move(tree), Clock::now());
-  if (gap) node->OrderSnapshot();
-  if (conflict || later || gap) return;
-  callbacks_.log(absl::Status(code, reject.status().message()),
-                 absl::StrCat("placement refused the report of node ", node->name()));
-}
-
-void UplinkSession::HearPush(const Response& response) {
-  push_.MergeFrom(response.push());
-  if (response.push().more()) return;
-  const v1::Push push = std::exchange(push_, v1::Push());
-  if (push.has_service()) service_disabled_ = push.service().disabled();
-  for (Node* const node : nodes_) {
-    const std::optional<NodeIdentity> identity = node->identity();
-    if (!identity) continue;
-    const bool meant = identity->uuid == push.node_uuid();
-    // A push for another node concerns this node only if it has a change of the service.
-    if (!meant && !(push.has_service() && node->view().records)) continue;
-    // Skips changes that come before the first complete push, which has all records of the node.
-    if (!push.complete() && !node->view().records) continue;
-    node->ChangeRecords(
-        [&](Records* records) {
-          if (meant) ApplyPush(push, response.revision(), records);
-          records->service_disabled = service_disabled_;
-        },
-        Clock::now());
-  }
 }
 
 }  // namespace berth::tracker

@@ -261,6 +261,33 @@ TEST(NodeAccount, ACpuHasOneOwnerWhateverRecordsSay) {
   EXPECT_EQ(account, empty);
 }
 
+TEST(NodeAccount, CpusOfAGuestThatCannotBeCountedAreNotOffered) {
+  NodeAccount account(kHere, HostWithCells());
+  Instance guest = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
+  guest.assigned.topology = MakePinned({4, 7});
+  account.PutInstance(guest);
+  NodeResources shrunk = HostWithCells();
+  shrunk.topology->cells[0].dedicated_cpus = CpuSet::Range(0, 6);
+  account.SetResources(shrunk);
+  EXPECT_THAT(account.faults(), SizeIs(1));
+  EXPECT_EQ(account.owners().OfferedCells()[0].usage.pinned_cpus.ToString(), "4");  // T-395
+  EXPECT_EQ(account.Rebuilt(), account);
+  account.SetResources(HostWithCells());
+  EXPECT_EQ(account.owners().OfferedCells()[0].usage.pinned_cpus.ToString(), "4,7");
+  account.DropInstance("a");
+  EXPECT_TRUE(account.owners().OfferedCells()[0].usage.pinned_cpus.empty());
+}
+
+TEST(NodeAccount, APartThatCannotBeReadIsAFault) {
+  NodeAccount account(kHere, LargeHost());
+  Instance broken = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
+  broken.unreadable = "it names CPU -1";
+  account.PutInstance(broken);
+  EXPECT_EQ(account.used().vcpus, 2);  // T-61
+  ASSERT_THAT(account.faults(), SizeIs(1));
+  EXPECT_EQ(account.faults()[0].text, "it names CPU -1");  // T-61
+}
+
 TEST(NodeAccount, AnInstanceWithoutTopologyUsesNoCell) {
   NodeAccount account(kHere, HostWithCells());
   account.PutInstance(MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1)));
@@ -296,6 +323,21 @@ TEST(OpenClaims, AClaimCountsUntilItsRecordComesBack) {
   EXPECT_EQ(account.used().vcpus, 4);
   account.DropInstance("i");
   EXPECT_EQ(account, before);
+}
+
+TEST(OpenClaims, AClaimStaysWhenAllRecordsAreReplaced) {
+  NodeAccount account(kHere, HostWithCells());
+  account.PutInstance(MakeInstance("old", kHere, MakeFlavor("f", 1, 1, 1)));
+  account.Open(MakeClaim(absl::UnixEpoch()));
+  account.ReplaceRecords({MakeInstance("new", kHere, MakeFlavor("f", 2, 512, 1))}, {});
+  EXPECT_THAT(account.tracked_instances(), ElementsAre("i", "new"));
+  EXPECT_EQ(account.promised().claims, (Usage{{4, 1024, 10 * kMibPerGib}, 2}));
+  EXPECT_EQ(account.promised().instances.amounts.vcpus, 2);
+  EXPECT_EQ(account.Rebuilt(), account);  // T-394
+  Instance recorded = MakeClaim(absl::UnixEpoch()).instance;
+  account.ReplaceRecords({recorded}, {});
+  EXPECT_THAT(account.open_claims(), IsEmpty());
+  EXPECT_EQ(account.promised().claims, Usage());
 }
 
 TEST(OpenClaims, AClaimEndsWithItsLeaseOrByClose) {

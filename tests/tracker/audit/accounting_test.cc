@@ -4,6 +4,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
+#include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tests/tracker/node/node_fixture.h"
 #include "tracker/audit/views.h"
@@ -55,7 +56,50 @@ TEST(Accounting, CountsDedicatedCpusTogetherWithShared) {  // T-110
   records.allocations = {Holds("a", {{"VCPU", 2}, {"PCPU", 3}})};
   const Accounting account = Account(OrdinaryFacts(), NodeConfiguration(), &records, {});
   EXPECT_EQ(account.allocated.vcpus, 5);
-  EXPECT_EQ(account.pcpus_used, 3);  // T-110, T-353
+  EXPECT_EQ(account.pcpus_used(), 3);  // T-110, T-353
+}
+
+// An active instance of the node, with one dedicated CPU of two.
+Instance RecordedInstance(const std::string& uuid) {
+  Instance instance = MakeInstance(uuid, kHere, MakeFlavor("f", 2, 1024, 10));
+  instance.assigned.topology = MakePinned({0});
+  return instance;
+}
+
+TEST(Accounting, CountsWhatAnInstanceHoldsOnce) {
+  NodeAccount promised(kHere, NodeResources());
+  promised.PutInstance(RecordedInstance("a"));
+  Instance moving = MakeInstance("b", kThere, MakeFlavor("f", 4, 2048, 20));
+  moving.task_state = "migrating";
+  promised.PutInstance(moving);
+  promised.PutMigration(MakeMigration(moving, MigrationType::kLive, "running", kHere, kThere));
+  Records records;
+  records.allocations = {Holds("a", {{"VCPU", 1}, {"PCPU", 1}, {"MEMORY_MB", 1024}}),
+                         Holds("m", {{"VCPU", 4}, {"MEMORY_MB", 2048}}),
+                         Holds("other", {{"VCPU", 8}})};
+  Orphan recorded;
+  recorded.uuid = "a";
+  recorded.usage = {2, 1024, 0};
+  const Accounting account =
+      Account(OrdinaryFacts(), NodeConfiguration(), &records, {recorded}, &promised);
+  EXPECT_EQ(account.promised.instances, (Usage{{2, 1024, 10240}, 1}));   // T-113
+  EXPECT_EQ(account.promised.migrations, (Usage{{4, 2048, 20480}, 0}));  // T-221
+  EXPECT_EQ(account.allocated, (Amounts{8, 0, 0}));
+  EXPECT_EQ(account.orphans, Amounts());
+  EXPECT_EQ(account.used(), (Amounts{14, 512 + 3072, 30720}));  // T-105
+  EXPECT_EQ(account.pcpus_used(), 1);                           // T-110
+  EXPECT_EQ(account.counters.at("num_instances"), 1);           // T-119
+}
+
+TEST(Accounting, ARecordThatCountsNothingLeavesItsAllocations) {
+  NodeAccount promised(kHere, NodeResources());
+  promised.PutInstance(MakeInstance("a", {}, MakeFlavor("f", 2, 1024, 10)));  // not claimed yet
+  Records records;
+  records.allocations = {Holds("a", {{"VCPU", 2}})};
+  const Accounting account = Account(OrdinaryFacts(), NodeConfiguration(), &records, {}, &promised);
+  EXPECT_EQ(account.allocated.vcpus, 2);
+  EXPECT_EQ(account.promised, PromisedUsage());
+  EXPECT_EQ(AccountingJson(account, {}), AccountingJson(Account(OrdinaryFacts(), {}, &records, {}), {}));
 }
 
 TEST(Accounting, TakesNothingButTotalsFromWhatWasObserved) {

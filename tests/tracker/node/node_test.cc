@@ -17,6 +17,11 @@
 namespace berth::tracker {
 namespace {
 
+bool DisableService(Records* records, NodeAccount* /*account*/) {
+  records->service_disabled = true;
+  return true;
+}
+
 // A hypervisor that takes the call and never answers.
 class SilentHypervisor {
  public:
@@ -87,8 +92,7 @@ TEST_F(NodeTest, NothingWaitsForAHypervisorThatHangs) {  // T-49, T-57
   });
   silent.Take();
   EXPECT_EQ(hanging.view().audit, nullptr);
-  hanging.ChangeRecords([](Records* records) { records->service_disabled = true; },
-                        std::chrono::steady_clock::now());
+  hanging.ChangeRecords(DisableService, std::chrono::steady_clock::now());
   EXPECT_TRUE(hanging.view().records.has_value());
   EXPECT_EQ(Pass().result, PassOutcome::Result::kComplete);  // T-60, T-359: another node
   EXPECT_FALSE(over);
@@ -105,8 +109,7 @@ TEST_F(NodeTest, APassThatFailsChangesNothing) {
   EXPECT_EQ(Pass().error.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(node_->view().audit, before);  // T-37, T-68
   // Records that come meanwhile are judged by what the last good pass went by.
-  node_->ChangeRecords([](Records* records) { records->service_disabled = true; },
-                       std::chrono::steady_clock::now());
+  node_->ChangeRecords(DisableService, std::chrono::steady_clock::now());
   EXPECT_EQ(node_->view().audit->report.accounting.reserve.memory_mib, 512);
   bad.cpu_shared_set.reset();
   node_->Configure(bad);

@@ -1,0 +1,111 @@
+#include "tracker/uplink/push.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tracker/uplink/messages.h"
+#include "tracker/uplink/record_messages.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+
+void ReadConsumer(const v1::Consumer& wire, Records* records) {
+  for (const v1::ProviderAllocation& held : wire.allocations()) {
+    KnownAllocation allocation;
+    allocation.provider_uuid = held.provider_uuid();
+    allocation.consumer_uuid = wire.uuid();
+    for (const auto& [name, amount] : held.resources()) allocation.amounts[name] = amount;
+    records->allocations.push_back(std::move(allocation));
+  }
+}
+
+// Removes those elements of `list` whose `key` a push removes or replaces.
+template <typename Element, typename Removed, typename Replaced>
+void Erase(const Removed& removed, const Replaced& replaced, std::string Element::* key,
+           std::vector<Element>* list) {
+  std::set<std::string> uuids(removed.begin(), removed.end());
+  for (const auto& one : replaced) uuids.insert(one.uuid());
+  std::erase_if(*list, [&](const Element& one) { return uuids.count(one.*key) != 0; });
+}
+
+void ApplyTree(const v1::Push& push, Records* records) {
+  if (push.complete()) {
+    records->tree.clear();
+    records->allocations.clear();
+  }
+  Erase(push.removed_provider_uuids(), push.providers(), &KnownProvider::uuid, &records->tree);
+  for (KnownProvider& provider : ReadProviders(push.providers())) {
+    records->tree.push_back(std::move(provider));
+  }
+  Erase(push.removed_consumer_uuids(), push.consumers(), &KnownAllocation::consumer_uuid,
+        &records->allocations);
+  for (const v1::Consumer& consumer : push.consumers()) ReadConsumer(consumer, records);
+  for (const v1::Migration& migration : push.migrations()) {
+    for (KnownAllocation& allocation : records->allocations) {
+      if (allocation.consumer_uuid == migration.uuid()) {
+        allocation.instance_uuid = migration.instance_uuid();
+      }
+    }
+  }
+}
+
+// Returns whether the account got another record.
+bool ApplyRecords(const v1::Push& push, NodeAccount* account) {
+  bool changed = false;
+  for (const v1::Instance& wire : push.instances()) {
+    if (account->HasInstance(wire.uuid(), wire.generation())) continue;
+    account->PutInstance(ReadInstance(wire));
+    changed = true;
+  }
+  for (const v1::Migration& wire : push.migrations()) {
+    if (account->HasMigration(wire.uuid(), wire.generation())) continue;
+    account->PutMigration(ReadMigration(wire));
+    changed = true;
+  }
+  for (const std::string& uuid : push.removed_instance_uuids()) {
+    changed = account->DropInstance(uuid) || changed;
+  }
+  for (const std::string& uuid : push.removed_migration_uuids()) {
+    changed = account->DropMigration(uuid) || changed;
+  }
+  return changed;
+}
+
+void ReplaceRecords(const v1::Push& push, NodeAccount* account) {
+  std::vector<Instance> instances;
+  for (const v1::Instance& wire : push.instances()) instances.push_back(ReadInstance(wire));
+  std::vector<Migration> migrations;
+  for (const v1::Migration& wire : push.migrations()) migrations.push_back(ReadMigration(wire));
+  account->ReplaceRecords(std::move(instances), std::move(migrations));
+}
+
+}  // namespace
+
+bool ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* records,
+               NodeAccount* account) {
+  // While recovery is required, the database has gone back to an earlier state, so later changes
+  // cannot be based on this revision.
+  const bool usable = revision.number() > 0 && !revision.recovery_required();
+  if (usable && (push.complete() || records->told_up_to)) {
+    records->told_up_to = LedgerRevision{revision.epoch(), revision.number(), revision.batch()};
+  } else {
+    records->told_up_to.reset();
+  }
+  bool changed = push.complete() || push.has_service() || push.providers_size() > 0 ||
+                 push.removed_provider_uuids_size() > 0 || push.consumers_size() > 0 ||
+                 push.removed_consumer_uuids_size() > 0;
+  ApplyTree(push, records);
+  if (push.complete()) {
+    ReplaceRecords(push, account);
+  } else {
+    changed = ApplyRecords(push, account) || changed;
+  }
+  if (push.has_service()) records->service_disabled = push.service().disabled();
+  return changed;
+}
+
+}  // namespace berth::tracker

@@ -1,0 +1,29 @@
+// Converts the records of instances and migrations between messages and values.
+//
+// Pure functions. The uplink and services/tracker call them.
+//
+// A value that went through a message is the same value again, with these exceptions: launched_on and
+// a request's requester_id are in no message; a topology without cells is no topology; a property
+// that is a list becomes a text.
+#ifndef BERTH_TRACKER_UPLINK_RECORD_MESSAGES_H_
+#define BERTH_TRACKER_UPLINK_RECORD_MESSAGES_H_
+
+#include "berth/placement/v1/record.pb.h"
+#include "tracker/account/records.h"
+
+namespace berth::tracker {
+
+// Leaves out a part that cannot be read, for example a cell with a CPU -1, and names the part in
+// Instance::unreadable. The rest of the record counts (T-61).
+Instance ReadInstance(const placement::v1::Instance& wire);
+Migration ReadMigration(const placement::v1::Migration& wire);
+Flavor ReadFlavor(const placement::v1::Flavor& wire);
+
+placement::v1::Instance WireInstance(const Instance& instance);
+placement::v1::Migration WireMigration(const Migration& migration);
+placement::v1::GuestCell WireGuestCell(const GuestCell& cell);
+placement::v1::NamedUnit WireUnit(const NamedUnit& unit);
+
+}  // namespace berth::tracker
+
+#endif  // BERTH_TRACKER_UPLINK_RECORD_MESSAGES_H_
