@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "placement/commands/import.h"
 #include "placement/commands/record.h"
+#include "placement/commands/record_write.h"
 #include "placement/state/tree.h"
 #include "placement/values/candidate.h"
 #include "placement/values/change.h"
@@ -304,8 +305,8 @@ using CommandBody =
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
                  RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
-                 SetInstance, DeleteInstance, CreateMigration, UpdateMigration, EndMove, SetFormat,
-                 ImportLedger, FindRequest>;
+                 SetInstance, DeleteInstance, CreateMigration, UpdateMigration, EndMove,
+                 WriteRecords, SetFormat, ImportLedger, FindRequest>;
 
 // The call that a command came from. It is kept with the answer under a request id, so that a
 // repeated request gets the same reply.

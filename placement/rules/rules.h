@@ -57,6 +57,8 @@ absl::StatusOr<Outcome> Decide(const State&, const CreateMigration&, const RuleC
 absl::StatusOr<Outcome> Decide(const State&, const UpdateMigration&, const RuleContext&);
 // Defined in move.cc:
 absl::StatusOr<Outcome> Decide(const State&, const EndMove&, const RuleContext&);
+// Defined in record_write.cc:
+absl::StatusOr<Outcome> Decide(const State&, const WriteRecords&, const RuleContext&);
 // Defined in ledger.cc:
 absl::StatusOr<Outcome> Decide(const State&, const SetFormat&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const ImportLedger&, const RuleContext&);

@@ -1,0 +1,55 @@
+// WriteRecords: the command with which a tracker writes the records of an instance that it has
+// claimed, and of the migration that moves the instance. As values.
+#ifndef BERTH_PLACEMENT_COMMANDS_RECORD_WRITE_H_
+#define BERTH_PLACEMENT_COMMANDS_RECORD_WRITE_H_
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "placement/commands/record.h"
+#include "placement/values/instance.h"
+#include "placement/values/types.h"
+
+namespace berth::placement {
+
+// What a write does to the record of an instance. The ledger keeps most fields of a record as bytes
+// that it does not read. So the sender of the command reads and writes these bytes for it. Pure: the
+// same record gives the same result each time.
+class InstanceEdit {
+ public:
+  virtual ~InstanceEdit() = default;
+  // The record after the write. Its generation and times are ignored.
+  virtual InstanceRecord Apply(const InstanceRecord& before) const = 0;
+  // The names of the CPUs, PCI devices and named units of `node` of `host` that the record gives to
+  // its instance alone. `migrations` are all migrations of the instance. An instance that moves may
+  // have some on both nodes.
+  virtual std::set<std::string> Held(const InstanceRecord& record,
+                                     const std::vector<MigrationPtr>& migrations,
+                                     const std::string& host, ProviderId node) const = 0;
+};
+
+struct MigrationEdit {
+  MigrationId migration;
+  Generation expected_generation;
+  std::string status;
+  std::string destination_host;
+  std::optional<ProviderId> destination_node;
+};
+
+struct WriteRecords {
+  TrackerProcess tracker;
+  ProviderId node;  // of the tracker's host
+  InstanceId instance;
+  Generation expected_generation;
+  // Null: withdraws an earlier write with the same generations. The records keep their values and
+  // get new generations, so that the earlier write, which may still be on its way, is refused.
+  std::shared_ptr<const InstanceEdit> edit;
+  std::optional<MigrationEdit> migration;  // none: only the instance's record is written
+};
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_COMMANDS_RECORD_WRITE_H_

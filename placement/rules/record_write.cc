@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/commands/record_form.h"
+#include "placement/rules/fence.h"
+#include "placement/rules/rules.h"
+#include "placement/values/refusal.h"
+
+namespace berth::placement {
+namespace {
+
+constexpr absl::string_view kOffloadedState = "shelved_offloaded";
+
+absl::Status Deny(const WriteRecords& command, absl::string_view why) {
+  return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
+                absl::StrCat("the tracker of host ", command.tracker.host,
+                             " may not write records for node ", command.node.ToString(), ": ", why),
+                {{{"node", command.node.ToString()}, {"host", command.tracker.host}}});
+}
+
+absl::Status Conflict(const WriteRecords& command, const std::string& why) {
+  return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
+                absl::StrCat("instance ", command.instance.ToString(), " ", why),
+                {{{"instance", command.instance.ToString()}}});
+}
+
+// POLICY_DENIED unless the node is an active one of the tracker's host, and all instances on it are
+// recorded for that host. A node that came from another host may still have instances with the other
+// host in their records. The tracker does not get these records, so it would give their CPUs away.
+absl::Status CheckNode(const State& state, const WriteRecords& command) {
+  const NodeRecordPtr node = FindNode(state, command.node);
+  if (!node || node->host != command.tracker.host) return Deny(command, "it is not of this host");
+  if (node->retired) return Deny(command, "it is retired");
+  const std::optional<ProviderPlace> root = state.FindProvider(command.node);
+  if (!root) return absl::OkStatus();
+  InstancePtr foreign;
+  const Tree& tree = *root->tree;
+  for (int p = root->position; p < tree.shape->end_of[root->position]; ++p) {
+    tree.consumers[p].ForEach([&](const ConsumerId& id, const auto&) {
+      const InstancePtr instance = state.records().FindInstance(InstanceId{id.uuid});
+      if (instance != nullptr && instance->node == command.node && instance->host != node->host) {
+        foreign = instance;
+      }
+    });
+  }
+  if (foreign == nullptr) return absl::OkStatus();
+  return Deny(command, absl::StrCat("instance ", foreign->id.ToString(), " is on it with host ",
+                                    foreign->host));
+}
+
+bool IsHere(const WriteRecords& command, const std::string& host,
+            const std::optional<ProviderId>& node) {
+  return host == command.tracker.host && (!node || *node == command.node);
+}
+
+// RECORD_CONFLICT if the instance is on another node, and neither moves from or to this one nor is
+// shelved. `migration`: the migration that is written, or null.
+absl::Status CheckPlace(const WriteRecords& command, const InstanceRecord& before,
+                        const MigrationRecord* migration) {
+  if (before.host.empty() || IsHere(command, before.host, before.node) ||
+      before.vm_state == kOffloadedState) {
+    return absl::OkStatus();
+  }
+  const bool moves =
+      migration != nullptr &&
+      (IsHere(command, migration->source_host, migration->source_node) ||
+       IsHere(command, migration->destination_host, migration->destination_node));
+  return moves ? absl::OkStatus()
+               : Conflict(command, absl::StrCat("is on host ", before.host));
+}
+
+// The migrations of the instance, with `written` in the place of its record. Null: none is written.
+std::vector<MigrationPtr> MigrationsAfter(const State& state, InstanceId instance,
+                                          const MigrationPtr& written) {
+  std::vector<MigrationPtr> migrations = state.records().MigrationsOf(instance);
+  for (MigrationPtr& migration : migrations) {
+    if (written != nullptr && migration->id == written->id) migration = written;
+  }
+  return migrations;
+}
+
+// RECORD_CONFLICT if the write gives the instance a CPU, a device or a unit that another record
+// gives to its instance (T-395). The trackers prevent this, and the ledger does not rely on them.
+absl::Status CheckOwners(const State& state, const WriteRecords& command,
+                         const InstanceRecord& before, const InstanceRecord& after,
+                         const MigrationPtr& migration) {
+  const std::string& host = command.tracker.host;
+  const auto held = [&](const InstanceRecord& record, const MigrationPtr& written) {
+    return command.edit->Held(record, MigrationsAfter(state, record.id, written), host,
+                              command.node);
+  };
+  std::set<std::string> taken = held(after, migration);
+  for (const std::string& name : held(before, nullptr)) taken.erase(name);
+  if (taken.empty()) return absl::OkStatus();
+  std::set<InstanceId> others;
+  for (const InstancePtr& instance : state.records().InstancesOf(host)) others.insert(instance->id);
+  for (const MigrationPtr& move : state.records().MovesOf(host)) others.insert(move->instance);
+  others.erase(command.instance);
+  for (const InstanceId id : others) {
+    const InstancePtr other = state.records().FindInstance(id);
+    for (const std::string& name : held(*other, nullptr)) {
+      if (taken.contains(name)) {
+        return Conflict(command, absl::StrCat("cannot get ", name, ", which instance ",
+                                              id.ToString(), " has"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+MigrationRecord Edited(const MigrationRecord& before, const WriteRecords& command) {
+  MigrationRecord after = before;
+  if (command.edit == nullptr) return after;
+  after.status = command.migration->status;
+  after.destination_host = command.migration->destination_host;
+  after.destination_node = command.migration->destination_node;
+  return after;
+}
+
+// The records as they are, before the write.
+struct RecordsBefore {
+  InstancePtr instance;
+  MigrationPtr migration;  // null: the command writes none
+};
+
+// INSTANCE_NOT_FOUND, MIGRATION_NOT_FOUND, INVALID_FIELD, or RECORD_CONFLICT.
+absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords& command) {
+  RecordsBefore before;
+  before.instance = state.records().FindInstance(command.instance);
+  if (before.instance == nullptr) return InstanceNotFound(command.instance, "instance.uuid");
+  if (command.migration) {
+    before.migration = state.records().FindMigration(command.migration->migration);
+    if (before.migration == nullptr) return MigrationNotFound(command.migration->migration);
+    if (before.migration->instance != command.instance) {
+      Faults faults;
+      faults.Add(kInvalidField, "migration.uuid", "must be a migration of the instance");
+      return faults.status();
+    }
+  }
+  BERTH_RETURN_IF_ERROR(
+      CheckGeneration(command.instance, command.expected_generation, before.instance));
+  if (command.migration) {
+    BERTH_RETURN_IF_ERROR(
+        CheckGeneration(command.migration->expected_generation, *before.migration));
+  }
+  return before;
+}
+
+}  // namespace
+
+// Writes what a tracker has claimed, or withdraws an earlier write. Refuses, in this order: a
+// malformed tracker; SERVICE_NOT_REGISTERED; TRACKER_FENCED (T-386); POLICY_DENIED for the node,
+// unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for a
+// migration of another instance; RECORD_CONFLICT if a record has another generation; a malformed
+// record; RECORD_CONFLICT if the instance is elsewhere, then if something of the node would get a
+// second owner.
+absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
+                               const RuleContext& context) {
+  Faults faults;
+  TrackerFields(faults, command.tracker);
+  BERTH_RETURN_IF_ERROR(faults.status());
+  BERTH_RETURN_IF_ERROR(CheckProcess(state, command.tracker, "tracker."));
+  if (command.edit != nullptr) BERTH_RETURN_IF_ERROR(CheckNode(state, command));
+  BERTH_ASSIGN_OR_RETURN(const RecordsBefore before, FindRecords(state, command));
+  InstanceRecord after = *before.instance;
+  MigrationPtr migration;
+  if (before.migration != nullptr) {
+    migration = StoredMigration(Edited(*before.migration, command), context);
+  }
+  if (command.edit != nullptr) {
+    after = command.edit->Apply(*before.instance);
+    InstanceFields(faults, "instance", after);
+    if (migration != nullptr) MigrationFields(faults, *migration);
+    BERTH_RETURN_IF_ERROR(faults.status());
+    BERTH_RETURN_IF_ERROR(CheckPlace(command, *before.instance, migration.get()));
+    BERTH_RETURN_IF_ERROR(CheckOwners(state, command, *before.instance, after, migration));
+  }
+  Outcome outcome;
+  outcome.changes.push_back(InstancePut{StoredInstance(after, before.instance, context)});
+  if (migration != nullptr) outcome.changes.push_back(MigrationPut{std::move(migration)});
+  return outcome;
+}
+
+}  // namespace berth::placement

@@ -1,0 +1,201 @@
+// What a tracker writes of records that it has claimed.
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "tests/placement/rules/move_world.h"
+
+namespace berth::placement {
+namespace {
+
+// Puts the instance on a node with the details `details`. The details are names of CPUs, separated by
+// blanks: those that the instance has on its node and, behind `new`, on the node that it moves to.
+class CpuEdit final : public InstanceEdit {
+ public:
+  CpuEdit(std::string host, std::optional<ProviderId> node, std::string details)
+      : host_(std::move(host)), node_(node), details_(std::move(details)) {}
+
+  InstanceRecord Apply(const InstanceRecord& before) const override {
+    InstanceRecord after = before;
+    after.host = host_;
+    after.node = node_;
+    after.details = details_;
+    return after;
+  }
+  std::set<std::string> Held(const InstanceRecord& record,
+                             const std::vector<MigrationPtr>& migrations, const std::string& host,
+                             ProviderId node) const override {
+    const std::vector<std::string> sides = absl::StrSplit(record.details, " new ");
+    std::set<std::string> names;
+    const auto add = [&](const std::string& side) {
+      for (absl::string_view name : absl::StrSplit(side, ' ', absl::SkipEmpty())) {
+        names.insert(std::string(name));
+      }
+    };
+    if (record.host == host && record.node == node) add(sides[0]);
+    for (const MigrationPtr& migration : migrations) {
+      if (sides.size() > 1 && migration->destination_node == node) add(sides[1]);
+    }
+    return names;
+  }
+
+ private:
+  const std::string host_;
+  const std::optional<ProviderId> node_;
+  const std::string details_;
+};
+
+class RulesRecordWrite : public testing::Test {
+ protected:
+  // A record of the instance `number` without a host, or on host `host`.
+  void Create(uint64_t number, const std::string& host = "", const std::string& details = "") {
+    InstanceRecord record = move_.On(0);
+    record.id = Id(number);
+    record.host = host;
+    if (!host.empty()) record.node = Node(host);
+    record.vm_state = "building";
+    record.details = details;
+    ASSERT_EQ(move_.Answer(SetInstance{record, std::nullopt}), "OK");
+  }
+  static InstanceId Id(uint64_t number) { return InstanceId{Uuid{21, number}}; }
+  InstancePtr Find(uint64_t number) { return move_.world().state().records().FindInstance(Id(number)); }
+  ProviderId Node(const std::string& host) { return move_.world().provider("n" + host.substr(1)); }
+
+  // The write with which the tracker of host `host` claims CPUs for the instance.
+  WriteRecords Claim(int host, uint64_t number, const std::string& cpus) {
+    const TrackerProcess tracker = MoveWorld::Tracker(host);
+    WriteRecords write{tracker, Node(tracker.host), Id(number), Find(number)->generation,
+                       std::make_shared<CpuEdit>(tracker.host, Node(tracker.host), cpus), {}};
+    return write;
+  }
+  std::string Answer(const WriteRecords& write) { return move_.Answer(write); }
+
+  MoveWorld move_;
+};
+
+TEST_F(RulesRecordWrite, AClaimSetsHostAndNode) {  // T-155
+  Create(1);
+  const Generation before = Find(1)->generation;
+  ASSERT_EQ(Answer(Claim(1, 1, "4 5")), "OK");
+  EXPECT_EQ(Find(1)->host, "h1");
+  EXPECT_EQ(Find(1)->node, Node("h1"));
+  EXPECT_EQ(Find(1)->details, "4 5");
+  EXPECT_EQ(Find(1)->name, "guest");
+  EXPECT_NE(Find(1)->generation, before);
+}
+
+TEST_F(RulesRecordWrite, RefusesInOrder) {
+  Create(1);
+  WriteRecords write = Claim(1, 1, "4");
+  write.instance = Id(2);
+  write.node = Node("h2");
+  write.tracker = {"h9", FleetWorld::Process(1)};
+  EXPECT_EQ(Answer(write), "SERVICE_NOT_REGISTERED tracker.host");
+  write.tracker = {"h1", FleetWorld::Process(9)};
+  EXPECT_EQ(Answer(write), "TRACKER_FENCED tracker.incarnation");  // T-386
+  write.tracker = MoveWorld::Tracker(1);
+  EXPECT_EQ(Answer(write), "POLICY_DENIED") << "the node of another host";
+  write.node = Node("h1");
+  EXPECT_EQ(Answer(write), "INSTANCE_NOT_FOUND instance.uuid");
+  write.instance = Id(1);
+  write.migration = MigrationEdit{move_.move(), Generation{1}, "running", "h1", {}};
+  EXPECT_EQ(Answer(write), "MIGRATION_NOT_FOUND migration_uuid");
+  write.migration.reset();
+  write.expected_generation = Generation{99};
+  EXPECT_EQ(Answer(write), "RECORD_CONFLICT");
+  write.expected_generation = Find(1)->generation;
+  EXPECT_EQ(Answer(write), "OK");
+  EXPECT_EQ(Answer(write), "RECORD_CONFLICT") << "a second copy";
+}
+
+TEST_F(RulesRecordWrite, ARetiredNodeGetsNoClaims) {
+  Create(1);
+  ASSERT_EQ(move_.Answer(RetireNode{Node("h1"), true}), "OK");
+  EXPECT_EQ(Answer(Claim(1, 1, "4")), "POLICY_DENIED");
+}
+
+TEST_F(RulesRecordWrite, AnInstanceOnAnotherHostIsAConflict) {
+  Create(1, "h2");
+  EXPECT_EQ(Answer(Claim(1, 1, "4")), "RECORD_CONFLICT");
+  InstanceRecord shelved = *Find(1);
+  shelved.vm_state = "shelved_offloaded";
+  ASSERT_EQ(move_.Answer(SetInstance{shelved, shelved.generation}), "OK");
+  EXPECT_EQ(Answer(Claim(1, 1, "4")), "OK");
+}
+
+TEST_F(RulesRecordWrite, ACpuGetsNoSecondOwner) {
+  Create(1);
+  Create(2);
+  ASSERT_EQ(Answer(Claim(1, 1, "4 5")), "OK");
+  EXPECT_EQ(Answer(Claim(1, 2, "5 6")), "RECORD_CONFLICT");  // T-395
+  EXPECT_EQ(Answer(Claim(2, 2, "5 6")), "OK") << "of another node";
+  // What the record has already is not judged: the write may make it better.
+  Create(3, "h1", "4 7");
+  EXPECT_EQ(Answer(Claim(1, 3, "4")), "OK");
+}
+
+TEST_F(RulesRecordWrite, ACpuThatAMoveWillTakeGetsNoSecondOwner) {
+  move_.Begin(MigrationType::kLive);
+  InstanceRecord moving = *move_.Instance();
+  moving.details = "1 new 4";
+  ASSERT_EQ(move_.Answer(SetInstance{moving, moving.generation}), "OK");
+  Create(2);
+  EXPECT_EQ(Answer(Claim(2, 2, "4")), "RECORD_CONFLICT");  // T-395
+  EXPECT_EQ(Answer(Claim(2, 2, "1")), "OK");
+}
+
+TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
+  move_.Begin(MigrationType::kResize);
+  WriteRecords write{MoveWorld::Tracker(2), Node("h2"), move_.vm(), move_.Instance()->generation,
+                     std::make_shared<CpuEdit>("h1", Node("h1"), "1 new 4"),
+                     MigrationEdit{move_.move(), move_.Migration()->generation, "pre-migrating",
+                                   "h2", Node("h2")}};
+  EXPECT_EQ(move_.Answer(write), "OK");
+  EXPECT_EQ(move_.Migration()->status, "pre-migrating");
+  EXPECT_EQ(move_.Instance()->host, "h1");  // T-169
+  EXPECT_EQ(move_.Instance()->details, "1 new 4");
+}
+
+// The first copy of a write whose answer was lost may come after its withdrawal.
+TEST_F(RulesRecordWrite, AWithdrawnWriteIsRefusedWheneverItComes) {
+  Create(1);
+  const WriteRecords late = Claim(1, 1, "4");
+  WriteRecords withdrawal = late;
+  withdrawal.edit = nullptr;
+  ASSERT_EQ(Answer(withdrawal), "OK");
+  EXPECT_EQ(Find(1)->host, "");
+  EXPECT_EQ(Answer(late), "RECORD_CONFLICT");  // T-395
+  EXPECT_EQ(Find(1)->host, "");
+  EXPECT_EQ(Answer(withdrawal), "RECORD_CONFLICT");
+}
+
+// A withdrawal is only refused if the write cannot be applied any more.
+TEST_F(RulesRecordWrite, AWriteIsWithdrawnWhateverBecameOfTheNode) {
+  Create(1, "h2");
+  WriteRecords withdrawal = Claim(1, 1, "4");
+  withdrawal.edit = nullptr;
+  ASSERT_EQ(move_.Answer(RetireNode{Node("h1"), true}), "OK");
+  EXPECT_EQ(Answer(withdrawal), "OK");
+}
+
+// The tracker that took a node over does not know the instances that are recorded for the other host.
+TEST_F(RulesRecordWrite, ANodeFromAnotherHostGetsNoClaimsBeforeItsInstancesCame) {
+  Create(1, "h1", "4");
+  InstanceRecord left = *Find(1);
+  left.host = "h2";
+  left.node = Node("h1");
+  ASSERT_EQ(move_.Answer(SetInstance{left, left.generation}), "OK");
+  Create(2);
+  EXPECT_EQ(Answer(Claim(1, 2, "4")), "OK") << "nothing is allocated to the instance";
+  ConsumerAllocations held = move_.world().Claim("vm", "n1{VCPU:1}");
+  held.consumer = ConsumerId{Id(1).uuid};
+  move_.world().Must(SetAllocations{{held}, false});
+  Create(3);
+  EXPECT_EQ(Answer(Claim(1, 3, "5")), "POLICY_DENIED");  // T-22
+}
+
+}  // namespace
+}  // namespace berth::placement
