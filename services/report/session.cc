@@ -21,12 +21,17 @@ namespace {
 // Trackers do not authenticate yet, so nobody has checked that the tracker belongs to this host.
 std::string ActorOf(const std::string& host) { return "tracker/" + host + " (unverified)"; }
 
-bool HasReason(const absl::Status& status, absl::string_view reason) {
+}  // namespace
+
+bool ReportSession::HasReason(const absl::Status& status, absl::string_view reason) {
   const auto refusal = placement::RefusalOf(status);
   return refusal && refusal->reason == reason;
 }
 
-}  // namespace
+bool ReportSession::Names(const HelloFacts& hello, ProviderId node) {
+  return std::any_of(hello.nodes.begin(), hello.nodes.end(),
+                     [node](const HelloNode& named) { return named.id == node; });
+}
 
 void ReportSession::Open() {
   sessions_->Opened(shared_from_this());
@@ -49,6 +54,8 @@ void ReportSession::HandleRead(bool ok) {
   if (incoming_.has_heartbeat()) beat = BeatOf(incoming_.heartbeat());
   sessions_->liveness().Hear(key_, incarnation_, beat, absl::Now());
   switch (incoming_.message_case()) {
+    case pb::SessionRequest::kRecordWrite:
+      return HandleRecordWrite();
     case pb::SessionRequest::kReport:
       return HandleReport();
     case pb::SessionRequest::kReadiness:
@@ -174,8 +181,7 @@ void ReportSession::HandleReport() {
   absl::StatusOr<placement::ApplyReport> report = ApplyReportOf(*state, *said, incoming_.report());
   if (!report.ok()) return End(report.status());
   const ProviderId node = report->node;
-  if (std::none_of(said->nodes.begin(), said->nodes.end(),
-                   [node](const HelloNode& named) { return named.id == node; })) {
+  if (!Names(*said, node)) {
     return End(
         InvalidField("report.node_uuid", "is not a node that this session announced in its hello"));
   }

@@ -76,6 +76,16 @@ class ReportSession final : public TrackerStream,
     placement::Revision revision;
   };
 
+  // The answer to a write of records, without the records, and the names of these.
+  struct WaitingAnswer {
+    placement::ProviderId node;
+    PushScope names;
+    pb::RecordAnswer message;
+  };
+
+  static bool HasReason(const absl::Status& status, absl::string_view reason);
+  static bool Names(const HelloFacts& hello, placement::ProviderId node);
+
   void HandleHello();
   void Welcome(const HelloPtr& hello, const placement::Decision& decision);
   void FillWelcome(const placement::State& state, const placement::Decision& decision,
@@ -88,6 +98,9 @@ class ReportSession final : public TrackerStream,
   void HandleReport();
   void SettleReport(placement::ProviderId node, const placement::Decision& decision);
   absl::Status EndingOf(const absl::Status& status, pb::ReportKind kind) const;
+  void HandleRecordWrite();
+  void SettleRecordWrite(WaitingAnswer answer, const absl::Status& status);
+  void SendRecordAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void HandleReadiness();
   void RecordReadiness();
   void SettleReadiness(const pb::Readiness& readiness, const absl::Status& status);
@@ -124,6 +137,7 @@ class ReportSession final : public TrackerStream,
   HelloPtr hello_ ABSL_GUARDED_BY(mutex_);
   std::map<placement::ProviderId, PushScope> scopes_ ABSL_GUARDED_BY(mutex_);
   std::optional<OpenPush> push_ ABSL_GUARDED_BY(mutex_);
+  std::list<WaitingAnswer> answers_ ABSL_GUARDED_BY(mutex_);  // wait for the last slice of push_
   // A list, because an empty deque takes half a KiB, and most sessions have an empty outbox.
   std::list<pb::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
   pb::SessionResponse outgoing_ ABSL_GUARDED_BY(mutex_);

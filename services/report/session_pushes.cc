@@ -67,6 +67,7 @@ void ReportSession::TellPushes() {
   pb::SessionResponse message;
   if (!NextPush(&message)) return;
   outbox_.push_back(std::move(message));
+  SendRecordAnswers();
   WriteNext();
 }
 

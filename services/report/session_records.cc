@@ -1,0 +1,71 @@
+// The methods of ReportSession that answer a tracker's writes of records.
+#include <algorithm>
+#include <utility>
+
+#include "services/process/error.h"
+#include "services/report/push_slice.h"
+#include "services/report/session.h"
+#include "services/wire/record_write.h"
+
+namespace berth::services {
+
+using placement::Decision;
+using placement::MutexLock;
+using placement::WriteRecords;
+
+void ReportSession::HandleRecordWrite() {
+  absl::StatusOr<WriteRecords> write =
+      WriteRecordsOf(incoming_.record_write(), {key_.first, incarnation_});
+  if (!write.ok()) return End(write.status());
+  if (!Names(*hello(), write->node)) {
+    return End(InvalidField("record_write.node_uuid",
+                            "is not a node that this session announced in its hello"));
+  }
+  WaitingAnswer answer;
+  answer.node = write->node;
+  answer.names.instances.insert(write->instance);
+  if (write->migration) answer.names.migrations.insert(write->migration->migration);
+  answer.message.set_write_id(incoming_.record_write().write_id());
+  Submit(*std::move(write),
+         [this, answer](const Decision& decision) { SettleRecordWrite(answer, decision.status); });
+}
+
+// Ends the session if the outcome is unknown, or if this process may write nothing any more.
+void ReportSession::SettleRecordWrite(WaitingAnswer answer, const absl::Status& status) {
+  absl::Status ending = EndingOf(status, pb::REPORT_KIND_DELTA);
+  if (HasReason(status, "TRACKER_FENCED")) ending = status;
+  if (!ending.ok()) return End(ending);
+  *answer.message.mutable_status() = PlacementError(status);
+  {
+    MutexLock lock(&mutex_);
+    answers_.push_back(std::move(answer));
+    SendRecordAnswers();
+  }
+  ReadNext();
+}
+
+// An answer has the values of the newest state. If a push is being sent, its slices may have older
+// values of the same records, and the tracker takes them in when the last slice has come. So the
+// answer waits until then.
+void ReportSession::SendRecordAnswers() {
+  if (push_ || answers_.empty()) return;
+  const placement::StatePtr state = sessions_->ledger()->Newest();
+  for (WaitingAnswer& answer : answers_) {
+    pb::SessionResponse response;
+    SetRevision(state->position().revision, response.mutable_revision());
+    pb::RecordAnswer* const message = response.mutable_record_answer();
+    *message = std::move(answer.message);
+    message->set_node_uuid(answer.node.ToString());
+    pb::Push records;
+    FillSlice(*state, key_.first, answer.node, &answer.names, &records);
+    message->mutable_instances()->Swap(records.mutable_instances());
+    message->mutable_removed_instance_uuids()->Swap(records.mutable_removed_instance_uuids());
+    message->mutable_migrations()->Swap(records.mutable_migrations());
+    message->mutable_removed_migration_uuids()->Swap(records.mutable_removed_migration_uuids());
+    outbox_.push_back(std::move(response));
+  }
+  answers_.clear();
+  WriteNext();
+}
+
+}  // namespace berth::services
