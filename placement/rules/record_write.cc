@@ -18,10 +18,11 @@ namespace {
 constexpr absl::string_view kOffloadedState = "shelved_offloaded";
 
 absl::Status Deny(const WriteRecords& command, absl::string_view why) {
-  return Refuse(absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
-                absl::StrCat("the tracker of host ", command.tracker.host,
-                             " may not write records for node ", command.node.ToString(), ": ", why),
-                {{{"node", command.node.ToString()}, {"host", command.tracker.host}}});
+  return Refuse(
+      absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
+      absl::StrCat("the tracker of host ", command.tracker.host, " may not write records for node ",
+                   command.node.ToString(), ": ", why),
+      {{{"node", command.node.ToString()}, {"host", command.tracker.host}}});
 }
 
 absl::Status Conflict(const WriteRecords& command, const std::string& why) {
@@ -67,12 +68,10 @@ absl::Status CheckPlace(const WriteRecords& command, const InstanceRecord& befor
       before.vm_state == kOffloadedState) {
     return absl::OkStatus();
   }
-  const bool moves =
-      migration != nullptr &&
-      (IsHere(command, migration->source_host, migration->source_node) ||
-       IsHere(command, migration->destination_host, migration->destination_node));
-  return moves ? absl::OkStatus()
-               : Conflict(command, absl::StrCat("is on host ", before.host));
+  const bool moves = migration != nullptr &&
+                     (IsHere(command, migration->source_host, migration->source_node) ||
+                      IsHere(command, migration->destination_host, migration->destination_node));
+  return moves ? absl::OkStatus() : Conflict(command, absl::StrCat("is on host ", before.host));
 }
 
 // The migrations of the instance, with `written` in the place of its record. Null: none is written.
@@ -106,8 +105,8 @@ absl::Status CheckOwners(const State& state, const WriteRecords& command,
     const InstancePtr other = state.records().FindInstance(id);
     for (const std::string& name : held(*other, nullptr)) {
       if (taken.contains(name)) {
-        return Conflict(command, absl::StrCat("cannot get ", name, ", which instance ",
-                                              id.ToString(), " has"));
+        return Conflict(
+            command, absl::StrCat("cannot get ", name, ", which instance ", id.ToString(), " has"));
       }
     }
   }

@@ -195,6 +195,11 @@ void TrackerHost::RequestAll(PassCause cause) {
   for (const std::unique_ptr<NodeRunner>& runner : runners_) runner->Request(cause);
 }
 
+void TrackerHost::NotifyUplink() {
+  tracker::MutexLock lock(&mutex_);
+  if (uplink_ != nullptr) uplink_->Notify();
+}
+
 void TrackerHost::Passed(Node* node, const PassOutcome& outcome) {
   tracker::MutexLock lock(&mutex_);
   if (outcome.audit != nullptr) {

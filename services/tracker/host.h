@@ -52,6 +52,8 @@ class TrackerHost {
   absl::StatusOr<std::vector<std::string>> Reconfigure(const tracker::Configuration& read);
   // Makes placement send all records of the nodes again (T-63).
   void RequestRecords();
+  // Lets the uplink send what nodes have for placement.
+  void NotifyUplink();
   // Asks for a pass of every node.
   void RequestAll(tracker::PassCause cause);
   const std::vector<std::unique_ptr<NodeRunner>>& runners() const { return runners_; }

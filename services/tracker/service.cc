@@ -10,6 +10,8 @@
 #include "berth/tracker/v1/tracker.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "services/process/status.h"
+#include "services/tracker/claim_calls.h"
+#include "services/tracker/claim_messages.h"
 #include "tracker/ground/uuid.h"
 #include "tracker/uplink/messages.h"
 
@@ -21,8 +23,6 @@ using tracker::Node;
 using tracker::Standing;
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
-
-constexpr char kTrackerDomain[] = "berth.tracker";
 
 grpc::Status Refuse(absl::StatusCode code, const std::string& reason, const std::string& message,
                     placement::FaultItem item = {}) {
@@ -81,7 +81,10 @@ void AddConsumers(const tracker::Records& records, pb::GetNodeViewResponse* resp
 class TrackerService final : public pb::TrackerService::CallbackService {
  public:
   TrackerService(TrackerHost* host, std::string incarnation, Metrics* metrics)
-      : host_(host), incarnation_(std::move(incarnation)), metrics_(metrics) {}
+      : host_(host),
+        incarnation_(std::move(incarnation)),
+        metrics_(metrics),
+        claims_(host, metrics) {}
 
   Reactor* ListNodes(Context* context, const pb::ListNodesRequest* /*request*/,
                      pb::ListNodesResponse* response) override {
@@ -141,17 +144,17 @@ class TrackerService final : public pb::TrackerService::CallbackService {
     return reactor;
   }
 
-  Reactor* ClaimInstance(Context* context, const pb::ClaimInstanceRequest* /*request*/,
-                         pb::ClaimInstanceResponse* /*response*/) override {
-    return NotOffered(context, "ClaimInstance");
+  Reactor* ClaimInstance(Context* context, const pb::ClaimInstanceRequest* request,
+                         pb::ClaimInstanceResponse* response) override {
+    return claims_.ClaimInstance(context, request, response);
   }
-  Reactor* ClaimMove(Context* context, const pb::ClaimMoveRequest* /*request*/,
-                     pb::ClaimMoveResponse* /*response*/) override {
-    return NotOffered(context, "ClaimMove");
+  Reactor* ClaimMove(Context* context, const pb::ClaimMoveRequest* request,
+                     pb::ClaimMoveResponse* response) override {
+    return claims_.ClaimMove(context, request, response);
   }
-  Reactor* AbortClaim(Context* context, const pb::AbortClaimRequest* /*request*/,
-                      pb::AbortClaimResponse* /*response*/) override {
-    return NotOffered(context, "AbortClaim");
+  Reactor* AbortClaim(Context* context, const pb::AbortClaimRequest* request,
+                      pb::AbortClaimResponse* response) override {
+    return claims_.AbortClaim(context, request, response);
   }
   Reactor* DropMoveClaim(Context* context, const pb::DropMoveClaimRequest* /*request*/,
                          pb::DropMoveClaimResponse* /*response*/) override {
@@ -232,6 +235,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
   TrackerHost* const host_;
   const std::string incarnation_;
   Metrics* const metrics_;
+  ClaimCalls claims_;
 };
 
 }  // namespace

@@ -124,8 +124,8 @@ absl::StatusOr<placement::WriteRecords> WriteRecordsOf(const pb::RecordWrite& fr
   command.tracker = std::move(tracker);
   BERTH_ASSIGN_OR_RETURN(command.node,
                          ParseId<ProviderId>("record_write.node_uuid", from.node_uuid()));
-  BERTH_ASSIGN_OR_RETURN(command.instance, ParseId<InstanceId>("record_write.instance.uuid",
-                                                               from.instance().uuid()));
+  BERTH_ASSIGN_OR_RETURN(command.instance,
+                         ParseId<InstanceId>("record_write.instance.uuid", from.instance().uuid()));
   command.expected_generation = placement::Generation{from.instance().generation()};
   BERTH_RETURN_IF_ERROR(
       ReadNode("record_write.instance.node_uuid", from.instance().node_uuid()).status());
@@ -138,9 +138,9 @@ absl::StatusOr<placement::WriteRecords> WriteRecordsOf(const pb::RecordWrite& fr
   edit.expected_generation = placement::Generation{migration.generation()};
   edit.status = migration.status();
   edit.destination_host = migration.destination_host();
-  BERTH_ASSIGN_OR_RETURN(edit.destination_node,
-                         ReadNode("record_write.migration.destination_node_uuid",
-                                  migration.destination_node_uuid()));
+  BERTH_ASSIGN_OR_RETURN(
+      edit.destination_node,
+      ReadNode("record_write.migration.destination_node_uuid", migration.destination_node_uuid()));
   return command;
 }
 

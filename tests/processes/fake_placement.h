@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ class FakePlacement final : public placement::v1::ReportService::Service {
   std::vector<placement::v1::RecordedNode> recorded;
   std::function<Fate(const Report&)> fate = [](const Report&) { return Fate::kAck; };
   std::function<void(Response*)> conflict = [](Response*) {};
+  // Answers a write of records; nothing: does not.
+  std::function<std::optional<Response>(const placement::v1::RecordWrite&)> write =
+      [](const placement::v1::RecordWrite&) { return std::nullopt; };
   std::vector<std::string> unknown_traits;  // named in every Ack
   std::string words;                        // the message of every Reject
   grpc::Status end;                         // the status with which EndSession() ends a session
@@ -115,6 +119,10 @@ class FakePlacement final : public placement::v1::ReportService::Service {
       if (!end.ok()) break;
       if (request.has_hello()) Welcome(request.hello(), stream);
       if (request.has_report()) Answer(request.report(), stream);
+      if (request.has_record_write()) {
+        const std::optional<Response> answer = write(request.record_write());
+        if (answer) stream->Write(*answer);
+      }
       changed_.NotifyAll();
     }
     MutexLock lock(&mutex_);

@@ -203,12 +203,18 @@ std::vector<std::string> NodeAccount::stale_migrations() const {
 
 std::vector<AccountFault> NodeAccount::faults() const {
   std::vector<AccountFault> faults = owner_faults_;
-  for (const auto& [uuid, instance] : instances_) {
-    if (!instance.unreadable.empty()) faults.push_back({uuid, instance.unreadable});
-  }
+  for (AccountFault& fault : unreadable()) faults.push_back(std::move(fault));
   for (const auto& [uuid, entry] : entries_) {
     if (entry.without_flavor.empty()) continue;
     faults.push_back({uuid, absl::StrCat("migration ", entry.without_flavor, " has no flavor")});
+  }
+  return faults;
+}
+
+std::vector<AccountFault> NodeAccount::unreadable() const {
+  std::vector<AccountFault> faults;
+  for (const auto& [uuid, instance] : instances_) {
+    if (!instance.unreadable.empty()) faults.push_back({uuid, instance.unreadable});
   }
   return faults;
 }
@@ -235,6 +241,14 @@ bool NodeAccount::HasMigration(const std::string& uuid, int64_t generation) cons
   return migration != nullptr && migration->generation == generation;
 }
 
+bool NodeAccount::HasClaim(const OpenClaim& claim) const {
+  const Instance* instance = FindOrNull(instances_, InstanceOf(claim));
+  if (instance == nullptr) return false;
+  if (!claim.migration.has_value()) return instance->on == self_;
+  return instance->context.has_value() &&
+         instance->context->migration_uuid == claim.migration->uuid;
+}
+
 bool NodeAccount::IsTracked(const std::string& instance_uuid) const {
   const InstanceEntry* entry = FindOrNull(entries_, instance_uuid);
   return entry != nullptr && entry->own.has_value();
@@ -258,7 +272,18 @@ bool operator==(const NodeAccount& a, const NodeAccount& b) {
          a.owner_faults_ == b.owner_faults_;
 }
 
-InstanceEntry NodeAccount::Judge(const std::string& instance_uuid) const {
+bool NodeAccount::CountsWhenRecorded(const OpenClaim& claim) const {
+  const InstanceEntry entry = Judge(InstanceOf(claim), /*recorded=*/true);
+  const auto has = [](const std::optional<Holding>& holding, const Assigned& assigned) {
+    return holding.has_value() && holding->assigned == assigned;
+  };
+  if (!claim.migration.has_value()) return has(entry.own, claim.instance.assigned);
+  const Assigned& chosen = claim.instance.context->new_assigned;
+  return has(entry.own, chosen) ||
+         (entry.migration_uuid == claim.migration->uuid && has(entry.held, chosen));
+}
+
+InstanceEntry NodeAccount::Judge(const std::string& instance_uuid, bool recorded) const {
   const std::optional<Instance> instance = FindInstance(instance_uuid);
   if (!instance.has_value()) return {};
   std::vector<Migration> migrations;
@@ -268,14 +293,16 @@ InstanceEntry NodeAccount::Judge(const std::string& instance_uuid) const {
   }
   const OpenClaim* claim = OpenClaimOf(instance_uuid);
   if (claim != nullptr && claim->migration.has_value()) {
-    const Migration* recorded = FindOrNull(migrations_, claim->migration->uuid);
+    const Migration* known = FindOrNull(migrations_, claim->migration->uuid);
     std::erase_if(migrations, [&](const Migration& m) { return m.uuid == claim->migration->uuid; });
-    migrations.push_back(WithClaim(recorded, *claim));
+    migrations.push_back(WithClaim(known, *claim));
+    // Of all migrations of the instance, the one that is written is the one that changed last.
+    if (recorded) migrations.back().updated_at = absl::InfiniteFuture();
   }
   std::vector<const Migration*> pointers;
   pointers.reserve(migrations.size());
   for (const Migration& migration : migrations) pointers.push_back(&migration);
-  return EntryOf(self_, resources_.overheads, *instance, pointers, claim);
+  return EntryOf(self_, resources_.overheads, *instance, pointers, recorded ? nullptr : claim);
 }
 
 void NodeAccount::Recount(const std::string& instance_uuid) {

@@ -134,6 +134,8 @@ class NodeAccount {
   std::vector<std::string> stale_migrations() const;
   // What could not be counted completely, by instance. If not empty, the audit is degraded (T-61).
   std::vector<AccountFault> faults() const;
+  // The part of faults() that is about records of which a part could not be read.
+  std::vector<AccountFault> unreadable() const;
 
   // The record of an instance with the changes of its open claim. Absent: neither is known.
   std::optional<Instance> FindInstance(const std::string& uuid) const;
@@ -143,11 +145,19 @@ class NodeAccount {
   // Whether the account has the record in this generation.
   bool HasInstance(const std::string& uuid, int64_t generation) const;
   bool HasMigration(const std::string& uuid, int64_t generation) const;
+  // Whether the record of the instance has the claim, whatever cells and devices it names: the
+  // instance is on the node, or has a context of the claim's migration.
+  bool HasClaim(const OpenClaim& claim) const;
   // Whether the instance counts on the node.
   bool IsTracked(const std::string& instance_uuid) const;
   // Whether the account counts what the consumer holds. The consumer is an instance, or a migration:
   // then what the migration holds counts in the entry of its instance (T-221).
   bool Counts(const std::string& consumer_uuid) const;
+  // Whether what the open claim took would still count if the records said what the claim says. If
+  // not, somebody else would get it as soon as they do: for example, the instance does not move.
+  //
+  // REQUIRES: the claim is open.
+  bool CountsWhenRecorded(const OpenClaim& claim) const;
   // The open claim of the instance, or null. The pointer is valid until the next change.
   const OpenClaim* OpenClaimOf(const std::string& instance_uuid) const;
   const std::map<std::string, OpenClaim>& open_claims() const { return claims_; }
@@ -156,7 +166,8 @@ class NodeAccount {
   friend bool operator==(const NodeAccount& a, const NodeAccount& b);
 
  private:
-  InstanceEntry Judge(const std::string& instance_uuid) const;
+  // `recorded`: as if the open claim had ended, and the records said what it says.
+  InstanceEntry Judge(const std::string& instance_uuid, bool recorded = false) const;
   void Recount(const std::string& instance_uuid);
   void AddAmounts(const InstanceEntry& entry);
   void RemoveAmounts(const InstanceEntry& entry);

@@ -51,7 +51,7 @@ class Owners {
   void Block(const GuestTopology& topology);
 
   std::vector<HostCell> cells_;
-  std::map<int, CpuSet> blocked_;  // by the id of the cell
+  std::map<int, CpuSet> blocked_;                 // by the id of the cell
   std::map<std::string, std::string> by_device_;  // the instance, by the address of the device
   std::map<NamedUnit, std::string> by_unit_;
 };

@@ -67,8 +67,8 @@ struct MigrationContext {
 
 struct Instance {
   std::string uuid;
-  int64_t generation = 0;   // of the record; it changes with every write; compared for equality only
-  HostAndNode on;           // both empty: no tracker has claimed it
+  int64_t generation = 0;  // of the record; it changes with every write; compared for equality only
+  HostAndNode on;          // both empty: no tracker has claimed it
   std::string launched_on;  // the host that claimed it last; stays when a claim is aborted
   std::string project_id;
   std::string vm_state;

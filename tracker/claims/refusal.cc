@@ -1,5 +1,6 @@
 #include "tracker/claims/refusal.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -16,9 +17,25 @@ absl::StatusCode CodeOf(ClaimRefusalKind kind) {
       return absl::StatusCode::kAlreadyExists;
     case ClaimRefusalKind::kRequestIdReused:
       return absl::StatusCode::kInvalidArgument;
-    default:
+    case ClaimRefusalKind::kRecordConflict:
+      return absl::StatusCode::kAborted;
+    case ClaimRefusalKind::kInstanceNotFound:
+    case ClaimRefusalKind::kNoSuchClaim:
+      return absl::StatusCode::kNotFound;
+    case ClaimRefusalKind::kUnsettled:
+    case ClaimRefusalKind::kPlacementAway:
+    case ClaimRefusalKind::kOverloaded:
+      return absl::StatusCode::kUnavailable;
+    case ClaimRefusalKind::kOutcomeUnknown:
+    case ClaimRefusalKind::kTooLate:
+      return absl::StatusCode::kDeadlineExceeded;
+    case ClaimRefusalKind::kNodeUnavailable:
+    case ClaimRefusalKind::kResources:
+    case ClaimRefusalKind::kPageSizeMismatch:
+    case ClaimRefusalKind::kWrongState:
       return absl::StatusCode::kFailedPrecondition;
   }
+  return absl::StatusCode::kInternal;
 }
 
 }  // namespace
@@ -46,7 +63,9 @@ std::optional<ClaimRefusal> RefusalOf(const absl::Status& status) {
   if (!payload.has_value()) return std::nullopt;
   std::vector<std::string> lines = absl::StrSplit(std::string(*payload), '\n');
   ClaimRefusal refusal;
-  refusal.kind = static_cast<ClaimRefusalKind>(lines[0][0] - '0');
+  int kind = 0;
+  BERTH_CHECK(absl::SimpleAtoi(lines[0], &kind));
+  refusal.kind = static_cast<ClaimRefusalKind>(kind);
   refusal.drift = lines[1] == "1";
   refusal.reasons.assign(lines.begin() + 2, lines.end());
   return refusal;

@@ -18,6 +18,15 @@ enum class ClaimRefusalKind {
   kResources,         // something does not suffice (T-159)
   kPageSizeMismatch,  // a live migration would give the guest pages of another size (T-168)
   kRequestIdReused,   // the id belongs to another request (T-385)
+  kWrongState,        // the instance is neither being built nor moving: the claim would not count
+  kRecordConflict,    // the records are not as the caller read them
+  kInstanceNotFound,  // placement has no record of the instance or the migration
+  kNoSuchClaim,       // there is no such claim on the node
+  kUnsettled,         // it is not known yet whether the claim is in placement's records
+  kPlacementAway,     // there is no session with placement, or it could not write: nothing changed
+  kOverloaded,        // too many writes wait for placement: nothing changed
+  kOutcomeUnknown,    // placement may or may not have written the records
+  kTooLate,           // the caller's deadline passed before anything was done
 };
 
 struct ClaimRefusal {

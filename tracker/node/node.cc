@@ -235,11 +235,6 @@ void Node::OrderSnapshot() {
   outbox_.OrderSnapshot();
 }
 
-void Node::Disconnect() {
-  FairLock lock(&mutex_);
-  outbox_.Disconnect();
-}
-
 void Node::ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change,
                          MonotonicTime now) {
   FairLock lock(&mutex_);

@@ -26,16 +26,24 @@
 #include "tracker/account/account.h"
 #include "tracker/audit/pass.h"
 #include "tracker/audit/records.h"
+#include "tracker/claims/answers.h"
+#include "tracker/claims/claim.h"
 #include "tracker/ground/fair_mutex.h"
 #include "tracker/hypervisor/deadline_pool.h"
 #include "tracker/hypervisor/hypervisor.h"
 #include "tracker/hypervisor/observe.h"
 #include "tracker/node/outbox.h"
+#include "tracker/node/record_writes.h"
 #include "tracker/settings/added_traits.h"
 #include "tracker/settings/configuration.h"
 #include "tracker/settings/identity.h"
 
 namespace berth::tracker {
+
+// The id of a claim: the migration's uuid, or the instance's uuid with the generation of its record
+// on which the claim is based. So a caller whose answer was lost knows the id, and the tracker knows
+// it after a restart.
+std::string ClaimIdOf(const OpenClaim& claim);
 
 class Node {
  public:
@@ -96,6 +104,29 @@ class Node {
   std::optional<NodeIdentity> identity() const;
   std::string name() const;
 
+  // Claims what an instance needs on the node (T-155): tests and marks under the lock, then lets
+  // placement write the record. The caller gets the claim when placement has written it. A repeat
+  // with the id and the body of an earlier request gets the same claim again.
+  //
+  // Refused, in this order, with a ClaimRefusal: kRequestIdReused; kTooLate; kNodeUnavailable;
+  // kPlacementAway or kOverloaded; as tracker::ClaimInstance refuses; kNodeUnavailable if a record
+  // cannot be read and the claim takes cells, devices or units; kWrongState. Then, by
+  // placement's answer, kRecordConflict, kInstanceNotFound, kNodeUnavailable or kPlacementAway.
+  // After all of these nothing is claimed. kOutcomeUnknown if the session ended before the answer:
+  // the claim counts until the next session tells.
+  void ClaimInstance(const InstanceClaim& request, ClaimCaller caller);
+  // Claims what a migration needs on the node (T-168). Like ClaimInstance; placement writes the
+  // migration in the same step.
+  void ClaimMove(const MoveClaim& request, ClaimCaller caller);
+  // Gives the claim with this id of ClaimIdOf back (T-165). A claim that was not written yet ends at
+  // once, else placement writes the record without the claim first. A claim whose instance has left
+  // the state in which it was claimed stays, and the caller gets aborted = false.
+  //
+  // Refused with kUnsettled while it is not known whether the claim was written: to be repeated.
+  // Then, in this order, with kTooLate; kNodeUnavailable; kPlacementAway or kOverloaded;
+  // kNoSuchClaim; by placement's answer like ClaimInstance.
+  void AbortClaim(const std::string& claim_id, ClaimCaller caller);
+
   // The methods from here on are for the uplink.
 
   // Compares the identity with placement's records: see CheckIdentity.
@@ -106,6 +137,12 @@ class Node {
   void Welcome(Standing standing, int64_t last_sequence);
   void OrderSnapshot();
   void Disconnect();
+  // Returns the write of records to send now, if there is one: see RecordWrites::Next. A write for
+  // which nobody waits any more is dropped (T-385).
+  std::optional<RecordWrites::Outgoing> NextWrite(MonotonicTime now);
+  // To be called when placement has answered the write `id`, after the records of the answer were
+  // applied with ChangeRecords.
+  void AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now);
   // Calls `change`, which edits the records and the account. If `change` returns true, audits the
   // last facts with the new records, without asking the hypervisor. If only the accounting has
   // changed, the new report waits for the next pass.
@@ -132,6 +169,42 @@ class Node {
   void WantAllRecords();
 
  private:
+  // Answers callers when it is destroyed. Declared before the lock, so that nobody is called under
+  // the lock.
+  class Replies {
+   public:
+    ~Replies();
+    void Add(RecordWrites::Write write, const absl::StatusOr<ClaimResult>& result);
+    void Add(ClaimCaller caller, absl::StatusOr<ClaimResult> result);
+
+   private:
+    std::vector<std::pair<ClaimCaller, absl::StatusOr<ClaimResult>>> replies_;
+  };
+
+  // Whether the node takes claims now.
+  absl::Status CheckClaimsLocked(const ClaimCaller& caller) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckReadableLocked(const OpenClaim& claim) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckStateLocked(const OpenClaim& claim) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Answers a claim of an instance that has a write already, or lets it wait for the write.
+  static void Join(const std::string& request_id, const std::string& body, ClaimCaller caller,
+                   RecordWrites::Write* write, Replies* replies);
+  // `take`: tracker::ClaimInstance or tracker::ClaimMove.
+  template <typename Request, typename Take>
+  void Claim(const Request& request, Take take, ClaimCaller caller);
+  // The write that ends the recorded claim. It does not abort if the claim must stay.
+  absl::StatusOr<RecordWrites::Write> EndLocked(const std::string& claim_id,
+                                                const std::string& instance_uuid,
+                                                const ClaimCaller& caller)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AnswerEndLocked(RecordWrites::Write* write, const absl::Status& answer, Replies* replies)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The claim is in placement's records, or is in none and ends.
+  void GrantLocked(RecordWrites::Write write, Replies* replies)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UndoLocked(RecordWrites::Write write, const absl::Status& status, Replies* replies)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FindIdentity();
   // Finds the identity and observes. Remembers the traits that a report with `configuration` may
   // add, before it is sent; if they cannot be remembered, the facts have a warning.
@@ -171,6 +244,11 @@ class Node {
   // When the last good pass began. If no pass was good yet: when the first pass began.
   std::optional<MonotonicTime> audited_at_ ABSL_GUARDED_BY(mutex_);
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
+  RecordWrites writes_ ABSL_GUARDED_BY(mutex_);
+  ClaimAnswers answers_ ABSL_GUARDED_BY(mutex_);
+  // The ids of the claims that this process granted, by instance. An instance that is on the node
+  // without being here was claimed by an earlier process.
+  std::map<std::string, std::string> granted_ ABSL_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> unsettled_since_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -25,7 +25,7 @@ void ReadConsumer(const v1::Consumer& wire, Records* records) {
 
 // Removes those elements of `list` whose `key` a push removes or replaces.
 template <typename Element, typename Removed, typename Replaced>
-void Erase(const Removed& removed, const Replaced& replaced, std::string Element::* key,
+void Erase(const Removed& removed, const Replaced& replaced, std::string Element::*key,
            std::vector<Element>* list) {
   std::set<std::string> uuids(removed.begin(), removed.end());
   for (const auto& one : replaced) uuids.insert(one.uuid());
@@ -53,8 +53,9 @@ void ApplyTree(const v1::Push& push, Records* records) {
   }
 }
 
-// Returns whether the account got another record.
-bool ApplyRecords(const v1::Push& push, NodeAccount* account) {
+// Returns whether the account got another record. `Message`: a Push or a RecordAnswer.
+template <typename Message>
+bool ApplyRecords(const Message& push, NodeAccount* account) {
   bool changed = false;
   for (const v1::Instance& wire : push.instances()) {
     if (account->HasInstance(wire.uuid(), wire.generation())) continue;
@@ -106,6 +107,10 @@ bool ApplyPush(const v1::Push& push, const v1::Revision& revision, Records* reco
   }
   if (push.has_service()) records->service_disabled = push.service().disabled();
   return changed;
+}
+
+bool ApplyAnswer(const v1::RecordAnswer& answer, NodeAccount* account) {
+  return ApplyRecords(answer, account);
 }
 
 }  // namespace berth::tracker

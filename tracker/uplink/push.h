@@ -16,6 +16,9 @@ namespace berth::tracker {
 bool ApplyPush(const placement::v1::Push& push, const placement::v1::Revision& revision,
                Records* records, NodeAccount* account);
 
+// Applies the records that an answer contains. Returns whether the account may have changed.
+bool ApplyAnswer(const placement::v1::RecordAnswer& answer, NodeAccount* account);
+
 }  // namespace berth::tracker
 
 #endif  // BERTH_TRACKER_UPLINK_PUSH_H_

@@ -116,12 +116,10 @@ class RecordReader {
     context.migration_uuid = wire.migration_uuid();
     if (wire.has_old_flavor()) context.old_flavor = ReadFlavor(wire.old_flavor());
     if (wire.has_new_flavor()) context.new_flavor = ReadFlavor(wire.new_flavor());
-    context.old_assigned =
-        ReadAssigned(wire.old_numa_cells(), wire.old_emulator_threads_policy(),
-                     wire.old_pci_devices(), wire.old_named_units());
-    context.new_assigned =
-        ReadAssigned(wire.new_numa_cells(), wire.new_emulator_threads_policy(),
-                     wire.new_pci_devices(), wire.new_named_units());
+    context.old_assigned = ReadAssigned(wire.old_numa_cells(), wire.old_emulator_threads_policy(),
+                                        wire.old_pci_devices(), wire.old_named_units());
+    context.new_assigned = ReadAssigned(wire.new_numa_cells(), wire.new_emulator_threads_policy(),
+                                        wire.new_pci_devices(), wire.new_named_units());
     context.old_device_requests = ReadRequests(wire.old_pci_requests());
     context.new_device_requests = ReadRequests(wire.new_pci_requests());
     return context;
@@ -369,6 +367,16 @@ v1::Migration WireMigration(const Migration& migration) {
   wire.set_new_flavor_id(migration.new_flavor_id);
   *wire.mutable_created_at() = TimestampOf(migration.created_at);
   if (migration.updated_at) *wire.mutable_updated_at() = TimestampOf(*migration.updated_at);
+  return wire;
+}
+
+v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write, const std::string& node_uuid) {
+  v1::RecordWrite wire;
+  wire.set_write_id(write.id);
+  wire.set_node_uuid(node_uuid);
+  *wire.mutable_instance() = WireInstance(write.instance);
+  if (write.migration) *wire.mutable_migration() = WireMigration(*write.migration);
+  wire.set_withdraw(write.withdraw);
   return wire;
 }
 

@@ -8,8 +8,12 @@
 #ifndef BERTH_TRACKER_UPLINK_RECORD_MESSAGES_H_
 #define BERTH_TRACKER_UPLINK_RECORD_MESSAGES_H_
 
+#include <string>
+
 #include "berth/placement/v1/record.pb.h"
+#include "berth/placement/v1/record_write.pb.h"
 #include "tracker/account/records.h"
+#include "tracker/node/record_writes.h"
 
 namespace berth::tracker {
 
@@ -21,6 +25,9 @@ Flavor ReadFlavor(const placement::v1::Flavor& wire);
 
 placement::v1::Instance WireInstance(const Instance& instance);
 placement::v1::Migration WireMigration(const Migration& migration);
+// `node_uuid`: of the node that writes.
+placement::v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write,
+                                     const std::string& node_uuid);
 placement::v1::GuestCell WireGuestCell(const GuestCell& cell);
 placement::v1::NamedUnit WireUnit(const NamedUnit& unit);
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tracker/uplink/messages.h"
+#include "tracker/uplink/record_messages.h"
 
 namespace berth::tracker {
 namespace {
@@ -18,6 +19,9 @@ using google::protobuf::util::TimeUtil;
 // At most this many received messages wait to be processed. If more come, gRPC's flow control slows
 // placement down.
 constexpr size_t kHeardMax = 1024;
+// At most this many writes of records are sent and not answered. With many more, tracker and
+// placement could both wait until the other one reads.
+constexpr int kWritesUnansweredMax = 16;
 
 bool NotReady(const Node& node) {
   return node.view().last.result == PassOutcome::Result::kNotReady;
@@ -93,7 +97,8 @@ UplinkEnd UplinkSession::Run() {
       speaking = Clock::now() < patience;
       continue;
     }
-    speaking = SayHello() && SayReadiness() && SayReports() && SayAudits() && SayBeat();
+    speaking = SayHello() && SayReadiness() && SayRecordWrites() && SayReports() && SayAudits() &&
+               SayBeat();
   }
   EndListening();
   listener.join();
@@ -181,6 +186,21 @@ bool UplinkSession::SayHello() {
   for (const std::string& uuid : options_.retired_node_uuids) hello->add_retired_node_uuids(uuid);
   *hello->mutable_started_at() = WireTime(options_.started_at);
   return Say(request);
+}
+
+// Claims come before reports, because callers wait for them.
+bool UplinkSession::SayRecordWrites() {
+  for (Node* const node : nodes_) {
+    while (writes_unanswered_ < kWritesUnansweredMax) {
+      const std::optional<RecordWrites::Outgoing> write = node->NextWrite(Clock::now());
+      if (!write) break;
+      ++writes_unanswered_;
+      Request request;
+      *request.mutable_record_write() = WireWrite(*write, node->identity()->uuid);
+      if (!Say(request)) return false;
+    }
+  }
+  return true;
 }
 
 bool UplinkSession::SayReports() {

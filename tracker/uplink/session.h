@@ -64,6 +64,7 @@ class UplinkSession {
   // if the stream is broken.
   bool Say(const Request& request);
   bool SayHello();
+  bool SayRecordWrites();
   bool SayReports();
   bool SayBeat();
   // Sends another Hello if a node is in standby, because the other tracker of this node may have
@@ -78,6 +79,9 @@ class UplinkSession {
   void HearAck(const placement::v1::Ack& ack);
   void HearReject(const placement::v1::Reject& reject);
   void HearPush(const Response& response);
+  void HearRecordAnswer(const Response& response);
+  // Applies a whole push of `revision` to the node that it is for.
+  void Apply(const placement::v1::Push& push, const placement::v1::Revision& revision);
   Node* Find(const std::string& node_uuid) const;
   UplinkEnd Conclude(const grpc::Status& status) const;
 
@@ -95,6 +99,7 @@ class UplinkSession {
   std::map<std::string, Clock::time_point> not_before_;  // when a node may send its next report
   placement::v1::Push push_;  // the joined slices of a push whose last slice has not come yet
   bool service_disabled_ = false;
+  int writes_unanswered_ = 0;  // of records
   Clock::time_point next_beat_;
   std::chrono::milliseconds heartbeat_;
   std::optional<bool> told_ready_;

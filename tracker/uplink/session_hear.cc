@@ -43,6 +43,7 @@ void UplinkSession::Hear(const Response& response) {
   if (response.has_ack()) HearAck(response.ack());
   if (response.has_reject()) HearReject(response.reject());
   if (response.has_push()) HearPush(response);
+  if (response.has_record_answer()) HearRecordAnswer(response);
   if (response.has_snapshot_order()) {
     Node* const node = Find(response.snapshot_order().node_uuid());
     if (node != nullptr) node->OrderSnapshot();
@@ -128,7 +129,23 @@ void UplinkSession::HearReject(const v1::Reject& reject) {
 void UplinkSession::HearPush(const Response& response) {
   push_.MergeFrom(response.push());
   if (response.push().more()) return;
-  const v1::Push push = std::exchange(push_, v1::Push());
+  Apply(std::exchange(push_, v1::Push()), response.revision());
+}
+
+void UplinkSession::HearRecordAnswer(const Response& response) {
+  const v1::RecordAnswer& answer = response.record_answer();
+  --writes_unanswered_;
+  Node* const node = Find(answer.node_uuid());
+  if (node == nullptr) return;
+  const auto apply = [&](Records*, NodeAccount* account) { return ApplyAnswer(answer, account); };
+  node->ChangeRecords(apply, Clock::now());
+  node->AnswerWrite(answer.write_id(),
+                    absl::Status(static_cast<absl::StatusCode>(answer.status().code()),
+                                 answer.status().message()),
+                    Clock::now());
+}
+
+void UplinkSession::Apply(const v1::Push& push, const v1::Revision& revision) {
   if (push.has_service()) service_disabled_ = push.service().disabled();
   for (Node* const node : nodes_) {
     const std::optional<NodeIdentity> identity = node->identity();
@@ -140,7 +157,7 @@ void UplinkSession::HearPush(const Response& response) {
     if (!push.complete() && !node->view().records) continue;
     node->ChangeRecords(
         [&](Records* records, NodeAccount* account) {
-          const bool changed = meant && ApplyPush(push, response.revision(), records, account);
+          const bool changed = meant && ApplyPush(push, revision, records, account);
           return std::exchange(records->service_disabled, service_disabled_) != service_disabled_ ||
                  changed;
         },

@@ -61,14 +61,20 @@ class RulesRecordWrite : public testing::Test {
     ASSERT_EQ(move_.Answer(SetInstance{record, std::nullopt}), "OK");
   }
   static InstanceId Id(uint64_t number) { return InstanceId{Uuid{21, number}}; }
-  InstancePtr Find(uint64_t number) { return move_.world().state().records().FindInstance(Id(number)); }
+  InstancePtr Find(uint64_t number) {
+    return move_.world().state().records().FindInstance(Id(number));
+  }
   ProviderId Node(const std::string& host) { return move_.world().provider("n" + host.substr(1)); }
 
   // The write with which the tracker of host `host` claims CPUs for the instance.
   WriteRecords Claim(int host, uint64_t number, const std::string& cpus) {
     const TrackerProcess tracker = MoveWorld::Tracker(host);
-    WriteRecords write{tracker, Node(tracker.host), Id(number), Find(number)->generation,
-                       std::make_shared<CpuEdit>(tracker.host, Node(tracker.host), cpus), {}};
+    WriteRecords write{tracker,
+                       Node(tracker.host),
+                       Id(number),
+                       Find(number)->generation,
+                       std::make_shared<CpuEdit>(tracker.host, Node(tracker.host), cpus),
+                       {}};
     return write;
   }
   std::string Answer(const WriteRecords& write) { return move_.Answer(write); }
@@ -149,7 +155,10 @@ TEST_F(RulesRecordWrite, ACpuThatAMoveWillTakeGetsNoSecondOwner) {
 
 TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
   move_.Begin(MigrationType::kResize);
-  WriteRecords write{MoveWorld::Tracker(2), Node("h2"), move_.vm(), move_.Instance()->generation,
+  WriteRecords write{MoveWorld::Tracker(2),
+                     Node("h2"),
+                     move_.vm(),
+                     move_.Instance()->generation,
                      std::make_shared<CpuEdit>("h1", Node("h1"), "1 new 4"),
                      MigrationEdit{move_.move(), move_.Migration()->generation, "pre-migrating",
                                    "h2", Node("h2")}};

@@ -115,6 +115,24 @@ class PlayedTracker : public ReportSink {
     });
     return message;
   }
+  // Waits until a message is on its way of which `wanted` is true; false after 30 s.
+  bool Sends(const std::function<bool(const pb::SessionResponse&)>& wanted) {
+    return placement::LedgerRunner::Eventually([&] {
+      placement::MutexLock lock(&mutex_);
+      return sent_ && wanted(*sent_);
+    });
+  }
+  // The next message of any kind; an empty one after 30 s.
+  pb::SessionResponse Any() {
+    std::optional<pb::SessionResponse> sent;
+    placement::LedgerRunner::Eventually([&] {
+      placement::MutexLock lock(&mutex_);
+      sent = std::exchange(sent_, std::nullopt);
+      return sent.has_value();
+    });
+    if (sent) session_->HandleSent(true);
+    return sent.value_or(pb::SessionResponse());
+  }
   // Whether the tracker gets a push of its whole node within 30 s, or got one already.
   bool GetsAll() {
     return placement::LedgerRunner::Eventually([this] {

@@ -13,7 +13,7 @@
 #include "placement/values/refusal.h"
 #include "tests/processes/ledger_runner.h"
 #include "tests/processes/private_cluster.h"
-#include "tests/services/report/played_tracker.h"
+#include "tests/services/report/session_fixture.h"
 
 namespace berth::services {
 namespace {
@@ -21,60 +21,6 @@ namespace {
 using placement::LedgerRunner;
 using placement::ProviderId;
 using placement::Uuid;
-
-class Measured : public Samples {
- public:
-  void Gauge(const std::string& name, const std::string&, double value, const Labels&) override {
-    values[name] = value;
-  }
-  void Counter(const std::string& name, const std::string&, double value, const Labels&) override {
-    values[name] = value;
-  }
-  std::map<std::string, double> values;
-};
-
-class ReportSessionTest : public ::testing::Test {
- protected:
-  double Attached(const ReportSessions& sessions) {
-    Measured measured;
-    sessions.Measure(&measured);
-    return measured.values["report_streams"];
-  }
-  // Keeps the only worker busy until the promise is kept.
-  void BlockWorker(std::promise<void>* until) {
-    std::promise<void> busy;
-    ASSERT_TRUE(workers_.Submit([&busy, until] {
-      busy.set_value();
-      until->get_future().wait();
-    }));
-    busy.get_future().wait();
-  }
-  void AwaitWorker() {
-    std::promise<void> reached;
-    ASSERT_TRUE(workers_.Submit([&reached] { reached.set_value(); }));
-    reached.get_future().wait();
-  }
-
-  // Waits, when it is destroyed, until the ledger has answered all commands and the worker has
-  // nothing left to do: both use the sessions, which are declared before this.
-  class Settled {
-   public:
-    explicit Settled(ReportSessionTest* test) : test_(test) {}
-    ~Settled() {
-      test_->runner_.Do(placement::FindRequest{"tester", "none"});
-      for (int i = 0; i < 3; ++i) test_->AwaitWorker();  // work may submit more work
-    }
-
-   private:
-    ReportSessionTest* const test_;
-  };
-
-  const std::string url_ = placement::NewDatabase();
-  LedgerRunner runner_{placement::OptionsFor(url_)};
-  LivenessRecorder recorder_{&runner_.ledger(), url_, absl::Seconds(60)};
-  Workers workers_{1, 1000};
-  const ProviderId node_{Uuid::Random()};
-};
 
 // The Welcome of a stream waits for a worker, and placement stops meanwhile: gRPC is done with the
 // stream while the worker looks at its Hello.
@@ -192,55 +138,6 @@ TEST_F(ReportSessionTest, TheEndOfAMoveIsPushedToBothHosts) {
   }));
   source.Close();
   destination.Close();
-}
-
-// The write of a claim: the record is set to the node of the tracker.
-pb::SessionRequest ClaimOf(const placement::InstanceRecord& record, ProviderId node) {
-  pb::SessionRequest request;
-  pb::RecordWrite* const write = request.mutable_record_write();
-  write->set_write_id(7);
-  write->set_node_uuid(node.ToString());
-  write->mutable_instance()->set_uuid(record.id.ToString());
-  write->mutable_instance()->set_generation(record.generation.value);
-  write->mutable_instance()->set_host("h1");
-  write->mutable_instance()->set_node_uuid(node.ToString());
-  return request;
-}
-
-// A tracker writes what it has claimed, and gets the record as it is afterwards with the answer.
-TEST_F(ReportSessionTest, AClaimIsWrittenAndAnsweredWithTheRecord) {
-  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
-  const Settled settled(this);
-  PlayedTracker tracker(&sessions, "h1", node_);
-  ASSERT_TRUE(tracker.SayHello());
-  ASSERT_TRUE(tracker.Next().has_welcome());
-  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
-  ASSERT_EQ(tracker.Next().ack().sequence(), 1);
-  placement::InstanceRecord record;
-  record.id = placement::InstanceId{Uuid::Random()};
-  record.project = record.user = record.vm_state = "any";
-  runner_.Must(placement::SetInstance{record, std::nullopt});
-  const auto find = [&] { return runner_.ledger().Newest()->records().FindInstance(record.id); };
-  const pb::SessionRequest claim = ClaimOf(*find(), node_);
-  ASSERT_TRUE(tracker.Say(claim));
-  const pb::RecordAnswer answer = tracker.Next().record_answer();
-  EXPECT_EQ(answer.write_id(), 7);
-  EXPECT_EQ(answer.status().code(), 0) << answer.status().message();
-  EXPECT_EQ(answer.node_uuid(), node_.ToString());
-  ASSERT_EQ(answer.instances_size(), 1);
-  EXPECT_EQ(answer.instances(0).generation(), find()->generation.value);
-  EXPECT_EQ(find()->node, node_);  // T-155
-  // The same write again has another generation than the record, and the answer has the record.
-  ASSERT_TRUE(tracker.Say(claim));
-  const pb::RecordAnswer again = tracker.Next().record_answer();
-  EXPECT_EQ(again.status().code(), static_cast<int>(absl::StatusCode::kAborted));
-  EXPECT_EQ(again.instances_size(), 1);
-  // A newer process takes over: the old one is told so, whatever it writes (T-386).
-  placement::RegisterService newer{"h1", "berth-tracker", Uuid::Random(), "m", "", Uuid::Random()};
-  runner_.Must(newer);
-  ASSERT_TRUE(tracker.Say(ClaimOf(*find(), node_)));
-  EXPECT_TRUE(tracker.Next().ShortDebugString().empty());
-  EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "TRACKER_FENCED");  // T-386
 }
 
 // The deadline passes while the batch waits in PostgreSQL, and then the batch is committed: nobody may

@@ -279,13 +279,12 @@ TEST(NodeAccount, CpusOfAGuestThatCannotBeCountedAreNotOffered) {
 }
 
 TEST(NodeAccount, APartThatCannotBeReadIsAFault) {
-  NodeAccount account(kHere, LargeHost());
+  NodeAccount account(kHere, {});
   Instance broken = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
   broken.unreadable = "it names CPU -1";
   account.PutInstance(broken);
-  EXPECT_EQ(account.used().vcpus, 2);  // T-61
-  ASSERT_THAT(account.faults(), SizeIs(1));
-  EXPECT_EQ(account.faults()[0].text, "it names CPU -1");  // T-61
+  EXPECT_EQ(account.used().vcpus, 2);                         // T-61
+  EXPECT_EQ(account.faults().at(0).text, "it names CPU -1");  // T-61
 }
 
 TEST(NodeAccount, AnInstanceWithoutTopologyUsesNoCell) {

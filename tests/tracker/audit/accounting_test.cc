@@ -99,7 +99,8 @@ TEST(Accounting, ARecordThatCountsNothingLeavesItsAllocations) {
   const Accounting account = Account(OrdinaryFacts(), NodeConfiguration(), &records, {}, &promised);
   EXPECT_EQ(account.allocated.vcpus, 2);
   EXPECT_EQ(account.promised, PromisedUsage());
-  EXPECT_EQ(AccountingJson(account, {}), AccountingJson(Account(OrdinaryFacts(), {}, &records, {}), {}));
+  EXPECT_EQ(AccountingJson(account, {}),
+            AccountingJson(Account(OrdinaryFacts(), {}, &records, {}), {}));
 }
 
 TEST(Accounting, TakesNothingButTotalsFromWhatWasObserved) {

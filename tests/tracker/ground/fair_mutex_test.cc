@@ -40,7 +40,7 @@ TEST(FairMutex, WhoComesBackWaitsBehindTheOthers) {
   });
   while (mutex.waiting() == 0) std::this_thread::yield();
   mutex.Unlock();
-  mutex.Lock();  // as a pass does that follows another at once
+  mutex.Lock();               // as a pass does that follows another at once
   EXPECT_FALSE(passed_over);  // T-59
   mutex.Unlock();
   waiter.join();

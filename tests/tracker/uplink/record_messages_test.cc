@@ -71,7 +71,8 @@ class RandomRecords {
     return requests;
   }
   Flavor RandomFlavor() {
-    return {Text(), Below(64), Below(100000), Below(100), Below(100), Below(100), {{Text(), Text()}}};
+    return {Text(),     Below(64),  Below(100000),     Below(100),
+            Below(100), Below(100), {{Text(), Text()}}};
   }
   Instance RandomInstance() {
     Instance instance = MakeInstance(Text(), {Text(), Text()}, RandomFlavor());
@@ -83,8 +84,8 @@ class RandomRecords {
     instance.device_requests = Requests();
     instance.hidden = Coin();
     if (Coin()) return instance;
-    instance.context = {Text(),           std::nullopt,     std::nullopt, RandomAssigned(),
-                        RandomAssigned(), Requests(),       Requests()};
+    instance.context = {Text(),           std::nullopt, std::nullopt, RandomAssigned(),
+                        RandomAssigned(), Requests(),   Requests()};
     if (Coin()) instance.context->old_flavor = RandomFlavor();
     if (Coin()) instance.context->new_flavor = RandomFlavor();
     return instance;

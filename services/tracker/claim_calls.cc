@@ -1,0 +1,146 @@
+#include "services/tracker/claim_calls.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "grpcpp/grpcpp.h"
+#include "services/process/log.h"
+#include "services/tracker/claim_messages.h"
+#include "tracker/claims/refusal.h"
+#include "tracker/ground/uuid.h"
+
+namespace berth::services {
+namespace {
+
+namespace pb = berth::tracker::v1;
+using tracker::ClaimCaller;
+using tracker::ClaimRefusalKind;
+using tracker::ClaimResult;
+
+constexpr int kWaitingMax = 1024;
+
+}  // namespace
+
+// A call that is not answered yet. Owns itself: OnDone, the last call by gRPC, deletes it.
+class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
+ public:
+  Call(grpc::CallbackServerContext* context, Metrics::Method* metrics)
+      : metrics_(metrics), deadline_(absl::FromChrono(context->deadline())) {}
+
+  void End(const absl::Status& status) {
+    const grpc::Status wire = ClaimStatus(status);
+    metrics_->Record(wire.error_code(), absl::Now() - begun_);
+    Finish(wire);
+  }
+  // The caller, for the node. `fill` fills in the response.
+  ClaimCaller AsCaller(std::function<void(const ClaimResult&)> fill) {
+    ClaimCaller caller;
+    caller.done = [this, fill = std::move(fill)](const absl::StatusOr<ClaimResult>& result) {
+      if (result.ok()) fill(*result);
+      LogRefusal(result.status());
+      End(result.status());
+    };
+    caller.gone = [cancelled = cancelled_, deadline = deadline_] {
+      return cancelled->load() || absl::Now() >= deadline;
+    };
+    return caller;
+  }
+
+  void OnCancel() override { cancelled_->store(true); }
+  void OnDone() override { delete this; }
+
+ private:
+  // The node's account and placement's allocations have drifted apart if amounts do not suffice that
+  // placement has allocated (T-162).
+  static void LogRefusal(const absl::Status& status) {
+    const auto refusal = tracker::RefusalOf(status);
+    if (!refusal || refusal->kind != ClaimRefusalKind::kResources) return;
+    Log(refusal->drift ? LogLevel::kError : LogLevel::kInfo, "Failed to claim",
+        {{"reasons", std::string(status.message())}});
+  }
+
+  Metrics::Method* const metrics_;
+  const absl::Time begun_ = absl::Now();
+  const absl::Time deadline_;
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
+    : host_(host), metrics_(metrics), workers_(1, kWaitingMax) {}
+
+absl::StatusOr<tracker::Node*> ClaimCalls::FindNode(const std::string& uuid) const {
+  const std::optional<std::string> wanted = tracker::CanonicalUuid(uuid);
+  if (!wanted) return absl::InvalidArgumentError("node_uuid must be a uuid");
+  for (const auto& runner : host_->runners()) {
+    const auto identity = runner->node()->identity();
+    if (identity && identity->uuid == *wanted) return runner->node();
+  }
+  return tracker::RefuseClaim(
+      {ClaimRefusalKind::kNodeUnavailable, {"this host has no node with the uuid " + *wanted}});
+}
+
+void ClaimCalls::Run(Call* call, std::function<void()> work) {
+  const bool accepted = workers_.Submit([this, work = std::move(work)] {
+    work();
+    host_->NotifyUplink();
+  });
+  if (accepted) return;
+  call->End(tracker::RefuseClaim({ClaimRefusalKind::kOverloaded, {"too many claims wait"}}));
+}
+
+template <typename Request, typename Response, typename Method>
+grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context,
+                                            const char* method, const Request* request,
+                                            Response* response, Method claim) {
+  auto* const call = new Call(context, metrics_->ForMethod(method));
+  auto asked = ClaimOf(*request);
+  const absl::StatusOr<tracker::Node*> node = FindNode(request->node_uuid());
+  const absl::Status form =
+      asked.ok() || absl::IsInvalidArgument(node.status()) ? node.status() : asked.status();
+  if (!form.ok()) {
+    call->End(form);
+    return call;
+  }
+  asked->node_uuid = (*node)->identity()->uuid;
+  Run(call, [node = *node, claim, asked = *std::move(asked),
+             caller = call->AsCaller([response](const ClaimResult& result) {
+               FillClaim(result.claim, response->mutable_claim());
+             })]() mutable { (node->*claim)(asked, std::move(caller)); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ClaimCalls::ClaimInstance(grpc::CallbackServerContext* context,
+                                                    const pb::ClaimInstanceRequest* request,
+                                                    pb::ClaimInstanceResponse* response) {
+  return Begin(context, "berth.tracker.v1.TrackerService/ClaimInstance", request, response,
+               &tracker::Node::ClaimInstance);
+}
+
+grpc::ServerUnaryReactor* ClaimCalls::ClaimMove(grpc::CallbackServerContext* context,
+                                                const pb::ClaimMoveRequest* request,
+                                                pb::ClaimMoveResponse* response) {
+  return Begin(context, "berth.tracker.v1.TrackerService/ClaimMove", request, response,
+               &tracker::Node::ClaimMove);
+}
+
+grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* context,
+                                                 const pb::AbortClaimRequest* request,
+                                                 pb::AbortClaimResponse* response) {
+  auto* const call =
+      new Call(context, metrics_->ForMethod("berth.tracker.v1.TrackerService/AbortClaim"));
+  const absl::StatusOr<tracker::Node*> node = FindNode(request->node_uuid());
+  if (!node.ok() || request->claim_id().empty()) {
+    call->End(node.ok() ? absl::InvalidArgumentError("claim_id is required") : node.status());
+    return call;
+  }
+  Run(call, [node = *node, id = request->claim_id(),
+             caller = call->AsCaller([response](const ClaimResult& result) {
+               response->set_aborted(result.aborted);
+             })]() mutable { node->AbortClaim(id, std::move(caller)); });
+  return call;
+}
+
+}  // namespace berth::services

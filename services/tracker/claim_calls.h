@@ -1,0 +1,61 @@
+// ClaimCalls: the calls of the tracker's service that make and end claims.
+//
+// Owns one thread. The handlers queue calls for it, because they must not wait for a node's lock. The
+// thread takes calls in the order in which they arrived, so claims of one node get its lock in this
+// order (T-180). It does not wait for placement: the call ends when placement has answered. One
+// thread serves all nodes: a claim waits while the thread waits for the lock of another node.
+// Thread-safe.
+#ifndef BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_
+#define BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_
+
+#include <functional>
+#include <string>
+
+#include "berth/tracker/v1/tracker.pb.h"
+#include "services/process/metrics.h"
+#include "services/process/workers.h"
+#include "services/tracker/host.h"
+
+namespace grpc {
+class CallbackServerContext;
+class ServerUnaryReactor;
+}  // namespace grpc
+
+namespace berth::services {
+
+class ClaimCalls {
+ public:
+  // `host` and `metrics` outlive the calls.
+  ClaimCalls(TrackerHost* host, Metrics* metrics);
+
+  grpc::ServerUnaryReactor* ClaimInstance(grpc::CallbackServerContext* context,
+                                          const berth::tracker::v1::ClaimInstanceRequest* request,
+                                          berth::tracker::v1::ClaimInstanceResponse* response);
+  grpc::ServerUnaryReactor* ClaimMove(grpc::CallbackServerContext* context,
+                                      const berth::tracker::v1::ClaimMoveRequest* request,
+                                      berth::tracker::v1::ClaimMoveResponse* response);
+  grpc::ServerUnaryReactor* AbortClaim(grpc::CallbackServerContext* context,
+                                       const berth::tracker::v1::AbortClaimRequest* request,
+                                       berth::tracker::v1::AbortClaimResponse* response);
+
+ private:
+  class Call;
+
+  // Begins a call that claims by `claim`, a method of Node.
+  template <typename Request, typename Response, typename Method>
+  grpc::ServerUnaryReactor* Begin(grpc::CallbackServerContext* context, const char* method,
+                                  const Request* request, Response* response, Method claim);
+  // Finds the node of this host.
+  absl::StatusOr<tracker::Node*> FindNode(const std::string& uuid) const;
+  // Runs `work` on the thread, then lets the uplink send what it left. `call` ends with OVERLOADED
+  // if too many calls wait.
+  void Run(Call* call, std::function<void()> work);
+
+  TrackerHost* const host_;
+  Metrics* const metrics_;
+  Workers workers_;
+};
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_

@@ -1,0 +1,30 @@
+// Conversion of the calls that make and end claims between messages and values. Pure.
+#ifndef BERTH_SERVICES_TRACKER_CLAIM_MESSAGES_H_
+#define BERTH_SERVICES_TRACKER_CLAIM_MESSAGES_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "berth/tracker/v1/tracker.pb.h"
+#include "grpcpp/support/status.h"
+#include "tracker/claims/claim.h"
+
+namespace berth::services {
+
+// The domain of all errors of the tracker.
+inline constexpr char kTrackerDomain[] = "berth.tracker";
+
+// InvalidArgument for a field that is missing, malformed or out of its range. The message begins
+// with the name of the field.
+absl::StatusOr<tracker::InstanceClaim> ClaimOf(
+    const berth::tracker::v1::ClaimInstanceRequest& request);
+absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRequest& request);
+
+void FillClaim(const tracker::OpenClaim& claim, berth::tracker::v1::Claim* to);
+
+// The status with which a call ends that `status` refuses. A message of InvalidArgument begins with
+// the name of a field.
+grpc::Status ClaimStatus(const absl::Status& status);
+
+}  // namespace berth::services
+
+#endif  // BERTH_SERVICES_TRACKER_CLAIM_MESSAGES_H_

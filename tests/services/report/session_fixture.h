@@ -1,0 +1,74 @@
+// What tests of tracker sessions over a real ledger, without gRPC, share.
+#ifndef BERTH_TESTS_SERVICES_REPORT_SESSION_FIXTURE_H_
+#define BERTH_TESTS_SERVICES_REPORT_SESSION_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <map>
+#include <string>
+
+#include "services/report/session.h"
+#include "tests/processes/ledger_runner.h"
+#include "tests/processes/private_cluster.h"
+#include "tests/services/report/played_tracker.h"
+
+namespace berth::services {
+
+class Measured : public Samples {
+ public:
+  void Gauge(const std::string& name, const std::string&, double value, const Labels&) override {
+    values[name] = value;
+  }
+  void Counter(const std::string& name, const std::string&, double value, const Labels&) override {
+    values[name] = value;
+  }
+  std::map<std::string, double> values;
+};
+
+class ReportSessionTest : public ::testing::Test {
+ protected:
+  double Attached(const ReportSessions& sessions) {
+    Measured measured;
+    sessions.Measure(&measured);
+    return measured.values["report_streams"];
+  }
+  // Keeps the only worker busy until the promise is kept.
+  void BlockWorker(std::promise<void>* until) {
+    std::promise<void> busy;
+    ASSERT_TRUE(workers_.Submit([&busy, until] {
+      busy.set_value();
+      until->get_future().wait();
+    }));
+    busy.get_future().wait();
+  }
+  void AwaitWorker() {
+    std::promise<void> reached;
+    ASSERT_TRUE(workers_.Submit([&reached] { reached.set_value(); }));
+    reached.get_future().wait();
+  }
+
+  // Waits, when it is destroyed, until the ledger has answered all commands and the worker has
+  // nothing left to do: both use the sessions, which are declared before this.
+  class Settled {
+   public:
+    explicit Settled(ReportSessionTest* test) : test_(test) {}
+    ~Settled() {
+      test_->runner_.Do(placement::FindRequest{"tester", "none"});
+      for (int i = 0; i < 3; ++i) test_->AwaitWorker();  // work may submit more work
+    }
+
+   private:
+    ReportSessionTest* const test_;
+  };
+
+  const std::string url_ = placement::NewDatabase();
+  placement::LedgerRunner runner_{placement::OptionsFor(url_)};
+  LivenessRecorder recorder_{&runner_.ledger(), url_, absl::Seconds(60)};
+  Workers workers_{1, 1000};
+  const placement::ProviderId node_{placement::Uuid::Random()};
+};
+
+}  // namespace berth::services
+
+#endif  // BERTH_TESTS_SERVICES_REPORT_SESSION_FIXTURE_H_

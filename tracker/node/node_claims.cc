@@ -1,0 +1,300 @@
+// The methods of Node that make and end claims.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tracker/claims/ending.h"
+#include "tracker/claims/refusal.h"
+#include "tracker/ground/check.h"
+#include "tracker/ground/status_macros.h"
+#include "tracker/node/node.h"
+
+namespace berth::tracker {
+namespace {
+
+using Kind = ClaimRefusalKind;
+using Write = RecordWrites::Write;
+
+constexpr int kTriesMax = 4;  // of the end of a claim whose records change all the time
+constexpr std::chrono::seconds kTryAgain{2};
+
+absl::Status Refuse(Kind kind, std::string reason) {
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  return RefuseClaim({kind, {std::move(reason)}});
+}
+
+// Whether a claimed instance has not been started yet, so that its claim may be aborted.
+bool IsClaimOnly(const Instance& instance) {
+  return instance.vm_state == "building" || instance.vm_state == "shelved_offloaded";
+}
+
+// The refusal that an answer of placement to a write of records means.
+absl::Status RefusalBy(const absl::Status& answer) {
+  const std::string text(answer.message());
+  switch (answer.code()) {
+    case absl::StatusCode::kAborted:
+      return Refuse(Kind::kRecordConflict, text);
+    case absl::StatusCode::kNotFound:
+      return Refuse(Kind::kInstanceNotFound, text);
+    case absl::StatusCode::kPermissionDenied:
+      return Refuse(Kind::kNodeUnavailable, text);
+    case absl::StatusCode::kInvalidArgument:
+      return answer;
+    default:
+      return Refuse(Kind::kPlacementAway, text);
+  }
+}
+
+}  // namespace
+
+std::string ClaimIdOf(const OpenClaim& claim) {
+  if (claim.migration.has_value()) return claim.migration->uuid;
+  return absl::StrCat(claim.instance.uuid, "/", claim.instance.generation);
+}
+
+void Node::Replies::Add(Write write, const absl::StatusOr<ClaimResult>& result) {
+  for (ClaimCaller& caller : write.callers) replies_.emplace_back(std::move(caller), result);
+}
+
+void Node::Replies::Add(ClaimCaller caller, absl::StatusOr<ClaimResult> result) {
+  replies_.emplace_back(std::move(caller), std::move(result));
+}
+
+Node::Replies::~Replies() {
+  for (const auto& [caller, result] : replies_) caller.done(result);
+}
+
+absl::Status Node::CheckClaimsLocked(const ClaimCaller& caller) const {
+  if (caller.gone()) return Refuse(Kind::kTooLate, "the deadline passed before the claim began");
+  if (audit_ == nullptr || last_.result == PassOutcome::Result::kNotReady) {
+    return Refuse(Kind::kNodeUnavailable, "the hypervisor does not answer, or was not audited yet");
+  }
+  if (!records_) return Refuse(Kind::kNodeUnavailable, "placement has sent no records yet");
+  switch (outbox_.standing()) {
+    case Standing::kStandby:
+      return Refuse(Kind::kNodeUnavailable, "the node belongs to another tracker");
+    case Standing::kRefused:
+      return Refuse(Kind::kNodeUnavailable,
+                    "the identity of the node contradicts placement's records");
+    case Standing::kNone:
+      return Refuse(Kind::kPlacementAway, "there is no session with placement");
+    default:
+      break;
+  }
+  if (writes_.size() < RecordWrites::kMax) return absl::OkStatus();
+  return Refuse(Kind::kOverloaded, "too many claims wait for placement");
+}
+
+// The tracker does not know which CPUs and devices a record takes that it cannot read.
+absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
+  const Assigned& chosen =
+      claim.migration.has_value() ? claim.instance.context->new_assigned : claim.instance.assigned;
+  if (chosen == Assigned()) return absl::OkStatus();
+  for (const AccountFault& fault : account_->unreadable()) {
+    return Refuse(Kind::kNodeUnavailable,
+                  absl::StrCat("the record of instance ", fault.instance_uuid,
+                               " cannot be read: ", fault.text));
+  }
+  return absl::OkStatus();
+}
+
+// What the claim takes must still count when the records say what the claim says.
+absl::Status Node::CheckStateLocked(const OpenClaim& claim) const {
+  if (account_->CountsWhenRecorded(claim)) return absl::OkStatus();
+  return Refuse(Kind::kWrongState,
+                absl::StrCat("instance ", claim.instance.uuid, " with vm_state `",
+                             claim.instance.vm_state, "` and task_state `",
+                             claim.instance.task_state, "` is neither built nor moved here"));
+}
+
+void Node::ClaimInstance(const InstanceClaim& request, ClaimCaller caller) {
+  Claim(request, tracker::ClaimInstance, std::move(caller));
+}
+
+void Node::ClaimMove(const MoveClaim& request, ClaimCaller caller) {
+  Claim(request, tracker::ClaimMove, std::move(caller));
+}
+
+// A repeat of the claim that is under way gets the answer that this claim will get.
+void Node::Join(const std::string& request_id, const std::string& body, ClaimCaller caller,
+                Write* write, Replies* replies) {
+  if (write->aborts || request_id.empty() || write->claim.id != request_id) {
+    return replies->Add(std::move(caller),
+                        Refuse(Kind::kAlreadyClaimed, "a claim of the instance begins or ends"));
+  }
+  if (write->claim.body != body) return replies->Add(std::move(caller), RefuseReusedId(request_id));
+  write->callers.push_back(std::move(caller));
+}
+
+template <typename Request, typename Take>
+void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  const std::string& uuid = request.instance.uuid;
+  const absl::StatusOr<const OpenClaim*> known =
+      answers_.Find(request.id, uuid, request.body, absl::Now());
+  if (!known.ok()) return replies.Add(std::move(caller), known.status());
+  if (*known != nullptr) return replies.Add(std::move(caller), ClaimResult{**known});
+  if (Write* const write = writes_.FindInstance(uuid); write != nullptr) {
+    return Join(request.id, request.body, std::move(caller), write, &replies);
+  }
+  const absl::Status takes_claims = CheckClaimsLocked(caller);
+  const absl::StatusOr<OpenClaim> claim =
+      takes_claims.ok() ? take(ClaimSettings(), request, &*account_) : takes_claims;
+  if (!claim.ok()) return replies.Add(std::move(caller), claim.status());
+  for (const absl::Status& status : {CheckReadableLocked(*claim), CheckStateLocked(*claim)}) {
+    if (status.ok()) continue;
+    account_->Close(uuid, claim->id);
+    return replies.Add(std::move(caller), status);
+  }
+  Write fresh;
+  fresh.claim = *claim;
+  fresh.instance = claim->instance;
+  fresh.migration = claim->migration;
+  fresh.callers.push_back(std::move(caller));
+  writes_.Add(std::move(fresh));
+}
+
+void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  const std::string uuid = claim_id.substr(0, claim_id.find('/'));
+  Write* const write = writes_.FindInstance(uuid);
+  if (write != nullptr && ClaimIdOf(write->claim) == claim_id && !write->aborts) {
+    if (write->state != RecordWrites::State::kUnsent) {
+      return replies.Add(std::move(caller),
+                         Refuse(Kind::kUnsettled, "the claim waits for placement's answer"));
+    }
+    Write dropped = writes_.Take(uuid);
+    const OpenClaim claim = dropped.claim;
+    UndoLocked(std::move(dropped), Refuse(Kind::kRecordConflict, "the claim was aborted"),
+               &replies);
+    return replies.Add(std::move(caller), ClaimResult{claim, true});
+  }
+  if (write != nullptr && write->aborts) {
+    write->callers.push_back(std::move(caller));
+    return;
+  }
+  const absl::StatusOr<Write> end = EndLocked(claim_id, uuid, caller);
+  if (!end.ok()) return replies.Add(std::move(caller), end.status());
+  if (!end->aborts) return replies.Add(std::move(caller), ClaimResult{end->claim});
+  Write fresh = *end;
+  fresh.callers.push_back(std::move(caller));
+  writes_.Add(std::move(fresh));
+}
+
+absl::StatusOr<Write> Node::EndLocked(const std::string& claim_id, const std::string& instance_uuid,
+                                      const ClaimCaller& caller) {
+  const absl::Status unknown =
+      Refuse(Kind::kNoSuchClaim, absl::StrCat("there is no claim ", claim_id, " on this node"));
+  BERTH_RETURN_IF_ERROR(CheckClaimsLocked(caller));
+  const std::optional<Instance> instance = account_->FindInstance(instance_uuid);
+  const auto granted = granted_.find(instance_uuid);
+  if (!instance || instance->on != account_->self() || writes_.FindInstance(instance_uuid) ||
+      (granted != granted_.end() && granted->second != claim_id)) {
+    return unknown;
+  }
+  Write write;
+  write.claim.instance = *instance;
+  if (!IsClaimOnly(*instance)) return write;
+  const Ending ending = tracker::AbortClaim(write.claim, &*instance, nullptr, "", &*account_);
+  BERTH_CHECK(ending.instance.has_value());
+  write.aborts = true;
+  write.instance = *ending.instance;
+  return write;
+}
+
+std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  const Standing standing = outbox_.standing();
+  if (standing == Standing::kNone || standing == Standing::kStandby ||
+      standing == Standing::kRefused) {
+    return std::nullopt;
+  }
+  for (Write& write : writes_.TakeAbandoned()) {
+    UndoLocked(std::move(write), Refuse(Kind::kTooLate, "the deadline passed before the write"),
+               &replies);
+  }
+  return writes_.Next(now);
+}
+
+void Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now) {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  Write* const write = writes_.FindSent(id);
+  if (write == nullptr) return;
+  if (write->aborts) return AnswerEndLocked(write, answer, &replies);
+  const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer);
+  if (write->withdraws && !settled) {
+    write->state = RecordWrites::State::kInDoubt;
+    write->not_before = now + kTryAgain;
+    return;
+  }
+  const std::string uuid = write->claim.instance.uuid;
+  // The answer to a withdrawal is a conflict if the claim was applied. Then the record, which came
+  // before the answer, is on this node.
+  const bool applied =
+      write->withdraws ? absl::IsAborted(answer) && account_->HasClaim(write->claim) : answer.ok();
+  if (applied) return GrantLocked(writes_.Take(uuid), &replies);
+  UndoLocked(
+      writes_.Take(uuid),
+      answer.ok() ? Refuse(Kind::kPlacementAway, "the claim was withdrawn") : RefusalBy(answer),
+      &replies);
+}
+
+void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* replies) {
+  const std::string uuid = write->claim.instance.uuid;
+  // Without a record there is nothing to write: the claim is gone (T-166).
+  if (answer.ok() || absl::IsNotFound(answer)) {
+    granted_.erase(uuid);
+    const OpenClaim claim = write->claim;
+    return replies->Add(writes_.Take(uuid), ClaimResult{claim, true});
+  }
+  const std::optional<Instance> instance = account_->FindInstance(uuid);
+  if (absl::IsAborted(answer) && ++write->tries < kTriesMax && instance &&
+      instance->on == account_->self() && IsClaimOnly(*instance)) {
+    write->claim.instance = *instance;
+    write->instance =
+        *tracker::AbortClaim(write->claim, &*instance, nullptr, "", &*account_).instance;
+    write->state = RecordWrites::State::kUnsent;
+    return;
+  }
+  replies->Add(writes_.Take(uuid), RefusalBy(answer));
+}
+
+void Node::GrantLocked(Write write, Replies* replies) {
+  account_->Close(write.claim.instance.uuid, write.claim.id);
+  answers_.Keep(write.claim, absl::Now());
+  const NodeAccount& account = *account_;
+  std::erase_if(granted_, [&](const auto& one) { return !account.IsTracked(one.first); });
+  granted_[write.claim.instance.uuid] = ClaimIdOf(write.claim);
+  const ClaimResult result{write.claim};
+  replies->Add(std::move(write), result);
+}
+
+void Node::UndoLocked(Write write, const absl::Status& status, Replies* replies) {
+  if (!write.aborts) account_->Close(write.claim.instance.uuid, write.claim.id);
+  replies->Add(std::move(write), status);
+}
+
+void Node::Disconnect() {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  outbox_.Disconnect();
+  for (Write& write : writes_.Disconnect()) {
+    const bool unsent = write.state == RecordWrites::State::kUnsent;
+    UndoLocked(std::move(write),
+               unsent ? Refuse(Kind::kPlacementAway, "the session with placement ended")
+                      : Refuse(Kind::kOutcomeUnknown, "the answer of placement was lost"),
+               &replies);
+  }
+  for (ClaimCaller& caller : writes_.TakeCallers()) {
+    replies.Add(std::move(caller),
+                Refuse(Kind::kOutcomeUnknown, "the answer of placement was lost"));
+  }
+}
+
+}  // namespace berth::tracker
