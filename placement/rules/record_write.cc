@@ -17,6 +17,12 @@ namespace {
 
 constexpr absl::string_view kOffloadedState = "shelved_offloaded";
 
+// The records as they are, before the write.
+struct RecordsBefore {
+  InstancePtr instance;
+  MigrationPtr migration;  // null: the command writes none
+};
+
 absl::Status Deny(const WriteRecords& command, absl::string_view why) {
   return Refuse(
       absl::StatusCode::kPermissionDenied, "POLICY_DENIED",
@@ -74,6 +80,24 @@ absl::Status CheckPlace(const WriteRecords& command, const InstanceRecord& befor
   return moves ? absl::OkStatus() : Conflict(command, absl::StrCat("is on host ", before.host));
 }
 
+// POLICY_DENIED if the write would put the instance, or the destination of its migration, on another
+// node than the tracker's.
+absl::Status CheckTarget(const WriteRecords& command, const RecordsBefore& before,
+                         const InstanceRecord& after, const MigrationRecord* migration) {
+  const bool stays = after.host == before.instance->host && after.node == before.instance->node;
+  const bool goes = after.host.empty() && !after.node;
+  const bool comes = after.host == command.tracker.host && after.node == command.node;
+  if (!stays && !goes && !comes) return Deny(command, "the instance would be on another node");
+  if (migration == nullptr ||
+      (migration->destination_host == before.migration->destination_host &&
+       migration->destination_node == before.migration->destination_node) ||
+      (migration->destination_host == command.tracker.host &&
+       migration->destination_node == command.node)) {
+    return absl::OkStatus();
+  }
+  return Deny(command, "the migration would go to another node");
+}
+
 // The migrations of the instance, with `written` in the place of its record. Null: none is written.
 std::vector<MigrationPtr> MigrationsAfter(const State& state, InstanceId instance,
                                           const MigrationPtr& written) {
@@ -122,12 +146,6 @@ MigrationRecord Edited(const MigrationRecord& before, const WriteRecords& comman
   return after;
 }
 
-// The records as they are, before the write.
-struct RecordsBefore {
-  InstancePtr instance;
-  MigrationPtr migration;  // null: the command writes none
-};
-
 // INSTANCE_NOT_FOUND, MIGRATION_NOT_FOUND, INVALID_FIELD, or RECORD_CONFLICT.
 absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords& command) {
   RecordsBefore before;
@@ -157,8 +175,8 @@ absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords
 // malformed tracker; SERVICE_NOT_REGISTERED; TRACKER_FENCED (T-386); POLICY_DENIED for the node,
 // unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for a
 // migration of another instance; RECORD_CONFLICT if a record has another generation; a malformed
-// record; RECORD_CONFLICT if the instance is elsewhere, then if something of the node would get a
-// second owner.
+// record; POLICY_DENIED if the instance or its migration would go to another node; RECORD_CONFLICT if
+// the instance is elsewhere, then if something of the node would get a second owner.
 absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
                                const RuleContext& context) {
   Faults faults;
@@ -177,6 +195,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
     InstanceFields(faults, "instance", after);
     if (migration != nullptr) MigrationFields(faults, *migration);
     BERTH_RETURN_IF_ERROR(faults.status());
+    BERTH_RETURN_IF_ERROR(CheckTarget(command, before, after, migration.get()));
     BERTH_RETURN_IF_ERROR(CheckPlace(command, *before.instance, migration.get()));
     BERTH_RETURN_IF_ERROR(CheckOwners(state, command, *before.instance, after, migration));
   }

@@ -13,7 +13,7 @@ using placement::ProviderId;
 
 namespace {
 
-constexpr size_t kOutboxMax = 8;  // answers that the tracker has not read yet
+constexpr size_t kOutboxMax = 8;  // answers that the tracker has not read yet, or that wait
 
 }  // namespace
 
@@ -70,7 +70,8 @@ void ReportSession::ReadNext() {
 }
 
 void ReportSession::ReadIfRoom() {
-  if (!read_waits_ || outbox_.size() >= kOutboxMax || ending_ || finished_) return;
+  const size_t waiting = outbox_.size() + answers_.size();
+  if (!read_waits_ || waiting >= kOutboxMax || ending_ || finished_) return;
   read_waits_ = false;
   incoming_.Clear();  // frees memory: the next may come late
   sink_->Read(&incoming_);

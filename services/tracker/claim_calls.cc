@@ -71,20 +71,24 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
 ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
     : host_(host), metrics_(metrics), workers_(1, kWaitingMax) {}
 
-absl::StatusOr<tracker::Node*> ClaimCalls::FindNode(const std::string& uuid) const {
-  const std::optional<std::string> wanted = tracker::CanonicalUuid(uuid);
-  if (!wanted) return absl::InvalidArgumentError("node_uuid must be a uuid");
+// The node with this identity, or null.
+tracker::Node* ClaimCalls::FindNode(const std::string& uuid) const {
   for (const auto& runner : host_->runners()) {
     const auto identity = runner->node()->identity();
-    if (identity && identity->uuid == *wanted) return runner->node();
+    if (identity && identity->uuid == uuid) return runner->node();
   }
-  return tracker::RefuseClaim(
-      {ClaimRefusalKind::kNodeUnavailable, {"this host has no node with the uuid " + *wanted}});
+  return nullptr;
 }
 
-void ClaimCalls::Run(Call* call, std::function<void()> work) {
-  const bool accepted = workers_.Submit([this, work = std::move(work)] {
-    work();
+void ClaimCalls::Run(Call* call, const std::string& node_uuid,
+                     std::function<void(tracker::Node*)> work) {
+  const bool accepted = workers_.Submit([this, call, node_uuid, work = std::move(work)] {
+    tracker::Node* const node = FindNode(node_uuid);
+    if (node == nullptr) {
+      return call->End(tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
+                                             {"this host has no node with the uuid " + node_uuid}}));
+    }
+    work(node);
     host_->NotifyUplink();
   });
   if (accepted) return;
@@ -97,18 +101,15 @@ grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context
                                             Response* response, Method claim) {
   auto* const call = new Call(context, metrics_->ForMethod(method));
   auto asked = ClaimOf(*request);
-  const absl::StatusOr<tracker::Node*> node = FindNode(request->node_uuid());
-  const absl::Status form =
-      asked.ok() || absl::IsInvalidArgument(node.status()) ? node.status() : asked.status();
-  if (!form.ok()) {
-    call->End(form);
+  if (!asked.ok()) {
+    call->End(asked.status());
     return call;
   }
-  asked->node_uuid = (*node)->identity()->uuid;
-  Run(call, [node = *node, claim, asked = *std::move(asked),
-             caller = call->AsCaller([response](const ClaimResult& result) {
-               FillClaim(result.claim, response->mutable_claim());
-             })]() mutable { (node->*claim)(asked, std::move(caller)); });
+  const std::string node_uuid = asked->node_uuid;
+  Run(call, node_uuid,
+      [claim, asked = *std::move(asked), caller = call->AsCaller([response](const ClaimResult& result) {
+         FillClaim(result.claim, response->mutable_claim());
+       })](tracker::Node* node) { (node->*claim)(asked, caller); });
   return call;
 }
 
@@ -131,15 +132,16 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
                                                  pb::AbortClaimResponse* response) {
   auto* const call =
       new Call(context, metrics_->ForMethod("berth.tracker.v1.TrackerService/AbortClaim"));
-  const absl::StatusOr<tracker::Node*> node = FindNode(request->node_uuid());
-  if (!node.ok() || request->claim_id().empty()) {
-    call->End(node.ok() ? absl::InvalidArgumentError("claim_id is required") : node.status());
+  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
+  if (!node_uuid || request->claim_id().empty()) {
+    call->End(absl::InvalidArgumentError(node_uuid ? "claim_id is required"
+                                                   : "node_uuid must be a uuid"));
     return call;
   }
-  Run(call, [node = *node, id = request->claim_id(),
-             caller = call->AsCaller([response](const ClaimResult& result) {
-               response->set_aborted(result.aborted);
-             })]() mutable { node->AbortClaim(id, std::move(caller)); });
+  Run(call, *node_uuid,
+      [id = request->claim_id(), caller = call->AsCaller([response](const ClaimResult& result) {
+         response->set_aborted(result.aborted);
+       })](tracker::Node* node) { node->AbortClaim(id, caller); });
   return call;
 }
 

@@ -45,11 +45,11 @@ class ClaimCalls {
   template <typename Request, typename Response, typename Method>
   grpc::ServerUnaryReactor* Begin(grpc::CallbackServerContext* context, const char* method,
                                   const Request* request, Response* response, Method claim);
-  // Finds the node of this host.
-  absl::StatusOr<tracker::Node*> FindNode(const std::string& uuid) const;
-  // Runs `work` on the thread, then lets the uplink send what it left. `call` ends with OVERLOADED
-  // if too many calls wait.
-  void Run(Call* call, std::function<void()> work);
+  tracker::Node* FindNode(const std::string& uuid) const;
+  // Runs `work` for the node on the thread, then lets the uplink send the writes that `work` left.
+  // Ends `call` with OVERLOADED if too many calls wait, and with NODE_UNAVAILABLE if this host has
+  // no such node.
+  void Run(Call* call, const std::string& node_uuid, std::function<void(tracker::Node*)> work);
 
   TrackerHost* const host_;
   Metrics* const metrics_;

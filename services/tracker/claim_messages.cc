@@ -1,5 +1,6 @@
 #include "services/tracker/claim_messages.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -88,6 +89,9 @@ std::string TestOf(const std::string& reason) {
 // Reads what both kinds of claims have.
 template <typename Request, typename Claim>
 absl::Status ReadShared(const Request& request, Claim* claim) {
+  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request.node_uuid());
+  if (!node_uuid) return absl::InvalidArgumentError("node_uuid must be a uuid");
+  claim->node_uuid = *node_uuid;
   if (request.request_id().size() > kRequestIdMax) {
     return absl::InvalidArgumentError(
         absl::StrCat("request_id must have at most ", kRequestIdMax, " characters"));

@@ -59,6 +59,7 @@ class TrackerEdit final : public placement::InstanceEdit {
     FillInstance(before, &record);
     record.set_host(written_.host());
     record.set_node_uuid(written_.node_uuid());
+    record.set_claimed_generation(written_.claimed_generation());
     *record.mutable_numa_cells() = written_.numa_cells();
     // A guest without cells has no use for the policy. It may be a wish that a later move needs.
     if (written_.numa_cells_size() > 0) {

@@ -244,7 +244,10 @@ bool NodeAccount::HasMigration(const std::string& uuid, int64_t generation) cons
 bool NodeAccount::HasClaim(const OpenClaim& claim) const {
   const Instance* instance = FindOrNull(instances_, InstanceOf(claim));
   if (instance == nullptr) return false;
-  if (!claim.migration.has_value()) return instance->on == self_;
+  if (!claim.migration.has_value()) {
+    return instance->on == self_ &&
+           instance->claimed_generation == claim.instance.claimed_generation;
+  }
   return instance->context.has_value() &&
          instance->context->migration_uuid == claim.migration->uuid;
 }

@@ -145,8 +145,8 @@ class NodeAccount {
   // Whether the account has the record in this generation.
   bool HasInstance(const std::string& uuid, int64_t generation) const;
   bool HasMigration(const std::string& uuid, int64_t generation) const;
-  // Whether the record of the instance has the claim, whatever cells and devices it names: the
-  // instance is on the node, or has a context of the claim's migration.
+  // Whether the record of the instance has this claim and no other one: the instance is on the node
+  // by a claim that is based on the same generation, or has a context of the claim's migration.
   bool HasClaim(const OpenClaim& claim) const;
   // Whether the instance counts on the node.
   bool IsTracked(const std::string& instance_uuid) const;

@@ -13,6 +13,7 @@ Instance WithClaim(const Instance* recorded, const OpenClaim& claim) {
     instance.context = claim.instance.context;
   } else {
     instance.on = claim.instance.on;
+    instance.claimed_generation = claim.instance.claimed_generation;
     instance.launched_on = claim.instance.launched_on;
     instance.assigned = claim.instance.assigned;
   }

@@ -69,6 +69,8 @@ struct Instance {
   std::string uuid;
   int64_t generation = 0;  // of the record; it changes with every write; compared for equality only
   HostAndNode on;          // both empty: no tracker has claimed it
+  // The generation on which the claim was based that put the instance on its node. 0: none did.
+  int64_t claimed_generation = 0;
   std::string launched_on;  // the host that claimed it last; stays when a claim is aborted
   std::string project_id;
   std::string vm_state;

@@ -27,9 +27,13 @@ absl::StatusOr<const OpenClaim*> ClaimAnswers::Find(const std::string& id,
   return &claim;
 }
 
-void ClaimAnswers::Forget(const std::string& id) {
-  if (claims_.erase(id) == 0) return;
-  std::erase_if(order_, [&](const auto& kept) { return kept.second == id; });
+void ClaimAnswers::Forget(const std::string& instance_uuid) {
+  std::erase_if(order_, [&](const auto& kept) {
+    const auto found = claims_.find(kept.second);
+    if (found->second.instance.uuid != instance_uuid) return false;
+    claims_.erase(found);
+    return true;
+  });
 }
 
 void ClaimAnswers::DropOld(absl::Time now) {

@@ -30,8 +30,9 @@ class ClaimAnswers {
   // Refused with kRequestIdReused if the id belongs to a request with another instance or body.
   absl::StatusOr<const OpenClaim*> Find(const std::string& id, const std::string& instance_uuid,
                                         const std::string& body, absl::Time now);
-  // Forgets an answer whose claim was aborted, so that a new claim may have its id.
-  void Forget(const std::string& id);
+  // Forgets the answers about an instance whose claim was aborted: a repeat must not be told that
+  // it has the claim.
+  void Forget(const std::string& instance_uuid);
 
  private:
   void DropOld(absl::Time now);

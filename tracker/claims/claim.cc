@@ -187,6 +187,7 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
   BERTH_RETURN_IF_ERROR(CheckNeeded(*account, request.instance, nullptr));
   OpenClaim claim{request.id, request.instance, std::nullopt, request.lease_end, request.body};
   claim.instance.on = account->self();
+  claim.instance.claimed_generation = request.instance.generation;
   claim.instance.launched_on = account->self().host;
   claim.instance.assigned = *std::move(chosen);
   account->Open(claim);

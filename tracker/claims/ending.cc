@@ -56,6 +56,7 @@ Ending AbortInstance(const OpenClaim& claim, const Instance* instance) {
   if (!IsRecorded(claim, instance, nullptr)) return ending;
   ending.instance = *instance;
   ending.instance->on = {};
+  ending.instance->claimed_generation = 0;
   Unplace(&ending.instance->assigned.topology);
   ending.instance->assigned.devices.clear();
   ending.instance->assigned.units.clear();

@@ -41,8 +41,8 @@
 namespace berth::tracker {
 
 // The id of a claim: the migration's uuid, or the instance's uuid with the generation of its record
-// on which the claim is based. So a caller whose answer was lost knows the id, and the tracker knows
-// it after a restart.
+// on which the claim is based. So a caller whose answer was lost knows the id. The record of a claimed
+// instance has this generation, so the tracker knows the id after a restart.
 std::string ClaimIdOf(const OpenClaim& claim);
 
 class Node {
@@ -120,7 +120,7 @@ class Node {
   void ClaimMove(const MoveClaim& request, ClaimCaller caller);
   // Gives the claim with this id of ClaimIdOf back (T-165). A claim that was not written yet ends at
   // once, else placement writes the record without the claim first. A claim whose instance has left
-  // the state in which it was claimed stays, and the caller gets aborted = false.
+  // the state in which it was claimed stays, and the caller gets aborted = false. Needs no hypervisor.
   //
   // Refused with kUnsettled while it is not known whether the claim was written: to be repeated.
   // Then, in this order, with kTooLate; kNodeUnavailable; kPlacementAway or kOverloaded;
@@ -181,6 +181,9 @@ class Node {
     std::vector<std::pair<ClaimCaller, absl::StatusOr<ClaimResult>>> replies_;
   };
 
+  // Whether the node can let placement write records now.
+  absl::Status CheckWritesLocked(const ClaimCaller& caller) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the node takes claims now.
   absl::Status CheckClaimsLocked(const ClaimCaller& caller) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -188,8 +191,12 @@ class Node {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckStateLocked(const OpenClaim& claim) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Answers a claim of an instance that has a write already, or lets it wait for the write.
-  static void Join(const std::string& request_id, const std::string& body, ClaimCaller caller,
-                   RecordWrites::Write* write, Replies* replies);
+  void JoinLocked(const std::string& request_id, const std::string& body, ClaimCaller caller,
+                  RecordWrites::Write* write, Replies* replies) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets one more caller wait for the write.
+  void AwaitLocked(ClaimCaller caller, RecordWrites::Write* write, Replies* replies) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // `take`: tracker::ClaimInstance or tracker::ClaimMove.
   template <typename Request, typename Take>
   void Claim(const Request& request, Take take, ClaimCaller caller);
@@ -246,9 +253,6 @@ class Node {
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   RecordWrites writes_ ABSL_GUARDED_BY(mutex_);
   ClaimAnswers answers_ ABSL_GUARDED_BY(mutex_);
-  // The ids of the claims that this process granted, by instance. An instance that is on the node
-  // without being here was claimed by an earlier process.
-  std::map<std::string, std::string> granted_ ABSL_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> unsettled_since_ ABSL_GUARDED_BY(mutex_);
 };
 

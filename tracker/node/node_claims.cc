@@ -51,7 +51,7 @@ absl::Status RefusalBy(const absl::Status& answer) {
 
 std::string ClaimIdOf(const OpenClaim& claim) {
   if (claim.migration.has_value()) return claim.migration->uuid;
-  return absl::StrCat(claim.instance.uuid, "/", claim.instance.generation);
+  return absl::StrCat(claim.instance.uuid, "/", claim.instance.claimed_generation);
 }
 
 void Node::Replies::Add(Write write, const absl::StatusOr<ClaimResult>& result) {
@@ -67,10 +67,13 @@ Node::Replies::~Replies() {
 }
 
 absl::Status Node::CheckClaimsLocked(const ClaimCaller& caller) const {
-  if (caller.gone()) return Refuse(Kind::kTooLate, "the deadline passed before the claim began");
-  if (audit_ == nullptr || last_.result == PassOutcome::Result::kNotReady) {
-    return Refuse(Kind::kNodeUnavailable, "the hypervisor does not answer, or was not audited yet");
-  }
+  const bool ready = audit_ != nullptr && last_.result != PassOutcome::Result::kNotReady;
+  if (ready || caller.gone()) return CheckWritesLocked(caller);
+  return Refuse(Kind::kNodeUnavailable, "the hypervisor does not answer, or was not audited yet");
+}
+
+absl::Status Node::CheckWritesLocked(const ClaimCaller& caller) const {
+  if (caller.gone()) return Refuse(Kind::kTooLate, "the deadline passed before the call began");
   if (!records_) return Refuse(Kind::kNodeUnavailable, "placement has sent no records yet");
   switch (outbox_.standing()) {
     case Standing::kStandby:
@@ -118,13 +121,27 @@ void Node::ClaimMove(const MoveClaim& request, ClaimCaller caller) {
 }
 
 // A repeat of the claim that is under way gets the answer that this claim will get.
-void Node::Join(const std::string& request_id, const std::string& body, ClaimCaller caller,
-                Write* write, Replies* replies) {
+void Node::JoinLocked(const std::string& request_id, const std::string& body, ClaimCaller caller,
+                      Write* write, Replies* replies) const {
   if (write->aborts || request_id.empty() || write->claim.id != request_id) {
     return replies->Add(std::move(caller),
                         Refuse(Kind::kAlreadyClaimed, "a claim of the instance begins or ends"));
   }
   if (write->claim.body != body) return replies->Add(std::move(caller), RefuseReusedId(request_id));
+  AwaitLocked(std::move(caller), write, replies);
+}
+
+// A write outlives its session and its callers. So callers that have gone make way for repeats, and
+// without a session, whose end answers all callers, nobody waits.
+void Node::AwaitLocked(ClaimCaller caller, Write* write, Replies* replies) const {
+  const absl::Status unknown = Refuse(Kind::kOutcomeUnknown, "placement has not answered yet");
+  if (outbox_.standing() == Standing::kNone) return replies->Add(std::move(caller), unknown);
+  const auto gone = std::stable_partition(write->callers.begin(), write->callers.end(),
+                                          [](const ClaimCaller& one) { return !one.gone(); });
+  for (auto one = gone; one != write->callers.end(); ++one) {
+    replies->Add(std::move(*one), unknown);
+  }
+  write->callers.erase(gone, write->callers.end());
   write->callers.push_back(std::move(caller));
 }
 
@@ -138,7 +155,7 @@ void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
   if (!known.ok()) return replies.Add(std::move(caller), known.status());
   if (*known != nullptr) return replies.Add(std::move(caller), ClaimResult{**known});
   if (Write* const write = writes_.FindInstance(uuid); write != nullptr) {
-    return Join(request.id, request.body, std::move(caller), write, &replies);
+    return JoinLocked(request.id, request.body, std::move(caller), write, &replies);
   }
   const absl::Status takes_claims = CheckClaimsLocked(caller);
   const absl::StatusOr<OpenClaim> claim =
@@ -162,7 +179,8 @@ void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
   const FairLock lock(&mutex_);
   const std::string uuid = claim_id.substr(0, claim_id.find('/'));
   Write* const write = writes_.FindInstance(uuid);
-  if (write != nullptr && ClaimIdOf(write->claim) == claim_id && !write->aborts) {
+  if (write != nullptr && ClaimIdOf(write->claim) == claim_id) {
+    if (write->aborts) return AwaitLocked(std::move(caller), write, &replies);
     if (write->state != RecordWrites::State::kUnsent) {
       return replies.Add(std::move(caller),
                          Refuse(Kind::kUnsettled, "the claim waits for placement's answer"));
@@ -172,10 +190,6 @@ void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
     UndoLocked(std::move(dropped), Refuse(Kind::kRecordConflict, "the claim was aborted"),
                &replies);
     return replies.Add(std::move(caller), ClaimResult{claim, true});
-  }
-  if (write != nullptr && write->aborts) {
-    write->callers.push_back(std::move(caller));
-    return;
   }
   const absl::StatusOr<Write> end = EndLocked(claim_id, uuid, caller);
   if (!end.ok()) return replies.Add(std::move(caller), end.status());
@@ -189,15 +203,14 @@ absl::StatusOr<Write> Node::EndLocked(const std::string& claim_id, const std::st
                                       const ClaimCaller& caller) {
   const absl::Status unknown =
       Refuse(Kind::kNoSuchClaim, absl::StrCat("there is no claim ", claim_id, " on this node"));
-  BERTH_RETURN_IF_ERROR(CheckClaimsLocked(caller));
+  BERTH_RETURN_IF_ERROR(CheckWritesLocked(caller));
   const std::optional<Instance> instance = account_->FindInstance(instance_uuid);
-  const auto granted = granted_.find(instance_uuid);
-  if (!instance || instance->on != account_->self() || writes_.FindInstance(instance_uuid) ||
-      (granted != granted_.end() && granted->second != claim_id)) {
+  if (!instance || instance->on != account_->self() || writes_.FindInstance(instance_uuid)) {
     return unknown;
   }
   Write write;
   write.claim.instance = *instance;
+  if (ClaimIdOf(write.claim) != claim_id) return unknown;
   if (!IsClaimOnly(*instance)) return write;
   const Ending ending = tracker::AbortClaim(write.claim, &*instance, nullptr, "", &*account_);
   BERTH_CHECK(ending.instance.has_value());
@@ -249,13 +262,13 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
   const std::string uuid = write->claim.instance.uuid;
   // Without a record there is nothing to write: the claim is gone (T-166).
   if (answer.ok() || absl::IsNotFound(answer)) {
-    granted_.erase(uuid);
+    answers_.Forget(uuid);
     const OpenClaim claim = write->claim;
     return replies->Add(writes_.Take(uuid), ClaimResult{claim, true});
   }
   const std::optional<Instance> instance = account_->FindInstance(uuid);
   if (absl::IsAborted(answer) && ++write->tries < kTriesMax && instance &&
-      instance->on == account_->self() && IsClaimOnly(*instance)) {
+      account_->HasClaim(write->claim) && IsClaimOnly(*instance)) {
     write->claim.instance = *instance;
     write->instance =
         *tracker::AbortClaim(write->claim, &*instance, nullptr, "", &*account_).instance;
@@ -268,9 +281,6 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
 void Node::GrantLocked(Write write, Replies* replies) {
   account_->Close(write.claim.instance.uuid, write.claim.id);
   answers_.Keep(write.claim, absl::Now());
-  const NodeAccount& account = *account_;
-  std::erase_if(granted_, [&](const auto& one) { return !account.IsTracked(one.first); });
-  granted_[write.claim.instance.uuid] = ClaimIdOf(write.claim);
   const ClaimResult result{write.claim};
   replies->Add(std::move(write), result);
 }

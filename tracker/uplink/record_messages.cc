@@ -257,6 +257,7 @@ Instance ReadInstance(const v1::Instance& wire) {
   instance.uuid = wire.uuid();
   instance.generation = wire.generation();
   instance.on = {wire.host(), wire.node_uuid()};
+  instance.claimed_generation = wire.claimed_generation();
   instance.project_id = wire.project_id();
   instance.vm_state = wire.vm_state();
   instance.task_state = wire.task_state();
@@ -329,6 +330,7 @@ v1::Instance WireInstance(const Instance& instance) {
   wire.set_generation(instance.generation);
   wire.set_host(instance.on.host);
   wire.set_node_uuid(instance.on.node_uuid);
+  wire.set_claimed_generation(instance.claimed_generation);
   wire.set_project_id(instance.project_id);
   wire.set_vm_state(instance.vm_state);
   wire.set_task_state(instance.task_state);

@@ -132,6 +132,28 @@ TEST_F(RulesRecordWrite, AnInstanceOnAnotherHostIsAConflict) {
   EXPECT_EQ(Answer(Claim(1, 1, "4")), "OK");
 }
 
+TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {  // T-386
+  Create(1);
+  WriteRecords write = Claim(1, 1, "4");
+  const auto put = [&](const std::string& host, const std::optional<ProviderId>& node) {
+    write.edit = std::make_shared<CpuEdit>(host, node, "4");
+    return Answer(write);
+  };
+  EXPECT_EQ(put("h2", Node("h2")), "POLICY_DENIED");
+  EXPECT_EQ(put("h1", Node("h2")), "POLICY_DENIED");
+  EXPECT_EQ(put("h1", std::nullopt), "POLICY_DENIED");
+  EXPECT_EQ(put("", std::nullopt), "OK");
+  move_.Begin(MigrationType::kCold);
+  WriteRecords move{MoveWorld::Tracker(1), Node("h1"), move_.vm(), move_.Instance()->generation,
+                    std::make_shared<CpuEdit>("h1", Node("h1"), "1"), {}};
+  move.migration =
+      MigrationEdit{move_.move(), move_.Migration()->generation, "running", "h3", {}};
+  EXPECT_EQ(Answer(move), "POLICY_DENIED");
+  move.migration->destination_host = move_.Migration()->destination_host;
+  move.migration->destination_node = move_.Migration()->destination_node;
+  EXPECT_EQ(Answer(move), "OK");
+}
+
 TEST_F(RulesRecordWrite, ACpuGetsNoSecondOwner) {
   Create(1);
   Create(2);

@@ -59,6 +59,11 @@ class PlayedTracker : public ReportSink {
     session_->HandleRead(true);
     return true;
   }
+  // Whether the session waits for a message.
+  bool IsHeard() {
+    placement::MutexLock lock(&mutex_);
+    return reading_ != nullptr;
+  }
   // With `others`, names as many further nodes, which nobody knows.
   bool SayHello(const std::string& digest = "", int others = 0) {
     pb::SessionRequest request;

@@ -1,5 +1,6 @@
 // The writes of records in sessions of trackers, over a real ledger.
 #include <string>
+#include <vector>
 
 #include "placement/values/refusal.h"
 #include "services/wire/instance.h"
@@ -101,6 +102,40 @@ TEST_F(ReportSessionTest, AnAnswerWaitsForTheLastSliceOfAPush) {
   for (; message.has_push(); message = tracker.Any()) last = !message.push().more();
   EXPECT_TRUE(message.has_record_answer()) << message.ShortDebugString();
   EXPECT_TRUE(last) << "the answer came between two slices";
+}
+
+// A tracker that does not read its answers cannot make the session keep any number of them.
+TEST_F(ReportSessionTest, NoMoreIsReadWhileManyAnswersWait) {
+  ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_);
+  const Settled settled(this);
+  PlayedTracker tracker(&sessions, "h1", node_);
+  ASSERT_TRUE(tracker.SayHello());
+  ASSERT_TRUE(tracker.Next().has_welcome());
+  ASSERT_TRUE(tracker.SayReport(1, 8, std::nullopt, true));
+  ASSERT_EQ(tracker.Next().ack().sequence(), 1);
+  ASSERT_TRUE(tracker.GetsAll());
+  std::vector<placement::InstanceId> written;
+  for (int i = 0; i < 40; ++i) {
+    const placement::InstanceRecord record = LargeRecord(60000);
+    if (i < 8) written.push_back(record.id);
+    runner_.Must(placement::SetInstance{record, std::nullopt});
+  }
+  tracker.Any();
+  ASSERT_TRUE(tracker.Sends([](const pb::SessionResponse& sent) { return sent.push().more(); }));
+  const auto find = [&](placement::InstanceId id) {
+    return runner_.ledger().Newest()->records().FindInstance(id);
+  };
+  for (const placement::InstanceId id : written) {
+    ASSERT_TRUE(tracker.Say(ClaimOf(*find(id), node_)));
+    ASSERT_TRUE(LedgerRunner::Eventually([&] { return find(id)->node == node_; }));
+  }
+  runner_.Do(placement::FindRequest{"tester", "none"});  // the last write is answered before this
+  EXPECT_FALSE(tracker.IsHeard());
+  size_t answers = 0;
+  for (int i = 0; i < 200 && answers < written.size(); ++i) {
+    answers += tracker.Any().has_record_answer() ? 1 : 0;
+  }
+  EXPECT_TRUE(LedgerRunner::Eventually([&] { return tracker.IsHeard(); }));
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ pb::RecordWrite Claim() {
   write.mutable_instance()->set_generation(5);
   write.mutable_instance()->set_host("h1");
   write.mutable_instance()->set_node_uuid(kNode);
+  write.mutable_instance()->set_claimed_generation(5);
   write.mutable_instance()->set_name("not taken");
   write.mutable_instance()->set_vm_state("not taken");
   Pin(0, 4, write.mutable_instance()->mutable_numa_cells());
@@ -73,6 +74,7 @@ TEST(RecordWrite, TakesWhatATrackerDecidesAndKeepsTheRest) {
   pb::Instance expected = Recorded();
   expected.set_host("h1");
   expected.set_node_uuid(kNode);
+  expected.set_claimed_generation(5);
   Pin(0, 4, expected.mutable_numa_cells());
   expected.set_emulator_threads_policy("");
   expected.add_pci_devices()->set_address("0000:3b:00.1");

@@ -44,6 +44,14 @@ class RecordLedger {
     records_[uuid].set_vm_state(state);
     records_[uuid].set_generation(++generation_);
   }
+  // As if the tracker of `host` had claimed it.
+  void Place(const std::string& uuid, const std::string& host, int64_t claimed_generation) {
+    MutexLock lock(&mutex_);
+    records_[uuid].set_host(host);
+    records_[uuid].set_node_uuid(node_);
+    records_[uuid].set_claimed_generation(claimed_generation);
+    records_[uuid].set_generation(++generation_);
+  }
   // A record of a migration of the instance away from another host, which `instance` is then on.
   placement::v1::Migration CreateMove(const std::string& uuid, placement::v1::Instance* instance) {
     MutexLock lock(&mutex_);
@@ -96,6 +104,7 @@ class RecordLedger {
     }
     found->second.set_host(write.instance().host());
     found->second.set_node_uuid(write.instance().node_uuid());
+    found->second.set_claimed_generation(write.instance().claimed_generation());
     return grpc::StatusCode::OK;
   }
   // The push of the record as it is now.
@@ -165,11 +174,12 @@ class ClaimTest : public UplinkTest {
 
   // A new placement over the same records, at the same port.
   void Restart() {
-    const int port = placement_ == nullptr ? 0 : placement_->port();
     placement_.reset();
-    placement_ = std::make_unique<FakePlacement>(port);
+    placement_ = std::make_unique<FakePlacement>(port_);
+    port_ = placement_->port();
     placement_->write = [this](const placement::v1::RecordWrite& write) {
-      return std::make_optional(ledger_.Answer(write, ledger_.Apply(write)));
+      using Answer = std::optional<FakePlacement::Response>;
+      return silent_ ? Answer() : ledger_.Answer(write, ledger_.Apply(write));
     };
   }
   void Start() {
@@ -225,6 +235,8 @@ class ClaimTest : public UplinkTest {
   PromisedUsage Promised() { return node_->accounting()->promised; }
 
   RecordLedger ledger_;
+  std::atomic<bool> silent_ = false;  // placement neither applies nor answers writes
+  int port_ = 0;
   std::unique_ptr<FakePlacement> placement_;
   std::unique_ptr<Uplink> uplink_;
 };

@@ -183,6 +183,10 @@ TEST_P(LostAnswerTest, AClaimInDoubtIsWithdrawnInTheNextSession) {
   placement_->EndSession();
   ASSERT_TRUE(Answered(call));
   EXPECT_EQ(call.refusal(), Kind::kOutcomeUnknown);
+  placement_.reset();
+  ASSERT_TRUE(AwaitNoSession());
+  EXPECT_EQ(Claim(instance, "request", "body").refusal(), Kind::kOutcomeUnknown)
+      << "nobody would answer it";
   Restart();
   ASSERT_TRUE(Eventually([&] { return !Writes().empty(); }));
   EXPECT_TRUE(Writes()[0].withdraw());
@@ -208,7 +212,8 @@ INSTANTIATE_TEST_SUITE_P(AppliedOrNot, LostAnswerTest, testing::Bool());
 TEST_F(ClaimTest, AnAbortedClaimLeavesWhatWasBefore) {
   Start();
   const Amounts before = node_->accounting()->used();
-  const ClaimCall call = Claim(ledger_.Create(kGuest));
+  const v1::Instance instance = ledger_.Create(kGuest);
+  const ClaimCall call = Claim(instance, "request", "body");
   ASSERT_TRUE(Answered(call));
   const std::string claim_id = ClaimIdOf((*call.result)->claim);
   const ClaimCall abort = Abort(claim_id);
@@ -218,6 +223,57 @@ TEST_F(ClaimTest, AnAbortedClaimLeavesWhatWasBefore) {
   EXPECT_EQ(ledger_.Find(kGuest).host(), "");                // T-165
   EXPECT_EQ(node_->accounting()->used(), before);            // T-167
   EXPECT_EQ(Abort(claim_id).refusal(), Kind::kNoSuchClaim);  // T-151
+  const ClaimCall repeat = Claim(instance, "request", "body");
+  ASSERT_TRUE(Answered(repeat));
+  EXPECT_EQ(repeat.refusal(), Kind::kRecordConflict) << "it must not be told that it has a claim";
+}
+
+TEST_F(ClaimTest, AnAbortEndsTheClaimThatItNames) {
+  Start();
+  const ClaimCall call = Claim(ledger_.Create(kGuest));
+  ASSERT_TRUE(Answered(call));
+  const std::string claim_id = ClaimIdOf((*call.result)->claim);
+  silent_ = true;
+  const ClaimCall abort = Abort(claim_id);
+  const ClaimCall again = Abort(claim_id);
+  EXPECT_EQ(Abort(absl::StrCat(kGuest, "/1")).refusal(), Kind::kNoSuchClaim);
+  EXPECT_EQ(*again.answers, 0) << "it waits for the abort that is under way";
+  ASSERT_TRUE(Eventually([&] { return Writes().size() == 2; }));
+  placement_->Say(ledger_.Answer(Writes()[1], ledger_.Apply(Writes()[1])));
+  ASSERT_TRUE(Answered(abort) && Answered(again));
+  EXPECT_TRUE((*abort.result)->aborted && (*again.result)->aborted);
+}
+
+// A tracker that was restarted knows a claim by the record only.
+TEST_F(ClaimTest, AClaimOfAnEarlierProcessIsEnded) {
+  Start();
+  ledger_.Create(kGuest);
+  ledger_.Place(kGuest, "h", 77);
+  FakePlacement::Response push;
+  *push.mutable_push() = ledger_.PushOf(kGuest);
+  placement_->Say(push);
+  ASSERT_TRUE(Eventually([&] { return Promised().instances.amounts.vcpus == 2; }));
+  EXPECT_EQ(Abort(absl::StrCat(kGuest, "/76")).refusal(), Kind::kNoSuchClaim);
+  const ClaimCall abort = Abort(absl::StrCat(kGuest, "/77"));
+  ASSERT_TRUE(Answered(abort));
+  ASSERT_TRUE(abort.result->ok()) << abort.result->status();
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "");
+  EXPECT_EQ(ledger_.Find(kGuest).claimed_generation(), 0);
+}
+
+TEST_F(ClaimTest, CallersThatHaveGoneMakeWay) {
+  placement_->write = [](const v1::RecordWrite&) { return std::nullopt; };
+  Start();
+  const v1::Instance instance = ledger_.Create(kGuest);
+  const ClaimCall first = Claim(instance, "request", "body");
+  ASSERT_TRUE(Eventually([&] { return !Writes().empty(); }));
+  first.gone->store(true);
+  const ClaimCall repeat = Claim(instance, "request", "body");
+  EXPECT_EQ(first.refusal(), Kind::kOutcomeUnknown);
+  EXPECT_EQ(*repeat.answers, 0);
+  placement_->EndSession();
+  ASSERT_TRUE(Answered(repeat));
+  EXPECT_EQ(*first.answers, 1);
 }
 
 TEST_F(ClaimTest, AnAbortComesTooLateForAStartedGuest) {

@@ -77,6 +77,7 @@ class RandomRecords {
   Instance RandomInstance() {
     Instance instance = MakeInstance(Text(), {Text(), Text()}, RandomFlavor());
     instance.generation = Below(1000);
+    instance.claimed_generation = Below(1000);
     instance.task_state = Coin() ? "" : Text();
     instance.boot_from_volume = Coin();
     if (!instance.boot_from_volume) instance.image = {{Text(), Text()}};
@@ -109,6 +110,7 @@ void ExpectEqual(const Instance& a, const Instance& b) {
   EXPECT_EQ(std::tie(a.uuid, a.generation, a.on, a.project_id, a.vm_state, a.task_state, a.flavor),
             std::tie(b.uuid, b.generation, b.on, b.project_id, b.vm_state, b.task_state, b.flavor));
   EXPECT_EQ(a.assigned, b.assigned);
+  EXPECT_EQ(a.claimed_generation, b.claimed_generation);
   EXPECT_EQ(std::tie(a.boot_from_volume, a.image, a.deleted, a.hidden, a.unreadable),
             std::tie(b.boot_from_volume, b.image, b.deleted, b.hidden, b.unreadable));
   ExpectEqual(a.device_requests, b.device_requests);
