@@ -92,23 +92,6 @@ bool NodeAccount::Close(const std::string& instance_uuid, absl::string_view clai
   return true;
 }
 
-std::vector<OpenClaim> NodeAccount::EndLeases(absl::Time now) {
-  std::vector<OpenClaim> ended;
-  for (const auto& [instance, claim] : claims_) {
-    if (claim.lease_end <= now) ended.push_back(claim);
-  }
-  for (const OpenClaim& claim : ended) Close(InstanceOf(claim), claim.id);
-  return ended;
-}
-
-std::optional<absl::Time> NodeAccount::next_lease_end() const {
-  std::optional<absl::Time> next;
-  for (const auto& [instance, claim] : claims_) {
-    next = std::min(next.value_or(claim.lease_end), claim.lease_end);
-  }
-  return next;
-}
-
 void NodeAccount::SetResources(NodeResources resources) {
   const bool same_overheads = resources.overheads == resources_.overheads;
   resources_ = std::move(resources);

@@ -94,10 +94,6 @@ class NodeAccount {
   // Ends the open claim `claim_id` of the instance. Returns false if the instance has no open claim
   // with this id.
   bool Close(const std::string& instance_uuid, absl::string_view claim_id);
-  // Ends the claims whose lease ends at `now` or earlier. Returns them, sorted by instance uuid.
-  std::vector<OpenClaim> EndLeases(absl::Time now);
-  // The earliest time at which the lease of an open claim ends. Absent: no claim is open.
-  std::optional<absl::Time> next_lease_end() const;
 
   void SetResources(NodeResources resources);
   void SetOrphans(Amounts orphans) { orphans_ = orphans; }

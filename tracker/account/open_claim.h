@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/time/time.h"
 #include "tracker/account/records.h"
 
 namespace berth::tracker {
@@ -18,9 +17,7 @@ struct OpenClaim {
   std::string id;
   Instance instance;
   std::optional<Migration> migration;  // absent: an instance is built here, not moved
-  absl::Time lease_end;                // then the claim ends, unless its records have come back
-  std::string
-      body{};  // a digest of the request without its id; tells a repeat from another request
+  std::string body{};                  // a digest of the request without its id
 };
 
 // Returns the instance as `claim` changes it. `recorded`, if not null, is placement's record: all

@@ -132,7 +132,7 @@ absl::StatusOr<ClaimNeeds> NeedsOfMove(const ClaimSettings& settings, const Move
 // Returns the claim, with the records as they are after it (T-168, steps 2 and 7).
 OpenClaim MoveRecords(const MoveClaim& request, const HostAndNode& destination,
                       const ClaimNeeds& needs, const Assigned& chosen) {
-  OpenClaim claim{request.id, request.instance, request.migration, request.lease_end, request.body};
+  OpenClaim claim{request.id, request.instance, request.migration, request.body};
   claim.migration->destination = destination;
   if (request.migration.type != MigrationType::kLive) claim.migration->status = "pre-migrating";
   MigrationContext& context = claim.instance.context.emplace();
@@ -185,7 +185,7 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
   auto chosen = ChooseResources(settings, *account, needs);
   if (!chosen.ok()) return chosen.status();
   BERTH_RETURN_IF_ERROR(CheckNeeded(*account, request.instance, nullptr));
-  OpenClaim claim{request.id, request.instance, std::nullopt, request.lease_end, request.body};
+  OpenClaim claim{request.id, request.instance, std::nullopt, request.body};
   claim.instance.on = account->self();
   claim.instance.claimed_generation = request.instance.generation;
   claim.instance.launched_on = account->self().host;

@@ -22,7 +22,6 @@ struct InstanceClaim {
   Instance instance;  // its topology is wanted, and not placed yet
   ClaimLimits limits;
   std::vector<UnitAmount> units;
-  absl::Time lease_end;
   std::string body{};  // see OpenClaim
 };
 
@@ -34,7 +33,6 @@ struct MoveClaim {
   Flavor new_flavor;    // only a resize has another one than the instance
   ClaimLimits limits;
   std::vector<UnitAmount> units;
-  absl::Time lease_end;
   std::string body{};  // see OpenClaim
 };
 

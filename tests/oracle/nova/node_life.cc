@@ -115,12 +115,9 @@ StepOutcome NodeLife::ClaimInstance(const Json& step) {
   StepOutcome outcome;
   const Instance& instance = instances_.at(step.at("instance"));
   outcome.instance = instance.uuid;
-  tracker::InstanceClaim request = {absl::StrCat("claim-", steps_),
-                                    step.at("node"),
-                                    instance,
+  tracker::InstanceClaim request = {absl::StrCat("claim-", steps_), step.at("node"), instance,
                                     ReadLimits(Field(step, "limits")),
-                                    ReadUnits(Field(step, "allocations")),
-                                    absl::InfiniteFuture()};
+                                    ReadUnits(Field(step, "allocations"))};
   const auto memory = MemoryReasons(instance.flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
   const auto claim = tracker::ClaimInstance(settings_, request, &account_);
@@ -158,7 +155,6 @@ StepOutcome NodeLife::ClaimMove(const Json& step) {
                                                   instance, request.new_flavor, world_.self, now());
   request.limits = ReadLimits(Field(step, "limits"));
   request.units = ReadUnits(Field(step, "allocations"));
-  request.lease_end = absl::InfiniteFuture();
   const auto memory = MemoryReasons(request.new_flavor, request.limits, CountAll());
   const tracker::NodeAccount before = account_;
   const auto claim = tracker::ClaimMove(settings_, request, &account_);

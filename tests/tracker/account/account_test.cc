@@ -294,17 +294,17 @@ TEST(NodeAccount, AnInstanceWithoutTopologyUsesNoCell) {
 }
 
 // A claim of the instance `i` on this node.
-OpenClaim MakeClaim(absl::Time lease_end) {
+OpenClaim MakeClaim() {
   Instance instance = MakeInstance("i", kHere, MakeFlavor("f", 4, 1024, 10));
   instance.vm_state = "building";
   instance.assigned.topology = MakePinned({0, 1});
-  return {"claim", instance, std::nullopt, lease_end};
+  return {"claim", instance, std::nullopt};
 }
 
 TEST(OpenClaims, AClaimCountsUntilItsRecordComesBack) {
   NodeAccount account(kHere, HostWithCells());
   const NodeAccount before = account;
-  const OpenClaim claim = MakeClaim(absl::UnixEpoch() + absl::Seconds(300));
+  const OpenClaim claim = MakeClaim();
   account.Open(claim);
   EXPECT_EQ(account.used().vcpus, 4);  // T-105, T-182
   EXPECT_TRUE(account.IsTracked("i"));
@@ -327,45 +327,32 @@ TEST(OpenClaims, AClaimCountsUntilItsRecordComesBack) {
 TEST(OpenClaims, AClaimStaysWhenAllRecordsAreReplaced) {
   NodeAccount account(kHere, HostWithCells());
   account.PutInstance(MakeInstance("old", kHere, MakeFlavor("f", 1, 1, 1)));
-  account.Open(MakeClaim(absl::UnixEpoch()));
+  account.Open(MakeClaim());
   account.ReplaceRecords({MakeInstance("new", kHere, MakeFlavor("f", 2, 512, 1))}, {});
   EXPECT_THAT(account.tracked_instances(), ElementsAre("i", "new"));
   EXPECT_EQ(account.promised().claims, (Usage{{4, 1024, 10 * kMibPerGib}, 2}));
   EXPECT_EQ(account.promised().instances.amounts.vcpus, 2);
   EXPECT_EQ(account.Rebuilt(), account);  // T-394
-  Instance recorded = MakeClaim(absl::UnixEpoch()).instance;
+  Instance recorded = MakeClaim().instance;
   account.ReplaceRecords({recorded}, {});
   EXPECT_THAT(account.open_claims(), IsEmpty());
   EXPECT_EQ(account.promised().claims, Usage());
 }
 
-TEST(OpenClaims, AClaimEndsWithItsLeaseOrByClose) {
+TEST(OpenClaims, AClaimEndsByClose) {
   NodeAccount account(kHere, HostWithCells());
   const NodeAccount before = account;
-  const absl::Time end = absl::UnixEpoch() + absl::Seconds(300);
-  account.Open(MakeClaim(end));
-  EXPECT_EQ(account.next_lease_end(), end);
-  EXPECT_THAT(account.EndLeases(end - absl::Nanoseconds(1)), IsEmpty());
-  EXPECT_THAT(account.EndLeases(end), SizeIs(1));
-  EXPECT_EQ(account, before);
-  EXPECT_EQ(account.next_lease_end(), std::nullopt);
-  account.Open(MakeClaim(end));
-  EXPECT_TRUE(account.Close(MakeClaim(end).instance.uuid, "claim"));
-  EXPECT_EQ(account, before);
-  EXPECT_FALSE(account.Close(MakeClaim(end).instance.uuid, "claim"));  // T-151
-}
-
-TEST(OpenClaims, ALeaseEndsTheClaimOfItsOwnInstance) {
-  NodeAccount account(kHere, HostWithCells());
-  const absl::Time end = absl::UnixEpoch() + absl::Seconds(300);
-  OpenClaim lasting = MakeClaim(end + absl::Seconds(1));
+  OpenClaim lasting = MakeClaim();  // with the same id
   lasting.instance.uuid = "a";
   lasting.instance.assigned.topology = MakePinned({2, 3});
+  account.Open(MakeClaim());
   account.Open(lasting);
-  account.Open(MakeClaim(end));  // with the same id
-  EXPECT_THAT(account.EndLeases(end), SizeIs(1));
+  EXPECT_TRUE(account.Close("i", "claim"));
+  EXPECT_FALSE(account.Close("i", "claim"));     // T-151
   EXPECT_NE(account.OpenClaimOf("a"), nullptr);  // T-182
-  EXPECT_EQ(account.OpenClaimOf("i"), nullptr);
+  EXPECT_FALSE(account.Close("a", "another id"));
+  EXPECT_TRUE(account.Close("a", "claim"));
+  EXPECT_EQ(account, before);
 }
 
 TEST(NodeAccount, AMigrationThatBecomesAnotherInstancesLeavesTheFirst) {
@@ -386,7 +373,7 @@ TEST(NodeAccount, AMigrationThatBecomesAnotherInstancesLeavesTheFirst) {
 TEST(OpenClaims, AClaimOfADeletedInstanceEnds) {
   NodeAccount account(kHere, HostWithCells());
   const NodeAccount before = account;
-  const OpenClaim claim = MakeClaim(absl::UnixEpoch() + absl::Seconds(300));
+  const OpenClaim claim = MakeClaim();
   account.Open(claim);
   Instance deleted = claim.instance;
   deleted.on = {};

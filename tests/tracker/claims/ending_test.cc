@@ -34,7 +34,6 @@ OpenClaim InstanceClaimOn(NodeAccount* account) {
   wanted.cells[0].host_cell.reset();
   wanted.cells[0].pinning.clear();
   request.instance.assigned.topology = wanted;
-  request.lease_end = absl::InfiniteFuture();
   return *ClaimInstance(ClaimSettings(), request, account);
 }
 
@@ -89,7 +88,6 @@ struct Moved {
     if (type == MigrationType::kResize) request.new_flavor = MakeFlavor("large", 3, 768, 2);
     request.new_flavor.extra_specs["hw:cpu_policy"] = "dedicated";
     request.migration.new_flavor_id = request.new_flavor.id;
-    request.lease_end = absl::InfiniteFuture();
     claim = *ClaimMove(ClaimSettings(), request, &account);
     account.PutMigration(*claim.migration);
     account.PutInstance(claim.instance);

@@ -70,7 +70,7 @@ std::string RandomLife::Step() {
       &RandomLife::Create,     &RandomLife::ClaimOne,    &RandomLife::ClaimOne,
       &RandomLife::BringHere,  &RandomLife::ResizeHere,  &RandomLife::SendAway,
       &RandomLife::WriteClaim, &RandomLife::WriteClaim,  &RandomLife::Abort,
-      &RandomLife::EndLease,   &RandomLife::Finish,      &RandomLife::Finish,
+      &RandomLife::LoseClaim,  &RandomLife::Finish,      &RandomLife::Finish,
       &RandomLife::Delete,     &RandomLife::ChangeState, &RandomLife::ConfirmOrRevert,
       &RandomLife::Pass,       &RandomLife::Restart};
   now_ += absl::Seconds(1);
@@ -133,7 +133,6 @@ std::string RandomLife::ClaimOne() {
   request.instance = *found;
   if (Below(3) == 0) request.units = {{"node-1", "PMEM", 1 + Below(2)}};
   if (Below(3) == 0) request.limits.memory_mib = 1024 + 256 * Below(8);
-  request.lease_end = now_ + absl::Seconds(5 + Below(300));
   const auto claim = ClaimInstance(settings_, request, &account_);
   if (!claim.ok()) return "refused claim";
   unwritten_.push_back(*claim);
@@ -187,12 +186,12 @@ std::string RandomLife::Abort() {
   return open ? "abort" : "abort of a written claim";
 }
 
-std::string RandomLife::EndLease() {
-  now_ += absl::Seconds(60);
-  for (const OpenClaim& ended : account_.EndLeases(now_)) {
-    std::erase_if(unwritten_, [&](const OpenClaim& claim) { return claim.id == ended.id; });
-  }
-  return "end of leases";
+std::string RandomLife::LoseClaim() {
+  if (unwritten_.empty()) return "nothing to lose";
+  const auto lost = unwritten_.begin() + Below(static_cast<int>(unwritten_.size()));
+  account_.Close(lost->instance.uuid, lost->id);
+  unwritten_.erase(lost);
+  return "lose claim";
 }
 
 std::string RandomLife::Delete() {

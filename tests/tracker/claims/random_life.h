@@ -40,7 +40,7 @@ class RandomLife {
   std::string SendAway();
   std::string WriteClaim();
   std::string Abort();
-  std::string EndLease();
+  std::string LoseClaim();  // placement has refused its write
   std::string Finish();
   std::string ConfirmOrRevert();
   std::string Delete();

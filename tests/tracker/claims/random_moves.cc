@@ -28,7 +28,6 @@ std::string RandomLife::Move(Instance instance, MigrationType type, const Flavor
   request.migration = migration;
   request.new_flavor = flavor;
   if (Below(3) == 0) request.units = {{"node-1", "PMEM", 1}};
-  request.lease_end = now_ + absl::Seconds(5 + Below(300));
   const auto claim = ClaimMove(settings_, request, &account_);
   if (claim.ok()) {
     unwritten_.push_back(*claim);

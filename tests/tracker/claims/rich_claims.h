@@ -11,7 +11,6 @@
 
 namespace berth::tracker {
 
-inline const absl::Time kLeaseEnd = absl::UnixEpoch() + absl::Seconds(300);
 
 inline PciDevice MakeNic(std::string address) {
   PciDevice device;
@@ -55,7 +54,6 @@ inline InstanceClaim RichRequest(std::string uuid) {
   request.instance.device_requests =
       *RequestsOfFlavor("nic:1", Settings().device_aliases, std::nullopt);
   request.units = {{"node-1", "PMEM", 1}};
-  request.lease_end = kLeaseEnd;
   return request;
 }
 
@@ -77,7 +75,6 @@ inline MoveClaim RichMove(MigrationType type, HostAndNode on) {
   request.new_flavor.extra_specs = {{"hw:cpu_policy", "dedicated"},
                                     {"pci_passthrough:alias", "nic:1"}};
   request.units = {{"node-1", "PMEM", 1}};
-  request.lease_end = kLeaseEnd;
   return request;
 }
 
