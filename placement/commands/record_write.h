@@ -11,6 +11,7 @@
 
 #include "placement/commands/record.h"
 #include "placement/values/instance.h"
+#include "placement/values/move_end.h"
 #include "placement/values/types.h"
 
 namespace berth::placement {
@@ -34,6 +35,8 @@ class InstanceEdit {
 struct MigrationEdit {
   MigrationId migration;
   Generation expected_generation;
+  // The move ends, as with EndMove; then status and destination are not used. None: it goes on.
+  std::optional<MoveEnd> end = std::nullopt;
   std::string status;
   std::string destination_host;
   std::optional<ProviderId> destination_node;

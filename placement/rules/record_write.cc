@@ -17,6 +17,18 @@ namespace {
 
 constexpr absl::string_view kOffloadedState = "shelved_offloaded";
 
+// The command that ends the move whose records the write would leave so.
+EndMove EndOf(const WriteRecords& command, InstanceRecord after) {
+  EndMove end;
+  end.migration = command.migration->migration;
+  end.end = *command.migration->end;
+  end.expected_generation = command.migration->expected_generation;
+  end.expected_instance_generation = command.expected_generation;
+  end.instance = std::make_shared<const InstanceRecord>(std::move(after));
+  end.tracker = command.tracker;
+  return end;
+}
+
 // The records as they are, before the write.
 struct RecordsBefore {
   InstancePtr instance;
@@ -139,7 +151,7 @@ absl::Status CheckOwners(const State& state, const WriteRecords& command,
 
 MigrationRecord Edited(const MigrationRecord& before, const WriteRecords& command) {
   MigrationRecord after = before;
-  if (command.edit == nullptr) return after;
+  if (command.edit == nullptr || command.migration->end) return after;
   after.status = command.migration->status;
   after.destination_host = command.migration->destination_host;
   after.destination_node = command.migration->destination_node;
@@ -175,7 +187,7 @@ absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords
 // malformed tracker; SERVICE_NOT_REGISTERED; TRACKER_FENCED (T-386); POLICY_DENIED for the node,
 // unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for a
 // migration of another instance; RECORD_CONFLICT if a record has another generation; a malformed
-// record; POLICY_DENIED if the instance or its migration would go to another node; RECORD_CONFLICT if
+// record. If a move ends, the rest is decided as for EndMove. Else refuses with POLICY_DENIED if the instance or its migration would go to another node; RECORD_CONFLICT if
 // the instance is elsewhere, then if something of the node would get a second owner.
 absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
                                const RuleContext& context) {
@@ -195,6 +207,9 @@ absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
     InstanceFields(faults, "instance", after);
     if (migration != nullptr) MigrationFields(faults, *migration);
     BERTH_RETURN_IF_ERROR(faults.status());
+    if (command.migration && command.migration->end) {
+      return Decide(state, EndOf(command, std::move(after)), context);
+    }
     BERTH_RETURN_IF_ERROR(CheckTarget(command, before, after, migration.get()));
     BERTH_RETURN_IF_ERROR(CheckPlace(command, *before.instance, migration.get()));
     BERTH_RETURN_IF_ERROR(CheckOwners(state, command, *before.instance, after, migration));

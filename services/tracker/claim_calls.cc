@@ -140,8 +140,27 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
   }
   Run(call, *node_uuid,
       [id = request->claim_id(), caller = call->AsCaller([response](const ClaimResult& result) {
-         response->set_aborted(result.aborted);
+         response->set_aborted(result.ended);
        })](tracker::Node* node) { node->AbortClaim(id, caller); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ClaimCalls::DropMoveClaim(grpc::CallbackServerContext* context,
+                                                    const pb::DropMoveClaimRequest* request,
+                                                    pb::DropMoveClaimResponse* response) {
+  auto* const call =
+      new Call(context, metrics_->ForMethod("berth.tracker.v1.TrackerService/DropMoveClaim"));
+  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
+  const absl::StatusOr<tracker::MoveDrop> drop = DropOf(*request);
+  if (!node_uuid || !drop.ok()) {
+    call->End(node_uuid ? drop.status()
+                        : absl::InvalidArgumentError("node_uuid must be a uuid"));
+    return call;
+  }
+  Run(call, *node_uuid,
+      [drop = *drop, caller = call->AsCaller([response](const ClaimResult& result) {
+         response->set_dropped(result.ended);
+       })](tracker::Node* node) { node->DropMoveClaim(drop, caller); });
   return call;
 }
 

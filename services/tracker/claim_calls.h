@@ -37,6 +37,9 @@ class ClaimCalls {
   grpc::ServerUnaryReactor* AbortClaim(grpc::CallbackServerContext* context,
                                        const berth::tracker::v1::AbortClaimRequest* request,
                                        berth::tracker::v1::AbortClaimResponse* response);
+  grpc::ServerUnaryReactor* DropMoveClaim(grpc::CallbackServerContext* context,
+                                          const berth::tracker::v1::DropMoveClaimRequest* request,
+                                          berth::tracker::v1::DropMoveClaimResponse* response);
 
  private:
   class Call;

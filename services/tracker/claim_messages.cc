@@ -12,7 +12,6 @@
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/ground/uuid.h"
-#include "tracker/node/node.h"
 #include "tracker/uplink/record_messages.h"
 
 namespace berth::services {
@@ -144,6 +143,19 @@ absl::StatusOr<tracker::MoveClaim> ClaimOf(const pb::ClaimMoveRequest& request) 
   claim.new_flavor =
       request.has_new_flavor() ? tracker::ReadFlavor(request.new_flavor()) : claim.instance.flavor;
   return claim;
+}
+
+absl::StatusOr<tracker::MoveDrop> DropOf(const pb::DropMoveClaimRequest& request) {
+  const auto instance = tracker::CanonicalUuid(request.instance_uuid());
+  if (!instance) return absl::InvalidArgumentError("instance_uuid must be a uuid");
+  const auto migration = tracker::CanonicalUuid(request.migration_uuid());
+  if (!migration) return absl::InvalidArgumentError("migration_uuid must be a uuid");
+  if (request.side() != pb::MOVE_SIDE_OLD && request.side() != pb::MOVE_SIDE_NEW) {
+    return absl::InvalidArgumentError("side must be a side that this release knows");
+  }
+  const bool old = request.side() == pb::MOVE_SIDE_OLD;
+  return tracker::MoveDrop{*instance, *migration,
+                           old ? tracker::ClaimEnd::kConfirm : tracker::ClaimEnd::kRevert};
 }
 
 void FillClaim(const tracker::OpenClaim& claim, pb::Claim* to) {

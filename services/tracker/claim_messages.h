@@ -7,6 +7,7 @@
 #include "berth/tracker/v1/tracker.pb.h"
 #include "grpcpp/support/status.h"
 #include "tracker/claims/claim.h"
+#include "tracker/node/node.h"
 
 namespace berth::services {
 
@@ -18,6 +19,8 @@ inline constexpr char kTrackerDomain[] = "berth.tracker";
 absl::StatusOr<tracker::InstanceClaim> ClaimOf(
     const berth::tracker::v1::ClaimInstanceRequest& request);
 absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRequest& request);
+
+absl::StatusOr<tracker::MoveDrop> DropOf(const berth::tracker::v1::DropMoveClaimRequest& request);
 
 void FillClaim(const tracker::OpenClaim& claim, berth::tracker::v1::Claim* to);
 

@@ -156,9 +156,9 @@ class TrackerService final : public pb::TrackerService::CallbackService {
                       pb::AbortClaimResponse* response) override {
     return claims_.AbortClaim(context, request, response);
   }
-  Reactor* DropMoveClaim(Context* context, const pb::DropMoveClaimRequest* /*request*/,
-                         pb::DropMoveClaimResponse* /*response*/) override {
-    return NotOffered(context, "DropMoveClaim");
+  Reactor* DropMoveClaim(Context* context, const pb::DropMoveClaimRequest* request,
+                         pb::DropMoveClaimResponse* response) override {
+    return claims_.DropMoveClaim(context, request, response);
   }
   Reactor* UpdateUsage(Context* context, const pb::UpdateUsageRequest* /*request*/,
                        pb::UpdateUsageResponse* /*response*/) override {

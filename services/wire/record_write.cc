@@ -6,6 +6,7 @@
 
 #include "berth/placement/v1/record.pb.h"
 #include "placement/ground/check.h"
+#include "placement/values/faults.h"
 #include "services/wire/instance.h"
 
 namespace berth::services {
@@ -52,7 +53,7 @@ void Describe(const Devices& known, Devices* devices) {
 // Sets those fields of the record that a tracker decides about.
 class TrackerEdit final : public placement::InstanceEdit {
  public:
-  explicit TrackerEdit(pb::Instance written) : written_(std::move(written)) {}
+  TrackerEdit(pb::Instance written, pb::MoveEnd end) : written_(std::move(written)), end_(end) {}
 
   InstanceRecord Apply(const InstanceRecord& before) const override {
     pb::Instance record;
@@ -65,7 +66,13 @@ class TrackerEdit final : public placement::InstanceEdit {
     if (written_.numa_cells_size() > 0) {
       record.set_emulator_threads_policy(written_.emulator_threads_policy());
     }
-    const Devices known = record.pci_devices();
+    Devices known = record.pci_devices();
+    if (end_ == pb::MOVE_END_REVERTED && record.has_migration_context()) {
+      const pb::MigrationContext& context = record.migration_context();
+      if (context.has_old_flavor()) *record.mutable_flavor() = context.old_flavor();
+      *record.mutable_pci_requests() = context.old_pci_requests();
+      known.MergeFrom(context.old_pci_devices());
+    }
     *record.mutable_pci_devices() = written_.pci_devices();
     Describe(known, record.mutable_pci_devices());
     *record.mutable_named_units() = written_.named_units();
@@ -108,6 +115,7 @@ class TrackerEdit final : public placement::InstanceEdit {
 
  private:
   const pb::Instance written_;
+  const pb::MoveEnd end_;
 };
 
 absl::StatusOr<std::optional<ProviderId>> ReadNode(absl::string_view field,
@@ -130,13 +138,19 @@ absl::StatusOr<placement::WriteRecords> WriteRecordsOf(const pb::RecordWrite& fr
   command.expected_generation = placement::Generation{from.instance().generation()};
   BERTH_RETURN_IF_ERROR(
       ReadNode("record_write.instance.node_uuid", from.instance().node_uuid()).status());
-  if (!from.withdraw()) command.edit = std::make_shared<TrackerEdit>(from.instance());
+  if (from.instance().ByteSizeLong() > 2 * placement::kRecordBytesMax) {
+    return InvalidField("record_write.instance", "is larger than any record");
+  }
+  if (!from.withdraw()) command.edit = std::make_shared<TrackerEdit>(from.instance(), from.end());
   if (!from.has_migration()) return command;
   const pb::Migration& migration = from.migration();
   placement::MigrationEdit& edit = command.migration.emplace();
   BERTH_ASSIGN_OR_RETURN(edit.migration,
                          ParseId<MigrationId>("record_write.migration.uuid", migration.uuid()));
   edit.expected_generation = placement::Generation{migration.generation()};
+  if (from.end() != pb::MOVE_END_UNSPECIFIED) {
+    edit.end = static_cast<placement::MoveEnd>(from.end());
+  }
   edit.status = migration.status();
   edit.destination_host = migration.destination_host();
   BERTH_ASSIGN_OR_RETURN(

@@ -1,10 +1,16 @@
 #include "tracker/account/open_claim.h"
 
+#include "absl/strings/str_cat.h"
 #include "tracker/account/gates.h"
 #include "tracker/account/migration_status.h"
 #include "tracker/ground/check.h"
 
 namespace berth::tracker {
+
+std::string ClaimIdOf(const OpenClaim& claim) {
+  if (claim.migration.has_value()) return claim.migration->uuid;
+  return absl::StrCat(claim.instance.uuid, "/", claim.instance.claimed_generation);
+}
 
 Instance WithClaim(const Instance* recorded, const OpenClaim& claim) {
   if (recorded == nullptr) return claim.instance;

@@ -20,6 +20,11 @@ struct OpenClaim {
   std::string body{};                  // a digest of the request without its id
 };
 
+// The id of a claim: the migration's uuid, or the instance's uuid with the generation of its record
+// on which the claim is based. So a caller whose answer was lost knows the id. The record of a claimed
+// instance has this generation, so the tracker knows the id after a restart.
+std::string ClaimIdOf(const OpenClaim& claim);
+
 // Returns the instance as `claim` changes it. `recorded`, if not null, is placement's record: all
 // that the claim does not decide, such as the state, is taken from it.
 Instance WithClaim(const Instance* recorded, const OpenClaim& claim);

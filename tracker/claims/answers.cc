@@ -27,10 +27,10 @@ absl::StatusOr<const OpenClaim*> ClaimAnswers::Find(const std::string& id,
   return &claim;
 }
 
-void ClaimAnswers::Forget(const std::string& instance_uuid) {
+void ClaimAnswers::Forget(const std::string& claim_id) {
   std::erase_if(order_, [&](const auto& kept) {
     const auto found = claims_.find(kept.second);
-    if (found->second.instance.uuid != instance_uuid) return false;
+    if (ClaimIdOf(found->second) != claim_id) return false;
     claims_.erase(found);
     return true;
   });

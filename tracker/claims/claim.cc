@@ -206,6 +206,10 @@ absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveCla
   if (const OpenClaim* open = account->OpenClaimOf(uuid); open != nullptr) {
     return AnswerRepeat(*open, request.id, request.body, /*moves=*/true);
   }
+  const std::optional<MigrationContext>& context = request.instance.context;
+  if (context.has_value() && context->migration_uuid == request.migration.uuid) {
+    return RefuseClaimed(uuid);
+  }
   const auto needs = NeedsOfMove(settings, request, *account);
   if (!needs.ok()) return needs.status();
   const auto chosen = ChooseResources(settings, *account, *needs);

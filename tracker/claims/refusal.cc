@@ -1,5 +1,8 @@
 #include "tracker/claims/refusal.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -51,6 +54,11 @@ absl::Status RefuseClaim(const ClaimRefusal& refusal) {
   status.SetPayload(kClaimPayload, absl::Cord(absl::StrCat(static_cast<int>(refusal.kind), "\n",
                                                            refusal.drift ? 1 : 0, "\n", lines)));
   return status;
+}
+
+absl::Status RefuseClaim(ClaimRefusalKind kind, std::string reason) {
+  std::replace(reason.begin(), reason.end(), '\n', ' ');
+  return RefuseClaim({kind, {std::move(reason)}});
 }
 
 absl::Status RefuseReusedId(const std::string& id) {

@@ -42,6 +42,8 @@ struct ClaimRefusal {
 //
 // REQUIRES: there is a reason; no reason has a line break.
 absl::Status RefuseClaim(const ClaimRefusal& refusal);
+// Refuses with one reason, in which blanks replace line breaks.
+absl::Status RefuseClaim(ClaimRefusalKind kind, std::string reason);
 // Returns a status that refuses a request with kRequestIdReused.
 absl::Status RefuseReusedId(const std::string& id);
 // Returns nothing if `status` is not from RefuseClaim.

@@ -40,10 +40,12 @@
 
 namespace berth::tracker {
 
-// The id of a claim: the migration's uuid, or the instance's uuid with the generation of its record
-// on which the claim is based. So a caller whose answer was lost knows the id. The record of a claimed
-// instance has this generation, so the tracker knows the id after a restart.
-std::string ClaimIdOf(const OpenClaim& claim);
+// Names the side of a move that is to be given up.
+struct MoveDrop {
+  std::string instance_uuid;
+  std::string migration_uuid;
+  ClaimEnd side = ClaimEnd::kConfirm;  // or kRevert
+};
 
 class Node {
  public:
@@ -118,14 +120,23 @@ class Node {
   // Claims what a migration needs on the node (T-168). Like ClaimInstance; placement writes the
   // migration in the same step.
   void ClaimMove(const MoveClaim& request, ClaimCaller caller);
-  // Gives the claim with this id of ClaimIdOf back (T-165). A claim that was not written yet ends at
-  // once, else placement writes the record without the claim first. A claim whose instance has left
-  // the state in which it was claimed stays, and the caller gets aborted = false. Needs no hypervisor.
+  // Gives the claim with this id of ClaimIdOf back (T-165, T-170). A claim that was not written yet
+  // ends at once, else placement first writes the records without the claim; a migration then has
+  // the status `failed`. A claim whose guest needs it by now stays, and the caller gets ended = false:
+  // the instance has left the state in which it was claimed, or it has arrived. Needs no hypervisor.
   //
   // Refused with kUnsettled while it is not known whether the claim was written: to be repeated.
   // Then, in this order, with kTooLate; kNodeUnavailable; kPlacementAway or kOverloaded;
-  // kNoSuchClaim; by placement's answer like ClaimInstance.
+  // kNoSuchClaim; kUnsettled if another write of the instance is under way; by placement's answer
+  // like ClaimInstance, or with kWrongState.
   void AbortClaim(const std::string& claim_id, ClaimCaller caller);
+  // Ends a move on one of its sides, and with it the move: placement writes both records, and
+  // settles what their consumers hold (T-173, T-174). If the node holds nothing on this side, the
+  // caller gets ended = false.
+  //
+  // Refused like AbortClaim, but never with kNoSuchClaim; and with kWrongState if the move cannot
+  // end so: see ConfirmMove and RevertMove.
+  void DropMoveClaim(const MoveDrop& request, ClaimCaller caller);
 
   // The methods from here on are for the uplink.
 
@@ -200,11 +211,15 @@ class Node {
   // `take`: tracker::ClaimInstance or tracker::ClaimMove.
   template <typename Request, typename Take>
   void Claim(const Request& request, Take take, ClaimCaller caller);
-  // The write that ends the recorded claim. It does not abort if the claim must stay.
-  absl::StatusOr<RecordWrites::Write> EndLocked(const std::string& claim_id,
-                                                const std::string& instance_uuid,
-                                                const ClaimCaller& caller)
+  std::optional<OpenClaim> FindRecordedLocked(const std::string& instance_uuid,
+                                              const std::string& claim_id, ClaimEnd end) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::optional<RecordWrites::Write>> EndOfLocked(const OpenClaim& claim,
+                                                                 ClaimEnd end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets placement write the records without the claim, unless that is under way.
+  void EndLocked(const std::string& instance_uuid, const std::string& claim_id, ClaimEnd end,
+                 ClaimCaller caller, Replies* replies) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AnswerEndLocked(RecordWrites::Write* write, const absl::Status& answer, Replies* replies)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The claim is in placement's records, or is in none and ends.

@@ -1,11 +1,10 @@
-// The methods of Node that make and end claims.
+// The methods of Node that make claims, and let placement write them.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "tracker/claims/ending.h"
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/check.h"
 #include "tracker/ground/status_macros.h"
@@ -17,42 +16,9 @@ namespace {
 using Kind = ClaimRefusalKind;
 using Write = RecordWrites::Write;
 
-constexpr int kTriesMax = 4;  // of the end of a claim whose records change all the time
 constexpr std::chrono::seconds kTryAgain{2};
 
-absl::Status Refuse(Kind kind, std::string reason) {
-  std::replace(reason.begin(), reason.end(), '\n', ' ');
-  return RefuseClaim({kind, {std::move(reason)}});
-}
-
-// Whether a claimed instance has not been started yet, so that its claim may be aborted.
-bool IsClaimOnly(const Instance& instance) {
-  return instance.vm_state == "building" || instance.vm_state == "shelved_offloaded";
-}
-
-// The refusal that an answer of placement to a write of records means.
-absl::Status RefusalBy(const absl::Status& answer) {
-  const std::string text(answer.message());
-  switch (answer.code()) {
-    case absl::StatusCode::kAborted:
-      return Refuse(Kind::kRecordConflict, text);
-    case absl::StatusCode::kNotFound:
-      return Refuse(Kind::kInstanceNotFound, text);
-    case absl::StatusCode::kPermissionDenied:
-      return Refuse(Kind::kNodeUnavailable, text);
-    case absl::StatusCode::kInvalidArgument:
-      return answer;
-    default:
-      return Refuse(Kind::kPlacementAway, text);
-  }
-}
-
 }  // namespace
-
-std::string ClaimIdOf(const OpenClaim& claim) {
-  if (claim.migration.has_value()) return claim.migration->uuid;
-  return absl::StrCat(claim.instance.uuid, "/", claim.instance.claimed_generation);
-}
 
 void Node::Replies::Add(Write write, const absl::StatusOr<ClaimResult>& result) {
   for (ClaimCaller& caller : write.callers) replies_.emplace_back(std::move(caller), result);
@@ -69,25 +35,25 @@ Node::Replies::~Replies() {
 absl::Status Node::CheckClaimsLocked(const ClaimCaller& caller) const {
   const bool ready = audit_ != nullptr && last_.result != PassOutcome::Result::kNotReady;
   if (ready || caller.gone()) return CheckWritesLocked(caller);
-  return Refuse(Kind::kNodeUnavailable, "the hypervisor does not answer, or was not audited yet");
+  return RefuseClaim(Kind::kNodeUnavailable, "the hypervisor does not answer, or was not audited yet");
 }
 
 absl::Status Node::CheckWritesLocked(const ClaimCaller& caller) const {
-  if (caller.gone()) return Refuse(Kind::kTooLate, "the deadline passed before the call began");
-  if (!records_) return Refuse(Kind::kNodeUnavailable, "placement has sent no records yet");
+  if (caller.gone()) return RefuseClaim(Kind::kTooLate, "the deadline passed before the call began");
+  if (!records_) return RefuseClaim(Kind::kNodeUnavailable, "placement has sent no records yet");
   switch (outbox_.standing()) {
     case Standing::kStandby:
-      return Refuse(Kind::kNodeUnavailable, "the node belongs to another tracker");
+      return RefuseClaim(Kind::kNodeUnavailable, "the node belongs to another tracker");
     case Standing::kRefused:
-      return Refuse(Kind::kNodeUnavailable,
+      return RefuseClaim(Kind::kNodeUnavailable,
                     "the identity of the node contradicts placement's records");
     case Standing::kNone:
-      return Refuse(Kind::kPlacementAway, "there is no session with placement");
+      return RefuseClaim(Kind::kPlacementAway, "there is no session with placement");
     default:
       break;
   }
   if (writes_.size() < RecordWrites::kMax) return absl::OkStatus();
-  return Refuse(Kind::kOverloaded, "too many claims wait for placement");
+  return RefuseClaim(Kind::kOverloaded, "too many claims wait for placement");
 }
 
 // The tracker does not know which CPUs and devices a record takes that it cannot read.
@@ -96,7 +62,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
       claim.migration.has_value() ? claim.instance.context->new_assigned : claim.instance.assigned;
   if (chosen == Assigned()) return absl::OkStatus();
   for (const AccountFault& fault : account_->unreadable()) {
-    return Refuse(Kind::kNodeUnavailable,
+    return RefuseClaim(Kind::kNodeUnavailable,
                   absl::StrCat("the record of instance ", fault.instance_uuid,
                                " cannot be read: ", fault.text));
   }
@@ -106,7 +72,7 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
 // What the claim takes must still count when the records say what the claim says.
 absl::Status Node::CheckStateLocked(const OpenClaim& claim) const {
   if (account_->CountsWhenRecorded(claim)) return absl::OkStatus();
-  return Refuse(Kind::kWrongState,
+  return RefuseClaim(Kind::kWrongState,
                 absl::StrCat("instance ", claim.instance.uuid, " with vm_state `",
                              claim.instance.vm_state, "` and task_state `",
                              claim.instance.task_state, "` is neither built nor moved here"));
@@ -123,9 +89,9 @@ void Node::ClaimMove(const MoveClaim& request, ClaimCaller caller) {
 // A repeat of the claim that is under way gets the answer that this claim will get.
 void Node::JoinLocked(const std::string& request_id, const std::string& body, ClaimCaller caller,
                       Write* write, Replies* replies) const {
-  if (write->aborts || request_id.empty() || write->claim.id != request_id) {
+  if (write->end.has_value() || request_id.empty() || write->claim.id != request_id) {
     return replies->Add(std::move(caller),
-                        Refuse(Kind::kAlreadyClaimed, "a claim of the instance begins or ends"));
+                        RefuseClaim(Kind::kAlreadyClaimed, "a claim of the instance begins or ends"));
   }
   if (write->claim.body != body) return replies->Add(std::move(caller), RefuseReusedId(request_id));
   AwaitLocked(std::move(caller), write, replies);
@@ -134,7 +100,7 @@ void Node::JoinLocked(const std::string& request_id, const std::string& body, Cl
 // A write outlives its session and its callers. So callers that have gone make way for repeats, and
 // without a session, whose end answers all callers, nobody waits.
 void Node::AwaitLocked(ClaimCaller caller, Write* write, Replies* replies) const {
-  const absl::Status unknown = Refuse(Kind::kOutcomeUnknown, "placement has not answered yet");
+  const absl::Status unknown = RefuseClaim(Kind::kOutcomeUnknown, "placement has not answered yet");
   if (outbox_.standing() == Standing::kNone) return replies->Add(std::move(caller), unknown);
   const auto gone = std::stable_partition(write->callers.begin(), write->callers.end(),
                                           [](const ClaimCaller& one) { return !one.gone(); });
@@ -174,51 +140,6 @@ void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
   writes_.Add(std::move(fresh));
 }
 
-void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
-  Replies replies;
-  const FairLock lock(&mutex_);
-  const std::string uuid = claim_id.substr(0, claim_id.find('/'));
-  Write* const write = writes_.FindInstance(uuid);
-  if (write != nullptr && ClaimIdOf(write->claim) == claim_id) {
-    if (write->aborts) return AwaitLocked(std::move(caller), write, &replies);
-    if (write->state != RecordWrites::State::kUnsent) {
-      return replies.Add(std::move(caller),
-                         Refuse(Kind::kUnsettled, "the claim waits for placement's answer"));
-    }
-    Write dropped = writes_.Take(uuid);
-    const OpenClaim claim = dropped.claim;
-    UndoLocked(std::move(dropped), Refuse(Kind::kRecordConflict, "the claim was aborted"),
-               &replies);
-    return replies.Add(std::move(caller), ClaimResult{claim, true});
-  }
-  const absl::StatusOr<Write> end = EndLocked(claim_id, uuid, caller);
-  if (!end.ok()) return replies.Add(std::move(caller), end.status());
-  if (!end->aborts) return replies.Add(std::move(caller), ClaimResult{end->claim});
-  Write fresh = *end;
-  fresh.callers.push_back(std::move(caller));
-  writes_.Add(std::move(fresh));
-}
-
-absl::StatusOr<Write> Node::EndLocked(const std::string& claim_id, const std::string& instance_uuid,
-                                      const ClaimCaller& caller) {
-  const absl::Status unknown =
-      Refuse(Kind::kNoSuchClaim, absl::StrCat("there is no claim ", claim_id, " on this node"));
-  BERTH_RETURN_IF_ERROR(CheckWritesLocked(caller));
-  const std::optional<Instance> instance = account_->FindInstance(instance_uuid);
-  if (!instance || instance->on != account_->self() || writes_.FindInstance(instance_uuid)) {
-    return unknown;
-  }
-  Write write;
-  write.claim.instance = *instance;
-  if (ClaimIdOf(write.claim) != claim_id) return unknown;
-  if (!IsClaimOnly(*instance)) return write;
-  const Ending ending = tracker::AbortClaim(write.claim, &*instance, nullptr, "", &*account_);
-  BERTH_CHECK(ending.instance.has_value());
-  write.aborts = true;
-  write.instance = *ending.instance;
-  return write;
-}
-
 std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
   Replies replies;
   const FairLock lock(&mutex_);
@@ -228,7 +149,7 @@ std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
     return std::nullopt;
   }
   for (Write& write : writes_.TakeAbandoned()) {
-    UndoLocked(std::move(write), Refuse(Kind::kTooLate, "the deadline passed before the write"),
+    UndoLocked(std::move(write), RefuseClaim(Kind::kTooLate, "the deadline passed before the write"),
                &replies);
   }
   return writes_.Next(now);
@@ -239,7 +160,7 @@ void Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now
   const FairLock lock(&mutex_);
   Write* const write = writes_.FindSent(id);
   if (write == nullptr) return;
-  if (write->aborts) return AnswerEndLocked(write, answer, &replies);
+  if (write->end.has_value()) return AnswerEndLocked(write, answer, &replies);
   const bool settled = answer.ok() || absl::IsAborted(answer) || absl::IsNotFound(answer);
   if (write->withdraws && !settled) {
     write->state = RecordWrites::State::kInDoubt;
@@ -254,28 +175,8 @@ void Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now
   if (applied) return GrantLocked(writes_.Take(uuid), &replies);
   UndoLocked(
       writes_.Take(uuid),
-      answer.ok() ? Refuse(Kind::kPlacementAway, "the claim was withdrawn") : RefusalBy(answer),
+      answer.ok() ? RefuseClaim(Kind::kPlacementAway, "the claim was withdrawn") : RefusalBy(answer, false),
       &replies);
-}
-
-void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* replies) {
-  const std::string uuid = write->claim.instance.uuid;
-  // Without a record there is nothing to write: the claim is gone (T-166).
-  if (answer.ok() || absl::IsNotFound(answer)) {
-    answers_.Forget(uuid);
-    const OpenClaim claim = write->claim;
-    return replies->Add(writes_.Take(uuid), ClaimResult{claim, true});
-  }
-  const std::optional<Instance> instance = account_->FindInstance(uuid);
-  if (absl::IsAborted(answer) && ++write->tries < kTriesMax && instance &&
-      account_->HasClaim(write->claim) && IsClaimOnly(*instance)) {
-    write->claim.instance = *instance;
-    write->instance =
-        *tracker::AbortClaim(write->claim, &*instance, nullptr, "", &*account_).instance;
-    write->state = RecordWrites::State::kUnsent;
-    return;
-  }
-  replies->Add(writes_.Take(uuid), RefusalBy(answer));
 }
 
 void Node::GrantLocked(Write write, Replies* replies) {
@@ -286,7 +187,7 @@ void Node::GrantLocked(Write write, Replies* replies) {
 }
 
 void Node::UndoLocked(Write write, const absl::Status& status, Replies* replies) {
-  if (!write.aborts) account_->Close(write.claim.instance.uuid, write.claim.id);
+  if (!write.end.has_value()) account_->Close(write.claim.instance.uuid, write.claim.id);
   replies->Add(std::move(write), status);
 }
 
@@ -297,13 +198,13 @@ void Node::Disconnect() {
   for (Write& write : writes_.Disconnect()) {
     const bool unsent = write.state == RecordWrites::State::kUnsent;
     UndoLocked(std::move(write),
-               unsent ? Refuse(Kind::kPlacementAway, "the session with placement ended")
-                      : Refuse(Kind::kOutcomeUnknown, "the answer of placement was lost"),
+               unsent ? RefuseClaim(Kind::kPlacementAway, "the session with placement ended")
+                      : RefuseClaim(Kind::kOutcomeUnknown, "the answer of placement was lost"),
                &replies);
   }
   for (ClaimCaller& caller : writes_.TakeCallers()) {
     replies.Add(std::move(caller),
-                Refuse(Kind::kOutcomeUnknown, "the answer of placement was lost"));
+                RefuseClaim(Kind::kOutcomeUnknown, "the answer of placement was lost"));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tracker/claims/refusal.h"
 #include "tracker/ground/check.h"
 
 namespace berth::tracker {
@@ -19,6 +20,13 @@ RecordWrites::Write* RecordWrites::FindInstance(const std::string& instance_uuid
   return nullptr;
 }
 
+RecordWrites::Write* RecordWrites::FindClaim(const std::string& claim_id) {
+  for (auto& [id, write] : writes_) {
+    if (ClaimIdOf(write.claim) == claim_id) return &write;
+  }
+  return nullptr;
+}
+
 RecordWrites::Write* RecordWrites::FindSent(int64_t id) {
   const auto found = writes_.find(id);
   const bool sent = found != writes_.end() && found->second.state == State::kSent;
@@ -31,7 +39,8 @@ std::optional<RecordWrites::Outgoing> RecordWrites::Next(MonotonicTime now) {
       if (write.state != state || now < write.not_before) continue;
       write.withdraws = state == State::kInDoubt;
       write.state = State::kSent;
-      return Outgoing{id, write.instance, write.migration, write.withdraws};
+      return Outgoing{id, write.instance, write.migration, write.withdraws,
+                      write.end.has_value() && write.migration.has_value()};
     }
   }
   return std::nullopt;
@@ -76,12 +85,31 @@ std::vector<ClaimCaller> RecordWrites::TakeCallers() {
 
 std::vector<RecordWrites::Write> RecordWrites::Disconnect() {
   std::vector<Write> taken =
-      TakeIf([](const Write& write) { return write.aborts || write.state == State::kUnsent; });
+      TakeIf([](const Write& write) { return write.end.has_value() || write.state == State::kUnsent; });
   for (auto& [id, write] : writes_) {
     write.state = State::kInDoubt;
     write.not_before = {};
   }
   return taken;
+}
+
+absl::Status RefusalBy(const absl::Status& answer, bool ends) {
+  const std::string text(answer.message());
+  switch (answer.code()) {
+    case absl::StatusCode::kAborted:
+      return RefuseClaim(ClaimRefusalKind::kRecordConflict, text);
+    case absl::StatusCode::kNotFound:
+      return RefuseClaim(ClaimRefusalKind::kInstanceNotFound, text);
+    case absl::StatusCode::kPermissionDenied:
+      return RefuseClaim(ClaimRefusalKind::kNodeUnavailable, text);
+    case absl::StatusCode::kFailedPrecondition:
+      return RefuseClaim(ends ? ClaimRefusalKind::kWrongState : ClaimRefusalKind::kPlacementAway,
+                         text);
+    case absl::StatusCode::kInvalidArgument:
+      return answer;
+    default:
+      return RefuseClaim(ClaimRefusalKind::kPlacementAway, text);
+  }
 }
 
 }  // namespace berth::tracker

@@ -20,16 +20,24 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tracker/account/open_claim.h"
 #include "tracker/audit/accounting.h"
 
 namespace berth::tracker {
 
-// What a caller of Node::ClaimInstance or Node::AbortClaim gets.
+// What the callers of the methods of Node that make and end claims get.
 struct ClaimResult {
   OpenClaim claim;
-  bool aborted = false;  // AbortClaim: the instance had the claim, and has it no more
+  bool ended = false;  // the instance had the claim, and has it no more
+};
+
+// How a claim ends.
+enum class ClaimEnd {
+  kAbort,    // it is given back
+  kConfirm,  // the source of a move gives up what it kept for a way back
+  kRevert,   // the destination of a move gives up what was claimed there
 };
 
 struct ClaimCaller {
@@ -52,8 +60,8 @@ class RecordWrites {
   };
 
   struct Write {
-    OpenClaim claim;      // the claim that the write makes or ends
-    bool aborts = false;  // the write ends the claim
+    OpenClaim claim;              // the claim that the write makes or ends
+    std::optional<ClaimEnd> end;  // absent: the write makes the claim
     // The records to be written, with the generations on which the write is based.
     Instance instance;
     std::optional<Migration> migration;
@@ -70,6 +78,7 @@ class RecordWrites {
     Instance instance;
     std::optional<Migration> migration;
     bool withdraw = false;
+    bool ends_move = false;  // the migration ends with the status that it has here
   };
 
   size_t size() const { return writes_.size(); }
@@ -77,6 +86,8 @@ class RecordWrites {
   void Add(Write write);
   // The write of the instance, or null. The pointer is valid until the next change.
   Write* FindInstance(const std::string& instance_uuid);
+  // The write that makes or ends the claim with this id of ClaimIdOf, or null.
+  Write* FindClaim(const std::string& claim_id);
   // The write that was given out under this id in the present session, or null.
   Write* FindSent(int64_t id);
 
@@ -102,6 +113,9 @@ class RecordWrites {
   int64_t last_id_ = 0;
   std::map<int64_t, Write> writes_;  // by id; in the order in which they came
 };
+
+// The refusal of a call whose write placement refused with `answer`. `ends`: the write ends a claim.
+absl::Status RefusalBy(const absl::Status& answer, bool ends);
 
 }  // namespace berth::tracker
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tracker/ground/check.h"
 
 namespace berth::tracker {
 namespace {
@@ -237,6 +238,13 @@ google::protobuf::Timestamp TimestampOf(absl::Time time) {
   return TimeUtil::NanosecondsToTimestamp(absl::ToUnixNanos(time));
 }
 
+v1::MoveEnd WireEnd(const std::string& status) {
+  if (status == "confirmed") return v1::MOVE_END_CONFIRMED;
+  if (status == "reverted") return v1::MOVE_END_REVERTED;
+  BERTH_CHECK(status == "failed");
+  return v1::MOVE_END_FAILED;
+}
+
 }  // namespace
 
 Flavor ReadFlavor(const v1::Flavor& wire) {
@@ -379,6 +387,7 @@ v1::RecordWrite WireWrite(const RecordWrites::Outgoing& write, const std::string
   *wire.mutable_instance() = WireInstance(write.instance);
   if (write.migration) *wire.mutable_migration() = WireMigration(*write.migration);
   wire.set_withdraw(write.withdraw);
+  if (write.ends_move) wire.set_end(WireEnd(write.migration->status));
   return wire;
 }
 

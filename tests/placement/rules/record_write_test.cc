@@ -107,7 +107,7 @@ TEST_F(RulesRecordWrite, RefusesInOrder) {
   write.node = Node("h1");
   EXPECT_EQ(Answer(write), "INSTANCE_NOT_FOUND instance.uuid");
   write.instance = Id(1);
-  write.migration = MigrationEdit{move_.move(), Generation{1}, "running", "h1", {}};
+  write.migration = MigrationEdit{move_.move(), Generation{1}, std::nullopt, "running", "h1", {}};
   EXPECT_EQ(Answer(write), "MIGRATION_NOT_FOUND migration_uuid");
   write.migration.reset();
   write.expected_generation = Generation{99};
@@ -147,7 +147,8 @@ TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {  // T-386
   WriteRecords move{MoveWorld::Tracker(1), Node("h1"), move_.vm(), move_.Instance()->generation,
                     std::make_shared<CpuEdit>("h1", Node("h1"), "1"), {}};
   move.migration =
-      MigrationEdit{move_.move(), move_.Migration()->generation, "running", "h3", {}};
+      MigrationEdit{
+      move_.move(), move_.Migration()->generation, std::nullopt, "running", "h3", {}};
   EXPECT_EQ(Answer(move), "POLICY_DENIED");
   move.migration->destination_host = move_.Migration()->destination_host;
   move.migration->destination_node = move_.Migration()->destination_node;
@@ -182,12 +183,33 @@ TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
                      move_.vm(),
                      move_.Instance()->generation,
                      std::make_shared<CpuEdit>("h1", Node("h1"), "1 new 4"),
-                     MigrationEdit{move_.move(), move_.Migration()->generation, "pre-migrating",
-                                   "h2", Node("h2")}};
+                     MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt,
+                                   "pre-migrating", "h2", Node("h2")}};
   EXPECT_EQ(move_.Answer(write), "OK");
   EXPECT_EQ(move_.Migration()->status, "pre-migrating");
   EXPECT_EQ(move_.Instance()->host, "h1");  // T-169
   EXPECT_EQ(move_.Instance()->details, "1 new 4");
+}
+
+// The destination gives a claim up: what both consumers hold is settled in the same step.
+TEST_F(RulesRecordWrite, AWriteEndsAMoveAsEndMoveDoes) {
+  move_.Begin(MigrationType::kCold);
+  WriteRecords write{MoveWorld::Tracker(2),
+                     Node("h2"),
+                     move_.vm(),
+                     move_.Instance()->generation,
+                     std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+                     MigrationEdit{move_.move(), move_.Migration()->generation}};
+  write.migration->end = MoveEnd::kCompleted;
+  EXPECT_EQ(Answer(write), "WRONG_MOVE_END end");
+  write.migration->end = MoveEnd::kFailed;
+  EXPECT_EQ(Answer(write), "OK");
+  EXPECT_EQ(move_.Migration()->status, "failed");  // T-170
+  EXPECT_EQ(move_.Migration()->destination_host, "h2");
+  EXPECT_EQ(move_.Instance()->details, "1");
+  EXPECT_EQ(move_.Held("vm"), "n1{VCPU:2} n1-gpu{VGPU:1}");  // T-221
+  EXPECT_EQ(move_.Held("move"), "");
+  EXPECT_EQ(Answer(write), "RECORD_CONFLICT");
 }
 
 // The first copy of a write whose answer was lost may come after its withdrawal.

@@ -120,6 +120,32 @@ TEST(RecordWrite, NamesBothSidesOfAMove) {
   EXPECT_THAT(edit->Held(record, {move}, "h2", Node(kOther)), ElementsAre("CPU 6 of cell 1"));
 }
 
+// The tracker names the devices by their addresses, and does not know all of a flavor.
+TEST(RecordWrite, ARevertedInstanceHasItsFlavorRequestsAndDevicesOfBefore) {
+  pb::Instance recorded = Recorded();
+  pb::MigrationContext* const context = recorded.mutable_migration_context();
+  context->set_migration_uuid(kMigration);
+  context->mutable_old_flavor()->set_id("old");
+  context->mutable_old_flavor()->set_vcpus(7);
+  context->add_old_pci_requests()->set_request_id("request");
+  context->add_old_pci_devices()->set_address("0000:3b:00.1");
+  context->mutable_old_pci_devices(0)->set_vendor_id("8086");
+  pb::RecordWrite write = Claim();
+  write.mutable_migration()->set_uuid(kMigration);
+  for (const pb::MoveEnd end : {pb::MOVE_END_FAILED, pb::MOVE_END_REVERTED}) {
+    write.set_end(end);
+    const placement::WriteRecords command = Command(write);
+    EXPECT_EQ(command.migration->end, static_cast<placement::MoveEnd>(end));
+    pb::Instance after;
+    FillInstance(command.edit->Apply(*InstanceOf("instance", recorded)), &after);
+    const bool back = end == pb::MOVE_END_REVERTED;
+    EXPECT_EQ(after.flavor().vcpus(), back ? 7 : 2);  // T-174
+    EXPECT_EQ(after.pci_requests_size(), back ? 1 : 0);
+    EXPECT_EQ(after.pci_devices(0).vendor_id(), back ? "8086" : "");
+    EXPECT_FALSE(after.has_migration_context());
+  }
+}
+
 TEST(RecordWrite, AWithdrawalHasNoEdit) {
   pb::RecordWrite write = Claim();
   write.set_withdraw(true);
@@ -136,6 +162,9 @@ TEST(RecordWrite, RefusesMisspelledUuids) {
   write = Claim();
   write.mutable_migration()->set_uuid("m");
   EXPECT_FALSE(WriteRecordsOf(write, {}).ok());
+  write = Claim();
+  write.mutable_instance()->add_pci_devices()->set_address(std::string(200000, 'x'));
+  EXPECT_FALSE(WriteRecordsOf(write, {}).ok()) << "a record has at most 64 KiB";
 }
 
 }  // namespace

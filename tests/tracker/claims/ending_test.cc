@@ -278,9 +278,9 @@ TEST(ClaimAnswers, AreKeptForADay) {
   EXPECT_EQ(find("c", absl::Hours(23))->instance.launched_on, "first");
   EXPECT_EQ(find("c", absl::Hours(24)), nullptr);
   answers.Keep(claim, start + absl::Hours(25));
-  answers.Forget("j");
-  EXPECT_NE(find("c", absl::Hours(25)), nullptr) << "it is about another instance";
-  answers.Forget("i");
+  answers.Forget("i/1");
+  EXPECT_NE(find("c", absl::Hours(25)), nullptr) << "it is another claim";
+  answers.Forget("i/0");
   EXPECT_EQ(find("c", absl::Hours(25)), nullptr);
   for (size_t i = 0; i <= ClaimAnswers::kMax; ++i) {
     claim.id = std::to_string(i);

@@ -33,6 +33,18 @@ TEST(ClaimMove, TakesWhatTheNewFlavorNeeds) {
   EXPECT_THAT(account.tracked_migrations(), ElementsAre(Pair("a", "m")));
 }
 
+// A second claim would choose other CPUs, while the record still names the first ones.
+TEST(ClaimMove, AMoveThatIsClaimedIsNotClaimedAgain) {
+  NodeAccount account(kHere, RichHost());
+  MoveClaim request = RichMove(MigrationType::kCold, kThere);
+  request.instance.task_state = "resize_prep";
+  request.instance.context.emplace().migration_uuid = request.migration.uuid;
+  EXPECT_EQ(RefusalOf(ClaimMove(Settings(), request, &account).status())->kind,
+            ClaimRefusalKind::kAlreadyClaimed);  // T-181
+  request.instance.context->migration_uuid = "another";
+  EXPECT_TRUE(ClaimMove(Settings(), request, &account).ok());
+}
+
 TEST(ClaimMove, AResizeInPlaceCountsBoth) {
   NodeAccount account(kHere, RichHost());
   MoveClaim request = RichMove(MigrationType::kResize, kHere);

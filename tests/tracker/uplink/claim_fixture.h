@@ -19,6 +19,9 @@
 
 namespace berth::tracker {
 
+inline constexpr char kGuest[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
+inline constexpr char kOther[] = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb";
+
 // The records of instances, written under the rule of generations.
 class RecordLedger {
  public:
@@ -44,21 +47,22 @@ class RecordLedger {
     records_[uuid].set_vm_state(state);
     records_[uuid].set_generation(++generation_);
   }
-  // As if the tracker of `host` had claimed it.
-  void Place(const std::string& uuid, const std::string& host, int64_t claimed_generation) {
+  // As if the node had claimed it.
+  void SetClaimed(const std::string& uuid, int64_t claimed_generation) {
     MutexLock lock(&mutex_);
-    records_[uuid].set_host(host);
+    records_[uuid].set_host("h");
     records_[uuid].set_node_uuid(node_);
     records_[uuid].set_claimed_generation(claimed_generation);
     records_[uuid].set_generation(++generation_);
   }
-  // A record of a migration of the instance away from another host, which `instance` is then on.
-  placement::v1::Migration CreateMove(const std::string& uuid, placement::v1::Instance* instance) {
+  // A record of a migration of the instance away from `host`, which `instance` is then on.
+  placement::v1::Migration CreateMove(const std::string& uuid, placement::v1::Instance* instance,
+                                      const std::string& host = "h2") {
     MutexLock lock(&mutex_);
     placement::v1::Instance& moving = records_[instance->uuid()];
     moving.set_generation(++generation_);
-    moving.set_host("h2");
-    moving.set_node_uuid("node-2");
+    moving.set_host(host);
+    moving.set_node_uuid(host == "h" ? node_ : "node-2");
     moving.set_vm_state("active");
     moving.set_task_state("resize_prep");
     *instance = moving;
@@ -68,9 +72,29 @@ class RecordLedger {
     migration.set_instance_uuid(moving.uuid());
     migration.set_type(placement::v1::MIGRATION_TYPE_COLD);
     migration.set_status("accepted");
-    migration.set_source_host("h2");
-    migration.set_source_node_uuid("node-2");
+    migration.set_source_host(moving.host());
+    migration.set_source_node_uuid(moving.node_uuid());
     return migration;
+  }
+  // As if the destination `host` had claimed the move.
+  void ClaimMove(const std::string& uuid, const std::string& host) {
+    MutexLock lock(&mutex_);
+    placement::v1::Migration& migration = migrations_[uuid];
+    migration.set_destination_host(host);
+    migration.set_destination_node_uuid(host == "h" ? node_ : "node-2");
+    migration.set_generation(++generation_);
+    placement::v1::Instance& instance = records_[migration.instance_uuid()];
+    instance.mutable_migration_context()->set_migration_uuid(uuid);
+    *instance.mutable_migration_context()->mutable_old_flavor() = instance.flavor();
+    *instance.mutable_migration_context()->mutable_new_flavor() = instance.flavor();
+    instance.set_generation(++generation_);
+  }
+  void Place(const std::string& uuid, const std::string& host) {
+    MutexLock lock(&mutex_);
+    records_[uuid].set_host(host);
+    records_[uuid].set_node_uuid(host == "h" ? node_ : "node-2");
+    records_[uuid].set_vm_state("resized");
+    records_[uuid].set_generation(++generation_);
   }
   placement::v1::Migration FindMove(const std::string& uuid) {
     MutexLock lock(&mutex_);
@@ -92,6 +116,7 @@ class RecordLedger {
       migration.set_generation(++generation_);
       if (!write.withdraw()) {
         migration.set_status(write.migration().status());
+        ends_.push_back(write.end());
         migration.set_destination_host(write.migration().destination_host());
         migration.set_destination_node_uuid(write.migration().destination_node_uuid());
       }
@@ -107,6 +132,19 @@ class RecordLedger {
     found->second.set_claimed_generation(write.instance().claimed_generation());
     return grpc::StatusCode::OK;
   }
+  // The ends of moves that were written.
+  std::vector<placement::v1::MoveEnd> ends() {
+    MutexLock lock(&mutex_);
+    return ends_;
+  }
+  void SetMoveState(const std::string& uuid, const std::string& status, const std::string& task) {
+    MutexLock lock(&mutex_);
+    placement::v1::Migration& migration = migrations_[uuid];
+    migration.set_status(status);
+    migration.set_generation(++generation_);
+    records_[migration.instance_uuid()].set_task_state(task);
+    records_[migration.instance_uuid()].set_generation(++generation_);
+  }
   // The push of the record as it is now.
   placement::v1::Push PushOf(const std::string& uuid) {
     MutexLock lock(&mutex_);
@@ -114,7 +152,10 @@ class RecordLedger {
     push.set_node_uuid(node_);
     bool concerns = false;
     for (const auto& [id, migration] : migrations_) {
-      if (migration.instance_uuid() != uuid || migration.destination_node_uuid() != node_) continue;
+      if (migration.instance_uuid() != uuid) continue;
+      if (migration.destination_node_uuid() != node_ && migration.source_node_uuid() != node_) {
+        continue;
+      }
       *push.add_migrations() = migration;
       concerns = true;
     }
@@ -146,6 +187,7 @@ class RecordLedger {
   int64_t generation_ ABSL_GUARDED_BY(mutex_) = 100;
   std::map<std::string, placement::v1::Instance> records_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, placement::v1::Migration> migrations_ ABSL_GUARDED_BY(mutex_);
+  std::vector<placement::v1::MoveEnd> ends_ ABSL_GUARDED_BY(mutex_);
 };
 
 // One call of a claim or of its end, and its answer.
@@ -216,6 +258,12 @@ class ClaimTest : public UplinkTest {
     if (uplink_ != nullptr) uplink_->Notify();
     return call;
   }
+  ClaimCall Drop(const std::string& instance, const std::string& migration, ClaimEnd side) {
+    ClaimCall call;
+    node_->DropMoveClaim({instance, migration, side}, call.AsCaller());
+    if (uplink_ != nullptr) uplink_->Notify();
+    return call;
+  }
   ClaimCall Abort(const std::string& claim_id) {
     ClaimCall call;
     node_->AbortClaim(claim_id, call.AsCaller());
@@ -231,6 +279,27 @@ class ClaimTest : public UplinkTest {
       if (request.has_record_write()) writes.push_back(request.record_write());
     }
     return writes;
+  }
+  // Pushes the records of the instance as they are now, and waits until the node has them.
+  bool Tell(const std::string& uuid) {
+    FakePlacement::Response response;
+    *response.mutable_push() = ledger_.PushOf(uuid);
+    placement_->Say(response);
+    return Eventually([&] {
+      bool has_all = true;
+      node_->ChangeRecords(
+          [&](Records*, NodeAccount* account) {
+            for (const auto& instance : response.push().instances()) {
+              has_all = has_all && account->HasInstance(instance.uuid(), instance.generation());
+            }
+            for (const auto& migration : response.push().migrations()) {
+              has_all = has_all && account->HasMigration(migration.uuid(), migration.generation());
+            }
+            return false;
+          },
+          std::chrono::steady_clock::now());
+      return has_all;
+    });
   }
   PromisedUsage Promised() { return node_->accounting()->promised; }
 

@@ -10,9 +10,6 @@ namespace {
 namespace v1 = placement::v1;
 using Kind = ClaimRefusalKind;
 
-constexpr char kGuest[] = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
-constexpr char kOther[] = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb";
-
 TEST_F(ClaimTest, AClaimIsAnsweredWhenItIsRecorded) {
   Start();
   const v1::Instance before = ledger_.Create(kGuest);
@@ -209,58 +206,6 @@ TEST_P(LostAnswerTest, AClaimInDoubtIsWithdrawnInTheNextSession) {
 
 INSTANTIATE_TEST_SUITE_P(AppliedOrNot, LostAnswerTest, testing::Bool());
 
-TEST_F(ClaimTest, AnAbortedClaimLeavesWhatWasBefore) {
-  Start();
-  const Amounts before = node_->accounting()->used();
-  const v1::Instance instance = ledger_.Create(kGuest);
-  const ClaimCall call = Claim(instance, "request", "body");
-  ASSERT_TRUE(Answered(call));
-  const std::string claim_id = ClaimIdOf((*call.result)->claim);
-  const ClaimCall abort = Abort(claim_id);
-  ASSERT_TRUE(Answered(abort));
-  ASSERT_TRUE(abort.result->ok()) << abort.result->status();
-  EXPECT_TRUE((*abort.result)->aborted);
-  EXPECT_EQ(ledger_.Find(kGuest).host(), "");                // T-165
-  EXPECT_EQ(node_->accounting()->used(), before);            // T-167
-  EXPECT_EQ(Abort(claim_id).refusal(), Kind::kNoSuchClaim);  // T-151
-  const ClaimCall repeat = Claim(instance, "request", "body");
-  ASSERT_TRUE(Answered(repeat));
-  EXPECT_EQ(repeat.refusal(), Kind::kRecordConflict) << "it must not be told that it has a claim";
-}
-
-TEST_F(ClaimTest, AnAbortEndsTheClaimThatItNames) {
-  Start();
-  const ClaimCall call = Claim(ledger_.Create(kGuest));
-  ASSERT_TRUE(Answered(call));
-  const std::string claim_id = ClaimIdOf((*call.result)->claim);
-  silent_ = true;
-  const ClaimCall abort = Abort(claim_id);
-  const ClaimCall again = Abort(claim_id);
-  EXPECT_EQ(Abort(absl::StrCat(kGuest, "/1")).refusal(), Kind::kNoSuchClaim);
-  EXPECT_EQ(*again.answers, 0) << "it waits for the abort that is under way";
-  ASSERT_TRUE(Eventually([&] { return Writes().size() == 2; }));
-  placement_->Say(ledger_.Answer(Writes()[1], ledger_.Apply(Writes()[1])));
-  ASSERT_TRUE(Answered(abort) && Answered(again));
-  EXPECT_TRUE((*abort.result)->aborted && (*again.result)->aborted);
-}
-
-// A tracker that was restarted knows a claim by the record only.
-TEST_F(ClaimTest, AClaimOfAnEarlierProcessIsEnded) {
-  Start();
-  ledger_.Create(kGuest);
-  ledger_.Place(kGuest, "h", 77);
-  FakePlacement::Response push;
-  *push.mutable_push() = ledger_.PushOf(kGuest);
-  placement_->Say(push);
-  ASSERT_TRUE(Eventually([&] { return Promised().instances.amounts.vcpus == 2; }));
-  EXPECT_EQ(Abort(absl::StrCat(kGuest, "/76")).refusal(), Kind::kNoSuchClaim);
-  const ClaimCall abort = Abort(absl::StrCat(kGuest, "/77"));
-  ASSERT_TRUE(Answered(abort));
-  ASSERT_TRUE(abort.result->ok()) << abort.result->status();
-  EXPECT_EQ(ledger_.Find(kGuest).host(), "");
-  EXPECT_EQ(ledger_.Find(kGuest).claimed_generation(), 0);
-}
-
 TEST_F(ClaimTest, CallersThatHaveGoneMakeWay) {
   placement_->write = [](const v1::RecordWrite&) { return std::nullopt; };
   Start();
@@ -274,45 +219,6 @@ TEST_F(ClaimTest, CallersThatHaveGoneMakeWay) {
   placement_->EndSession();
   ASSERT_TRUE(Answered(repeat));
   EXPECT_EQ(*first.answers, 1);
-}
-
-TEST_F(ClaimTest, AnAbortComesTooLateForAStartedGuest) {
-  Start();
-  const ClaimCall call = Claim(ledger_.Create(kGuest));
-  ASSERT_TRUE(Answered(call));
-  ledger_.SetState(kGuest, "active");
-  FakePlacement::Response push;
-  *push.mutable_push() = ledger_.PushOf(kGuest);
-  placement_->Say(push);
-  ASSERT_TRUE(Eventually([&] { return node_->accounting()->counters.count("num_vm_active") > 0; }));
-  const ClaimCall abort = Abort(ClaimIdOf((*call.result)->claim));
-  ASSERT_TRUE(Answered(abort));
-  EXPECT_FALSE((*abort.result)->aborted);
-  EXPECT_EQ(ledger_.Find(kGuest).host(), "h");
-}
-
-TEST_F(ClaimTest, AnAbortFollowsARecordThatChanges) {
-  Start();
-  const ClaimCall call = Claim(ledger_.Create(kGuest));
-  ASSERT_TRUE(Answered(call));
-  ledger_.SetState(kGuest, "building");  // the tracker has not heard of it
-  const ClaimCall abort = Abort(ClaimIdOf((*call.result)->claim));
-  ASSERT_TRUE(Answered(abort));
-  EXPECT_TRUE((*abort.result)->aborted);
-  EXPECT_EQ(Writes().size(), 3u);
-  EXPECT_EQ(ledger_.Find(kGuest).host(), "");
-}
-
-TEST_F(ClaimTest, AnAbortOfAnOldClaimLeavesTheNewOne) {
-  Start();
-  const ClaimCall first = Claim(ledger_.Create(kGuest));
-  ASSERT_TRUE(Answered(first));
-  const std::string old = ClaimIdOf((*first.result)->claim);
-  ASSERT_TRUE(Answered(Abort(old)));
-  const ClaimCall second = Claim(ledger_.Find(kGuest));
-  ASSERT_TRUE(Answered(second));
-  EXPECT_EQ(Abort(old).refusal(), Kind::kNoSuchClaim);
-  EXPECT_EQ(ledger_.Find(kGuest).host(), "h");
 }
 
 TEST_F(ClaimTest, AMoveIsClaimedInBothRecords) {

@@ -1,0 +1,182 @@
+// The ends of claims, and their way into placement's records.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tracker/uplink/claim_fixture.h"
+
+namespace berth::tracker {
+namespace {
+
+namespace v1 = placement::v1;
+using Kind = ClaimRefusalKind;
+
+TEST_F(ClaimTest, AnAbortedClaimLeavesWhatWasBefore) {
+  Start();
+  const Amounts before = node_->accounting()->used();
+  const v1::Instance instance = ledger_.Create(kGuest);
+  const ClaimCall call = Claim(instance, "request", "body");
+  ASSERT_TRUE(Answered(call));
+  const std::string claim_id = ClaimIdOf((*call.result)->claim);
+  const ClaimCall abort = Abort(claim_id);
+  ASSERT_TRUE(Answered(abort));
+  ASSERT_TRUE(abort.result->ok()) << abort.result->status();
+  EXPECT_TRUE((*abort.result)->ended);
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "");                // T-165
+  EXPECT_EQ(node_->accounting()->used(), before);            // T-167
+  EXPECT_EQ(Abort(claim_id).refusal(), Kind::kNoSuchClaim);  // T-151
+  const ClaimCall repeat = Claim(instance, "request", "body");
+  ASSERT_TRUE(Answered(repeat));
+  EXPECT_EQ(repeat.refusal(), Kind::kRecordConflict) << "it must not be told that it has a claim";
+}
+
+TEST_F(ClaimTest, AnAbortEndsTheClaimThatItNames) {
+  Start();
+  const ClaimCall call = Claim(ledger_.Create(kGuest));
+  ASSERT_TRUE(Answered(call));
+  const std::string claim_id = ClaimIdOf((*call.result)->claim);
+  silent_ = true;
+  const ClaimCall abort = Abort(claim_id);
+  const ClaimCall again = Abort(claim_id);
+  EXPECT_EQ(Abort(absl::StrCat(kGuest, "/1")).refusal(), Kind::kNoSuchClaim);
+  EXPECT_EQ(*again.answers, 0) << "it waits for the abort that is under way";
+  ASSERT_TRUE(Eventually([&] { return Writes().size() == 2; }));
+  placement_->Say(ledger_.Answer(Writes()[1], ledger_.Apply(Writes()[1])));
+  ASSERT_TRUE(Answered(abort) && Answered(again));
+  EXPECT_TRUE((*abort.result)->ended && (*again.result)->ended);
+}
+
+// A tracker that was restarted knows a claim by the record only.
+TEST_F(ClaimTest, AClaimOfAnEarlierProcessIsEnded) {
+  Start();
+  ledger_.Create(kGuest);
+  ledger_.SetClaimed(kGuest, 77);
+  ASSERT_TRUE(Tell(kGuest));
+  EXPECT_EQ(Abort(absl::StrCat(kGuest, "/76")).refusal(), Kind::kNoSuchClaim);
+  ledger_.Create(kOther);
+  ledger_.SetClaimed(kOther, 0);
+  ASSERT_TRUE(Tell(kOther));
+  EXPECT_EQ(Abort(absl::StrCat(kOther, "/0")).refusal(), Kind::kNoSuchClaim) << "nobody claimed it";
+  const ClaimCall abort = Abort(absl::StrCat(kGuest, "/77"));
+  ASSERT_TRUE(Answered(abort));
+  ASSERT_TRUE(abort.result->ok()) << abort.result->status();
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "");
+  EXPECT_EQ(ledger_.Find(kGuest).claimed_generation(), 0);
+}
+
+TEST_F(ClaimTest, AnAbortComesTooLateForAStartedGuest) {
+  Start();
+  const ClaimCall call = Claim(ledger_.Create(kGuest));
+  ASSERT_TRUE(Answered(call));
+  ledger_.SetState(kGuest, "active");
+  ASSERT_TRUE(Tell(kGuest));
+  const ClaimCall abort = Abort(ClaimIdOf((*call.result)->claim));
+  ASSERT_TRUE(Answered(abort));
+  EXPECT_FALSE((*abort.result)->ended);
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "h");
+}
+
+TEST_F(ClaimTest, AnAbortFollowsARecordThatChanges) {
+  Start();
+  const ClaimCall call = Claim(ledger_.Create(kGuest));
+  ASSERT_TRUE(Answered(call));
+  ledger_.SetState(kGuest, "building");  // the tracker has not heard of it
+  const ClaimCall abort = Abort(ClaimIdOf((*call.result)->claim));
+  ASSERT_TRUE(Answered(abort));
+  EXPECT_TRUE((*abort.result)->ended);
+  EXPECT_EQ(Writes().size(), 3u);
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "");
+}
+
+TEST_F(ClaimTest, AnAbortOfAnOldClaimLeavesTheNewOne) {
+  Start();
+  const ClaimCall first = Claim(ledger_.Create(kGuest));
+  ASSERT_TRUE(Answered(first));
+  const std::string old = ClaimIdOf((*first.result)->claim);
+  ASSERT_TRUE(Answered(Abort(old)));
+  const ClaimCall second = Claim(ledger_.Find(kGuest));
+  ASSERT_TRUE(Answered(second));
+  EXPECT_EQ(Abort(old).refusal(), Kind::kNoSuchClaim);
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "h");
+}
+
+TEST_F(ClaimTest, AnAbortedMoveFails) {
+  Start();
+  v1::Instance instance = ledger_.Create(kGuest);
+  const v1::Migration migration = ledger_.CreateMove(kOther, &instance);
+  const ClaimCall call = ClaimMoveOf(instance, migration);
+  ASSERT_TRUE(Answered(call));
+  const ClaimCall abort = Abort(kOther);
+  ASSERT_TRUE(Answered(abort));
+  ASSERT_TRUE(abort.result->ok()) << abort.result->status();
+  EXPECT_TRUE((*abort.result)->ended);
+  EXPECT_EQ(ledger_.ends().back(), v1::MOVE_END_FAILED);  // T-170
+  EXPECT_EQ(ledger_.FindMove(kOther).status(), "failed");
+  EXPECT_FALSE(ledger_.Find(kGuest).has_migration_context());  // T-170
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "h2");                // T-169
+  EXPECT_EQ(Promised(), PromisedUsage());                      // T-167
+  EXPECT_EQ(Abort(kOther).refusal(), Kind::kNoSuchClaim);      // T-151
+}
+
+TEST_F(ClaimTest, AnAbortComesTooLateForAGuestThatHasArrived) {
+  Start();
+  v1::Instance instance = ledger_.Create(kGuest);
+  ledger_.CreateMove(kOther, &instance);
+  ledger_.ClaimMove(kOther, "h");
+  ledger_.SetMoveState(kOther, "finished", "");
+  ledger_.Place(kGuest, "h");
+  ASSERT_TRUE(Tell(kGuest));
+  const ClaimCall abort = Abort(kOther);
+  ASSERT_TRUE(abort.result->ok()) << abort.result->status();
+  EXPECT_FALSE((*abort.result)->ended);
+  EXPECT_TRUE(Writes().empty());
+}
+
+TEST_F(ClaimTest, TheDestinationGivesUpARevertedMove) {
+  Start();
+  v1::Instance instance = ledger_.Create(kGuest);
+  ledger_.CreateMove(kOther, &instance);
+  ledger_.ClaimMove(kOther, "h");
+  ledger_.SetMoveState(kOther, "finished", "");
+  ledger_.Place(kGuest, "h");
+  ASSERT_TRUE(Tell(kGuest));
+  EXPECT_EQ(Promised().instances.amounts.vcpus, 2);
+  EXPECT_EQ(Drop(kGuest, kOther, ClaimEnd::kRevert).refusal(), Kind::kWrongState);  // T-174
+  const ClaimCall other_side = Drop(kGuest, kOther, ClaimEnd::kConfirm);
+  ASSERT_TRUE(other_side.result->ok()) << other_side.result->status();
+  EXPECT_FALSE((*other_side.result)->ended);  // T-176
+  EXPECT_TRUE(Writes().empty());
+  ledger_.SetMoveState(kOther, "reverting", "resize_reverting");
+  ASSERT_TRUE(Tell(kGuest));
+  const ClaimCall drop = Drop(kGuest, kOther, ClaimEnd::kRevert);
+  ASSERT_TRUE(Answered(drop));
+  ASSERT_TRUE(drop.result->ok()) << drop.result->status();
+  EXPECT_TRUE((*drop.result)->ended);
+  EXPECT_EQ(ledger_.ends().back(), v1::MOVE_END_REVERTED);  // T-174
+  EXPECT_EQ(ledger_.Find(kGuest).host(), "h2");             // T-174
+  EXPECT_EQ(Promised(), PromisedUsage());
+}
+
+TEST_F(ClaimTest, TheSourceGivesUpAConfirmedMove) {
+  Start();
+  v1::Instance instance = ledger_.Create(kGuest);
+  ledger_.CreateMove(kOther, &instance, "h");
+  ledger_.ClaimMove(kOther, "h2");
+  ledger_.Place(kGuest, "h2");
+  ledger_.SetMoveState(kOther, "post-migrating", "resize_migrated");
+  ASSERT_TRUE(Tell(kGuest));
+  EXPECT_EQ(Promised().migrations.amounts.vcpus, 2);
+  EXPECT_EQ(Drop(kGuest, kOther, ClaimEnd::kConfirm).refusal(), Kind::kWrongState);  // T-173
+  ledger_.SetMoveState(kOther, "finished", "");
+  ASSERT_TRUE(Tell(kGuest));
+  const ClaimCall drop = Drop(kGuest, kOther, ClaimEnd::kConfirm);
+  ASSERT_TRUE(Answered(drop));
+  ASSERT_TRUE(drop.result->ok()) << drop.result->status();
+  EXPECT_EQ(ledger_.ends().back(), v1::MOVE_END_CONFIRMED);  // T-173
+  EXPECT_FALSE(ledger_.Find(kGuest).has_migration_context());
+  EXPECT_EQ(Promised(), PromisedUsage());
+  const ClaimCall again = Drop(kGuest, kOther, ClaimEnd::kConfirm);
+  ASSERT_TRUE(again.result->ok()) << again.result->status();
+  EXPECT_FALSE((*again.result)->ended);  // T-176
+}
+
+}  // namespace
+}  // namespace berth::tracker

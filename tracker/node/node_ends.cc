@@ -1,0 +1,165 @@
+// The methods of Node that end claims.
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tracker/account/migration_status.h"
+#include "tracker/claims/ending.h"
+#include "tracker/claims/refusal.h"
+#include "tracker/ground/check.h"
+#include "tracker/ground/status_macros.h"
+#include "tracker/node/node.h"
+
+namespace berth::tracker {
+namespace {
+
+using Kind = ClaimRefusalKind;
+using Write = RecordWrites::Write;
+
+constexpr int kTriesMax = 4;  // of the end of a claim whose records change all the time
+
+// Whether an instance that was claimed to be built has not been started yet.
+bool IsClaimOnly(const Instance& instance) {
+  return instance.vm_state == "building" || instance.vm_state == "shelved_offloaded";
+}
+
+// The records without the claim. Nothing: it is too late, because the guest needs what was claimed.
+std::optional<Ending> Abort(const OpenClaim& claim, NodeAccount* account) {
+  if (!claim.migration.has_value() && !IsClaimOnly(claim.instance)) return std::nullopt;
+  const Migration* const migration = claim.migration.has_value() ? &*claim.migration : nullptr;
+  Ending ending = tracker::AbortClaim(claim, &claim.instance, migration, "failed", account);
+  if (!ending.instance.has_value()) return std::nullopt;
+  return ending;
+}
+
+// Whether the node is on the side of the move that `end` gives up.
+bool IsOnSide(const HostAndNode& self, const Migration& migration, ClaimEnd end) {
+  return (end == ClaimEnd::kConfirm ? migration.source : migration.destination) == self;
+}
+
+}  // namespace
+
+// The records of the claim with this id, which the instance has on this node. Nothing: there is no
+// such claim.
+std::optional<OpenClaim> Node::FindRecordedLocked(const std::string& instance_uuid,
+                                                  const std::string& claim_id,
+                                                  ClaimEnd end) const {
+  const std::optional<Instance> instance = account_->FindInstance(instance_uuid);
+  if (!instance) return std::nullopt;
+  OpenClaim claim;
+  claim.instance = *instance;
+  const Migration* const migration = account_->FindMigration(claim_id);
+  if (migration == nullptr) {
+    const bool known = instance->claimed_generation != 0 && ClaimIdOf(claim) == claim_id &&
+                       account_->HasClaim(claim);
+    return known ? std::make_optional(claim) : std::nullopt;
+  }
+  const bool over = StatusOf(migration->status).progress == Progress::kOver;
+  if (over || migration->instance_uuid != instance_uuid) return std::nullopt;
+  if (!IsOnSide(account_->self(), *migration, end)) return std::nullopt;
+  claim.migration = *migration;
+  if (end == ClaimEnd::kAbort && !account_->HasClaim(claim)) return std::nullopt;
+  return claim;
+}
+
+// The write that ends the claim. Nothing: the claim must stay.
+absl::StatusOr<std::optional<Write>> Node::EndOfLocked(const OpenClaim& claim, ClaimEnd end) {
+  std::optional<Ending> ending;
+  if (end == ClaimEnd::kAbort) {
+    ending = Abort(claim, &*account_);
+    if (!ending) return std::optional<Write>();
+  } else {
+    absl::StatusOr<Ending> moved = end == ClaimEnd::kConfirm
+                                       ? ConfirmMove(claim.instance, *claim.migration)
+                                       : RevertMove(claim.instance, *claim.migration);
+    if (!moved.ok()) return RefuseClaim(Kind::kWrongState, std::string(moved.status().message()));
+    ending = *std::move(moved);
+  }
+  Write write;
+  write.claim = claim;
+  write.end = end;
+  write.instance = *ending->instance;
+  write.migration = ending->migration;
+  return std::make_optional(std::move(write));
+}
+
+void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  Write* const write = writes_.FindClaim(claim_id);
+  if (write == nullptr || write->end.has_value()) {
+    const Migration* const migration = account_ ? account_->FindMigration(claim_id) : nullptr;
+    const std::string instance = migration != nullptr ? migration->instance_uuid
+                                                      : claim_id.substr(0, claim_id.find('/'));
+    return EndLocked(instance, claim_id, ClaimEnd::kAbort, std::move(caller), &replies);
+  }
+  if (write->state != RecordWrites::State::kUnsent) {
+    return replies.Add(std::move(caller),
+                       RefuseClaim(Kind::kUnsettled, "the claim waits for placement's answer"));
+  }
+  const OpenClaim claim = write->claim;
+  UndoLocked(writes_.Take(claim.instance.uuid),
+             RefuseClaim(Kind::kRecordConflict, "the claim was aborted"), &replies);
+  replies.Add(std::move(caller), ClaimResult{claim, true});
+}
+
+void Node::DropMoveClaim(const MoveDrop& request, ClaimCaller caller) {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  EndLocked(request.instance_uuid, request.migration_uuid, request.side, std::move(caller),
+            &replies);
+}
+
+void Node::EndLocked(const std::string& instance_uuid, const std::string& claim_id, ClaimEnd end,
+                     ClaimCaller caller, Replies* replies) {
+  Write* const write = writes_.FindInstance(instance_uuid);
+  if (write != nullptr && write->end == end && ClaimIdOf(write->claim) == claim_id) {
+    return AwaitLocked(std::move(caller), write, replies);
+  }
+  const absl::Status writes = CheckWritesLocked(caller);
+  if (!writes.ok()) return replies->Add(std::move(caller), writes);
+  const std::optional<OpenClaim> claim = FindRecordedLocked(instance_uuid, claim_id, end);
+  if (!claim && end != ClaimEnd::kAbort) return replies->Add(std::move(caller), ClaimResult());
+  if (!claim) {
+    return replies->Add(
+        std::move(caller),
+        RefuseClaim(Kind::kNoSuchClaim,
+                    absl::StrCat("there is no claim ", claim_id, " on this node")));
+  }
+  if (write != nullptr) {
+    return replies->Add(std::move(caller),
+                        RefuseClaim(Kind::kUnsettled,
+                                    "another write of the instance waits for placement's answer"));
+  }
+  absl::StatusOr<std::optional<Write>> fresh = EndOfLocked(*claim, end);
+  if (!fresh.ok()) return replies->Add(std::move(caller), fresh.status());
+  if (!*fresh) return replies->Add(std::move(caller), ClaimResult{*claim});
+  (*fresh)->callers.push_back(std::move(caller));
+  writes_.Add(**std::move(fresh));
+}
+
+void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* replies) {
+  const std::string uuid = write->claim.instance.uuid;
+  const std::string claim_id = ClaimIdOf(write->claim);
+  // Without a record there is nothing to write: the claim is gone (T-166).
+  if (answer.ok() || absl::IsNotFound(answer)) {
+    if (write->end == ClaimEnd::kAbort) answers_.Forget(claim_id);
+    const OpenClaim claim = write->claim;
+    return replies->Add(writes_.Take(uuid), ClaimResult{claim, true});
+  }
+  if (absl::IsAborted(answer) && ++write->tries < kTriesMax) {
+    const std::optional<OpenClaim> claim = FindRecordedLocked(uuid, claim_id, *write->end);
+    absl::StatusOr<std::optional<Write>> again;
+    if (claim) again = EndOfLocked(*claim, *write->end);
+    if (again.ok() && *again) {
+      write->claim = *claim;
+      write->instance = std::move((*again)->instance);
+      write->migration = std::move((*again)->migration);
+      write->state = RecordWrites::State::kUnsent;
+      return;
+    }
+  }
+  replies->Add(writes_.Take(uuid), RefusalBy(answer, true));
+}
+
+}  // namespace berth::tracker
