@@ -1,6 +1,7 @@
 #include "services/process/metrics.h"
 
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,20 @@ class SampleFamilies : public Samples {
     prometheus::ClientMetric metric = Metric(labels);
     metric.counter.value = value;
     Put(name, help, prometheus::MetricType::Counter, std::move(metric));
+  }
+  void Histogram(const std::string& name, const std::string& help, absl::Span<const double> bounds,
+                 absl::Span<const uint64_t> counts, double sum, const Labels& labels) override {
+    prometheus::ClientMetric metric = Metric(labels);
+    uint64_t cumulative = 0;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      cumulative += counts[i];
+      const bool last = i == bounds.size();
+      metric.histogram.bucket.push_back(
+          {cumulative, last ? std::numeric_limits<double>::infinity() : bounds[i]});
+    }
+    metric.histogram.sample_count = cumulative;
+    metric.histogram.sample_sum = sum;
+    Put(name, help, prometheus::MetricType::Histogram, std::move(metric));
   }
   std::vector<prometheus::MetricFamily> Take() {
     std::vector<prometheus::MetricFamily> taken;

@@ -6,6 +6,7 @@
 #ifndef BERTH_SERVICES_PROCESS_METRICS_H_
 #define BERTH_SERVICES_PROCESS_METRICS_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 
 namespace berth::services {
 
@@ -28,6 +30,11 @@ class Samples {
                      const Labels& labels = {}) = 0;
   virtual void Counter(const std::string& name, const std::string& help, double value,
                        const Labels& labels = {}) = 0;
+  // Adds a histogram. `counts` has one number for each of `bounds`, of values at most as large as
+  // this bound and larger than the bound before it, and one for larger values.
+  virtual void Histogram(const std::string& name, const std::string& help,
+                         absl::Span<const double> bounds, absl::Span<const uint64_t> counts,
+                         double sum, const Labels& labels) = 0;
 };
 
 class Metrics {

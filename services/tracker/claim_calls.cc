@@ -1,6 +1,7 @@
 #include "services/tracker/claim_calls.h"
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "services/process/log.h"
 #include "services/tracker/claim_messages.h"
 #include "tracker/claims/refusal.h"
+#include "tracker/ground/mutex.h"
 #include "tracker/ground/uuid.h"
 
 namespace berth::services {
@@ -24,15 +26,44 @@ constexpr int kWaitingMax = 1024;
 
 }  // namespace
 
+// How many calls have ended, by kind and by the reason of the refusal (T-388). Thread-safe.
+class ClaimCalls::Counts {
+ public:
+  void Add(const std::string& kind, const std::string& reason) {
+    tracker::MutexLock lock(&mutex_);
+    ++counts_[{kind, reason}];
+  }
+  void Sample(Samples* samples) const {
+    tracker::MutexLock lock(&mutex_);
+    for (const auto& [key, count] : counts_) {
+      const auto& [kind, reason] = key;
+      samples->Counter("claims_total", "Claims and ends of claims that were answered",
+                       static_cast<double>(count),
+                       {{"kind", kind},
+                        {"result", reason.empty() ? "ok" : "refused"},
+                        {"reason", reason}});
+    }
+  }
+
+ private:
+  mutable tracker::Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, int64_t> counts_ ABSL_GUARDED_BY(mutex_);
+};
+
 // A call that is not answered yet. Owns itself: OnDone, the last call by gRPC, deletes it.
 class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
  public:
-  Call(grpc::CallbackServerContext* context, Metrics::Method* metrics)
-      : metrics_(metrics), deadline_(absl::FromChrono(context->deadline())) {}
+  // `method`: the name of the RPC.
+  Call(ClaimCalls* calls, grpc::CallbackServerContext* context, std::string method)
+      : method_(std::move(method)),
+        metrics_(calls->metrics_->ForMethod("berth.tracker.v1.TrackerService/" + method_)),
+        counts_(calls->counts_),
+        deadline_(absl::FromChrono(context->deadline())) {}
 
   void End(const absl::Status& status) {
     const grpc::Status wire = ClaimStatus(status);
     metrics_->Record(wire.error_code(), absl::Now() - begun_);
+    counts_->Add(method_, ReasonOf(status));
     Finish(wire);
   }
   // The caller, for the node. `fill` fills in the response.
@@ -62,14 +93,21 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
         {{"reasons", std::string(status.message())}});
   }
 
+  const std::string method_;
   Metrics::Method* const metrics_;
+  const std::shared_ptr<Counts> counts_;
   const absl::Time begun_ = absl::Now();
   const absl::Time deadline_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 ClaimCalls::ClaimCalls(TrackerHost* host, Metrics* metrics)
-    : host_(host), metrics_(metrics), workers_(1, kWaitingMax) {}
+    : host_(host),
+      metrics_(metrics),
+      counts_(std::make_shared<Counts>()),
+      workers_(1, kWaitingMax) {
+  metrics->AddSource([counts = counts_](Samples* samples) { counts->Sample(samples); });
+}
 
 // The node with this identity, or null.
 tracker::Node* ClaimCalls::FindNode(const std::string& uuid) const {
@@ -99,7 +137,7 @@ template <typename Request, typename Response, typename Method>
 grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context,
                                             const char* method, const Request* request,
                                             Response* response, Method claim) {
-  auto* const call = new Call(context, metrics_->ForMethod(method));
+  auto* const call = new Call(this, context, method);
   auto asked = ClaimOf(*request);
   if (!asked.ok()) {
     call->End(asked.status());
@@ -116,22 +154,21 @@ grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context
 grpc::ServerUnaryReactor* ClaimCalls::ClaimInstance(grpc::CallbackServerContext* context,
                                                     const pb::ClaimInstanceRequest* request,
                                                     pb::ClaimInstanceResponse* response) {
-  return Begin(context, "berth.tracker.v1.TrackerService/ClaimInstance", request, response,
+  return Begin(context, "ClaimInstance", request, response,
                &tracker::Node::ClaimInstance);
 }
 
 grpc::ServerUnaryReactor* ClaimCalls::ClaimMove(grpc::CallbackServerContext* context,
                                                 const pb::ClaimMoveRequest* request,
                                                 pb::ClaimMoveResponse* response) {
-  return Begin(context, "berth.tracker.v1.TrackerService/ClaimMove", request, response,
+  return Begin(context, "ClaimMove", request, response,
                &tracker::Node::ClaimMove);
 }
 
 grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* context,
                                                  const pb::AbortClaimRequest* request,
                                                  pb::AbortClaimResponse* response) {
-  auto* const call =
-      new Call(context, metrics_->ForMethod("berth.tracker.v1.TrackerService/AbortClaim"));
+  auto* const call = new Call(this, context, "AbortClaim");
   const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
   if (!node_uuid || request->claim_id().empty()) {
     call->End(absl::InvalidArgumentError(node_uuid ? "claim_id is required"
@@ -148,8 +185,7 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
 grpc::ServerUnaryReactor* ClaimCalls::DropMoveClaim(grpc::CallbackServerContext* context,
                                                     const pb::DropMoveClaimRequest* request,
                                                     pb::DropMoveClaimResponse* response) {
-  auto* const call =
-      new Call(context, metrics_->ForMethod("berth.tracker.v1.TrackerService/DropMoveClaim"));
+  auto* const call = new Call(this, context, "DropMoveClaim");
   const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
   const absl::StatusOr<tracker::MoveDrop> drop = DropOf(*request);
   if (!node_uuid || !drop.ok()) {

@@ -9,6 +9,7 @@
 #define BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "berth/tracker/v1/tracker.pb.h"
@@ -43,6 +44,7 @@ class ClaimCalls {
 
  private:
   class Call;
+  class Counts;
 
   // Begins a call that claims by `claim`, a method of Node.
   template <typename Request, typename Response, typename Method>
@@ -56,6 +58,7 @@ class ClaimCalls {
 
   TrackerHost* const host_;
   Metrics* const metrics_;
+  const std::shared_ptr<Counts> counts_;  // of calls; the metrics read them as long as they live
   Workers workers_;
 };
 

@@ -176,27 +176,29 @@ void FillClaim(const tracker::OpenClaim& claim, pb::Claim* to) {
   }
 }
 
+std::string ReasonOf(const absl::Status& status) {
+  if (status.ok()) return "";
+  if (const auto refused = tracker::RefusalOf(status)) return ReasonOf(refused->kind);
+  if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) return "INVALID_FIELD";
+  return absl::IsFailedPrecondition(status) ? "WRONG_STATE" : "INTERNAL";
+}
+
 grpc::Status ClaimStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   placement::Refusal refusal;
+  refusal.reason = ReasonOf(status);
   const auto refused = tracker::RefusalOf(status);
-  if (refused) {
-    refusal.reason = ReasonOf(refused->kind);
-    if (refused->kind == Kind::kResources) {
-      for (const std::string& reason : refused->reasons) {
-        refusal.items.push_back({{"test", TestOf(reason)}, {"text", reason}});
-      }
+  if (refused && refused->kind == Kind::kResources) {
+    for (const std::string& reason : refused->reasons) {
+      refusal.items.push_back({{"test", TestOf(reason)}, {"text", reason}});
     }
-  } else if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) {
-    const std::vector<std::string> words = absl::StrSplit(std::string(status.message()), ' ');
-    refusal.reason = "INVALID_FIELD";
-    refusal.items.push_back({{"field", words[0]}});
-    return WireStatus(absl::StatusCode::kInvalidArgument, status.message(), kTrackerDomain,
-                      refusal);
-  } else {
-    refusal.reason = absl::IsFailedPrecondition(status) ? "WRONG_STATE" : "INTERNAL";
   }
-  return WireStatus(status.code(), status.message(), kTrackerDomain, refusal);
+  if (refusal.reason != "INVALID_FIELD") {
+    return WireStatus(status.code(), status.message(), kTrackerDomain, refusal);
+  }
+  const std::vector<std::string> words = absl::StrSplit(std::string(status.message()), ' ');
+  refusal.items.push_back({{"field", words[0]}});
+  return WireStatus(absl::StatusCode::kInvalidArgument, status.message(), kTrackerDomain, refusal);
 }
 
 }  // namespace berth::services

@@ -2,6 +2,8 @@
 #ifndef BERTH_SERVICES_TRACKER_CLAIM_MESSAGES_H_
 #define BERTH_SERVICES_TRACKER_CLAIM_MESSAGES_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "berth/tracker/v1/tracker.pb.h"
@@ -24,6 +26,8 @@ absl::StatusOr<tracker::MoveDrop> DropOf(const berth::tracker::v1::DropMoveClaim
 
 void FillClaim(const tracker::OpenClaim& claim, berth::tracker::v1::Claim* to);
 
+// The reason in the error with which a call ends that `status` refuses. Empty for OK.
+std::string ReasonOf(const absl::Status& status);
 // The status with which a call ends that `status` refuses. A message of InvalidArgument begins with
 // the name of a field.
 grpc::Status ClaimStatus(const absl::Status& status);

@@ -275,6 +275,12 @@ void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
     samples->Counter("libvirt_calls_total", "Calls of libvirt", static_cast<double>(count),
                      with("call", call));
   }
+  const tracker::LockTimes times = runner.node()->lock_times();
+  const auto histogram = [&](const char* name, const char* help, const tracker::TimeCounts& counts) {
+    samples->Histogram(name, help, counts.kBoundsSeconds, counts.counts, counts.sum_seconds, node);
+  };
+  histogram("lock_wait_seconds", "How long threads waited for the lock of the node", times.waits);
+  histogram("lock_hold_seconds", "How long threads held the lock of the node", times.holds);
   if (view.audit != nullptr) SampleAudit(*view.audit, node, samples);
 }
 

@@ -100,6 +100,7 @@ class Node {
   // pass was good yet.
   std::optional<Accounting> accounting() const;
   std::map<std::string, int64_t> libvirt_calls() const { return hypervisor_.call_counts(); }
+  LockTimes lock_times() const { return mutex_.times(); }
   int hung_storage_reads() const { return observer_.hung_storage_reads(); }
   const Options& options() const { return options_; }
   // Absent until a pass has found the identity. Does not change afterwards.

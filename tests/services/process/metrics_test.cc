@@ -60,10 +60,13 @@ TEST(MetricsTest, AsksItsSourcesAtEveryReading) {
   metrics.AddSource([&revision](Samples* samples) {
     samples->Gauge("revision", "The newest revision.", ++revision);
     samples->Counter("batches_total", "Batches.", 5, {{"kind", "x"}});
+    samples->Histogram("wait_seconds", "Waits.", {0.5, 1}, {3, 2, 1}, 4.5, {{"node", "n"}});
   });
   EXPECT_THAT(metrics.Text(), HasSubstr("placement_revision 1"));
   EXPECT_THAT(metrics.Text(), HasSubstr("placement_revision 2"));
   EXPECT_THAT(metrics.Text(), HasSubstr(R"(placement_batches_total{kind="x"} 5)"));
+  EXPECT_THAT(metrics.Text(), HasSubstr(R"(placement_wait_seconds_bucket{node="n",le="1"} 5)"));
+  EXPECT_THAT(metrics.Text(), HasSubstr(R"(placement_wait_seconds_count{node="n"} 6)"));
 }
 
 TEST(MetricsTest, ServesOnAChosenPortAndSaysWhenItIsTaken) {

@@ -17,6 +17,8 @@ namespace berth::services {
 
 class Measured : public Samples {
  public:
+  void Histogram(const std::string&, const std::string&, absl::Span<const double>,
+                 absl::Span<const uint64_t>, double, const Labels&) override {}
   void Gauge(const std::string& name, const std::string&, double value, const Labels&) override {
     values[name] = value;
   }

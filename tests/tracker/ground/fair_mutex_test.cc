@@ -1,6 +1,8 @@
 // The fair lock: waiters get it in the order in which they came.
 #include "tracker/ground/fair_mutex.h"
 
+#include <chrono>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -60,6 +62,25 @@ TEST(FairMutex, OneThreadHoldsItAtATime) {  // T-58
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, 8000);  // T-58
+}
+
+TEST(FairMutex, MeasuresWaitsAndHolds) {  // T-62
+  using Clock = std::chrono::steady_clock;
+  FairMutex mutex;
+  mutex.Lock();
+  std::thread waiter([&] { const FairLock lock(&mutex); });
+  while (mutex.waiting() == 0) std::this_thread::yield();
+  const Clock::time_point until = Clock::now() + std::chrono::milliseconds(2);
+  while (Clock::now() < until) std::this_thread::yield();
+  mutex.Unlock();
+  waiter.join();
+  const LockTimes times = mutex.times();
+  for (const TimeCounts* counts : {&times.waits, &times.holds}) {
+    EXPECT_EQ(std::accumulate(counts->counts.begin(), counts->counts.end(), uint64_t{0}), 2u);
+    EXPECT_GE(counts->sum_seconds, 0.002);  // T-62
+    // The first three bounds are below 2 ms.
+    EXPECT_LE(counts->counts[0] + counts->counts[1] + counts->counts[2], 1u);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,160 @@
+// The calls that make and end claims: what they refuse before a node is asked, and how they are counted.
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "berth/tracker/v1/tracker.grpc.pb.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "services/process/server.h"
+#include "services/tracker/host.h"
+#include "services/tracker/service.h"
+
+namespace berth::services {
+namespace {
+
+namespace pb = berth::tracker::v1;
+using ::testing::HasSubstr;
+
+constexpr char kSomeUuid[] = "99999999-9999-4999-8999-999999999999";
+
+class ClaimCallsTest : public ::testing::Test {
+ protected:
+  ClaimCallsTest() {
+    char path[] = "/tmp/berth-claims-XXXXXX";
+    tracker::Configuration configuration;
+    configuration.host = "h";
+    configuration.my_address = "127.0.0.1";
+    configuration.state_path = state_ = mkdtemp(path);
+    configuration.update_resources_interval_seconds = -1;
+    configuration.nodes.emplace_back().uri = "test:///default";
+    host_ = std::make_unique<TrackerHost>(configuration);
+    EXPECT_TRUE(host_->Start([] { return false; }).ok());
+    host_->AddMetrics(&metrics_);
+    service_ = MakeTrackerService(host_.get(), "i", &metrics_);
+    ServerOptions options;
+    options.listen = {"127.0.0.1:0"};
+    auto server = Server::Start(options, {service_.get()});
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    stub_ = pb::TrackerService::NewStub(
+        grpc::CreateChannel(server_->addresses()[0], grpc::InsecureChannelCredentials()));
+    node_ = host_->runners()[0]->node()->identity()->uuid;
+  }
+  ~ClaimCallsTest() override {
+    server_->Drain([this] { host_->Stop(); });
+    server_.reset();
+    service_.reset();
+    host_.reset();
+    std::filesystem::remove_all(state_);
+  }
+
+  // The code, the first reason and, if there is one, the field of the answer.
+  template <typename Response, typename Method, typename Request>
+  std::string Answer(Method method, const Request& request) {
+    grpc::ClientContext context;
+    Response response;
+    const grpc::Status status = (stub_.get()->*method)(&context, request, &response);
+    google::rpc::Status details;
+    details.ParseFromString(status.error_details());
+    google::rpc::ErrorInfo info;
+    if (details.details_size() > 0) details.details(0).UnpackTo(&info);
+    const auto field = info.metadata().find("field");
+    return info.reason() + (field == info.metadata().end() ? "" : " " + field->second);
+  }
+  std::string Claim(const pb::ClaimInstanceRequest& request) {
+    return Answer<pb::ClaimInstanceResponse>(&pb::TrackerService::Stub::ClaimInstance, request);
+  }
+  std::string Move(const pb::ClaimMoveRequest& request) {
+    return Answer<pb::ClaimMoveResponse>(&pb::TrackerService::Stub::ClaimMove, request);
+  }
+  std::string Abort(const pb::AbortClaimRequest& request) {
+    return Answer<pb::AbortClaimResponse>(&pb::TrackerService::Stub::AbortClaim, request);
+  }
+  std::string Drop(const pb::DropMoveClaimRequest& request) {
+    return Answer<pb::DropMoveClaimResponse>(&pb::TrackerService::Stub::DropMoveClaim, request);
+  }
+
+  std::string state_;
+  std::string node_;
+  Metrics metrics_{"tracker"};
+  std::unique_ptr<TrackerHost> host_;
+  std::unique_ptr<grpc::Service> service_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<pb::TrackerService::Stub> stub_;
+};
+
+TEST_F(ClaimCallsTest, RefusesMalformedClaimsInOrder) {
+  pb::ClaimInstanceRequest request;
+  EXPECT_EQ(Claim(request), "INVALID_FIELD node_uuid");
+  request.set_node_uuid(kSomeUuid);
+  request.set_request_id(std::string(129, 'x'));
+  EXPECT_EQ(Claim(request), "INVALID_FIELD request_id");
+  request.clear_request_id();
+  EXPECT_EQ(Claim(request), "INVALID_FIELD instance.uuid");
+  request.mutable_instance()->set_uuid(kSomeUuid);
+  EXPECT_EQ(Claim(request), "INVALID_FIELD instance.generation");
+  request.mutable_instance()->set_generation(1);
+  EXPECT_EQ(Claim(request), "INVALID_FIELD instance.flavor");
+  request.mutable_instance()->mutable_flavor()->set_vcpus(1);
+  request.mutable_limits()->set_numa_cpu_ratio(0);
+  EXPECT_EQ(Claim(request), "INVALID_FIELD limits.numa_cpu_ratio");
+  request.clear_limits();
+  EXPECT_EQ(Claim(request), "NODE_UNAVAILABLE") << "this host has no such node";  // T-153
+  request.set_node_uuid(node_);
+  EXPECT_EQ(Claim(request), "NODE_UNAVAILABLE") << "placement has sent no records";  // T-153
+  request.mutable_instance()->add_numa_cells()->set_cpu_policy("none");
+  EXPECT_EQ(Claim(request), "INVALID_FIELD instance");
+}
+
+TEST_F(ClaimCallsTest, RefusesMalformedMovesAndEnds) {
+  pb::ClaimMoveRequest move;
+  move.set_node_uuid(node_);
+  move.mutable_instance()->set_uuid(kSomeUuid);
+  move.mutable_instance()->set_generation(1);
+  move.mutable_instance()->mutable_flavor();
+  EXPECT_EQ(Move(move), "INVALID_FIELD migration.uuid");
+  move.mutable_migration()->set_uuid(kSomeUuid);
+  EXPECT_EQ(Move(move), "INVALID_FIELD migration.generation");
+  pb::AbortClaimRequest abort;
+  EXPECT_EQ(Abort(abort), "INVALID_FIELD node_uuid");
+  abort.set_node_uuid(node_);
+  EXPECT_EQ(Abort(abort), "INVALID_FIELD claim_id");
+  abort.set_claim_id("any");
+  EXPECT_EQ(Abort(abort), "NODE_UNAVAILABLE");
+  pb::DropMoveClaimRequest drop;
+  EXPECT_EQ(Drop(drop), "INVALID_FIELD node_uuid");
+  drop.set_node_uuid(node_);
+  EXPECT_EQ(Drop(drop), "INVALID_FIELD instance_uuid");
+  drop.set_instance_uuid(kSomeUuid);
+  EXPECT_EQ(Drop(drop), "INVALID_FIELD migration_uuid");
+  drop.set_migration_uuid(kSomeUuid);
+  EXPECT_EQ(Drop(drop), "INVALID_FIELD side");
+  drop.set_side(pb::MOVE_SIDE_NEW);
+  EXPECT_EQ(Drop(drop), "NODE_UNAVAILABLE");
+}
+
+TEST_F(ClaimCallsTest, CountsCallsByReason) {
+  pb::AbortClaimRequest abort;
+  abort.set_node_uuid(node_);
+  Abort(abort);
+  abort.set_claim_id("any");
+  Abort(abort);
+  Abort(abort);
+  const std::string text = metrics_.Text();
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(claims_total{kind="AbortClaim",reason="INVALID_FIELD",result="refused"} 1)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(claims_total{kind="AbortClaim",reason="NODE_UNAVAILABLE",result="refused"} 2)"));
+  EXPECT_THAT(text, HasSubstr("tracker_lock_hold_seconds_bucket"));  // T-62
+  EXPECT_THAT(text, HasSubstr("tracker_lock_wait_seconds_bucket"));
+}
+
+}  // namespace
+}  // namespace berth::services
