@@ -37,11 +37,10 @@ class ClaimCalls::Counts {
     tracker::MutexLock lock(&mutex_);
     for (const auto& [key, count] : counts_) {
       const auto& [kind, reason] = key;
-      samples->Counter("claims_total", "Claims and ends of claims that were answered",
-                       static_cast<double>(count),
-                       {{"kind", kind},
-                        {"result", reason.empty() ? "ok" : "refused"},
-                        {"reason", reason}});
+      samples->Counter(
+          "claims_total", "Claims and ends of claims that were answered",
+          static_cast<double>(count),
+          {{"kind", kind}, {"result", reason.empty() ? "ok" : "refused"}, {"reason", reason}});
     }
   }
 
@@ -123,8 +122,9 @@ void ClaimCalls::Run(Call* call, const std::string& node_uuid,
   const bool accepted = workers_.Submit([this, call, node_uuid, work = std::move(work)] {
     tracker::Node* const node = FindNode(node_uuid);
     if (node == nullptr) {
-      return call->End(tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
-                                             {"this host has no node with the uuid " + node_uuid}}));
+      return call->End(
+          tracker::RefuseClaim({ClaimRefusalKind::kNodeUnavailable,
+                                {"this host has no node with the uuid " + node_uuid}}));
     }
     work(node);
     host_->NotifyUplink();
@@ -145,7 +145,8 @@ grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context
   }
   const std::string node_uuid = asked->node_uuid;
   Run(call, node_uuid,
-      [claim, asked = *std::move(asked), caller = call->AsCaller([response](const ClaimResult& result) {
+      [claim, asked = *std::move(asked),
+       caller = call->AsCaller([response](const ClaimResult& result) {
          FillClaim(result.claim, response->mutable_claim());
        })](tracker::Node* node) { (node->*claim)(asked, caller); });
   return call;
@@ -154,15 +155,13 @@ grpc::ServerUnaryReactor* ClaimCalls::Begin(grpc::CallbackServerContext* context
 grpc::ServerUnaryReactor* ClaimCalls::ClaimInstance(grpc::CallbackServerContext* context,
                                                     const pb::ClaimInstanceRequest* request,
                                                     pb::ClaimInstanceResponse* response) {
-  return Begin(context, "ClaimInstance", request, response,
-               &tracker::Node::ClaimInstance);
+  return Begin(context, "ClaimInstance", request, response, &tracker::Node::ClaimInstance);
 }
 
 grpc::ServerUnaryReactor* ClaimCalls::ClaimMove(grpc::CallbackServerContext* context,
                                                 const pb::ClaimMoveRequest* request,
                                                 pb::ClaimMoveResponse* response) {
-  return Begin(context, "ClaimMove", request, response,
-               &tracker::Node::ClaimMove);
+  return Begin(context, "ClaimMove", request, response, &tracker::Node::ClaimMove);
 }
 
 grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* context,
@@ -177,8 +176,8 @@ grpc::ServerUnaryReactor* ClaimCalls::AbortClaim(grpc::CallbackServerContext* co
   }
   Run(call, *node_uuid,
       [id = request->claim_id(), caller = call->AsCaller([response](const ClaimResult& result) {
-         response->set_aborted(result.ended);
-       })](tracker::Node* node) { node->AbortClaim(id, caller); });
+        response->set_aborted(result.ended);
+      })](tracker::Node* node) { node->AbortClaim(id, caller); });
   return call;
 }
 
@@ -189,14 +188,13 @@ grpc::ServerUnaryReactor* ClaimCalls::DropMoveClaim(grpc::CallbackServerContext*
   const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
   const absl::StatusOr<tracker::MoveDrop> drop = DropOf(*request);
   if (!node_uuid || !drop.ok()) {
-    call->End(node_uuid ? drop.status()
-                        : absl::InvalidArgumentError("node_uuid must be a uuid"));
+    call->End(node_uuid ? drop.status() : absl::InvalidArgumentError("node_uuid must be a uuid"));
     return call;
   }
   Run(call, *node_uuid,
       [drop = *drop, caller = call->AsCaller([response](const ClaimResult& result) {
-         response->set_dropped(result.ended);
-       })](tracker::Node* node) { node->DropMoveClaim(drop, caller); });
+        response->set_dropped(result.ended);
+      })](tracker::Node* node) { node->DropMoveClaim(drop, caller); });
   return call;
 }
 

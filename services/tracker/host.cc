@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -276,7 +277,8 @@ void TrackerHost::SampleNode(const NodeRunner& runner, Samples* samples) const {
                      with("call", call));
   }
   const tracker::LockTimes times = runner.node()->lock_times();
-  const auto histogram = [&](const char* name, const char* help, const tracker::TimeCounts& counts) {
+  const auto histogram = [&](const char* name, const char* help,
+                             const tracker::TimeCounts& counts) {
     samples->Histogram(name, help, counts.kBoundsSeconds, counts.counts, counts.sum_seconds, node);
   };
   histogram("lock_wait_seconds", "How long threads waited for the lock of the node", times.waits);
@@ -299,6 +301,14 @@ void TrackerHost::SampleAudit(const tracker::Audit& audit, const Samples::Labels
     samples->Gauge(name, help, static_cast<double>(amounts.memory_mib), with("MEMORY_MB"));
     samples->Gauge(name, help, static_cast<double>(amounts.disk_mib) / 1024, with("DISK_GB"));
   };
+  std::map<std::string, int64_t> drifts;
+  for (const tracker::Drift& drift : audit.drifts) {
+    drifts[drift.resource_class] = drift.accounted - drift.allocated;
+  }
+  for (const char* const name : {"DISK_GB", "MEMORY_MB", "PCPU", "VCPU"}) {
+    samples->Gauge("drift", "What the account counts for instances, less their allocations",
+                   static_cast<double>(drifts[name]), with(name));
+  }
   amounts("total", "What the node has", account.total);
   amounts("used", "What is used of it by reserves, allocations and orphans", account.used());
   amounts("free", "Total less used; may be negative", account.free());

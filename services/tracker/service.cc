@@ -78,6 +78,14 @@ void AddConsumers(const tracker::Records& records, pb::GetNodeViewResponse* resp
   for (auto& [uuid, consumer] : consumers) *response->add_consumers() = std::move(consumer);
 }
 
+void AddDrift(const tracker::Drift& drift, pb::GetNodeViewResponse* response) {
+  pb::Drift* const wire = response->add_drifts();
+  wire->set_resource_class(drift.resource_class);
+  wire->set_accounted(drift.accounted);
+  wire->set_allocated(drift.allocated);
+  for (const std::string& uuid : drift.instances) wire->add_instance_uuids(uuid);
+}
+
 class TrackerService final : public pb::TrackerService::CallbackService {
  public:
   TrackerService(TrackerHost* host, std::string incarnation, Metrics* metrics)
@@ -205,6 +213,7 @@ class TrackerService final : public pb::TrackerService::CallbackService {
       for (const tracker::Orphan& orphan : report.orphans) {
         *response->add_orphans() = tracker::WireOrphan(orphan);
       }
+      for (const tracker::Drift& drift : view.audit->drifts) AddDrift(drift, response);
       for (auto& finding : tracker::WireFindings(view.audit->findings)) {
         *response->add_findings() = std::move(finding);
       }

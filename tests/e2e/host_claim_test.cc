@@ -136,6 +136,13 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   EXPECT_EQ(claimed.claim().claim_id(), absl::StrCat(instance.uuid(), "/", instance.generation()));
   EXPECT_EQ(View().account().instances().memory_mib(), 256);
   EXPECT_EQ(View().account().used().memory_mib(), before.memory_mib() + 256);
+  // Nobody has allocated what the instance uses.
+  const tracker_pb::GetNodeViewResponse view = View();
+  ASSERT_EQ(view.drifts_size(), 2);
+  EXPECT_EQ(view.drifts(0).resource_class(), "MEMORY_MB");  // T-351
+  EXPECT_EQ(view.drifts(0).accounted(), 256);
+  EXPECT_EQ(view.drifts(1).resource_class(), "VCPU");  // T-351
+  EXPECT_THAT(view.drifts(1).instance_uuids(), ElementsAre(instance.uuid()));
 
   tracker_pb::ClaimInstanceResponse again;
   ASSERT_TRUE(Claim(ClaimOf(instance, "request-1"), &again).ok());
@@ -157,6 +164,49 @@ TEST_F(HostClaimTest, AClaimIsInTheRecordAndInTheAccount) {
   EXPECT_TRUE(aborted.aborted());
   EXPECT_EQ(Get(instance).host(), "");                                   // T-165
   EXPECT_EQ(View().account().used().memory_mib(), before.memory_mib());  // T-167
+}
+
+TEST_F(HostClaimTest, AMoveIsClaimedAndGivenUp) {
+  pb::Instance instance = Create();
+  instance.set_host("elsewhere");
+  instance.set_vm_state("active");
+  instance.set_task_state("resize_prep");
+  pb::SetInstanceRequest set;
+  *set.mutable_instance() = instance;
+  set.set_expected_generation(instance.generation());
+  pb::SetInstanceResponse placed;
+  ASSERT_TRUE(instances_->SetInstance(Context().get(), set, &placed).ok());
+  pb::CreateMigrationRequest create;
+  create.mutable_migration()->set_uuid(placement::Uuid::Random().ToString());
+  create.mutable_migration()->set_instance_uuid(instance.uuid());
+  create.mutable_migration()->set_type(pb::MIGRATION_TYPE_COLD);
+  create.mutable_migration()->set_source_host("elsewhere");
+  pb::CreateMigrationResponse created;
+  grpc::Status status = instances_->CreateMigration(Context().get(), create, &created);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+
+  tracker_pb::ClaimMoveRequest claim;
+  claim.set_node_uuid(node_);
+  *claim.mutable_instance() = placed.instance();
+  *claim.mutable_migration() = created.migration();
+  tracker_pb::ClaimMoveResponse claimed;
+  status = host_->ClaimMove(Context().get(), claim, &claimed);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(claimed.claim().claim_id(), created.migration().uuid());
+  EXPECT_EQ(Get(instance).migration_context().migration_uuid(),
+            created.migration().uuid());  // T-168
+  EXPECT_EQ(View().account().migrations().memory_mib(), 256);
+
+  tracker_pb::AbortClaimRequest abort;
+  abort.set_node_uuid(node_);
+  abort.set_claim_id(claimed.claim().claim_id());
+  tracker_pb::AbortClaimResponse aborted;
+  status = host_->AbortClaim(Context().get(), abort, &aborted);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(aborted.aborted());
+  EXPECT_FALSE(Get(instance).has_migration_context());  // T-170
+  EXPECT_EQ(Get(instance).host(), "elsewhere");         // T-169
+  EXPECT_EQ(View().account().migrations().memory_mib(), 0);
 }
 
 TEST_F(HostClaimTest, EveryTestThatFailsIsInTheError) {  // T-159

@@ -127,6 +127,29 @@ void AddFaults(const AuditInput& input, Audit* audit) {
   }
 }
 
+// A drift is logged when it becomes a finding.
+void AddDrifts(const AuditInput& input, Audit* audit) {
+  audit->drifts = FindDrifts(*input.account, *input.records, input.configuration);
+  for (const Drift& drift : audit->drifts) {
+    MonotonicTime since = input.now;
+    if (input.drifts_before != nullptr) {
+      const auto known = input.drifts_before->find(drift.resource_class);
+      const bool same = known != input.drifts_before->end() && known->second.first == drift;
+      if (same) since = known->second.second;
+    }
+    audit->drift_memory[drift.resource_class] = {drift, since};
+    if (input.now - since < input.orphan_confirmation) continue;
+    audit->report.drifts.push_back(drift);
+    Finding finding{Finding::Kind::kDrift, drift.resource_class, DriftText(drift), input.wall_now};
+    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
+      audit->warnings.push_back(
+          absl::StrCat("the account of node ", input.node_name,
+                       " differs from the allocations in placement: ", finding.text));
+    }
+    audit->findings.push_back(std::move(finding));
+  }
+}
+
 void AddFindings(const AuditInput& input, const Description& description, Audit* audit) {
   for (const Orphan& orphan : audit->report.orphans) {
     audit->findings.push_back(
@@ -146,6 +169,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
   }
   if (input.account != nullptr) AddFaults(input, audit);
+  if (input.account != nullptr && input.records != nullptr) AddDrifts(input, audit);
   if (input.records == nullptr) {
     audit->findings.push_back(
         {Finding::Kind::kUnverified, "", "placement has sent no records yet", input.wall_now});

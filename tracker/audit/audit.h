@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "tracker/audit/accounting.h"
 #include "tracker/audit/additions.h"
+#include "tracker/audit/drift.h"
 #include "tracker/audit/records.h"
 #include "tracker/audit/report.h"
 #include "tracker/facts/facts.h"
@@ -31,6 +32,7 @@ struct Finding {
     kClamped,     // a setting reserves more than the node has (T-204)
     kSetting,     // a setting has no effect here, or not the one that it asks for (T-219)
     kRecord,      // the record of an instance could not be counted completely (T-61)
+    kDrift,       // the account and the allocations in placement differ (T-351)
     kSkipped,     // a part of the observation was skipped (T-61, T-85)
     kUnverified,  // placement has sent no records yet: no guest was judged
   };
@@ -57,7 +59,8 @@ struct AuditInput {
   std::chrono::nanoseconds orphan_confirmation;
   // Traits that files had added earlier. Null: none.
   const AddedTraits* added_traits = nullptr;
-  const NodeAccount* account = nullptr;  // null: there are no records and claims
+  const NodeAccount* account = nullptr;        // null: there are no records and claims
+  const DriftMemory* drifts_before = nullptr;  // of the last audit; null: there was none
 };
 
 struct Audit {
@@ -65,6 +68,10 @@ struct Audit {
   std::vector<Finding> findings;
   OrphanMemory memory;
   FindingMemory finding_memory;
+  // All drifts. Only a drift that stays as it is for `orphan_confirmation` is a finding: placement and
+  // the instance are not written in the same moment.
+  std::vector<Drift> drifts;
+  DriftMemory drift_memory;
   std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan
   // Texts for the log, made by the functions of views.h.
   std::string hypervisor_view;

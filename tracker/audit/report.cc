@@ -47,6 +47,7 @@ std::string Digest(const Report& report) {
   hash.Add(absl::StrCat(report.facts.host_address, report.facts.degraded ? " degraded" : ""));
   hash.Add(report.facts.storage_id);
   hash.Add(AccountingJson(report.accounting, report.orphans));
+  for (const Drift& drift : report.drifts) hash.Add(DriftText(drift));
   return absl::StrFormat("%016x%016x", hash.high(), hash.low());
 }
 

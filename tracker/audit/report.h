@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tracker/audit/accounting.h"
+#include "tracker/audit/drift.h"
 #include "tracker/audit/inventory.h"
 #include "tracker/audit/records.h"
 #include "tracker/audit/traits.h"
@@ -35,6 +36,7 @@ struct Report {
   Facts facts;
   Accounting accounting;
   std::vector<Orphan> orphans;
+  std::vector<Drift> drifts;  // those that are findings
 };
 
 // Returns a text that is equal for two reports if they tell placement the same, and different

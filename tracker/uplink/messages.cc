@@ -157,6 +157,22 @@ KnownProvider ReadProvider(const v1::Provider& wire) {
   return provider;
 }
 
+// Unspecified: the finding is no finding of the report.
+v1::FindingKind WireKind(Finding::Kind kind) {
+  switch (kind) {
+    case Finding::Kind::kSkipped:
+    case Finding::Kind::kRecord:
+      return v1::FINDING_KIND_UNREADABLE;
+    case Finding::Kind::kClamped:
+    case Finding::Kind::kSetting:
+      return v1::FINDING_KIND_CONFIGURATION;
+    case Finding::Kind::kDrift:
+      return v1::FINDING_KIND_DRIFT;
+    default:
+      return v1::FINDING_KIND_UNSPECIFIED;
+  }
+}
+
 }  // namespace
 
 v1::NodeAccount WireAccount(const Report& report) {
@@ -194,13 +210,10 @@ v1::Orphan WireOrphan(const Orphan& orphan) {
 std::vector<v1::Finding> WireFindings(const std::vector<Finding>& findings) {
   std::vector<v1::Finding> wire;
   for (const Finding& finding : findings) {
-    const bool unreadable =
-        finding.kind == Finding::Kind::kSkipped || finding.kind == Finding::Kind::kRecord;
-    const bool setting =
-        finding.kind == Finding::Kind::kClamped || finding.kind == Finding::Kind::kSetting;
-    if (!unreadable && !setting) continue;
+    const v1::FindingKind kind = WireKind(finding.kind);
+    if (kind == v1::FINDING_KIND_UNSPECIFIED) continue;
     v1::Finding& item = wire.emplace_back();
-    item.set_kind(unreadable ? v1::FINDING_KIND_UNREADABLE : v1::FINDING_KIND_CONFIGURATION);
+    item.set_kind(kind);
     item.set_subject(finding.subject);
     item.set_message(finding.text);
     *item.mutable_first_seen_at() = WireTime(finding.first_seen_at);

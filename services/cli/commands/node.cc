@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "berth/placement/v1/fleet.pb.h"
 #include "berth/tracker/v1/tracker.pb.h"
 #include "services/cli/commands/command.h"
@@ -127,6 +128,45 @@ absl::Status Audit(Session& session, const AuditArguments& arguments) {
   return printed.ok() ? AuditFailed(answer.audit()) : printed;
 }
 
+// Asks the tracker itself: the drifts at the moment, also those that are no finding yet.
+absl::Status DriftAt(Session& session, const AuditArguments& arguments) {
+  session.settings.endpoint = arguments.tracker;
+  tracker::GetNodeViewRequest request;
+  if (!arguments.node.empty() && !IsUuid(arguments.node)) {
+    return absl::InvalidArgumentError(
+        "with --tracker, the node must be given by its uuid, not by its name");
+  }
+  request.set_node_uuid(arguments.node);
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<tracker::GetNodeViewResponse>(request));
+  Table table({{"CLASS", Column::Kind::kText},
+               {"ACCOUNTED", Column::Kind::kNumber},
+               {"ALLOCATED", Column::Kind::kNumber},
+               {"INSTANCES", Column::Kind::kText}});
+  for (const tracker::Drift& drift : answer.drifts()) {
+    table.Add({drift.resource_class(), absl::StrCat(drift.accounted()),
+               absl::StrCat(drift.allocated()), absl::StrJoin(drift.instance_uuids(), " ")});
+  }
+  return session.Print(answer, std::move(table), {answer.node().node_uuid()});
+}
+
+absl::Status Drift(Session& session, const AuditArguments& arguments) {
+  if (!arguments.tracker.empty()) return DriftAt(session, arguments);
+  pb::ListNodesRequest request;
+  request.set_view(pb::NODE_VIEW_FULL);
+  if (!IsUuid(arguments.node)) request.set_name_contains(arguments.node);
+  BERTH_ASSIGN_OR_RETURN(auto answer, CallPaged<pb::ListNodesResponse>(session, request, kListed));
+  SayIfCut(session, answer, kListed);
+  google::protobuf::RepeatedPtrField<pb::Node> nodes;
+  nodes.Swap(answer.mutable_nodes());
+  for (pb::Node& node : nodes) {
+    if (arguments.node.empty() || node.name() == arguments.node || node.uuid() == arguments.node) {
+      KeepDrifts(&node);
+      if (node.findings_size() > 0) answer.add_nodes()->Swap(&node);
+    }
+  }
+  return session.Print(answer, DriftTable(answer.nodes()), UuidsOf(answer.nodes()));
+}
+
 absl::Status DeleteNode(Session& session, const DeleteNodeArguments& arguments) {
   BERTH_ASSIGN_OR_RETURN(const auto uuid, NodeUuid(session, arguments.node));
   pb::DeleteNodeRequest request;
@@ -145,6 +185,19 @@ void AddShow(CLI::App* noun, Session& session, const std::string& name,
              const std::string& description, absl::Status (*run)(Session&, const NodeArguments&)) {
   CLI::App* show = AddVerb(*noun, name, description, absl::StrCat("berth node ", name, " dc1-h07"));
   show->add_option("node", Does(show, session, run).node, "Name or uuid of the node")->required();
+}
+
+void AddDrift(CLI::App& noun, Session& session) {
+  CLI::App* drift =
+      AddVerb(noun, "drift",
+              "Show where the account of a node differs from the allocations of its instances",
+              "berth node drift\nberth node drift --tracker dc1-h07:7312");
+  AuditArguments& drifting = Does(drift, session, Drift);
+  drift->add_option("node", drifting.node,
+                    "Name or uuid of the node; with --tracker the uuid, or nothing for its only "
+                    "node. Without a node: the nodes that have reported a difference");
+  drift->add_option("--tracker", drifting.tracker,
+                    "Ask the tracker at HOST:PORT for the differences of this moment");
 }
 
 }  // namespace
@@ -196,6 +249,8 @@ void AddNodeCommands(CLI::App& app, Session& session) {
   audit->add_option(
       "--tracker", auditing.tracker,
       "Ask the tracker at HOST:PORT directly; without a node it audits all its nodes");
+
+  AddDrift(*noun, session);
 
   CLI::App* remove = AddVerb(*noun, "delete", "Delete the record of a node and its provider tree",
                              "berth node delete dc1-h07 --cascade");

@@ -159,6 +159,28 @@ Table NodeTable(const google::protobuf::RepeatedPtrField<pb::Node>& nodes) {
   return table;
 }
 
+void KeepDrifts(pb::Node* node) {
+  google::protobuf::RepeatedPtrField<pb::Finding> findings;
+  findings.Swap(node->mutable_findings());
+  for (pb::Finding& finding : findings) {
+    if (finding.kind() == pb::FINDING_KIND_DRIFT) node->add_findings()->Swap(&finding);
+  }
+}
+
+Table DriftTable(const google::protobuf::RepeatedPtrField<pb::Node>& nodes) {
+  Table table({{"NODE", Column::Kind::kText},
+               {"CLASS", Column::Kind::kText},
+               {"SINCE", Column::Kind::kText},
+               {"DRIFT", Column::Kind::kText}});
+  for (const pb::Node& node : nodes) {
+    for (const pb::Finding& finding : node.findings()) {
+      table.Add({Printable(node.name()), Printable(finding.subject()),
+                 TimeText(finding.first_seen_at()), Printable(finding.message())});
+    }
+  }
+  return table;
+}
+
 Table ServiceTable(const google::protobuf::RepeatedPtrField<pb::Service>& services) {
   Table table({{"HOST", Column::Kind::kText},
                {"BINARY", Column::Kind::kText},

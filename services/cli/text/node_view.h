@@ -14,6 +14,11 @@ namespace berth::cli {
 // One line for each node.
 Table NodeTable(const google::protobuf::RepeatedPtrField<placement::v1::Node>& nodes);
 
+// Removes all findings of the node but those of the kind DRIFT.
+void KeepDrifts(placement::v1::Node* node);
+// One line for each finding of the nodes.
+Table DriftTable(const google::protobuf::RepeatedPtrField<placement::v1::Node>& nodes);
+
 // One line for each service.
 Table ServiceTable(const google::protobuf::RepeatedPtrField<placement::v1::Service>& services);
 

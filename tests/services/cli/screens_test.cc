@@ -92,6 +92,19 @@ TEST(Screens, Node) {
   });
 }
 
+TEST(Screens, ShowsOnlyTheDriftsOfANode) {
+  google::protobuf::RepeatedPtrField<pb::Node> nodes;
+  pb::Node& node = *nodes.Add() = Node();
+  pb::Finding* const drift = node.add_findings();
+  drift->set_kind(pb::FINDING_KIND_DRIFT);
+  drift->set_subject("VCPU");
+  drift->set_message("VCPU: instances count 4, but their allocations 2; instance x");
+  KeepDrifts(&node);
+  EXPECT_EQ(node.findings_size(), 1);
+  const std::string table = DriftTable(nodes).Render(Screen{.width = 200});
+  EXPECT_TRUE(std::regex_search(table, std::regex("VCPU +.*instances count 4"))) << table;
+}
+
 // Dedicated CPUs are no part of Amounts.vcpus: a node's CPUs and those in use are both sums of the two.
 TEST(Screens, CpusInUseCountTheDedicatedOnes) {
   google::protobuf::RepeatedPtrField<pb::Node> nodes;

@@ -1,0 +1,123 @@
+// Where the account of a node differs from what placement has allocated to its instances.
+#include "tracker/audit/drift.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tracker/account/sample_records.h"
+#include "tests/tracker/facts/test_data.h"
+#include "tracker/audit/audit.h"
+
+namespace berth::tracker {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// An active instance of the node, with one dedicated CPU of two.
+Instance CountedInstance(const std::string& uuid) {
+  Instance instance = MakeInstance(uuid, kHere, MakeFlavor("f", 2, 1024, 10));
+  instance.flavor.swap_mib = 512;
+  instance.assigned.topology = MakePinned({0});
+  return instance;
+}
+
+KnownAllocation Allocated(const std::string& consumer, int64_t memory_mib) {
+  return {
+      "root", consumer, "", {{"VCPU", 1}, {"PCPU", 1}, {"MEMORY_MB", memory_mib}, {"DISK_GB", 11}}};
+}
+
+class DriftTest : public testing::Test {
+ protected:
+  std::vector<Drift> Find() { return FindDrifts(account_, records_, configuration_); }
+
+  static NodeResources HostWithCell() {
+    NodeResources resources;
+    resources.topology = MakeTopology();
+    return resources;
+  }
+
+  NodeAccount account_{kHere, HostWithCell()};
+  Records records_;
+  NodeConfiguration configuration_;
+};
+
+TEST_F(DriftTest, EqualAmountsAreNone) {
+  account_.PutInstance(CountedInstance("a"));
+  records_.allocations = {Allocated("a", 1024), Allocated("nobody knows it", 4096)};
+  EXPECT_THAT(Find(), IsEmpty());  // T-351
+}
+
+TEST_F(DriftTest, EachClassIsCompared) {
+  for (const char* const uuid : {"a", "b", "c"}) account_.PutInstance(CountedInstance(uuid));
+  records_.allocations = {Allocated("a", 1024), Allocated("b", 512)};
+  const std::vector<Drift> drifts = Find();
+  ASSERT_THAT(drifts, SizeIs(4));
+  EXPECT_EQ(drifts[0], (Drift{"DISK_GB", 33, 22, {"c"}}));             // T-351
+  EXPECT_EQ(drifts[1], (Drift{"MEMORY_MB", 3072, 1536, {"b", "c"}}));  // T-351
+  EXPECT_EQ(drifts[2], (Drift{"PCPU", 3, 2, {"c"}}));
+  EXPECT_EQ(drifts[3], (Drift{"VCPU", 3, 2, {"c"}}));
+  EXPECT_EQ(DriftText(drifts[1]),
+            "MEMORY_MB: instances count 3072, but their allocations 1536; instances b, c");
+  configuration_.shared_disk_provider = true;
+  EXPECT_THAT(Find(), SizeIs(3)) << "another provider counts the disk";
+}
+
+TEST_F(DriftTest, WhatIsClaimedOrMovedIsLeftOut) {
+  Instance moving = CountedInstance("a");
+  moving.task_state = "migrating";
+  moving.context.emplace().migration_uuid = "m";
+  account_.PutInstance(moving);
+  account_.PutMigration(MakeMigration(moving, MigrationType::kLive, "running", kHere, kThere));
+  OpenClaim claim;
+  claim.instance = CountedInstance("b");
+  claim.instance.assigned.topology = MakePinned({1});
+  account_.Open(claim);
+  EXPECT_EQ(account_.promised().claims.amounts.vcpus, 2);
+  EXPECT_THAT(Find(), IsEmpty());
+}
+
+TEST_F(DriftTest, ADriftThatStaysIsAFinding) {
+  account_.PutInstance(CountedInstance("a"));
+  records_.allocations = {Allocated("a", 512)};
+  const Facts facts = OrdinaryFacts();
+  DriftMemory before;
+  FindingMemory findings;
+  MonotonicTime now{};
+  const auto audit = [&](std::chrono::seconds later) {
+    now += later;
+    auto done = RunAudit({facts,
+                          &records_,
+                          configuration_,
+                          "root",
+                          "n",
+                          {},
+                          findings,
+                          now,
+                          absl::UnixEpoch(),
+                          std::chrono::seconds(5),
+                          nullptr,
+                          &account_,
+                          &before});
+    EXPECT_TRUE(done.ok()) << done.status();
+    before = done->drift_memory;
+    findings = done->finding_memory;
+    return *std::move(done);
+  };
+  const Audit first = audit(std::chrono::seconds(0));
+  EXPECT_THAT(first.drifts, SizeIs(1));
+  EXPECT_THAT(first.findings, IsEmpty()) << "the records may come in any order";
+  const std::string digest = Digest(first.report);
+  const Audit second = audit(std::chrono::seconds(5));
+  ASSERT_THAT(second.findings, SizeIs(1));
+  EXPECT_EQ(second.findings[0].kind, Finding::Kind::kDrift);  // T-351
+  EXPECT_EQ(second.findings[0].subject, "MEMORY_MB");
+  EXPECT_THAT(second.warnings, SizeIs(1));  // T-351
+  EXPECT_NE(Digest(second.report), digest) << "placement is told";
+  EXPECT_THAT(audit(std::chrono::seconds(60)).warnings, IsEmpty()) << "it is logged once";
+  records_.allocations = {Allocated("a", 256)};
+  EXPECT_THAT(audit(std::chrono::seconds(60)).findings, IsEmpty()) << "it is another drift";
+}
+
+}  // namespace
+}  // namespace berth::tracker
