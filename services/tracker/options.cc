@@ -12,6 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "services/tracker/extra_settings.h"
 #include "services/tracker/node_setting.h"
+#include "tracker/devices/device_spec.h"
+#include "tracker/devices/request.h"
 #include "tracker/ground/status_macros.h"
 #include "tracker/settings/cpu_set.h"
 
@@ -58,6 +60,16 @@ std::function<absl::Status(const Texts&, NodeConfiguration*)> Text(
   return [field](const Texts& texts, NodeConfiguration* node) {
     node->*field = absl::StrJoin(texts, ",");
     return absl::OkStatus();
+  };
+}
+
+// Each text is JSON, and `check` says what is wrong with all of them together.
+template <typename Check>
+std::function<absl::Status(const Texts&, NodeConfiguration*)> Json(
+    std::vector<std::string> NodeConfiguration::*field, Check check) {
+  return [field, check](const Texts& texts, NodeConfiguration* node) {
+    node->*field = texts;
+    return check(texts).status();
   };
 }
 
@@ -165,6 +177,24 @@ std::vector<NodeSetting> SourceSettings() {
   };
 }
 
+std::vector<NodeSetting> DeviceSettings() {
+  using Node = NodeConfiguration;
+  return {
+      {"pci-device-spec",
+       "PCI devices that guests may get: JSON, such as {\"vendor_id\": \"8086\"}, or a list",
+       Json(&Node::pci_device_specs,
+            [](const Texts& texts) {  // what the host offers is known only later
+              return tracker::DeviceSpecs::Parse(texts, {.live_migration = true});
+            })},
+      {"pci-alias",
+       "Name of PCI devices for flavors: JSON, such as {\"name\": \"nic\", \"vendor_id\": "
+       "\"8086\"}",
+       Json(&Node::pci_aliases, tracker::ParseDeviceAliases)},
+      {"pack-numa-cells", "true: guests are packed on few NUMA cells; default false",
+       Flag(&Node::pack_numa_cells)},
+  };
+}
+
 std::vector<NodeSetting> CpuSettings() {
   using Node = NodeConfiguration;
   using tracker::CpuMode;
@@ -231,6 +261,7 @@ const std::vector<NodeSetting>& NodeSettings() {
     auto* const settings = new std::vector<NodeSetting>(CapacitySettings());
     for (NodeSetting& setting : SourceSettings()) settings->push_back(std::move(setting));
     for (NodeSetting& setting : ExtraSettings()) settings->push_back(std::move(setting));
+    for (NodeSetting& setting : DeviceSettings()) settings->push_back(std::move(setting));
     for (NodeSetting& setting : CpuSettings()) settings->push_back(std::move(setting));
     for (NodeSetting& setting : StorageSettings()) settings->push_back(std::move(setting));
     return settings;

@@ -148,6 +148,17 @@ PromisedUsage NodeAccount::promised() const {
 }
 
 DeviceTable NodeAccount::Devices() const {
+  DeviceTable table = OwnedDevices();
+  table.SetAttached(resources_.attached);
+  return table;
+}
+
+std::vector<std::string> NodeAccount::stray_devices() const {
+  if (resources_.attached.empty()) return {};
+  return OwnedDevices().SetAttached(resources_.attached);
+}
+
+DeviceTable NodeAccount::OwnedDevices() const {
   std::vector<DeviceRecord> owned;
   for (const auto& [address, instance] : owners_.by_device()) {
     DeviceRecord record;

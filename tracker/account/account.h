@@ -43,6 +43,8 @@ struct NodeResources {
   std::optional<NumaTopology> topology;  // absent: the node has no NUMA cells
   DeviceSpecs device_specs;
   std::vector<PciDevice> devices;  // all that the node lists
+  std::set<std::string>
+      attached;  // the addresses of devices that guests have, with or without records
   std::set<NamedUnit> units;
 };
 
@@ -119,8 +121,11 @@ class NodeAccount {
   PromisedUsage promised() const;
   const Statistics& statistics() const { return statistics_; }
   const Owners& owners() const { return owners_; }
-  // All devices of the node that guests may get, with their owners.
+  // All devices of the node that guests may get, with their owners. A device that a guest has without
+  // a record that says so is offered to nobody (T-256).
   DeviceTable Devices() const;
+  // The addresses of these devices.
+  std::vector<std::string> stray_devices() const;
 
   // The instances that count on the node (T-115).
   std::vector<std::string> tracked_instances() const;
@@ -171,6 +176,7 @@ class NodeAccount {
   void GiveBackAll(const std::string& instance_uuid, const InstanceEntry& entry);
   void RecountOwners();
   void EndClaimIfSettled(const std::string& instance_uuid);
+  DeviceTable OwnedDevices() const;
 
   HostAndNode self_;
   NodeResources resources_;

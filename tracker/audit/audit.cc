@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tracker/audit/audit_keys.h"
 #include "tracker/audit/children.h"
@@ -127,6 +128,25 @@ void AddFaults(const AuditInput& input, Audit* audit) {
   }
 }
 
+// A device that a guest has without a record is logged when it is first found.
+void AddStrayDevices(const AuditInput& input, Audit* audit) {
+  for (const std::string& address : input.account->stray_devices()) {
+    Finding finding{Finding::Kind::kDevice, address, "", input.wall_now};
+    for (const Guest& guest : input.facts.guests) {
+      const bool has = absl::c_linear_search(guest.devices, address);
+      if (has) {
+        finding.text =
+            absl::StrCat("guest ", guest.name, " (", guest.uuid, ") has PCI device ", address,
+                         ", which no record gives to it; nobody gets the device");
+      }
+    }
+    if (input.findings_before.count({finding.kind, finding.subject, finding.text}) == 0) {
+      audit->warnings.push_back(finding.text);
+    }
+    audit->findings.push_back(std::move(finding));
+  }
+}
+
 // A drift is logged when it becomes a finding.
 void AddDrifts(const AuditInput& input, Audit* audit) {
   audit->drifts = FindDrifts(*input.account, *input.records, input.configuration);
@@ -169,6 +189,7 @@ void AddFindings(const AuditInput& input, const Description& description, Audit*
     audit->findings.push_back({Finding::Kind::kSkipped, "", warning, input.wall_now});
   }
   if (input.account != nullptr) AddFaults(input, audit);
+  if (input.account != nullptr) AddStrayDevices(input, audit);
   if (input.account != nullptr && input.records != nullptr) AddDrifts(input, audit);
   if (input.records == nullptr) {
     audit->findings.push_back(

@@ -32,6 +32,7 @@ struct Finding {
     kClamped,     // a setting reserves more than the node has (T-204)
     kSetting,     // a setting has no effect here, or not the one that it asks for (T-219)
     kRecord,      // the record of an instance could not be counted completely (T-61)
+    kDevice,      // a device is attached to a guest whose record does not have it (T-256)
     kDrift,       // the account and the allocations in placement differ (T-351)
     kSkipped,     // a part of the observation was skipped (T-61, T-85)
     kUnverified,  // placement has sent no records yet: no guest was judged

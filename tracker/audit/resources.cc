@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tracker/audit/reserve.h"
+#include "tracker/ground/status_macros.h"
 
 namespace berth::tracker {
 
@@ -12,8 +13,22 @@ NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configura
                      facts.local_disk_gib.value_or(0) * kMibPerGib};
   resources.reserve = ReserveOf(facts, configuration).amounts;
   resources.topology = facts.numa_topology.value_or(std::nullopt);
-  resources.devices = facts.pci_devices;
   return resources;
+}
+
+absl::Status AddDevices(const Facts& facts, const NodeConfiguration& configuration,
+                        NodeResources* resources) {
+  DeviceSpecLimits limits;
+  limits.live_migration =
+      OffersDeviceLiveMigration(facts.library_version, facts.hypervisor_version);
+  BERTH_ASSIGN_OR_RETURN(resources->device_specs,
+                         DeviceSpecs::Parse(configuration.pci_device_specs, limits));
+  BERTH_RETURN_IF_ERROR(resources->device_specs.CheckRemoteManaged(facts.pci_devices));
+  resources->devices = facts.pci_devices;
+  for (const Guest& guest : facts.guests) {
+    resources->attached.insert(guest.devices.begin(), guest.devices.end());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace berth::tracker

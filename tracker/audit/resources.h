@@ -1,17 +1,23 @@
 // Computes what the account of a node counts from: what the node has, from its facts and settings.
 //
-// A pure function.
+// Pure functions.
 #ifndef BERTH_TRACKER_AUDIT_RESOURCES_H_
 #define BERTH_TRACKER_AUDIT_RESOURCES_H_
 
+#include "absl/status/status.h"
 #include "tracker/account/account.h"
 #include "tracker/facts/facts.h"
 #include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
 
-// A value that was not read counts as 0.
+// A value that was not read counts as 0. Without the devices and their specifications.
 NodeResources ResourcesOf(const Facts& facts, const NodeConfiguration& configuration);
+// Adds the PCI devices that the node has, those that guests have, and those that guests may get.
+//
+// Fails as DeviceSpecs::Parse and CheckRemoteManaged do.
+absl::Status AddDevices(const Facts& facts, const NodeConfiguration& configuration,
+                        NodeResources* resources);
 
 }  // namespace berth::tracker
 

@@ -1,6 +1,6 @@
 // The limits of a claim, a node's settings for claims, and the named units that a claim asks for.
 //
-// Plain values.
+// Plain values, and a pure function.
 #ifndef BERTH_TRACKER_CLAIMS_TERMS_H_
 #define BERTH_TRACKER_CLAIMS_TERMS_H_
 
@@ -8,8 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "tracker/cells/fit.h"
 #include "tracker/devices/request.h"
+#include "tracker/settings/configuration.h"
 
 namespace berth::tracker {
 
@@ -30,6 +32,11 @@ struct ClaimSettings {
   // not limited (T-164).
   std::optional<CellLimits> default_cell_limits;
 };
+
+// Reads the settings.
+//
+// InvalidArgument if an alias is malformed: see ParseDeviceAliases.
+absl::StatusOr<ClaimSettings> ClaimSettingsOf(const NodeConfiguration& configuration);
 
 // How many units of a class placement has allocated to the instance. Each unit has a name (T-149).
 struct UnitAmount {

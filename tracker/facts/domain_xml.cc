@@ -1,11 +1,13 @@
 #include "tracker/facts/domain_xml.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <pugixml.hpp>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace berth::tracker {
 namespace {
@@ -39,6 +41,30 @@ GuestDisk ReadDisk(const pugi::xml_node& node) {
   return disk;
 }
 
+// Adds the address that `source` names as `dddd:bb:ss.f`.
+void AddAddress(const pugi::xml_node& source, std::vector<std::string>* addresses) {
+  const pugi::xml_node address = source.child("address");
+  if (!address) return;
+  const auto number = [&](const char* name) {
+    return static_cast<uint32_t>(strtoul(address.attribute(name).as_string("0"), nullptr, 0));
+  };
+  addresses->push_back(absl::StrFormat("%04x:%02x:%02x.%x", number("domain"), number("bus"),
+                                       number("slot"), number("function")));
+}
+
+std::vector<std::string> ReadDevices(const pugi::xml_node& devices) {
+  std::vector<std::string> addresses;
+  for (const pugi::xml_node device : devices.children()) {
+    const absl::string_view element = device.name();
+    const absl::string_view type = device.attribute("type").as_string();
+    if ((element == "hostdev" && type == "pci") || (element == "interface" && type == "hostdev") ||
+        (element == "disk" && type == "nvme")) {
+      AddAddress(device.child("source"), &addresses);
+    }
+  }
+  return addresses;
+}
+
 }  // namespace
 
 absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml) {
@@ -64,6 +90,7 @@ absl::StatusOr<GuestDefinition> ParseGuestDefinition(absl::string_view xml) {
   for (const pugi::xml_node disk : devices.children(element)) {
     guest.disks.push_back(ReadDisk(disk));
   }
+  guest.devices = ReadDevices(devices);
   return guest;
 }
 

@@ -30,6 +30,9 @@ struct GuestDefinition {
   int64_t memory_max_kib = 0;
   int64_t memory_kib = 0;  // with the balloon's effect when the document was written
   std::vector<GuestDisk> disks;
+  // The PCI addresses of the host's devices that are attached to the guest: passed through, as a
+  // network interface, or as an NVMe disk.
+  std::vector<std::string> devices;
 };
 
 // InvalidArgument if `xml` is not a domain document.

@@ -45,6 +45,7 @@ struct Guest {
   // the hypervisor knows are left out.
   int64_t local_disk_bytes = 0;
   int64_t overcommitted_bytes = 0;  // the part of local_disk_bytes that is not written yet
+  std::vector<std::string> devices;  // the PCI addresses of the host's devices that it has
 
   bool active() const { return state != GuestState::kNone && state != GuestState::kShutOff; }
 };

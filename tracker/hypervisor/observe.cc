@@ -177,6 +177,7 @@ absl::Status Observer::ReadGuests(absl::Time now, Facts* facts) {
       guest.vcpus_max = definition.vcpus_max;
       guest.memory_kib = definition.memory_kib;
       guest.memory_max_mib = definition.memory_max_kib / 1024;
+      guest.devices = definition.devices;
     }
     if (guest.active()) vcpus_used += guest.vcpus.value_or(1);  // 1 if it is not told (T-78)
   }

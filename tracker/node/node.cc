@@ -122,9 +122,14 @@ PassOutcome Node::Pass(MonotonicTime now) {
 }
 
 absl::StatusOr<std::shared_ptr<const Audit>> Node::AuditLocked(MonotonicTime now, Cause cause) {
-  // After this check nothing can fail, so the account gets only facts that stay.
+  // After these checks nothing can fail, so the account gets only facts that stay.
   BERTH_RETURN_IF_ERROR(VerifyFacts(*facts_));
-  if (cause == Cause::kPass) account_->SetResources(ResourcesOf(*facts_, *configuration_));
+  if (cause == Cause::kPass) {
+    NodeResources resources = ResourcesOf(*facts_, *configuration_);
+    BERTH_RETURN_IF_ERROR(AddDevices(*facts_, *configuration_, &resources));
+    BERTH_ASSIGN_OR_RETURN(claim_settings_, ClaimSettingsOf(*configuration_));
+    account_->SetResources(std::move(resources));
+  }
   const AddedTraits added_traits = added_traits_.traits();
   BERTH_ASSIGN_OR_RETURN(
       Audit audit, RunAudit({*facts_, records_ ? &*records_ : nullptr, *configuration_,

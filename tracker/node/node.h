@@ -259,6 +259,7 @@ class Node {
   std::optional<Facts> facts_ ABSL_GUARDED_BY(mutex_);
   std::optional<Records> records_ ABSL_GUARDED_BY(mutex_);
   std::optional<NodeAccount> account_ ABSL_GUARDED_BY(mutex_);  // once the identity is known
+  ClaimSettings claim_settings_ ABSL_GUARDED_BY(mutex_);        // of configuration_
   std::set<std::string> unknown_traits_ ABSL_GUARDED_BY(mutex_);
   OrphanMemory memory_ ABSL_GUARDED_BY(mutex_);
   FindingMemory findings_ ABSL_GUARDED_BY(mutex_);

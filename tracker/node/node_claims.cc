@@ -35,18 +35,20 @@ Node::Replies::~Replies() {
 absl::Status Node::CheckClaimsLocked(const ClaimCaller& caller) const {
   const bool ready = audit_ != nullptr && last_.result != PassOutcome::Result::kNotReady;
   if (ready || caller.gone()) return CheckWritesLocked(caller);
-  return RefuseClaim(Kind::kNodeUnavailable, "the hypervisor does not answer, or was not audited yet");
+  return RefuseClaim(Kind::kNodeUnavailable,
+                     "the hypervisor does not answer, or was not audited yet");
 }
 
 absl::Status Node::CheckWritesLocked(const ClaimCaller& caller) const {
-  if (caller.gone()) return RefuseClaim(Kind::kTooLate, "the deadline passed before the call began");
+  if (caller.gone())
+    return RefuseClaim(Kind::kTooLate, "the deadline passed before the call began");
   if (!records_) return RefuseClaim(Kind::kNodeUnavailable, "placement has sent no records yet");
   switch (outbox_.standing()) {
     case Standing::kStandby:
       return RefuseClaim(Kind::kNodeUnavailable, "the node belongs to another tracker");
     case Standing::kRefused:
       return RefuseClaim(Kind::kNodeUnavailable,
-                    "the identity of the node contradicts placement's records");
+                         "the identity of the node contradicts placement's records");
     case Standing::kNone:
       return RefuseClaim(Kind::kPlacementAway, "there is no session with placement");
     default:
@@ -63,8 +65,8 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
   if (chosen == Assigned()) return absl::OkStatus();
   for (const AccountFault& fault : account_->unreadable()) {
     return RefuseClaim(Kind::kNodeUnavailable,
-                  absl::StrCat("the record of instance ", fault.instance_uuid,
-                               " cannot be read: ", fault.text));
+                       absl::StrCat("the record of instance ", fault.instance_uuid,
+                                    " cannot be read: ", fault.text));
   }
   return absl::OkStatus();
 }
@@ -73,9 +75,9 @@ absl::Status Node::CheckReadableLocked(const OpenClaim& claim) const {
 absl::Status Node::CheckStateLocked(const OpenClaim& claim) const {
   if (account_->CountsWhenRecorded(claim)) return absl::OkStatus();
   return RefuseClaim(Kind::kWrongState,
-                absl::StrCat("instance ", claim.instance.uuid, " with vm_state `",
-                             claim.instance.vm_state, "` and task_state `",
-                             claim.instance.task_state, "` is neither built nor moved here"));
+                     absl::StrCat("instance ", claim.instance.uuid, " with vm_state `",
+                                  claim.instance.vm_state, "` and task_state `",
+                                  claim.instance.task_state, "` is neither built nor moved here"));
 }
 
 void Node::ClaimInstance(const InstanceClaim& request, ClaimCaller caller) {
@@ -90,8 +92,8 @@ void Node::ClaimMove(const MoveClaim& request, ClaimCaller caller) {
 void Node::JoinLocked(const std::string& request_id, const std::string& body, ClaimCaller caller,
                       Write* write, Replies* replies) const {
   if (write->end.has_value() || request_id.empty() || write->claim.id != request_id) {
-    return replies->Add(std::move(caller),
-                        RefuseClaim(Kind::kAlreadyClaimed, "a claim of the instance begins or ends"));
+    return replies->Add(std::move(caller), RefuseClaim(Kind::kAlreadyClaimed,
+                                                       "a claim of the instance begins or ends"));
   }
   if (write->claim.body != body) return replies->Add(std::move(caller), RefuseReusedId(request_id));
   AwaitLocked(std::move(caller), write, replies);
@@ -125,7 +127,7 @@ void Node::Claim(const Request& request, Take take, ClaimCaller caller) {
   }
   const absl::Status takes_claims = CheckClaimsLocked(caller);
   const absl::StatusOr<OpenClaim> claim =
-      takes_claims.ok() ? take(ClaimSettings(), request, &*account_) : takes_claims;
+      takes_claims.ok() ? take(claim_settings_, request, &*account_) : takes_claims;
   if (!claim.ok()) return replies.Add(std::move(caller), claim.status());
   for (const absl::Status& status : {CheckReadableLocked(*claim), CheckStateLocked(*claim)}) {
     if (status.ok()) continue;
@@ -149,8 +151,8 @@ std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
     return std::nullopt;
   }
   for (Write& write : writes_.TakeAbandoned()) {
-    UndoLocked(std::move(write), RefuseClaim(Kind::kTooLate, "the deadline passed before the write"),
-               &replies);
+    UndoLocked(std::move(write),
+               RefuseClaim(Kind::kTooLate, "the deadline passed before the write"), &replies);
   }
   return writes_.Next(now);
 }
@@ -173,10 +175,10 @@ void Node::AnswerWrite(int64_t id, const absl::Status& answer, MonotonicTime now
   const bool applied =
       write->withdraws ? absl::IsAborted(answer) && account_->HasClaim(write->claim) : answer.ok();
   if (applied) return GrantLocked(writes_.Take(uuid), &replies);
-  UndoLocked(
-      writes_.Take(uuid),
-      answer.ok() ? RefuseClaim(Kind::kPlacementAway, "the claim was withdrawn") : RefusalBy(answer, false),
-      &replies);
+  UndoLocked(writes_.Take(uuid),
+             answer.ok() ? RefuseClaim(Kind::kPlacementAway, "the claim was withdrawn")
+                         : RefusalBy(answer, false),
+             &replies);
 }
 
 void Node::GrantLocked(Write write, Replies* replies) {

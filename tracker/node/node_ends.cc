@@ -42,8 +42,7 @@ bool IsOnSide(const HostAndNode& self, const Migration& migration, ClaimEnd end)
 // The records of the claim with this id, which the instance has on this node. Nothing: there is no
 // such claim.
 std::optional<OpenClaim> Node::FindRecordedLocked(const std::string& instance_uuid,
-                                                  const std::string& claim_id,
-                                                  ClaimEnd end) const {
+                                                  const std::string& claim_id, ClaimEnd end) const {
   const std::optional<Instance> instance = account_->FindInstance(instance_uuid);
   if (!instance) return std::nullopt;
   OpenClaim claim;
@@ -89,8 +88,8 @@ void Node::AbortClaim(const std::string& claim_id, ClaimCaller caller) {
   Write* const write = writes_.FindClaim(claim_id);
   if (write == nullptr || write->end.has_value()) {
     const Migration* const migration = account_ ? account_->FindMigration(claim_id) : nullptr;
-    const std::string instance = migration != nullptr ? migration->instance_uuid
-                                                      : claim_id.substr(0, claim_id.find('/'));
+    const std::string instance =
+        migration != nullptr ? migration->instance_uuid : claim_id.substr(0, claim_id.find('/'));
     return EndLocked(instance, claim_id, ClaimEnd::kAbort, std::move(caller), &replies);
   }
   if (write->state != RecordWrites::State::kUnsent) {
@@ -121,10 +120,9 @@ void Node::EndLocked(const std::string& instance_uuid, const std::string& claim_
   const std::optional<OpenClaim> claim = FindRecordedLocked(instance_uuid, claim_id, end);
   if (!claim && end != ClaimEnd::kAbort) return replies->Add(std::move(caller), ClaimResult());
   if (!claim) {
-    return replies->Add(
-        std::move(caller),
-        RefuseClaim(Kind::kNoSuchClaim,
-                    absl::StrCat("there is no claim ", claim_id, " on this node")));
+    return replies->Add(std::move(caller),
+                        RefuseClaim(Kind::kNoSuchClaim,
+                                    absl::StrCat("there is no claim ", claim_id, " on this node")));
   }
   if (write != nullptr) {
     return replies->Add(std::move(caller),

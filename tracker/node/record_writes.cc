@@ -84,8 +84,8 @@ std::vector<ClaimCaller> RecordWrites::TakeCallers() {
 }
 
 std::vector<RecordWrites::Write> RecordWrites::Disconnect() {
-  std::vector<Write> taken =
-      TakeIf([](const Write& write) { return write.end.has_value() || write.state == State::kUnsent; });
+  std::vector<Write> taken = TakeIf(
+      [](const Write& write) { return write.end.has_value() || write.state == State::kUnsent; });
   for (auto& [id, write] : writes_) {
     write.state = State::kInDoubt;
     write.not_before = {};

@@ -71,6 +71,10 @@ struct NodeConfiguration {
   double initial_ram_allocation_ratio = 1.0;
   double initial_disk_allocation_ratio = 1.0;
 
+  std::vector<std::string> pci_device_specs;  // JSON; see DeviceSpecs::Parse
+  std::vector<std::string> pci_aliases;       // JSON; see ParseDeviceAliases
+  bool pack_numa_cells = false;
+
   std::string virt_type;  // kvm, qemu, ...; empty: kvm if libvirt offers it, else its first offer
   CpuMode cpu_mode = CpuMode::kUnset;
   std::vector<std::string> cpu_models;

@@ -166,6 +166,8 @@ v1::FindingKind WireKind(Finding::Kind kind) {
     case Finding::Kind::kClamped:
     case Finding::Kind::kSetting:
       return v1::FINDING_KIND_CONFIGURATION;
+    case Finding::Kind::kDevice:
+      return v1::FINDING_KIND_DEVICE_CONFLICT;
     case Finding::Kind::kDrift:
       return v1::FINDING_KIND_DRIFT;
     default:

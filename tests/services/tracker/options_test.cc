@@ -153,6 +153,27 @@ disk-allocation-ratio = 1.5
   EXPECT_FALSE(nodes[1].cpu_shared_set.has_value());
 }
 
+TEST_F(TrackerOptionsTest, SayWhichDevicesGuestsMayGet) {
+  WriteFile(R"(
+pack_numa_cells = true
+[[hypervisor]]
+uri = "test:///default"
+pci_device_spec = ['{"vendor_id": "8086"}', '[{"address": "81:00.*"}]']
+pci_alias = ['{"name": "nic", "vendor_id": "8086"}', '{"name": "gpu", "vendor_id": "10de"}']
+)");
+  const std::vector<NodeConfiguration> nodes = Nodes({});
+  ASSERT_EQ(nodes.size(), 1U);
+  EXPECT_EQ(nodes[0].pci_device_specs.size(), 2U);  // T-233
+  EXPECT_EQ(nodes[0].pci_aliases.size(), 2U);       // T-244
+  EXPECT_TRUE(nodes[0].pack_numa_cells);
+  WriteFile("");
+  EXPECT_EQ(Nodes({R"(--pci-device-spec={"vendor_id": "8086"})"})[0].pci_device_specs.size(), 1U);
+  const absl::Status spec = Read({"--pci-device-spec={vendor}"}).status();
+  EXPECT_THAT(spec.message(), HasSubstr("pci-device-spec: device_spec[0]"));  // T-233
+  const absl::Status alias = Read({R"(--pci-alias={"vendor_id": "8086"})"}).status();
+  EXPECT_THAT(alias.message(), HasSubstr("pci-alias: "));  // T-244
+}
+
 TEST_F(TrackerOptionsTest, FlagsNameTheHypervisorsAndTablesDescribeThem) {
   WriteFile(R"(
 [[hypervisor]]

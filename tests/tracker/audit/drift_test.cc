@@ -6,6 +6,7 @@
 #include "tests/tracker/account/sample_records.h"
 #include "tests/tracker/facts/test_data.h"
 #include "tracker/audit/audit.h"
+#include "tracker/audit/resources.h"
 
 namespace berth::tracker {
 namespace {
@@ -117,6 +118,49 @@ TEST_F(DriftTest, ADriftThatStaysIsAFinding) {
   EXPECT_THAT(audit(std::chrono::seconds(60)).warnings, IsEmpty()) << "it is logged once";
   records_.allocations = {Allocated("a", 256)};
   EXPECT_THAT(audit(std::chrono::seconds(60)).findings, IsEmpty()) << "it is another drift";
+}
+
+TEST(StrayDevices, AreFindings) {
+  Facts facts = OrdinaryFacts();
+  Guest& guest = facts.guests.emplace_back();
+  guest.uuid = "g";
+  guest.name = "guest-1";
+  guest.devices = {"0000:81:00.0"};
+  PciDevice device;
+  device.address = "0000:81:00.0";
+  device.vendor_id = "8086";
+  device.product_id = "1533";
+  device.dev_type = "type-PCI";
+  facts.pci_devices = {device};
+  NodeConfiguration configuration;
+  configuration.pci_device_specs = {R"({"vendor_id": "8086"})"};
+  NodeResources resources = ResourcesOf(facts, configuration);
+  ASSERT_TRUE(AddDevices(facts, configuration, &resources).ok());
+  NodeAccount account(kHere, resources);
+  const auto audit = [&] {
+    return *RunAudit({facts,
+                      nullptr,
+                      configuration,
+                      "root",
+                      "n",
+                      {},
+                      {},
+                      MonotonicTime(),
+                      absl::UnixEpoch(),
+                      std::chrono::seconds(5),
+                      nullptr,
+                      &account});
+  };
+  const Audit first = audit();
+  const auto found =
+      std::find_if(first.findings.begin(), first.findings.end(),
+                   [](const Finding& f) { return f.kind == Finding::Kind::kDevice; });
+  ASSERT_NE(found, first.findings.end());
+  EXPECT_EQ(found->subject, "0000:81:00.0");                          // T-256
+  EXPECT_THAT(found->text, testing::HasSubstr("guest guest-1 (g)"));  // T-256
+  configuration.pci_device_specs = {R"({"vendor_id": "8086", "live_migratable": "yes"})"};
+  EXPECT_FALSE(AddDevices(facts, configuration, &resources).ok())
+      << "the host is too old";  // T-236
 }
 
 }  // namespace

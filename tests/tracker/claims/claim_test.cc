@@ -258,5 +258,20 @@ TEST(ClaimInstance, AShelvedInstanceCountsBeforeItSpawns) {
             ClaimRefusalKind::kAlreadyClaimed);  // T-181
 }
 
+TEST(ClaimSettings, FollowFromTheConfiguration) {
+  NodeConfiguration configuration;
+  EXPECT_FALSE(ClaimSettingsOf(configuration)->default_cell_limits.has_value());  // T-164
+  configuration.cpu_allocation_ratio = 4.0;
+  configuration.pack_numa_cells = true;
+  configuration.pci_aliases = {R"({"name": "nic", "vendor_id": "8086"})"};
+  const ClaimSettings settings = *ClaimSettingsOf(configuration);
+  EXPECT_EQ(settings.default_cell_limits->cpu_allocation_ratio, 4.0);  // T-164
+  EXPECT_EQ(settings.default_cell_limits->ram_allocation_ratio, 1.0);
+  EXPECT_TRUE(settings.pack_cells);
+  EXPECT_EQ(settings.device_aliases.count("nic"), 1u);  // T-244
+  configuration.pci_aliases = {"{}"};
+  EXPECT_FALSE(ClaimSettingsOf(configuration).ok());
+}
+
 }  // namespace
 }  // namespace berth::tracker

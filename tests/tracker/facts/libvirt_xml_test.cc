@@ -179,6 +179,24 @@ TEST(GuestDefinition, TellsSizeAndDisks) {
   EXPECT_FALSE(ParseGuestDefinition("<domain").ok());
 }
 
+TEST(GuestDefinition, TellsTheDevicesOfTheHost) {  // T-256
+  const GuestDefinition guest = *ParseGuestDefinition(
+      "<domain type='kvm'><devices>"
+      "<hostdev mode='subsystem' type='pci'><source>"
+      "<address domain='0x0000' bus='0x3b' slot='0x02' function='0x1'/></source>"
+      "<address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/></hostdev>"
+      "<hostdev mode='subsystem' type='usb'><source><address bus='1' "
+      "device='2'/></source></hostdev>"
+      "<interface type='hostdev'><source>"
+      "<address type='pci' domain='0x0001' bus='0xAF' slot='0x1f' function='0x7'/></source>"
+      "</interface>"
+      "<disk type='nvme' device='disk'><source type='pci' managed='yes' namespace='1'>"
+      "<address domain='0x0000' bus='0x01' slot='0x00' function='0x0'/></source></disk>"
+      "</devices></domain>");
+  EXPECT_THAT(guest.devices,
+              testing::ElementsAre("0000:3b:02.1", "0001:af:1f.7", "0000:01:00.0"));  // T-256
+}
+
 TEST(GuestDefinition, OfParallelsKeepsFileSystems) {
   const GuestDefinition guest = *ParseGuestDefinition(
       "<domain type='parallels'><devices><filesystem type='file'><driver type='ploop'/>"
