@@ -13,6 +13,7 @@
 #include "tracker/claims/refusal.h"
 #include "tracker/ground/mutex.h"
 #include "tracker/ground/uuid.h"
+#include "tracker/uplink/record_messages.h"
 
 namespace berth::services {
 namespace {
@@ -195,6 +196,25 @@ grpc::ServerUnaryReactor* ClaimCalls::DropMoveClaim(grpc::CallbackServerContext*
       [drop = *drop, caller = call->AsCaller([response](const ClaimResult& result) {
         response->set_dropped(result.ended);
       })](tracker::Node* node) { node->DropMoveClaim(drop, caller); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ClaimCalls::UpdateUsage(grpc::CallbackServerContext* context,
+                                                  const pb::UpdateUsageRequest* request,
+                                                  pb::UpdateUsageResponse* response) {
+  auto* const call = new Call(this, context, "UpdateUsage");
+  const std::optional<std::string> node_uuid = tracker::CanonicalUuid(request->node_uuid());
+  absl::Status form = CheckInstance(request->instance());
+  if (!node_uuid) form = absl::InvalidArgumentError("node_uuid must be a uuid");
+  if (!form.ok()) {
+    call->End(form);
+    return call;
+  }
+  Run(call, *node_uuid,
+      [known = tracker::ReadInstance(request->instance()),
+       caller = call->AsCaller([response](const ClaimResult& result) {
+         response->set_tracked(result.tracked);
+       })](tracker::Node* node) { node->UpdateUsage(known, caller); });
   return call;
 }
 

@@ -41,6 +41,9 @@ class ClaimCalls {
   grpc::ServerUnaryReactor* DropMoveClaim(grpc::CallbackServerContext* context,
                                           const berth::tracker::v1::DropMoveClaimRequest* request,
                                           berth::tracker::v1::DropMoveClaimResponse* response);
+  grpc::ServerUnaryReactor* UpdateUsage(grpc::CallbackServerContext* context,
+                                        const berth::tracker::v1::UpdateUsageRequest* request,
+                                        berth::tracker::v1::UpdateUsageResponse* response);
 
  private:
   class Call;

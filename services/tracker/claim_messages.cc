@@ -95,16 +95,7 @@ absl::Status ReadShared(const Request& request, Claim* claim) {
     return absl::InvalidArgumentError(
         absl::StrCat("request_id must have at most ", kRequestIdMax, " characters"));
   }
-  if (!tracker::CanonicalUuid(request.instance().uuid())) {
-    return absl::InvalidArgumentError("instance.uuid must be a uuid");
-  }
-  if (request.instance().generation() == 0) {
-    return absl::InvalidArgumentError(
-        "instance.generation is required: the generation of the record as it was last read");
-  }
-  if (!request.instance().has_flavor()) {
-    return absl::InvalidArgumentError("instance.flavor is required");
-  }
+  BERTH_RETURN_IF_ERROR(CheckInstance(request.instance()));
   claim->id = request.request_id();
   if (!claim->id.empty()) claim->body = MessageDigest(request, {"request_id"});
   claim->instance = tracker::ReadInstance(request.instance());
@@ -143,6 +134,18 @@ absl::StatusOr<tracker::MoveClaim> ClaimOf(const pb::ClaimMoveRequest& request) 
   claim.new_flavor =
       request.has_new_flavor() ? tracker::ReadFlavor(request.new_flavor()) : claim.instance.flavor;
   return claim;
+}
+
+absl::Status CheckInstance(const placement::v1::Instance& instance) {
+  if (!tracker::CanonicalUuid(instance.uuid())) {
+    return absl::InvalidArgumentError("instance.uuid must be a uuid");
+  }
+  if (instance.generation() == 0) {
+    return absl::InvalidArgumentError(
+        "instance.generation is required: the generation of the record as it was last read");
+  }
+  if (!instance.has_flavor()) return absl::InvalidArgumentError("instance.flavor is required");
+  return absl::OkStatus();
 }
 
 absl::StatusOr<tracker::MoveDrop> DropOf(const pb::DropMoveClaimRequest& request) {

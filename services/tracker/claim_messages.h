@@ -22,6 +22,8 @@ absl::StatusOr<tracker::InstanceClaim> ClaimOf(
     const berth::tracker::v1::ClaimInstanceRequest& request);
 absl::StatusOr<tracker::MoveClaim> ClaimOf(const berth::tracker::v1::ClaimMoveRequest& request);
 
+// InvalidArgument, likewise, if the record of an instance has no uuid, generation or flavor.
+absl::Status CheckInstance(const berth::placement::v1::Instance& instance);
 absl::StatusOr<tracker::MoveDrop> DropOf(const berth::tracker::v1::DropMoveClaimRequest& request);
 
 void FillClaim(const tracker::OpenClaim& claim, berth::tracker::v1::Claim* to);

@@ -168,9 +168,9 @@ class TrackerService final : public pb::TrackerService::CallbackService {
                          pb::DropMoveClaimResponse* response) override {
     return claims_.DropMoveClaim(context, request, response);
   }
-  Reactor* UpdateUsage(Context* context, const pb::UpdateUsageRequest* /*request*/,
-                       pb::UpdateUsageResponse* /*response*/) override {
-    return NotOffered(context, "UpdateUsage");
+  Reactor* UpdateUsage(Context* context, const pb::UpdateUsageRequest* request,
+                       pb::UpdateUsageResponse* response) override {
+    return claims_.UpdateUsage(context, request, response);
   }
   Reactor* SetProviderStatus(Context* context, const pb::SetProviderStatusRequest* /*request*/,
                              pb::SetProviderStatusResponse* /*response*/) override {

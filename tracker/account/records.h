@@ -82,6 +82,7 @@ struct Instance {
   std::map<std::string, std::string> image;  // the properties of its image
   std::optional<MigrationContext> context;
   bool deleted = false;
+  absl::Time updated_at = absl::InfinitePast();  // when the record was last changed
   bool hidden = false;  // a copy; the original is in the ledger of another cell
   // Which part of the record could not be read. That part is left out. Empty: all was read (T-61).
   std::string unreadable;

@@ -243,12 +243,14 @@ void Node::OrderSnapshot() {
 
 void Node::ChangeRecords(const std::function<bool(Records*, NodeAccount*)>& change,
                          MonotonicTime now) {
+  Replies replies;
   FairLock lock(&mutex_);
   const bool first = !records_.has_value();
   if (first) records_.emplace();
   const bool changed = change(&*records_, &*account_);
   if (facts_ && (changed || first))
     AuditLocked(now, first ? Cause::kRecords : Cause::kPush).status().IgnoreError();
+  AnswerWaitersLocked(absl::OkStatus(), &replies);
 }
 
 std::optional<Outbox::Outgoing> Node::NextReport(std::optional<Records>* records) {

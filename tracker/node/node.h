@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -139,6 +140,15 @@ class Node {
   // end so: see ConfirmMove and RevertMove.
   void DropMoveClaim(const MoveDrop& request, ClaimCaller caller);
 
+  // Waits until the account has the record of the instance as the caller knows it, or a newer one
+  // (T-116). Changes nothing: placement pushes the record. The caller gets tracked = false if the
+  // instance does not count on the node, before or afterwards.
+  //
+  // Refused, in this order, with kTooLate; kNodeUnavailable; kPlacementAway; kOverloaded if too many
+  // callers wait. kPlacementAway, too, if the session ends first, and kTooLate if the caller's
+  // deadline passes.
+  void UpdateUsage(const Instance& known, ClaimCaller caller);
+
   // The methods from here on are for the uplink.
 
   // Compares the identity with placement's records: see CheckIdentity.
@@ -226,6 +236,10 @@ class Node {
   // The claim is in placement's records, or is in none and ends.
   void GrantLocked(RecordWrites::Write write, Replies* replies)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Answers those callers of UpdateUsage who have gone, and those for whom `status` or the account
+  // decides.
+  void AnswerWaitersLocked(const absl::Status& status, Replies* replies)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UndoLocked(RecordWrites::Write write, const absl::Status& status, Replies* replies)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FindIdentity();
@@ -271,6 +285,8 @@ class Node {
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   RecordWrites writes_ ABSL_GUARDED_BY(mutex_);
   ClaimAnswers answers_ ABSL_GUARDED_BY(mutex_);
+  // The callers of UpdateUsage, each with the record that it waits for.
+  std::list<std::pair<Instance, ClaimCaller>> waiters_ ABSL_GUARDED_BY(mutex_);
   std::optional<MonotonicTime> unsettled_since_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -150,6 +150,7 @@ std::optional<RecordWrites::Outgoing> Node::NextWrite(MonotonicTime now) {
       standing == Standing::kRefused) {
     return std::nullopt;
   }
+  AnswerWaitersLocked(absl::OkStatus(), &replies);
   for (Write& write : writes_.TakeAbandoned()) {
     UndoLocked(std::move(write),
                RefuseClaim(Kind::kTooLate, "the deadline passed before the write"), &replies);
@@ -197,6 +198,8 @@ void Node::Disconnect() {
   Replies replies;
   const FairLock lock(&mutex_);
   outbox_.Disconnect();
+  AnswerWaitersLocked(RefuseClaim(Kind::kPlacementAway, "the session with placement ended"),
+                      &replies);
   for (Write& write : writes_.Disconnect()) {
     const bool unsent = write.state == RecordWrites::State::kUnsent;
     UndoLocked(std::move(write),

@@ -1,4 +1,5 @@
-// The methods of Node that end claims.
+// The methods of Node that end claims, and that wait for records.
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -158,6 +159,41 @@ void Node::AnswerEndLocked(Write* write, const absl::Status& answer, Replies* re
     }
   }
   replies->Add(writes_.Take(uuid), RefusalBy(answer, true));
+}
+
+void Node::UpdateUsage(const Instance& known, ClaimCaller caller) {
+  Replies replies;
+  const FairLock lock(&mutex_);
+  const absl::Status writes = CheckWritesLocked(caller);
+  if (!writes.ok()) return replies.Add(std::move(caller), writes);
+  if (waiters_.size() >= RecordWrites::kMax) {
+    return replies.Add(std::move(caller),
+                       RefuseClaim(Kind::kOverloaded, "too many callers wait for records"));
+  }
+  waiters_.emplace_back(known, std::move(caller));
+  AnswerWaitersLocked(absl::OkStatus(), &replies);
+}
+
+// The times of two records tell which one is newer; their generations do not. A record with the same
+// time as the one that the caller knows comes from the same commit, and so is at least as new.
+void Node::AnswerWaitersLocked(const absl::Status& status, Replies* replies) {
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+    const auto& [known, caller] = *waiter;
+    const bool tracked = account_->IsTracked(known.uuid);
+    const std::optional<Instance> instance = account_->FindInstance(known.uuid);
+    const bool newer = instance && known.updated_at > absl::InfinitePast() &&
+                       instance->updated_at >= known.updated_at;
+    std::optional<absl::StatusOr<ClaimResult>> answer;
+    if (!status.ok()) {
+      answer = status;
+    } else if (!tracked || newer || account_->HasInstance(known.uuid, known.generation)) {
+      answer = ClaimResult{{}, false, tracked};
+    } else if (caller.gone()) {
+      answer = RefuseClaim(Kind::kTooLate, "placement has not sent the record yet");
+    }
+    if (answer) replies->Add(std::move(waiter->second), *std::move(answer));
+    waiter = answer ? waiters_.erase(waiter) : std::next(waiter);
+  }
 }
 
 }  // namespace berth::tracker

@@ -30,7 +30,8 @@ namespace berth::tracker {
 // What the callers of the methods of Node that make and end claims get.
 struct ClaimResult {
   OpenClaim claim;
-  bool ended = false;  // the instance had the claim, and has it no more
+  bool ended = false;    // the instance had the claim, and has it no more
+  bool tracked = false;  // UpdateUsage: the instance counts on the node
 };
 
 // How a claim ends.

@@ -277,6 +277,7 @@ Instance ReadInstance(const v1::Instance& wire) {
   instance.image.insert(wire.image().properties().begin(), wire.image().properties().end());
   if (wire.has_migration_context()) instance.context = reader.ReadContext(wire.migration_context());
   instance.deleted = wire.has_deleted_at();
+  if (wire.has_updated_at()) instance.updated_at = ReadTime(wire.updated_at());
   instance.hidden = wire.hidden();
   instance.unreadable = reader.unreadable();
   return instance;

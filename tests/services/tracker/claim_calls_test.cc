@@ -136,6 +136,20 @@ TEST_F(ClaimCallsTest, RefusesMalformedMovesAndEnds) {
   EXPECT_EQ(Drop(drop), "NODE_UNAVAILABLE");
 }
 
+TEST_F(ClaimCallsTest, RefusesMalformedUpdates) {
+  pb::UpdateUsageRequest request;
+  const auto answer = [&] {
+    return Answer<pb::UpdateUsageResponse>(&pb::TrackerService::Stub::UpdateUsage, request);
+  };
+  EXPECT_EQ(answer(), "INVALID_FIELD node_uuid");
+  request.set_node_uuid(node_);
+  EXPECT_EQ(answer(), "INVALID_FIELD instance.uuid");
+  request.mutable_instance()->set_uuid(kSomeUuid);
+  request.mutable_instance()->set_generation(1);
+  request.mutable_instance()->mutable_flavor();
+  EXPECT_EQ(answer(), "NODE_UNAVAILABLE") << "placement has sent no records";
+}
+
 TEST_F(ClaimCallsTest, CountsCallsByReason) {
   pb::AbortClaimRequest abort;
   abort.set_node_uuid(node_);

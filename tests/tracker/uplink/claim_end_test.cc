@@ -178,5 +178,42 @@ TEST_F(ClaimTest, TheSourceGivesUpAConfirmedMove) {
   EXPECT_FALSE((*again.result)->ended);  // T-176
 }
 
+TEST_F(ClaimTest, AnUpdateWaitsForTheRecord) {
+  Start();
+  const ClaimCall unknown = Update(ledger_.Create(kOther));
+  ASSERT_TRUE(unknown.result->ok()) << unknown.result->status();
+  EXPECT_FALSE((*unknown.result)->tracked);  // T-116
+  ASSERT_TRUE(Answered(Claim(ledger_.Create(kGuest))));
+  ledger_.SetState(kGuest, "active");
+  const ClaimCall update = Update(ledger_.Find(kGuest));
+  EXPECT_EQ(*update.answers, 0);
+  ASSERT_TRUE(Tell(kGuest));
+  ASSERT_TRUE(Answered(update));
+  EXPECT_TRUE((*update.result)->tracked);  // T-116
+  EXPECT_EQ(node_->accounting()->counters["num_vm_active"], 1);
+}
+
+TEST_F(ClaimTest, AnUpdateIsAnsweredByANewerRecord) {
+  Start();
+  ASSERT_TRUE(Answered(Claim(ledger_.Create(kGuest))));
+  ledger_.SetState(kGuest, "active");
+  const v1::Instance older = ledger_.Find(kGuest);
+  ledger_.SetState(kGuest, "paused");
+  ASSERT_TRUE(Tell(kGuest));
+  EXPECT_EQ(*Update(older).answers, 1);
+  v1::Instance undated = older;
+  undated.clear_updated_at();
+  const ClaimCall waits = Update(undated);
+  EXPECT_EQ(*waits.answers, 0) << "nobody knows which one is newer";
+  const ClaimCall leaves = Update(undated);
+  leaves.gone->store(true);
+  uplink_->Notify();
+  ASSERT_TRUE(Answered(leaves));
+  EXPECT_EQ(leaves.refusal(), Kind::kTooLate);
+  placement_->EndSession();
+  ASSERT_TRUE(Answered(waits));
+  EXPECT_EQ(waits.refusal(), Kind::kPlacementAway);
+}
+
 }  // namespace
 }  // namespace berth::tracker

@@ -46,6 +46,7 @@ class RecordLedger {
     MutexLock lock(&mutex_);
     records_[uuid].set_vm_state(state);
     records_[uuid].set_generation(++generation_);
+    records_[uuid].mutable_updated_at()->set_seconds(generation_);
   }
   // As if the node had claimed it.
   void SetClaimed(const std::string& uuid, int64_t claimed_generation) {
@@ -255,6 +256,12 @@ class ClaimTest : public UplinkTest {
     claim.migration = ReadMigration(migration);
     claim.new_flavor = claim.instance.flavor;
     node_->ClaimMove(claim, call.AsCaller());
+    if (uplink_ != nullptr) uplink_->Notify();
+    return call;
+  }
+  ClaimCall Update(const placement::v1::Instance& known) {
+    ClaimCall call;
+    node_->UpdateUsage(ReadInstance(known), call.AsCaller());
     if (uplink_ != nullptr) uplink_->Notify();
     return call;
   }
