@@ -101,7 +101,7 @@ TEST_F(RulesRecordWrite, RefusesInOrder) {
   write.tracker = {"h9", FleetWorld::Process(1)};
   EXPECT_EQ(Answer(write), "SERVICE_NOT_REGISTERED tracker.host");
   write.tracker = {"h1", FleetWorld::Process(9)};
-  EXPECT_EQ(Answer(write), "TRACKER_FENCED tracker.incarnation");  // T-386
+  EXPECT_EQ(Answer(write), "TRACKER_FENCED tracker.incarnation");
   write.tracker = MoveWorld::Tracker(1);
   EXPECT_EQ(Answer(write), "POLICY_DENIED") << "the node of another host";
   write.node = Node("h1");
@@ -132,7 +132,7 @@ TEST_F(RulesRecordWrite, AnInstanceOnAnotherHostIsAConflict) {
   EXPECT_EQ(Answer(Claim(1, 1, "4")), "OK");
 }
 
-TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {  // T-386
+TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {
   Create(1);
   WriteRecords write = Claim(1, 1, "4");
   const auto put = [&](const std::string& host, const std::optional<ProviderId>& node) {

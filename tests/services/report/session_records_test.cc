@@ -54,12 +54,12 @@ TEST_F(ReportSessionTest, AClaimIsWrittenAndAnsweredWithTheRecord) {
   const pb::RecordAnswer again = tracker.Next().record_answer();
   EXPECT_EQ(again.status().code(), static_cast<int>(absl::StatusCode::kAborted));
   EXPECT_EQ(again.instances_size(), 1);
-  // A newer process takes over: the old one is told so, whatever it writes (T-386).
+  // A newer process takes over: the old one is told so, whatever it writes.
   placement::RegisterService newer{"h1", "berth-tracker", Uuid::Random(), "m", "", Uuid::Random()};
   runner_.Must(newer);
   ASSERT_TRUE(tracker.Say(ClaimOf(*find(), node_)));
   EXPECT_TRUE(tracker.Next().ShortDebugString().empty());
-  EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "TRACKER_FENCED");  // T-386
+  EXPECT_EQ(placement::RefusalOf(*tracker.End())->reason, "TRACKER_FENCED");
 }
 
 // A record of an instance of h1 with `bytes` bytes.
