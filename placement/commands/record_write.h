@@ -17,8 +17,8 @@
 namespace berth::placement {
 
 // What a write does to the record of an instance. The ledger keeps most fields of a record as bytes
-// that it does not read. So the sender of the command reads and writes these bytes for it. Pure: the
-// same record gives the same result each time.
+// that it does not read. So the sender of the command reads and writes these bytes for it. Pure:
+// the same record gives the same result each time.
 class InstanceEdit {
  public:
   virtual ~InstanceEdit() = default;

@@ -50,8 +50,9 @@ absl::Status Conflict(const WriteRecords& command, const std::string& why) {
 }
 
 // POLICY_DENIED unless the node is an active one of the tracker's host, and all instances on it are
-// recorded for that host. A node that came from another host may still have instances with the other
-// host in their records. The tracker does not get these records, so it would give their CPUs away.
+// recorded for that host. A node that came from another host may still have instances with the
+// other host in their records. The tracker does not get these records, so it would give their CPUs
+// away.
 absl::Status CheckNode(const State& state, const WriteRecords& command) {
   const NodeRecordPtr node = FindNode(state, command.node);
   if (!node || node->host != command.tracker.host) return Deny(command, "it is not of this host");
@@ -92,8 +93,8 @@ absl::Status CheckPlace(const WriteRecords& command, const InstanceRecord& befor
   return moves ? absl::OkStatus() : Conflict(command, absl::StrCat("is on host ", before.host));
 }
 
-// POLICY_DENIED if the write would put the instance, or the destination of its migration, on another
-// node than the tracker's.
+// POLICY_DENIED if the write would put the instance, or the destination of its migration, on
+// another node than the tracker's.
 absl::Status CheckTarget(const WriteRecords& command, const RecordsBefore& before,
                          const InstanceRecord& after, const MigrationRecord* migration) {
   const bool stays = after.host == before.instance->host && after.node == before.instance->node;
@@ -185,10 +186,11 @@ absl::StatusOr<RecordsBefore> FindRecords(const State& state, const WriteRecords
 
 // Writes what a tracker has claimed, or withdraws an earlier write. Refuses, in this order: a
 // malformed tracker; SERVICE_NOT_REGISTERED; TRACKER_FENCED (T-386); POLICY_DENIED for the node,
-// unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for a
-// migration of another instance; RECORD_CONFLICT if a record has another generation; a malformed
-// record. If a move ends, the rest is decided as for EndMove. Else refuses with POLICY_DENIED if the instance or its migration would go to another node; RECORD_CONFLICT if
-// the instance is elsewhere, then if something of the node would get a second owner.
+// unless an earlier write is withdrawn; INSTANCE_NOT_FOUND; MIGRATION_NOT_FOUND; INVALID_FIELD for
+// a migration of another instance; RECORD_CONFLICT if a record has another generation; a malformed
+// record. If a move ends, the rest is decided as for EndMove. Else refuses with POLICY_DENIED if
+// the instance or its migration would go to another node; RECORD_CONFLICT if the instance is
+// elsewhere, then if something of the node would get a second owner.
 absl::StatusOr<Outcome> Decide(const State& state, const WriteRecords& command,
                                const RuleContext& context) {
   Faults faults;

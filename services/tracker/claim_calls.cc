@@ -84,8 +84,8 @@ class ClaimCalls::Call final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
  private:
-  // The node's account and placement's allocations have drifted apart if amounts do not suffice that
-  // placement has allocated (T-162).
+  // The node's account and placement's allocations have drifted apart if amounts do not suffice
+  // that placement has allocated (T-162).
   static void LogRefusal(const absl::Status& status) {
     const auto refusal = tracker::RefusalOf(status);
     if (!refusal || refusal->kind != ClaimRefusalKind::kResources) return;

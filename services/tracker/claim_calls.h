@@ -1,9 +1,9 @@
 // ClaimCalls: the calls of the tracker's service that make and end claims.
 //
-// Owns one thread. The handlers queue calls for it, because they must not wait for a node's lock. The
-// thread takes calls in the order in which they arrived, so claims of one node get its lock in this
-// order (T-180). It does not wait for placement: the call ends when placement has answered. One
-// thread serves all nodes: a claim waits while the thread waits for the lock of another node.
+// Owns one thread. The handlers queue calls for it, because they must not wait for a node's lock.
+// The thread takes calls in the order in which they arrived, so claims of one node get its lock in
+// this order (T-180). It does not wait for placement: the call ends when placement has answered.
+// One thread serves all nodes: a claim waits while the thread waits for the lock of another node.
 // Thread-safe.
 #ifndef BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_
 #define BERTH_SERVICES_TRACKER_CLAIM_CALLS_H_

@@ -121,8 +121,8 @@ class NodeAccount {
   PromisedUsage promised() const;
   const Statistics& statistics() const { return statistics_; }
   const Owners& owners() const { return owners_; }
-  // All devices of the node that guests may get, with their owners. A device that a guest has without
-  // a record that says so is offered to nobody (T-256).
+  // All devices of the node that guests may get, with their owners. A device that a guest has
+  // without a record that says so is offered to nobody (T-256).
   DeviceTable Devices() const;
   // The addresses of these devices.
   std::vector<std::string> stray_devices() const;
@@ -151,8 +151,8 @@ class NodeAccount {
   bool HasClaim(const OpenClaim& claim) const;
   // Whether the instance counts on the node.
   bool IsTracked(const std::string& instance_uuid) const;
-  // Whether the account counts what the consumer holds. The consumer is an instance, or a migration:
-  // then what the migration holds counts in the entry of its instance (T-221).
+  // Whether the account counts what the consumer holds. The consumer is an instance, or a
+  // migration: then what the migration holds counts in the entry of its instance (T-221).
   bool Counts(const std::string& consumer_uuid) const;
   // Whether what the open claim took would still count if the records said what the claim says. If
   // not, somebody else would get it as soon as they do: for example, the instance does not move.

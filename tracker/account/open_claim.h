@@ -21,8 +21,8 @@ struct OpenClaim {
 };
 
 // The id of a claim: the migration's uuid, or the instance's uuid with the generation of its record
-// on which the claim is based. So a caller whose answer was lost knows the id. The record of a claimed
-// instance has this generation, so the tracker knows the id after a restart.
+// on which the claim is based. So a caller whose answer was lost knows the id. The record of a
+// claimed instance has this generation, so the tracker knows the id after a restart.
 std::string ClaimIdOf(const OpenClaim& claim);
 
 // Returns the instance as `claim` changes it. `recorded`, if not null, is placement's record: all

@@ -27,8 +27,8 @@ class Owners {
   // Makes the instance the owner of all that `assigned` names. Returns one text for each part that
   // cannot be owned: CPUs that another holder has or that the host does not have, and devices or
   // units that another holder has. Such a part is left out as a whole, the others are taken
-  // (T-284). Nobody else is offered CPUs that were left out. For example, a guest has the CPUs 4 and
-  // 7, and the host has lost CPU 7: no other guest gets CPU 4.
+  // (T-284). Nobody else is offered CPUs that were left out. For example, a guest has the CPUs 4
+  // and 7, and the host has lost CPU 7: no other guest gets CPU 4.
   std::vector<std::string> Take(const std::string& instance_uuid, const Assigned& assigned);
 
   // Undoes a call of Take with the same arguments.

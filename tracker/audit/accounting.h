@@ -1,6 +1,6 @@
-// Computes how much of a node is used: by the host itself, by instances and migrations with records,
-// by other consumers with allocations, and by orphans. An orphan is a guest for which placement has
-// no consumer.
+// Computes how much of a node is used: by the host itself, by instances and migrations with
+// records, by other consumers with allocations, and by orphans. An orphan is a guest for which
+// placement has no consumer.
 //
 // Pure functions.
 //

@@ -69,8 +69,8 @@ struct Audit {
   std::vector<Finding> findings;
   OrphanMemory memory;
   FindingMemory finding_memory;
-  // All drifts. Only a drift that stays as it is for `orphan_confirmation` is a finding: placement and
-  // the instance are not written in the same moment.
+  // All drifts. Only a drift that stays as it is for `orphan_confirmation` is a finding: placement
+  // and the instance are not written in the same moment.
   std::vector<Drift> drifts;
   DriftMemory drift_memory;
   std::optional<MonotonicTime> confirm_at;  // when a pass should run to confirm an orphan

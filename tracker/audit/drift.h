@@ -30,10 +30,11 @@ struct Drift {
 // For each drift of the last audit, by class: the drift, and when it was first seen so.
 using DriftMemory = std::map<std::string, std::pair<Drift, std::chrono::steady_clock::time_point>>;
 
-// Returns the drifts, sorted by class. Compares the instances whose records say that they are on the
-// node, and leaves out what is expected to differ: instances that are being claimed or moved, whose
-// two consumers share what they hold (T-221); and disk if another provider counts it. The reserve,
-// orphans and guests without a record are in no allocation or in the account by their allocations.
+// Returns the drifts, sorted by class. Compares the instances whose records say that they are on
+// the node, and leaves out what is expected to differ: instances that are being claimed or moved,
+// whose two consumers share what they hold (T-221); and disk if another provider counts it. The
+// reserve, orphans and guests without a record are in no allocation or in the account by their
+// allocations.
 std::vector<Drift> FindDrifts(const NodeAccount& account, const Records& records,
                               const NodeConfiguration& configuration);
 

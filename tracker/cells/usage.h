@@ -28,8 +28,8 @@ std::vector<HostCell> UnusedCells(const NumaTopology& topology);
 // are all threads of each core of which it uses one.
 CpuSet CpusOf(const GuestCell& guest, const HostCell& host);
 
-// Adds what `guest` uses to the host cells on which its cells are placed. Cells that are not placed,
-// or are placed on a host cell that is not in `host`, add nothing (T-283).
+// Adds what `guest` uses to the host cells on which its cells are placed. Cells that are not
+// placed, or are placed on a host cell that is not in `host`, add nothing (T-283).
 //
 // FailedPrecondition, with a PinningFault, if the guest has a CPU that the cell does not offer or
 // that another guest has (T-284). InvalidArgument if the guest has an impossible amount of memory.

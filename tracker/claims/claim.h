@@ -44,12 +44,12 @@ Migration NewMigration(std::string uuid, const Instance& instance, const Flavor&
 // Claims what an instance needs on the node where it is built or unshelved (T-155). The returned
 // records have host, node, placed cells, devices and units.
 //
-// Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is empty, an amount that
-// no node can have, or a request for no device; kRequestIdReused if the instance's open claim has the
-// id and another body, or is for a move; kAlreadyClaimed; kResources with every test that failed:
-// memory, disk, vCPUs (T-159), cells (T-163), devices; kResources if named units do not suffice
-// (T-158); FailedPrecondition if the instance is deleted (T-166). A repeat with the id and the body
-// of the instance's open claim returns that claim.
+// Refused, in this order: kNodeUnavailable; InvalidArgument for a uuid that is empty, an amount
+// that no node can have, or a request for no device; kRequestIdReused if the instance's open claim
+// has the id and another body, or is for a move; kAlreadyClaimed; kResources with every test that
+// failed: memory, disk, vCPUs (T-159), cells (T-163), devices; kResources if named units do not
+// suffice (T-158); FailedPrecondition if the instance is deleted (T-166). A repeat with the id and
+// the body of the instance's open claim returns that claim.
 absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const InstanceClaim& request,
                                         NodeAccount* account);
 
@@ -61,8 +61,8 @@ absl::StatusOr<OpenClaim> ClaimInstance(const ClaimSettings& settings, const Ins
 // Refused like ClaimInstance, and after the tests also with kPageSizeMismatch. An instance that
 // counts on the node is not refused: it is resized in place. kAlreadyClaimed if the instance has a
 // context of this migration. InvalidArgument if the migration belongs to another instance, or if
-// settings of flavor and image are malformed or contradict each other. NotFound for an alias that is
-// not configured. FailedPrecondition if the migration is over.
+// settings of flavor and image are malformed or contradict each other. NotFound for an alias that
+// is not configured. FailedPrecondition if the migration is over.
 absl::StatusOr<OpenClaim> ClaimMove(const ClaimSettings& settings, const MoveClaim& request,
                                     NodeAccount* account);
 

@@ -28,8 +28,8 @@ struct ClaimSettings {
   bool enabled = true;           // false: the node takes no claims (T-52)
   DeviceAliases device_aliases;  // the names by which flavors ask for devices
   bool pack_cells = false;       // true: guests are packed on few cells
-  // Limits of cells for claims that give none. Absent: no ratios are configured, and such claims are
-  // not limited (T-164).
+  // Limits of cells for claims that give none. Absent: no ratios are configured, and such claims
+  // are not limited (T-164).
   std::optional<CellLimits> default_cell_limits;
 };
 

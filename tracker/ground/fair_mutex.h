@@ -1,7 +1,8 @@
 // FairMutex: a lock that its waiters get in the order in which they came (T-59). FairLock holds it.
 //
-// Thread-safe. Measures how long threads wait for the lock, and how long they hold it (T-62). Claims take a node's lock while passes take it again and again: with a lock that is
-// not fair, a pass could take it twice while a claim waits.
+// Thread-safe. Measures how long threads wait for the lock, and how long they hold it (T-62).
+// Claims take a node's lock while passes take it again and again: with a lock that is not fair, a
+// pass could take it twice while a claim waits.
 #ifndef BERTH_TRACKER_GROUND_FAIR_MUTEX_H_
 #define BERTH_TRACKER_GROUND_FAIR_MUTEX_H_
 

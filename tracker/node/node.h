@@ -124,8 +124,9 @@ class Node {
   void ClaimMove(const MoveClaim& request, ClaimCaller caller);
   // Gives the claim with this id of ClaimIdOf back (T-165, T-170). A claim that was not written yet
   // ends at once, else placement first writes the records without the claim; a migration then has
-  // the status `failed`. A claim whose guest needs it by now stays, and the caller gets ended = false:
-  // the instance has left the state in which it was claimed, or it has arrived. Needs no hypervisor.
+  // the status `failed`. A claim whose guest needs it by now stays, and the caller gets ended =
+  // false: the instance has left the state in which it was claimed, or it has arrived. Needs no
+  // hypervisor.
   //
   // Refused with kUnsettled while it is not known whether the claim was written: to be repeated.
   // Then, in this order, with kTooLate; kNodeUnavailable; kPlacementAway or kOverloaded;
@@ -144,8 +145,8 @@ class Node {
   // (T-116). Changes nothing: placement pushes the record. The caller gets tracked = false if the
   // instance does not count on the node, before or afterwards.
   //
-  // Refused, in this order, with kTooLate; kNodeUnavailable; kPlacementAway; kOverloaded if too many
-  // callers wait. kPlacementAway, too, if the session ends first, and kTooLate if the caller's
+  // Refused, in this order, with kTooLate; kNodeUnavailable; kPlacementAway; kOverloaded if too
+  // many callers wait. kPlacementAway, too, if the session ends first, and kTooLate if the caller's
   // deadline passes.
   void UpdateUsage(const Instance& known, ClaimCaller caller);
 

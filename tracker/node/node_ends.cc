@@ -174,8 +174,8 @@ void Node::UpdateUsage(const Instance& known, ClaimCaller caller) {
   AnswerWaitersLocked(absl::OkStatus(), &replies);
 }
 
-// The times of two records tell which one is newer; their generations do not. A record with the same
-// time as the one that the caller knows comes from the same commit, and so is at least as new.
+// The times of two records tell which one is newer; their generations do not. A record with the
+// same time as the one that the caller knows comes from the same commit, and so is at least as new.
 void Node::AnswerWaitersLocked(const absl::Status& status, Replies* replies) {
   for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
     const auto& [known, caller] = *waiter;

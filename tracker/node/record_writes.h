@@ -115,7 +115,8 @@ class RecordWrites {
   std::map<int64_t, Write> writes_;  // by id; in the order in which they came
 };
 
-// The refusal of a call whose write placement refused with `answer`. `ends`: the write ends a claim.
+// The refusal of a call whose write placement refused with `answer`. `ends`: the write ends a
+// claim.
 absl::Status RefusalBy(const absl::Status& answer, bool ends);
 
 }  // namespace berth::tracker

@@ -10,9 +10,9 @@
 
 namespace berth::tracker {
 
-// Applies a push of `revision`: the providers, consumers and service to `records`, the instances and
-// migrations to `account`. Returns whether anything but the revision may have changed. A push that
-// only repeats known generations of instances and migrations changes nothing.
+// Applies a push of `revision`: the providers, consumers and service to `records`, the instances
+// and migrations to `account`. Returns whether anything but the revision may have changed. A push
+// that only repeats known generations of instances and migrations changes nothing.
 bool ApplyPush(const placement::v1::Push& push, const placement::v1::Revision& revision,
                Records* records, NodeAccount* account);
 

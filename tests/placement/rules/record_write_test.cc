@@ -11,8 +11,9 @@
 namespace berth::placement {
 namespace {
 
-// Puts the instance on a node with the details `details`. The details are names of CPUs, separated by
-// blanks: those that the instance has on its node and, behind `new`, on the node that it moves to.
+// Puts the instance on a node with the details `details`. The details are names of CPUs, separated
+// by blanks: those that the instance has on its node and, behind `new`, on the node that it moves
+// to.
 class CpuEdit final : public InstanceEdit {
  public:
   CpuEdit(std::string host, std::optional<ProviderId> node, std::string details)
@@ -234,7 +235,8 @@ TEST_F(RulesRecordWrite, AWriteIsWithdrawnWhateverBecameOfTheNode) {
   EXPECT_EQ(Answer(withdrawal), "OK");
 }
 
-// The tracker that took a node over does not know the instances that are recorded for the other host.
+// The tracker that took a node over does not know the instances that are recorded for the other
+// host.
 TEST_F(RulesRecordWrite, ANodeFromAnotherHostGetsNoClaimsBeforeItsInstancesCame) {
   Create(1, "h1", "4");
   InstanceRecord left = *Find(1);

@@ -1,4 +1,5 @@
-// The calls that make and end claims: what they refuse before a node is asked, and how they are counted.
+// The calls that make and end claims: what they refuse before a node is asked, and how they are
+// counted.
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>

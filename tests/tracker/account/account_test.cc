@@ -220,8 +220,8 @@ TEST(NodeAccount, ASwitchedGuestHasTheCellsOfItsContext) {
   EXPECT_EQ(account.owners().cells()[0].usage.pinned_cpus.ToString(), "6-7");  // T-50
 }
 
-// A migration that brought the instance here has not ended, and a later one takes it away again. The
-// context is the later one's, with cells of the next node.
+// A migration that brought the instance here has not ended, and a later one takes it away again.
+// The context is the later one's, with cells of the next node.
 TEST(NodeAccount, AnInstanceThatStillIsHereHasItsOwnCells) {
   NodeAccount account(kHere, HostWithCells());
   Instance instance = MakeInstance("a", kHere, MakeFlavor("f", 2, 512, 1));
