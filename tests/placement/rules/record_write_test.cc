@@ -145,11 +145,14 @@ TEST_F(RulesRecordWrite, ATrackerPutsNothingOnAnotherNode) {
   EXPECT_EQ(put("h1", std::nullopt), "POLICY_DENIED");
   EXPECT_EQ(put("", std::nullopt), "OK");
   move_.Begin(MigrationType::kCold);
-  WriteRecords move{MoveWorld::Tracker(1), Node("h1"), move_.vm(), move_.Instance()->generation,
-                    std::make_shared<CpuEdit>("h1", Node("h1"), "1"), {}};
+  WriteRecords move{MoveWorld::Tracker(1),
+                    Node("h1"),
+                    move_.vm(),
+                    move_.Instance()->generation,
+                    std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+                    {}};
   move.migration =
-      MigrationEdit{
-      move_.move(), move_.Migration()->generation, std::nullopt, "running", "h3", {}};
+      MigrationEdit{move_.move(), move_.Migration()->generation, std::nullopt, "running", "h3", {}};
   EXPECT_EQ(Answer(move), "POLICY_DENIED");
   move.migration->destination_host = move_.Migration()->destination_host;
   move.migration->destination_node = move_.Migration()->destination_node;

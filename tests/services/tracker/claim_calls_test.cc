@@ -161,12 +161,10 @@ TEST_F(ClaimCallsTest, CountsCallsByReason) {
   const std::string text = metrics_.Text();
   EXPECT_THAT(
       text,
-      HasSubstr(
-          R"(claims_total{kind="AbortClaim",reason="INVALID_FIELD",result="refused"} 1)"));
+      HasSubstr(R"(claims_total{kind="AbortClaim",reason="INVALID_FIELD",result="refused"} 1)"));
   EXPECT_THAT(
       text,
-      HasSubstr(
-          R"(claims_total{kind="AbortClaim",reason="NODE_UNAVAILABLE",result="refused"} 2)"));
+      HasSubstr(R"(claims_total{kind="AbortClaim",reason="NODE_UNAVAILABLE",result="refused"} 2)"));
   EXPECT_THAT(text, HasSubstr("tracker_lock_hold_seconds_bucket"));  // T-62
   EXPECT_THAT(text, HasSubstr("tracker_lock_wait_seconds_bucket"));
 }

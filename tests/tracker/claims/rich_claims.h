@@ -11,7 +11,6 @@
 
 namespace berth::tracker {
 
-
 inline PciDevice MakeNic(std::string address) {
   PciDevice device;
   device.address = std::move(address);
