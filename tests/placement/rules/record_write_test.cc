@@ -112,10 +112,10 @@ TEST_F(RulesRecordWrite, RefusesInOrder) {
   EXPECT_EQ(Answer(write), "MIGRATION_NOT_FOUND migration_uuid");
   write.migration.reset();
   write.expected_generation = Generation{99};
-  EXPECT_EQ(Answer(write), "RECORD_CONFLICT");
+  EXPECT_EQ(Answer(write), "RECORD_CONFLICT instance");
   write.expected_generation = Find(1)->generation;
   EXPECT_EQ(Answer(write), "OK");
-  EXPECT_EQ(Answer(write), "RECORD_CONFLICT") << "a second copy";
+  EXPECT_EQ(Answer(write), "RECORD_CONFLICT instance") << "a second copy";
 }
 
 TEST_F(RulesRecordWrite, ARetiredNodeGetsNoClaims) {
@@ -126,7 +126,7 @@ TEST_F(RulesRecordWrite, ARetiredNodeGetsNoClaims) {
 
 TEST_F(RulesRecordWrite, AnInstanceOnAnotherHostIsAConflict) {
   Create(1, "h2");
-  EXPECT_EQ(Answer(Claim(1, 1, "4")), "RECORD_CONFLICT");
+  EXPECT_EQ(Answer(Claim(1, 1, "4")), "RECORD_CONFLICT instance");
   InstanceRecord shelved = *Find(1);
   shelved.vm_state = "shelved_offloaded";
   ASSERT_EQ(move_.Answer(SetInstance{shelved, shelved.generation}), "OK");
@@ -163,7 +163,7 @@ TEST_F(RulesRecordWrite, ACpuGetsNoSecondOwner) {
   Create(1);
   Create(2);
   ASSERT_EQ(Answer(Claim(1, 1, "4 5")), "OK");
-  EXPECT_EQ(Answer(Claim(1, 2, "5 6")), "RECORD_CONFLICT");  // T-395
+  EXPECT_EQ(Answer(Claim(1, 2, "5 6")), "RECORD_CONFLICT instance");  // T-395
   EXPECT_EQ(Answer(Claim(2, 2, "5 6")), "OK") << "of another node";
   // What the record has already is not judged: the write may make it better.
   Create(3, "h1", "4 7");
@@ -176,7 +176,7 @@ TEST_F(RulesRecordWrite, ACpuThatAMoveWillTakeGetsNoSecondOwner) {
   moving.details = "1 new 4";
   ASSERT_EQ(move_.Answer(SetInstance{moving, moving.generation}), "OK");
   Create(2);
-  EXPECT_EQ(Answer(Claim(2, 2, "4")), "RECORD_CONFLICT");  // T-395
+  EXPECT_EQ(Answer(Claim(2, 2, "4")), "RECORD_CONFLICT instance");  // T-395
   EXPECT_EQ(Answer(Claim(2, 2, "1")), "OK");
 }
 
@@ -198,13 +198,13 @@ TEST_F(RulesRecordWrite, AMoveWritesBothRecords) {  // T-168
 // The destination gives a claim up: what both consumers hold is settled in the same step.
 TEST_F(RulesRecordWrite, AWriteEndsAMoveAsEndMoveDoes) {
   move_.Begin(MigrationType::kCold);
-  WriteRecords write{MoveWorld::Tracker(2),
-                     Node("h2"),
-                     move_.vm(),
-                     move_.Instance()->generation,
-                     std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
-                     MigrationEdit{move_.move(), move_.Migration()->generation}};
-  write.migration->end = MoveEnd::kCompleted;
+  WriteRecords write{
+      MoveWorld::Tracker(2),
+      Node("h2"),
+      move_.vm(),
+      move_.Instance()->generation,
+      std::make_shared<CpuEdit>("h1", Node("h1"), "1"),
+      MigrationEdit{move_.move(), move_.Migration()->generation, MoveEnd::kCompleted, "", "", {}}};
   EXPECT_EQ(Answer(write), "WRONG_MOVE_END end");
   write.migration->end = MoveEnd::kFailed;
   EXPECT_EQ(Answer(write), "OK");
@@ -213,7 +213,7 @@ TEST_F(RulesRecordWrite, AWriteEndsAMoveAsEndMoveDoes) {
   EXPECT_EQ(move_.Instance()->details, "1");
   EXPECT_EQ(move_.Held("vm"), "n1{VCPU:2} n1-gpu{VGPU:1}");  // T-221
   EXPECT_EQ(move_.Held("move"), "");
-  EXPECT_EQ(Answer(write), "RECORD_CONFLICT");
+  EXPECT_EQ(Answer(write), "RECORD_CONFLICT instance");
 }
 
 // The first copy of a write whose answer was lost may come after its withdrawal.
@@ -224,9 +224,9 @@ TEST_F(RulesRecordWrite, AWithdrawnWriteIsRefusedWheneverItComes) {
   withdrawal.edit = nullptr;
   ASSERT_EQ(Answer(withdrawal), "OK");
   EXPECT_EQ(Find(1)->host, "");
-  EXPECT_EQ(Answer(late), "RECORD_CONFLICT");  // T-395
+  EXPECT_EQ(Answer(late), "RECORD_CONFLICT instance");  // T-395
   EXPECT_EQ(Find(1)->host, "");
-  EXPECT_EQ(Answer(withdrawal), "RECORD_CONFLICT");
+  EXPECT_EQ(Answer(withdrawal), "RECORD_CONFLICT instance");
 }
 
 // A withdrawal is only refused if the write cannot be applied any more.
