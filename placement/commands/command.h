@@ -288,6 +288,7 @@ struct DeleteNode {
 struct FindRequest {
   std::string actor;
   std::string request_id;
+  NodeSums sums;        // the numbers of the node after the report
   // Whether to cancel the id if no write with it took effect. As long as ids are kept, a later
   // write with a cancelled id is refused.
   bool cancel_if_absent = false;

@@ -18,7 +18,40 @@ std::string Text(const std::optional<absl::Time>& time) {
   return time ? absl::StrCat(absl::ToUnixMicros(*time)) : "-";
 }
 
+std::string Text(const NodeAmounts& amounts) {
+  return absl::StrJoin(
+      std::make_tuple(amounts.vcpus, amounts.pcpus, amounts.memory_mib, amounts.disk_gib), "|");
+}
+
+std::string Text(const std::optional<int64_t>& number) {
+  return number ? absl::StrCat(*number) : "-";
+}
+
 }  // namespace
+
+RecordTexts NodeTexts(const State& state) {
+  RecordTexts texts{
+      "a node",
+      "SELECT concat_ws('|', id, name, host, retired, incarnation, report_sequence, "
+      "encode(digest, 'hex'), coalesce(length(facts), 0), length(account), total_vcpus, "
+      "total_pcpus, total_memory_mib, total_disk_gib, used_vcpus, used_pcpus, used_memory_mib, "
+      "used_disk_gib, coalesce(disk_available_least_gib::text, '-'), instance_count, task_count, "
+      "storage_id) FROM node",
+      {}};
+  state.nodes().ForEach([&](const ProviderId&, const NodeRecordPtr& node) {
+    const NodeSums& sums = node->sums;
+    texts.memory.insert(absl::StrJoin(
+        std::make_tuple(node->id.ToString(), node->name, node->host, node->retired ? "t" : "f",
+                        node->incarnation.ToString(), node->report_sequence,
+                        absl::BytesToHexString(node->digest), node->facts ? node->facts->size() : 0,
+                        node->account.size(), Text(sums.total), Text(sums.used),
+                        Text(sums.disk_available_least_gib), sums.instance_count, sums.task_count,
+                        sums.storage_id),
+        "|"));
+    return true;
+  });
+  return texts;
+}
 
 RecordTexts InstanceTexts(const Records& records) {
   RecordTexts texts{

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
@@ -138,7 +137,7 @@ class Checker {
       case EntityKind::kService:
         return Services();
       case EntityKind::kNode:
-        return Nodes();
+        return Compare(NodeTexts(state_));
       case EntityKind::kInstance:
         return Compare(InstanceTexts(state_.records()));
       case EntityKind::kMigration:
@@ -306,23 +305,6 @@ class Checker {
                "SELECT concat_ws('|', host, binary_name, id, incarnation, machine_id, version, up, "
                "disabled, disabled_reason, forced_down, zone) FROM service",
                std::move(services))
-        .status();
-  }
-
-  absl::Status Nodes() {
-    absl::flat_hash_set<std::string> nodes;
-    state_.nodes().ForEach([&](const auto&, const std::shared_ptr<const NodeRecord>& node) {
-      nodes.insert(absl::StrCat(node->id.ToString(), "|", node->name, "|", node->host, "|",
-                                node->retired ? "t" : "f", "|") +
-                   absl::StrCat(node->incarnation.ToString(), "|", node->report_sequence, "|",
-                                absl::BytesToHexString(node->digest), "|",
-                                node->facts ? node->facts->size() : 0, "|", node->account.size()));
-      return true;
-    });
-    return Compare("a node",
-                   "SELECT concat_ws('|', id, name, host, retired, incarnation, report_sequence, "
-                   "encode(digest, 'hex'), coalesce(length(facts), 0), length(account)) FROM node",
-                   std::move(nodes))
         .status();
   }
 

@@ -52,7 +52,7 @@ struct Counter {
     const NodeRecord& node = *put.node;
     size_t bytes = SharedBlock(put.node) + BlockBytes(node.name) + BlockBytes(node.host) +
                    BlockBytes(node.digest) + BlockBytes(node.account) + BlockBytes(node.reported) +
-                   SharedBlock(node.facts);
+                   BlockBytes(node.sums.storage_id) + SharedBlock(node.facts);
     if (node.facts != nullptr) bytes += BlockBytes(*node.facts);
     return bytes;
   }

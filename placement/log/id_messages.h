@@ -13,6 +13,18 @@ inline void EncodeId(const Uuid& uuid, ledger::v1::Id* out) {
 }
 inline Uuid DecodeId(const ledger::v1::Id& in) { return Uuid{in.high(), in.low()}; }
 
+// Lists of uuids are lists of numbers: the high half of a uuid, then its low half.
+template <typename Field>
+void EncodeHalves(const Uuid& uuid, Field* halves) {
+  halves->Add(uuid.high);
+  halves->Add(uuid.low);
+}
+
+template <typename Field>
+Uuid DecodeHalves(const Field& halves, int at) {
+  return Uuid{halves[2 * at], halves[2 * at + 1]};
+}
+
 }  // namespace berth::placement
 
 #endif  // BERTH_PLACEMENT_LOG_ID_MESSAGES_H_

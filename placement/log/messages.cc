@@ -4,23 +4,13 @@
 #include <optional>
 #include <utility>
 
+#include "placement/log/node_messages.h"
 #include "placement/log/record_messages.h"
 
 namespace berth::placement {
 namespace {
 
 namespace pb = ledger::v1;
-
-template <typename Field>
-void EncodeHalves(const Uuid& uuid, Field* halves) {
-  halves->Add(uuid.high);
-  halves->Add(uuid.low);
-}
-
-template <typename Field>
-Uuid DecodeHalves(const Field& halves, int at) {
-  return Uuid{halves[2 * at], halves[2 * at + 1]};
-}
 
 struct Encoder {
   pb::Change* out;
@@ -97,25 +87,7 @@ struct Encoder {
     out->mutable_service_removed()->set_host(removed.host);
     out->mutable_service_removed()->set_binary(removed.binary);
   }
-  void operator()(const NodePut& put) const {
-    const NodeRecord& node = *put.node;
-    pb::Node* message = out->mutable_node_put();
-    EncodeId(node.id.uuid, message->mutable_id());
-    message->set_name(node.name);
-    message->set_host(node.host);
-    message->set_retired(node.retired);
-    EncodeId(node.incarnation, message->mutable_incarnation());
-    message->set_report_sequence(node.report_sequence);
-    message->set_digest(node.digest);
-    for (const auto& [provider, generation] : node.reported) {
-      EncodeHalves(provider.uuid, message->mutable_reported());
-      message->add_reported_generations(generation.value);
-    }
-    if (node.facts) message->set_facts(*node.facts);
-    message->set_account(node.account);
-    message->set_created_at_us(absl::ToUnixMicros(node.created_at));
-    message->set_updated_at_us(absl::ToUnixMicros(node.updated_at));
-  }
+  void operator()(const NodePut& put) const { EncodeNode(*put.node, out->mutable_node_put()); }
   void operator()(const NodeRemoved& removed) const {
     EncodeId(removed.id.uuid, out->mutable_node_removed());
   }
@@ -176,26 +148,6 @@ std::shared_ptr<const ServiceRecord> DecodeService(const pb::Service& in) {
   service->created_at = absl::FromUnixMicros(in.created_at_us());
   service->updated_at = absl::FromUnixMicros(in.updated_at_us());
   return service;
-}
-
-std::shared_ptr<const NodeRecord> DecodeNode(const pb::Node& in) {
-  auto node = std::make_shared<NodeRecord>();
-  node->id = ProviderId{DecodeId(in.id())};
-  node->name = in.name();
-  node->host = in.host();
-  node->retired = in.retired();
-  node->incarnation = DecodeId(in.incarnation());
-  node->report_sequence = in.report_sequence();
-  node->digest = in.digest();
-  for (int i = 0; i < std::min(in.reported_size() / 2, in.reported_generations_size()); ++i) {
-    node->reported.emplace_back(ProviderId{DecodeHalves(in.reported(), i)},
-                                Generation{in.reported_generations(i)});
-  }
-  if (in.has_facts()) node->facts = std::make_shared<const std::string>(in.facts());
-  node->account = in.account();
-  node->created_at = absl::FromUnixMicros(in.created_at_us());
-  node->updated_at = absl::FromUnixMicros(in.updated_at_us());
-  return node;
 }
 
 }  // namespace

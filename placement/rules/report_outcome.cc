@@ -57,6 +57,7 @@ NodeRecord ReportPlan::MakeNode(const Removals& removals,
   node.digest = report_.digest;
   node.facts = report_.facts;
   node.account = report_.account;
+  node.sums = report_.sums;
   node.updated_at = context.now;
   // A snapshot replaces the whole list of reported providers. A delta replaces only the entries of
   // the providers that it names.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "placement/ground/check.h"
+#include "placement/store/node_rows.h"
 #include "placement/store/record_rows.h"
 #include "placement/store/sql_call.h"
 #include "placement/store/statement.h"
@@ -263,35 +264,11 @@ class Calls {
       const auto* before = rows_.base->nodes().Find(id);
       const auto* after = rows_.next->nodes().Find(id);
       if (after != nullptr) {
-        AddNode(**after, before != nullptr && (*before)->facts == (*after)->facts);
+        AddNode(nodes_, **after, before != nullptr && (*before)->facts == (*after)->facts);
       } else if (before != nullptr) {
         remove_nodes_.Column(0).AddUuid(id.uuid);
       }
     }
-  }
-
-  // Adds the row of `node`. `keeps_facts`: the table has the node's facts already. They are long:
-  // PostgreSQL keeps them apart from the row, and does not touch them unless they are written.
-  void AddNode(const NodeRecord& node, bool keeps_facts) {
-    nodes_.Column(0).AddUuid(node.id.uuid);
-    nodes_.Column(1).AddText(node.name);
-    nodes_.Column(2).AddText(node.host);
-    nodes_.Column(3).AddBool(node.retired);
-    nodes_.Column(4).AddUuid(node.incarnation);
-    nodes_.Column(5).AddInt(node.report_sequence);
-    nodes_.Column(6).AddBytes(node.digest);
-    AddNested(nodes_.Column(7), node.reported,
-              [&](const auto& pair) { nodes_.Column(7).AddUuid(pair.first.uuid); });
-    AddNested(nodes_.Column(8), node.reported,
-              [&](const auto& pair) { nodes_.Column(8).AddInt(pair.second.value); });
-    if (keeps_facts) {
-      nodes_.Column(9).AddNull();
-    } else {
-      nodes_.Column(9).AddBytes(node.facts == nullptr ? "" : *node.facts);
-    }
-    nodes_.Column(10).AddBytes(node.account);
-    nodes_.Column(11).AddInt(absl::ToUnixMicros(node.created_at));
-    nodes_.Column(12).AddInt(absl::ToUnixMicros(node.updated_at));
   }
 
   // Of the records `ids`, adds those that differ in `before` and `after` to `remove` or `write`.
@@ -362,7 +339,7 @@ class Calls {
   SqlCall remove_consumers_{"remove_consumers", 2};
   SqlCall services_{"write_services", 13};
   SqlCall remove_services_{"remove_services", 2};
-  SqlCall nodes_{"write_nodes", 13};
+  SqlCall nodes_{"write_nodes", kNodeColumns};
   SqlCall remove_nodes_{"remove_nodes", 1};
   SqlCall instances_{"write_instances", kInstanceColumns};
   SqlCall remove_instances_{"remove_instances", 2};

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "placement/store/node_rows.h"
 #include "placement/store/record_rows.h"
 #include "placement/store/row_values.h"
 #include "placement/store/rows.h"
@@ -294,37 +295,13 @@ class Loader {
   }
 
   absl::Status Nodes() {
-    return ForEachById(
-        "SELECT id, name, host, retired, incarnation, report_sequence, digest, reported_provider, "
-        "reported_generation, coalesce(facts, ''), account, micros_of(created_at), "
-        "micros_of(updated_at) FROM node",
-        [this](const QueryRows& rows, int row) { return ReadNode(rows, row); }, kLargeRowsAtOnce);
-  }
-
-  absl::Status ReadNode(const QueryRows& rows, int row) {
-    auto node = std::make_shared<NodeRecord>();
-    node->id = ProviderId{UuidAt(rows, row, 0)};
-    node->name = std::string(rows.Text(row, 1));
-    node->host = std::string(rows.Text(row, 2));
-    node->retired = rows.Bool(row, 3);
-    node->incarnation = UuidAt(rows, row, 4);
-    node->report_sequence = rows.Int(row, 5);
-    node->digest = rows.Bytes(row, 6);
-    const std::vector<Uuid> reported = UuidArray(rows.Text(row, 7));
-    const std::vector<int64_t> generations = IntArray(rows.Text(row, 8));
-    if (reported.size() != generations.size()) {
-      return Contradiction("the report of node", node->id.ToString());
-    }
-    for (size_t i = 0; i < reported.size(); ++i) {
-      node->reported.emplace_back(ProviderId{reported[i]}, Generation{generations[i]});
-    }
-    std::string facts = rows.Bytes(row, 9);
-    if (!facts.empty()) node->facts = std::make_shared<const std::string>(std::move(facts));
-    node->account = rows.Bytes(row, 10);
-    node->created_at = TimeAt(rows, row, 11);
-    node->updated_at = TimeAt(rows, row, 12);
-    changes_.push_back(NodePut{std::move(node)});
-    return absl::OkStatus();
+    const auto read = [this](const QueryRows& rows, int row) {
+      std::shared_ptr<NodeRecord> node = ReadNode(rows, row);
+      if (node == nullptr) return Contradiction("the report of node", rows.Text(row, 0));
+      changes_.push_back(NodePut{std::move(node)});
+      return absl::OkStatus();
+    };
+    return ForEachById(kSelectNodes, read, kLargeRowsAtOnce);
   }
 
   absl::Status Instances() {

@@ -50,6 +50,31 @@ using ServicePtr = std::shared_ptr<const ServiceRecord>;
 // A node: one hypervisor. The node's id is the id of its root provider. The pair (host, name) is
 // unique, too.
 struct NodeRecord {
+// CPUs, memory and disk of a node.
+struct NodeAmounts {
+  int64_t vcpus = 0;
+  int64_t pcpus = 0;
+  int64_t memory_mib = 0;
+  int64_t disk_gib = 0;
+
+  friend bool operator==(const NodeAmounts&, const NodeAmounts&) = default;
+};
+
+// The numbers of a node that answers add up over many nodes. They are copies of numbers in the
+// facts and in the account, so that nobody has to decode those bytes for a sum. Each number is
+// between -kNodeNumberMax and kNodeNumberMax, so that the sum over a million nodes cannot overflow.
+inline constexpr int64_t kNodeNumberMax = int64_t{1} << 42;
+struct NodeSums {
+  NodeAmounts total;                                // what the node has
+  NodeAmounts used;                                 // what is promised on it
+  std::optional<int64_t> disk_available_least_gib;  // none: not known
+  int64_t instance_count = 0;                       // of instances on the node, stopped ones too
+  int64_t task_count = 0;                           // of tasks that run for these instances
+  std::string storage_id;  // of the storage for guests; empty: not known, or of this host alone
+
+  friend bool operator==(const NodeSums&, const NodeSums&) = default;
+};
+
   ProviderId id;
   std::string name;             // from virConnectGetHostname, or the configured NAME
   std::string host;             // of the service that manages the node (T-8)
@@ -65,6 +90,7 @@ struct NodeRecord {
   absl::Time created_at;
   absl::Time updated_at;  // of the last applied report
 
+  NodeSums sums;                             // numbers from facts and account
   friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
 };
 using NodeRecordPtr = std::shared_ptr<const NodeRecord>;

@@ -63,10 +63,10 @@ absl::Status CheckNamedOnce(const HelloFacts& facts) {
                            {{{"field", "hello.nodes"}, {"provider", twice->ToString()}}});
 }
 
-// Returns the account of the node after `report`, as bytes that FillNode reads.
-std::string AccountAfter(const State& state, ProviderId id, const pb::Report& report) {
+// Returns the account of the node after `report`: a Node with the fields whose bytes the ledger
+// stores as the account. `node`: the record of the node; null: it has none.
+pb::Node AccountAfter(const NodePtr* node, const pb::Report& report) {
   pb::Node account;
-  const auto* node = state.nodes().Find(id);
   const bool delta = report.kind() == pb::REPORT_KIND_DELTA;
   if (delta && node != nullptr) account.ParseFromString((*node)->account);
   if (report.has_account()) *account.mutable_account() = report.account();
@@ -74,7 +74,7 @@ std::string AccountAfter(const State& state, ProviderId id, const pb::Report& re
   if (report.has_orphans()) *account.mutable_orphans() = report.orphans().orphans();
   if (report.has_findings()) *account.mutable_findings() = report.findings().findings();
   if (report.has_audit()) *account.mutable_audit() = report.audit();
-  return account.SerializeAsString();
+  return account;
 }
 
 void FillGenerations(const State& state, const placement::ProviderConfig& config,
@@ -141,8 +141,14 @@ absl::StatusOr<ApplyReport> ApplyReportOf(const State& state, const HelloFacts& 
   command.sequence = report.sequence();
   command.digest = report.digest();
   command.complete = report.kind() == pb::REPORT_KIND_SNAPSHOT;
-  if (command.complete || report.has_facts()) command.facts = FactsBytes(report.facts());
-  command.account = AccountAfter(state, node, report);
+  if (recorded != nullptr) command.sums = (*recorded)->sums;
+  if (command.complete || report.has_facts()) {
+    command.facts = FactsBytes(report.facts());
+    SetTotals(report.facts(), &command.sums);
+  }
+  const pb::Node account = AccountAfter(recorded, report);
+  command.account = account.SerializeAsString();
+  SetUses(account.account(), &command.sums);
   for (const pb::WantedProvider& from : report.providers()) {
     BERTH_ASSIGN_OR_RETURN(
         auto provider,

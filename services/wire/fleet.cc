@@ -1,6 +1,6 @@
 #include "services/wire/fleet.h"
 
-#include <set>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -30,6 +30,16 @@ absl::StatusOr<placement::UpdateService> UpdateOf(const State& state, const std:
   command.host = service->host;
   command.binary = service->binary;
   return command;
+// The number as a node's sums hold it.
+int64_t Bounded(int64_t number) {
+  return std::clamp(number, -placement::kNodeNumberMax, placement::kNodeNumberMax);
+}
+
+placement::NodeAmounts AmountsOf(const pb::Amounts& from) {
+  return {Bounded(from.vcpus()), Bounded(from.pcpus()), Bounded(from.memory_mib()),
+          Bounded(from.disk_gib())};
+}
+
 }
 
 bool IsUp(const ServiceRecord& service) { return service.up && !service.forced_down; }
@@ -122,6 +132,29 @@ void FillNode(const State& state, const NodeRecord& node, pb::NodeView view, pb:
     to->set_service_uuid(service->id.ToString());
     to->set_state(StateOf(*service));
     to->set_disabled(service->disabled);
+void SetTotals(const pb::NodeFacts& facts, placement::NodeSums* sums) {
+  sums->total = {Bounded(facts.vcpus()), Bounded(facts.pcpus()), Bounded(facts.memory_mib()),
+                 Bounded(facts.disk_gib())};
+  sums->storage_id = facts.storage_id();
+}
+
+void SetUses(const pb::NodeAccount& account, placement::NodeSums* sums) {
+  sums->used = AmountsOf(account.used());
+  sums->disk_available_least_gib.reset();
+  if (account.has_disk_available_least_gib()) {
+    sums->disk_available_least_gib = Bounded(account.disk_available_least_gib());
+  }
+  sums->instance_count = 0;
+  sums->task_count = 0;
+  for (const auto& [name, count] : account.counters()) {
+    if (name == "num_instances") sums->instance_count = Bounded(count);
+    // The workload is the number of instances with a task (T-120).
+    if (absl::StartsWith(name, "num_task_") && name != "num_task_None") {
+      sums->task_count = Bounded(sums->task_count + Bounded(count));
+    }
+  }
+}
+
     to->set_disabled_reason(service->disabled_reason);
   }
   to->set_retired(node.retired);

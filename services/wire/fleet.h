@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -43,6 +44,11 @@ void FillService(const placement::ServiceRecord& service, const Heard* seen, pb:
 std::shared_ptr<const std::string> FactsBytes(const pb::NodeFacts& facts);
 void FillNode(const placement::State& state, const placement::NodeRecord& node, pb::NodeView view,
               pb::Node* to);
+
+// Set the numbers of a node: those that its facts hold, and those that its account holds. A number
+// that is too large for a sum becomes the largest one (kNodeNumberMax).
+void SetTotals(const pb::NodeFacts& facts, placement::NodeSums* sums);
+void SetUses(const pb::NodeAccount& account, placement::NodeSums* sums);
 
 // Fills in the node with the uuid `node_uuid`, which the command changed, as it is in the state of
 // `answer`.

@@ -217,6 +217,8 @@ absl::Status ImportRecords::AddNode(const pb::Node& from) {
   node.node.report_sequence = from.sequence();
   if (from.has_facts()) node.node.facts = FactsBytes(from.facts());
   node.node.account = AccountOf(from);
+  SetTotals(from.facts(), &node.node.sums);
+  SetUses(from.account(), &node.node.sums);
   BERTH_RETURN_IF_ERROR(ReadTimes(from, &node.times));
   command_.nodes.push_back(std::move(node));
   return absl::OkStatus();

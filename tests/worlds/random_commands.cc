@@ -318,6 +318,12 @@ Changes RandomCommands::ChangeFleet() {
         std::make_shared<const std::string>(std::string{'\x5a', static_cast<char>(ip.size())} + ip);
   }
   node.account = {'\x52', 2, 8, static_cast<char>(next_id_ % 100)};
+  node.sums.total = {static_cast<int64_t>(next_id_), 1, 2, 3};
+  node.sums.used = {4, -static_cast<int64_t>(next_id_), 6, 7};
+  if (Below(2) == 0) node.sums.disk_available_least_gib = -static_cast<int64_t>(next_id_);
+  node.sums.instance_count = 8;
+  node.sums.task_count = next_id_;
+  node.sums.storage_id = node.digest;
   switch (Below(4)) {
     case 0:
       return {ServicePut{std::make_shared<const ServiceRecord>(service)},

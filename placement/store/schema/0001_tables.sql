@@ -148,7 +148,20 @@ CREATE TABLE node (
   facts bytea,
   account bytea NOT NULL,
   created_at timestamptz NOT NULL,
-  updated_at timestamptz NOT NULL
+  updated_at timestamptz NOT NULL,
+  -- Numbers that are also in `facts` and `account`, for sums over many nodes.
+  total_vcpus bigint NOT NULL,
+  total_pcpus bigint NOT NULL,
+  total_memory_mib bigint NOT NULL,
+  total_disk_gib bigint NOT NULL,
+  used_vcpus bigint NOT NULL,
+  used_pcpus bigint NOT NULL,
+  used_memory_mib bigint NOT NULL,
+  used_disk_gib bigint NOT NULL,
+  disk_available_least_gib bigint,
+  instance_count bigint NOT NULL,
+  task_count bigint NOT NULL,
+  storage_id text NOT NULL
 );
 
 CREATE TABLE instance (

@@ -168,23 +168,35 @@ END $$;
 CREATE FUNCTION write_nodes(
   ids uuid[], names text[], hosts text[], retireds boolean[], incarnations uuid[], sequences bigint[], digests bytea[],
   providers text[], generations text[], factses bytea[], accounts bytea[], created_ats bigint[],
-  updated_ats bigint[]) RETURNS void
+  updated_ats bigint[], total_vcpuses bigint[], total_pcpuses bigint[], total_memories bigint[], total_disks bigint[],
+  used_vcpuses bigint[], used_pcpuses bigint[], used_memories bigint[], used_disks bigint[], available_leasts bigint[],
+  instance_counts bigint[], task_counts bigint[], storage_ids text[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO node AS o (id, name, host, retired, incarnation, report_sequence, digest, reported_provider,
-                         reported_generation, facts, account, created_at, updated_at)
+                         reported_generation, facts, account, created_at, updated_at, total_vcpus, total_pcpus,
+                         total_memory_mib, total_disk_gib, used_vcpus, used_pcpus, used_memory_mib, used_disk_gib,
+                         disk_available_least_gib, instance_count, task_count, storage_id)
   SELECT u.id, u.name, u.host, u.retired, u.incarnation, u.sequence, u.digest, u.provider::uuid[],
-         u.generation::bigint[], u.facts, u.account, at_micros(u.created_at), at_micros(u.updated_at)
+         u.generation::bigint[], u.facts, u.account, at_micros(u.created_at), at_micros(u.updated_at),
+         u.total_vcpus, u.total_pcpus, u.total_memory, u.total_disk, u.used_vcpus, u.used_pcpus, u.used_memory,
+         u.used_disk, u.available_least, u.instance_count, u.task_count, u.storage_id
   FROM unnest(ids, names, hosts, retireds, incarnations, sequences, digests, providers, generations, factses, accounts,
-              created_ats, updated_ats)
+              created_ats, updated_ats, total_vcpuses, total_pcpuses, total_memories, total_disks, used_vcpuses,
+              used_pcpuses, used_memories, used_disks, available_leasts, instance_counts, task_counts, storage_ids)
     AS u(id, name, host, retired, incarnation, sequence, digest, provider, generation, facts, account, created_at,
-         updated_at)
+         updated_at, total_vcpus, total_pcpus, total_memory, total_disk, used_vcpus, used_pcpus, used_memory, used_disk,
+         available_least, instance_count, task_count, storage_id)
   ON CONFLICT (id) DO UPDATE
   SET name = excluded.name, host = excluded.host, retired = excluded.retired, incarnation = excluded.incarnation,
       report_sequence = excluded.report_sequence, digest = excluded.digest,
       reported_provider = excluded.reported_provider, reported_generation = excluded.reported_generation,
       facts = coalesce(excluded.facts, o.facts), account = excluded.account, created_at = excluded.created_at,
-      updated_at = excluded.updated_at;
+      updated_at = excluded.updated_at, total_vcpus = excluded.total_vcpus, total_pcpus = excluded.total_pcpus,
+      total_memory_mib = excluded.total_memory_mib, total_disk_gib = excluded.total_disk_gib,
+      used_vcpus = excluded.used_vcpus, used_pcpus = excluded.used_pcpus, used_memory_mib = excluded.used_memory_mib,
+      used_disk_gib = excluded.used_disk_gib, disk_available_least_gib = excluded.disk_available_least_gib,
+      instance_count = excluded.instance_count, task_count = excluded.task_count, storage_id = excluded.storage_id;
 END $$;
 
 CREATE FUNCTION remove_nodes(ids uuid[]) RETURNS void
