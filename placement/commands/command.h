@@ -225,6 +225,11 @@ struct RegisterService {
   std::string version;
   Uuid id;  // the new record's id, if there is no record yet; drawn beforehand
   std::string zone = {};
+  bool starts_disabled = false;  // a new record of a tracker is disabled (T-296)
+  // The record that the process registered with before, and a revision at which this record
+  // existed. None: the process has not registered before.
+  std::optional<Uuid> registered_id = std::nullopt;
+  Revision registered_at = {};
 };
 // The placement process that has the service's stream judges that the service is up or down now.
 struct MarkService {
@@ -242,6 +247,12 @@ struct UpdateService {
   // True: the service's own tracker asks, not an operator. The command then has no effect if
   // `disabled` would not change, or if an operator has disabled the service (T-297).
   bool automatic = false;
+};
+// Removes the service. If it is a tracker, also removes the nodes of its host, with everything in
+// their provider trees and all that is allocated there (T-299).
+struct DeleteService {
+  std::string host;
+  std::string binary;
 };
 
 // One provider as a tracker wants it. Traits are merged: a trait that is neither in the list of
@@ -266,6 +277,7 @@ struct ApplyReport {
   std::string digest;
   std::shared_ptr<const std::string> facts;  // null: the node keeps the facts that it has
   std::string account;  // the whole account after the report, even if only parts changed
+  NodeSums sums;        // the numbers of the node after the report
   // True for a snapshot: a provider that a tracker made is removed unless the snapshot names it.
   bool complete = true;
   std::vector<ReportedProvider> providers;  // parents before children
@@ -274,6 +286,13 @@ struct ApplyReport {
 struct RetireNode {
   ProviderId node;
   bool retired = true;
+};
+// Gives the node, and the records that are about it, to another host (T-22, T-369).
+struct MoveNode {
+  ProviderId node;
+  std::string from;  // the host that the caller believes the node to be on
+  std::string to;
+  std::optional<bool> retired;  // none: stays as it is
 };
 struct DeleteNode {
   ProviderId node;
@@ -288,7 +307,6 @@ struct DeleteNode {
 struct FindRequest {
   std::string actor;
   std::string request_id;
-  NodeSums sums;        // the numbers of the node after the report
   // Whether to cancel the id if no write with it took effect. As long as ids are kept, a later
   // write with a cancelled id is refused.
   bool cancel_if_absent = false;
@@ -305,9 +323,9 @@ using CommandBody =
                  SetProviderAggregates, CreateClass, DeleteClass, EnsureTrait, DeleteTrait,
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
-                 RegisterService, MarkService, UpdateService, ApplyReport, RetireNode, DeleteNode,
-                 SetInstance, DeleteInstance, CreateMigration, UpdateMigration, EndMove,
-                 WriteRecords, SetFormat, ImportLedger, FindRequest>;
+                 RegisterService, MarkService, UpdateService, DeleteService, ApplyReport,
+                 RetireNode, MoveNode, DeleteNode, SetInstance, DeleteInstance, CreateMigration,
+                 UpdateMigration, EndMove, WriteRecords, SetFormat, ImportLedger, FindRequest>;
 
 // The call that a command came from. It is kept with the answer under a request id, so that a
 // repeated request gets the same reply.

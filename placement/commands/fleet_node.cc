@@ -7,6 +7,8 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "placement/values/refusal.h"
 
 namespace berth::placement {
 namespace {
@@ -25,12 +27,23 @@ absl::btree_set<ProviderId> RetiredOwners(const State& state,
   return retired;
 }
 
+// Whether a provider below position `root` does not belong to the node at `root`: it is the root of
+// another node, or no tracker made it (T-202).
+bool HasForeign(const State& state, const Tree& tree, int root) {
+  const std::optional<TraitId> owned = state.catalog().traits.Find(kOwnedTrait);
+  for (int p = root + 1; p < tree.shape->end_of[root]; ++p) {
+    const ProviderConfig& config = tree.config(p);
+    if (FindNode(state, config.id) || !owned || !config.HasTrait(*owned)) return true;
+  }
+  return false;
+}
+
 bool HoldsNothing(const State& state, const ProviderPlace& node) {
   const Tree& tree = *node.tree;
   for (int p = node.position; p < tree.shape->end_of[node.position]; ++p) {
     if (!tree.consumers[p].empty()) return false;
   }
-  return FirstForeign(state, tree, node.position, false) < 0;
+  return !HasForeign(state, tree, node.position);
 }
 
 // Adds the removal of the providers `going` to `changes`, and drops all other changes of these
@@ -71,6 +84,14 @@ NodeRecordPtr FindNode(const State& state, ProviderId id) {
 
 bool HoldsLease(const ServiceRecord& service) { return service.up && !service.forced_down; }
 
+absl::Status CheckOnHost(const NodeRecord& node, const std::string& host) {
+  if (node.host == host) return absl::OkStatus();
+  return Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
+                absl::StrCat("node ", node.id.ToString(), " is on host ", node.host,
+                             ", but the request expected host ", host),
+                {{{"expected", host}, {"actual", node.host}}});
+}
+
 void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits) {
   const std::optional<TraitId> trait = state.catalog().traits.Find(kDisabledTrait);
   if (!trait) return;
@@ -78,16 +99,6 @@ void FollowService(const State& state, bool disabled, std::vector<TraitId>& trai
   const bool present = at != traits.end() && *at == *trait;
   if (disabled && !present) traits.insert(at, *trait);
   if (!disabled && present) traits.erase(at);
-}
-
-int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only) {
-  const std::optional<TraitId> owned = state.catalog().traits.Find(kOwnedTrait);
-  for (int p = root + 1; p < tree.shape->end_of[root]; ++p) {
-    const ProviderConfig& config = tree.config(p);
-    const bool foreign = !owned || !config.HasTrait(*owned);
-    if (FindNode(state, config.id) || (foreign && !nodes_only)) return p;
-  }
-  return -1;
 }
 
 void EndRetiredNodes(const State& state, const std::vector<ProviderId>& released,

@@ -6,6 +6,7 @@
 #define BERTH_PLACEMENT_COMMANDS_FLEET_NODE_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,14 +33,12 @@ NodeRecordPtr FindNode(const State& state, ProviderId id);
 // may take over the service's host (T-291, T-298).
 bool HoldsLease(const ServiceRecord& service);
 
+// OK if the node is on `host`, else ABORTED / RECORD_CONFLICT (T-41).
+absl::Status CheckOnHost(const NodeRecord& node, const std::string& host);
+
 // Adds kDisabledTrait to `traits` if `disabled`, else removes it (T-212). Does nothing if the
 // catalog does not have that trait. REQUIRES: `traits` are sorted, each once. They stay so.
 void FollowService(const State& state, bool disabled, std::vector<TraitId>& traits);
-
-// The position of the first provider below position `root` that does not belong to the node at
-// `root`; -1 if there is none (T-202). Such a provider is the root of another node or, unless
-// `nodes_only`, a provider that no tracker made.
-int FirstForeign(const State& state, const Tree& tree, int root, bool nodes_only);
 
 // Removes retired nodes that are no longer used (T-40). `changes` are those of a command that
 // releases allocations on the providers `released`. If a retired node owns one of `released`, and

@@ -8,8 +8,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "placement/commands/fleet_node.h"
+#include "placement/rules/node_removal.h"
 #include "placement/rules/rules.h"
+#include "placement/state/lookup.h"
 #include "placement/values/faults.h"
+#include "placement/values/migration_status.h"
 
 namespace berth::placement {
 namespace {
@@ -24,7 +27,25 @@ ServiceRecord NewService(const RegisterService& command, const RuleContext& cont
   service.binary = command.binary;
   service.id = command.id;
   service.created_at = context.now;
+  if (command.starts_disabled && command.binary == kTrackerBinary) {
+    service.disabled = true;
+    service.disabled_reason = kNewDisabledReason;
+  }
   return service;
+}
+
+// Refuses a process whose record was deleted after the process registered (T-299, T-384). A record
+// that a restored database has lost was not deleted.
+absl::Status CheckNotDeleted(const State& state, const RegisterService& command,
+                             const ServicePtr& before) {
+  if (!command.registered_id || (before && before->id == *command.registered_id) ||
+      !CheckRevision(state, command.registered_at).ok()) {
+    return absl::OkStatus();
+  }
+  return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
+                absl::StrCat("the service ", command.binary, " of host ", command.host,
+                             " was deleted after this process had registered: restart it"),
+                {{{"field", "registered.service_uuid"}}});
 }
 
 // Adds kDisabledTrait to the roots of all nodes of the service's host if the service is disabled,
@@ -66,6 +87,47 @@ absl::Status CheckForm(const UpdateService& command) {
   return faults.status();
 }
 
+// Refuses to take back that the tracker of `host` is down while evacuated guests may still be there:
+// only the tracker, when it starts again, removes them and ends the evacuations (T-146, T-298).
+absl::Status CheckEvacuated(const State& state, const std::string& host) {
+  std::vector<FaultItem> items;
+  for (const MigrationPtr& migration : state.records().MigrationsOf(host)) {
+    if (migration->type != MigrationType::kEvacuation || migration->source_host != host ||
+        migration->status != kDoneStatus) {
+      continue;
+    }
+    items.push_back({{"host", host}, {"migration", migration->id.ToString()}});
+  }
+  return RefuseAll(absl::StatusCode::kFailedPrecondition, "EVACUATION_PENDING",
+                   absl::StrCat("guests were evacuated from host ", host,
+                                " and may still be there: its tracker has to be restarted first"),
+                   items);
+}
+
+// Refuses to delete the tracker of `host` while instances are there or move from or to it (T-299).
+absl::Status CheckUnused(const State& state, const std::string& host) {
+  std::vector<FaultItem> items;
+  for (const InstancePtr& instance : state.records().InstancesOf(host)) {
+    if (IsRemovable(*instance)) continue;
+    items.push_back({{"host", host}, {"instance", instance->id.ToString()}});
+  }
+  for (const MigrationPtr& migration : state.records().MovesOf(host)) {
+    if (!IsInProgress(migration->status)) continue;
+    items.push_back({{"host", host}, {"migration", migration->id.ToString()}});
+  }
+  return RefuseAll(absl::StatusCode::kFailedPrecondition, "SERVICE_IN_USE",
+                   absl::StrCat("the service of host ", host,
+                                " cannot be deleted: instances are on the host, or move from or "
+                                "to it"),
+                   items);
+}
+
+absl::Status ServiceNotFound(const std::string& host, const std::string& binary) {
+  return Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
+                absl::StrCat("there is no service ", binary, " on host ", host),
+                {{{"field", "host"}}});
+}
+
 // Whether a tracker's own update of its service may take effect. A tracker may disable an enabled
 // service, and enable a service that a tracker disabled, but may not undo what an operator did
 // (T-297).
@@ -76,7 +138,8 @@ bool MayTurnByItself(const ServiceRecord& service, const UpdateService& command)
 
 }  // namespace
 
-// Refuses, in this order: a malformed command; SERVICE_IN_USE. A new incarnation on the same
+// Refuses, in this order: a malformed command; SERVICE_NOT_REGISTERED for a process whose record was
+// deleted; SERVICE_IN_USE. A new incarnation on the same
 // machine may always take over. An incarnation on another machine may take over only if the service
 // is down or forced down (T-14).
 absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& command,
@@ -95,6 +158,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const RegisterService& comman
   faults.Line("zone", command.zone);
   BERTH_RETURN_IF_ERROR(faults.status());
   const ServicePtr before = FindService(state, command.host, command.binary);
+  BERTH_RETURN_IF_ERROR(CheckNotDeleted(state, command, before));
   if (before && before->incarnation != command.incarnation &&
       before->machine_id != command.machine_id && HoldsLease(*before)) {
     return Refuse(
@@ -133,16 +197,15 @@ absl::StatusOr<Outcome> Decide(const State& state, const MarkService& command,
   return outcome;
 }
 
-// Refuses, in this order: a malformed command (T-294); SERVICE_NOT_FOUND. Enabling the service
+// Refuses, in this order: a malformed command (T-294); SERVICE_NOT_FOUND; EVACUATION_PENDING. Enabling the service
 // clears the reason. The roots of the service's nodes get or lose the trait kDisabledTrait (T-295).
 absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
   const ServicePtr before = FindService(state, command.host, command.binary);
-  if (!before) {
-    return Refuse(absl::StatusCode::kNotFound, "SERVICE_NOT_FOUND",
-                  absl::StrCat("there is no service ", command.binary, " on host ", command.host),
-                  {{{"field", "host"}}});
+  if (!before) return ServiceNotFound(command.host, command.binary);
+  if (command.forced_down && before->forced_down && !*command.forced_down) {
+    BERTH_RETURN_IF_ERROR(CheckEvacuated(state, command.host));
   }
   if (command.automatic && !MayTurnByItself(*before, command)) return Outcome();
   ServiceRecord service = *before;
@@ -157,6 +220,26 @@ absl::StatusOr<Outcome> Decide(const State& state, const UpdateService& command,
     service.updated_at = context.now;
     outcome.changes.push_back(Put(std::move(service)));
   }
+  return outcome;
+}
+
+// Refuses, in this order: SERVICE_NOT_FOUND; and, if the service is a tracker, SERVICE_IN_USE while
+// an instance is on its host, or moves from or to it; PROVIDER_HAS_CHILDREN if a node of another
+// host is below a node of this host.
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteService& command,
+                               const RuleContext& context) {
+  if (!FindService(state, command.host, command.binary)) {
+    return ServiceNotFound(command.host, command.binary);
+  }
+  Outcome outcome;
+  if (command.binary == kTrackerBinary) {
+    BERTH_RETURN_IF_ERROR(CheckUnused(state, command.host));
+    std::vector<ProviderId> nodes;
+    for (const NodeRecordPtr& node : state.NodesOf(command.host)) nodes.push_back(node->id);
+    BERTH_RETURN_IF_ERROR(CheckRemovable(state, nodes, /*cascade=*/true));
+    RemoveNodes(state, nodes, context, outcome);
+  }
+  outcome.changes.push_back(ServiceRemoved{command.host, command.binary});
   return outcome;
 }
 

@@ -1,19 +1,11 @@
-#include <algorithm>
-#include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "placement/commands/fleet_node.h"
 #include "placement/commands/inventory_write.h"
-#include "placement/ground/check.h"
 #include "placement/rules/report_plan.h"
 #include "placement/rules/rules.h"
-#include "placement/state/lookup.h"
 #include "placement/values/faults.h"
 
 namespace berth::placement {
@@ -116,78 +108,6 @@ absl::Status CheckForm(const ApplyReport& report) {
   RemovedFields(faults, report, before);
   return faults.status();
 }
-namespace {
-
-absl::Status NodeNotFound(ProviderId node) {
-  return Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
-                absl::StrCat("there is no node ", node.ToString()), {{{"node", node.ToString()}}});
-}
-
-// Refuses, in this order:
-// - PROVIDER_HAS_CHILDREN if another node is in the subtree or, without `cascade`, a provider that
-//   no tracker made (T-202);
-// - PROVIDER_IN_USE, without `cascade`, if anything in the subtree is allocated.
-absl::Status CheckRemovable(const State& state, const ProviderPlace& root, bool cascade) {
-  const Tree& tree = *root.tree;
-  const int foreign = FirstForeign(state, tree, root.position, cascade);
-  if (foreign >= 0) {
-    const ProviderConfig& config = tree.config(foreign);
-    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_HAS_CHILDREN",
-                  absl::StrCat(Describe(root.config()), " cannot be deleted: below it is ",
-                               Describe(config), ", which the node does not own"),
-                  {{{"provider", config.id.ToString()}}});
-  }
-  for (int p = root.position; p < tree.shape->end_of[root.position] && !cascade; ++p) {
-    if (tree.consumers[p].empty()) continue;
-    return Refuse(absl::StatusCode::kFailedPrecondition, "PROVIDER_IN_USE",
-                  absl::StrCat(Describe(tree.config(p)), " cannot be deleted: it has allocations"),
-                  {{{"provider", tree.config(p).id.ToString()}}});
-  }
-  return absl::OkStatus();
-}
-
-// Releases everything that is allocated in the subtree. The consumers keep what they hold on other
-// providers (T-223, T-225).
-void ReleaseSubtree(const State& state, const ProviderPlace& root, const RuleContext& context,
-                    Outcome& outcome) {
-  const Tree& tree = *root.tree;
-  const int end = tree.shape->end_of[root.position];
-  absl::btree_set<ConsumerId> holders;
-  for (int p = root.position; p < end; ++p) {
-    tree.consumers[p].ForEach(
-        [&holders](const ConsumerId& id, const auto&) { holders.insert(id); });
-  }
-  Changes puts;
-  for (const ConsumerId id : holders) {
-    const ConsumerPtr before = state.FindConsumer(id);
-    BERTH_CHECK(before != nullptr);
-    auto after = std::make_shared<Consumer>(*before);
-    std::erase_if(after->allocations, [&](const Allocation& allocation) {
-      const int p = tree.Find(allocation.provider);
-      return p >= root.position && p < end;
-    });
-    if (after->allocations.empty()) {
-      outcome.changes.push_back(ConsumerRemoved{id});
-      continue;
-    }
-    after->generation = before->generation.Next();
-    after->updated_at = context.now;
-    outcome.result.consumers.emplace_back(id, after->generation);
-    puts.push_back(ConsumerPut{std::move(after)});
-  }
-  outcome.changes.insert(outcome.changes.end(), puts.begin(), puts.end());
-  for (int p = root.position; p < end; ++p) {
-    if (tree.consumers[p].empty()) continue;
-    ProviderUsed used{tree.config(p).id, tree.allocation_generations[p].Next(), {}};
-    for (const InventoryRow& row : tree.config(p).inventories) {
-      used.used.push_back({row.resource_class, 0});
-    }
-    outcome.changes.push_back(std::move(used));
-  }
-}
-
-}  // namespace
-
 // Refuses, in this order: a malformed report; SERVICE_NOT_REGISTERED; TRACKER_FENCED; POLICY_DENIED
 // for a node of another host whose tracker is up; REPORT_GAP; PARENT_NOT_FOUND; POLICY_DENIED for
 // providers that do not belong to the node; DUPLICATE_PROVIDER; PROVIDER_GENERATION_CONFLICT, which
@@ -199,40 +119,6 @@ absl::StatusOr<Outcome> Decide(const State& state, const ApplyReport& command,
                                const RuleContext& context) {
   BERTH_RETURN_IF_ERROR(CheckForm(command));
   return ReportPlan(state, command).Decide(context);
-}
-
-// The only refusal is NODE_NOT_FOUND (T-40).
-absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {
-  const NodeRecordPtr before = FindNode(state, command.node);
-  if (!before) return NodeNotFound(command.node);
-  Outcome outcome;
-  if (before->retired == command.retired) return outcome;
-  NodeRecord node = *before;
-  node.facts = nullptr;  // the node keeps them
-  node.retired = command.retired;
-  outcome.changes.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
-  return outcome;
-}
-
-// Refuses, in this order:
-// - NODE_NOT_FOUND;
-// - PROVIDER_HAS_CHILDREN if another node is in the subtree or, without `cascade`, a provider that
-//   no tracker made;
-// - PROVIDER_IN_USE, without `cascade`, if anything in the subtree is allocated (T-225).
-absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
-                               const RuleContext& context) {
-  if (!FindNode(state, command.node)) return NodeNotFound(command.node);
-  Outcome outcome;
-  if (const std::optional<ProviderPlace> root = state.FindProvider(command.node)) {
-    BERTH_RETURN_IF_ERROR(CheckRemovable(state, *root, command.cascade));
-    ReleaseSubtree(state, *root, context, outcome);
-    const Tree& tree = *root->tree;
-    for (int p = tree.shape->end_of[root->position] - 1; p >= root->position; --p) {
-      outcome.changes.push_back(ProviderRemoved{tree.config(p).id});
-    }
-  }
-  outcome.changes.push_back(NodeRemoved{command.node});
-  return outcome;
 }
 
 }  // namespace berth::placement

@@ -45,9 +45,12 @@ absl::StatusOr<Outcome> Decide(const State&, const ApplyTopology&, const RuleCon
 absl::StatusOr<Outcome> Decide(const State&, const RegisterService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const MarkService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateService&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const DeleteService&, const RuleContext&);
 // Defined in report.cc:
 absl::StatusOr<Outcome> Decide(const State&, const ApplyReport&, const RuleContext&);
+// Defined in node.cc:
 absl::StatusOr<Outcome> Decide(const State&, const RetireNode&, const RuleContext&);
+absl::StatusOr<Outcome> Decide(const State&, const MoveNode&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteNode&, const RuleContext&);
 // Defined in instance.cc:
 absl::StatusOr<Outcome> Decide(const State&, const SetInstance&, const RuleContext&);

@@ -27,6 +27,9 @@ inline constexpr absl::string_view kTrackerBinary = "berth-tracker";
 // operator never does (T-297).
 inline constexpr char kAutomaticReason[] = "AUTO: ";
 
+// Why the record of a new tracker is disabled if the settings say so (T-296).
+inline constexpr char kNewDisabledReason[] = "New compute service disabled due to config option.";
+
 // A service: one kind of process on one host (T-1). The key of the record is (host, binary).
 struct ServiceRecord {
   std::string host;    // the service's name, 1..255 characters; a free label (T-2)
@@ -47,9 +50,6 @@ struct ServiceRecord {
 };
 using ServicePtr = std::shared_ptr<const ServiceRecord>;
 
-// A node: one hypervisor. The node's id is the id of its root provider. The pair (host, name) is
-// unique, too.
-struct NodeRecord {
 // CPUs, memory and disk of a node.
 struct NodeAmounts {
   int64_t vcpus = 0;
@@ -75,6 +75,9 @@ struct NodeSums {
   friend bool operator==(const NodeSums&, const NodeSums&) = default;
 };
 
+// A node: one hypervisor. The node's id is the id of its root provider. The pair (host, name) is
+// unique, too.
+struct NodeRecord {
   ProviderId id;
   std::string name;             // from virConnectGetHostname, or the configured NAME
   std::string host;             // of the service that manages the node (T-8)
@@ -87,10 +90,10 @@ struct NodeSums {
   std::vector<std::pair<ProviderId, Generation>> reported;
   std::shared_ptr<const std::string> facts;  // at most 1 MiB; null: none reported yet
   std::string account;                       // at most 64 KiB
+  NodeSums sums;                             // numbers from facts and account
   absl::Time created_at;
   absl::Time updated_at;  // of the last applied report
 
-  NodeSums sums;                             // numbers from facts and account
   friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
 };
 using NodeRecordPtr = std::shared_ptr<const NodeRecord>;

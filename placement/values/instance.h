@@ -21,6 +21,10 @@ namespace berth::placement {
 
 // The vm_state of an instance that was deleted and whose record is kept (T-112).
 inline constexpr absl::string_view kDeletedState = "deleted";
+// The vm_state of an instance that was taken off its host, and the task_state while it is started
+// again (T-112).
+inline constexpr absl::string_view kOffloadedState = "shelved_offloaded";
+inline constexpr absl::string_view kSpawningTask = "spawning";
 
 // The amounts that an instance asks for by its flavor (T-113). Each is 0..kAmountMax.
 struct FlavorAmounts {
@@ -52,6 +56,13 @@ struct InstanceRecord {
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 using InstancePtr = std::shared_ptr<const InstanceRecord>;
+
+// Whether the instance uses nothing on the host that its record names: it is deleted, or it was
+// taken off its host and is not being started again (T-112).
+inline bool IsRemovable(const InstanceRecord& instance) {
+  return instance.vm_state == kDeletedState ||
+         (instance.vm_state == kOffloadedState && instance.task_state != kSpawningTask);
+}
 
 // The kinds of moves (T-128). The numbers are stored.
 enum class MigrationType { kCold = 1, kResize = 2, kLive = 3, kEvacuation = 4 };

@@ -1,7 +1,9 @@
 #include "absl/strings/match.h"
 #include "berth/placement/v1/fleet.grpc.pb.h"
 #include "services/api/edge.h"
+#include "services/api/host_messages.h"
 #include "services/api/page.h"
+#include "services/api/service_page.h"
 #include "services/api/services.h"
 #include "services/report/sessions.h"
 #include "services/wire/fleet.h"
@@ -11,9 +13,6 @@ namespace {
 
 using placement::ProviderId;
 using placement::State;
-
-// Separates the parts of a key in a list of services. No name contains this character.
-constexpr char kKeySeparator = '\n';
 
 class FleetService final : public pb::FleetService::CallbackService {
  public:
@@ -47,6 +46,13 @@ class FleetService final : public pb::FleetService::CallbackService {
     return ChangeService(context, request, response, ForceServiceDownCommand);
   }
 
+  Reactor* DeleteService(Context* context, const pb::DeleteServiceRequest* request,
+                         pb::DeleteServiceResponse* response) override {
+    return edge_->Write(context, request, response, [this](const auto& asked) {
+      return DeleteServiceCommand(*Newest(), asked);
+    });
+  }
+
   Reactor* ListNodes(Context* context, const pb::ListNodesRequest* request,
                      pb::ListNodesResponse* response) override {
     return edge_->Read(context, request, response, Cost::kHeavy, Nodes);
@@ -75,6 +81,14 @@ class FleetService final : public pb::FleetService::CallbackService {
     return edge_->Write(
         context, request, response,
         [this](const auto& asked) { return DeleteNodeCommand(*Newest(), asked); }, FillDeleteNode);
+  }
+  Reactor* GetNodeStatistics(Context* context, const pb::GetNodeStatisticsRequest* request,
+                             pb::GetNodeStatisticsResponse* response) override {
+    return edge_->Read(context, request, response, Cost::kHeavy,
+                       [](const State& state, const auto&, auto* to) {
+                         FillNodeStatistics(placement::SumUpFleet(state), to);
+                         return absl::OkStatus();
+                       });
   }
   Reactor* AuditNode(Context* context, const pb::AuditNodeRequest* request,
                      pb::AuditNodeResponse* response) override {
@@ -125,26 +139,14 @@ class FleetService final : public pb::FleetService::CallbackService {
 
   absl::Status Services(const State& state, const pb::ListServicesRequest& request,
                         pb::ListServicesResponse* response) const {
-    BERTH_ASSIGN_OR_RETURN(const auto page, Page::Of(request));
-    const placement::Revision read_at = state.position().revision;
-    SetRevision(page.RevisionToAnswer(read_at), response->mutable_revision());
-    std::string last;
-    const auto visit = [&](const Liveness::Key& key, const ServicePtr& service) {
-      if (request.has_host() && key.first != request.host()) return true;
-      if (request.has_binary() && key.second != request.binary()) return true;
-      if (response->services_size() == page.limit()) {
-        response->set_next_page_token(page.NextToken(last, read_at));
-        return false;
-      }
-      Fill(*service, response->add_services());
-      last = absl::StrCat(key.first, std::string(1, kKeySeparator), key.second);
-      return true;
+    const auto passes = [&request](const placement::ServiceRecord& service) {
+      return (!request.has_host() || service.host == request.host()) &&
+             (!request.has_binary() || service.binary == request.binary());
     };
-    const std::string after = page.after().value_or("");
-    const size_t cut = std::min(after.find(kKeySeparator), after.size());
-    const Liveness::Key key(after.substr(0, cut), after.substr(std::min(cut + 1, after.size())));
-    page.after() ? state.services().ForEachFrom(key, visit) : state.services().ForEach(visit);
-    return absl::OkStatus();
+    return FillServicePage(state, request, response, passes,
+                           [this, response](const placement::ServiceRecord& service) {
+                             Fill(service, response->add_services());
+                           });
   }
 
   static absl::Status Nodes(const State& state, const pb::ListNodesRequest& request,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/placement/v1/ledger.pb.h"
+#include "services/api/host_messages.h"
 #include "services/wire/allocation.h"
 #include "services/wire/catalog.h"
 #include "services/wire/claim.h"
@@ -64,6 +65,14 @@ void OfService(const WriteAnswer& answer, google::protobuf::Any* to) {
   Pack(answer, std::move(response), to);
 }
 
+// The same for the service of the tracker on the host that the request names.
+void OfHost(const WriteAnswer& answer, google::protobuf::Any* to) {
+  pb::UpdateHostResponse response;
+  FillService(*TrackerAfter(answer, answer.decision.asked.subject), nullptr,
+              response.mutable_service());
+  Pack(answer, std::move(response), to);
+}
+
 std::map<std::string, Reply> RecordReplies() {
   return {
       {"InstanceService/CreateMigration", By(FillCreateMigration)},
@@ -71,6 +80,18 @@ std::map<std::string, Reply> RecordReplies() {
       {"InstanceService/EndMove", By(FillEndMove)},
       {"InstanceService/SetInstance", By(FillSetInstance)},
       {"InstanceService/UpdateMigration", By(FillUpdateMigration)},
+  };
+}
+
+std::map<std::string, Reply> FleetReplies() {
+  return {
+      {"FleetService/DeleteNode", By(FillDeleteNode)},
+      {"FleetService/DeleteService", Bare<pb::DeleteServiceResponse>},
+      {"FleetService/DisableService", OfService<pb::DisableServiceResponse>},
+      {"FleetService/EnableService", OfService<pb::EnableServiceResponse>},
+      {"FleetService/ForceServiceDown", OfService<pb::ForceServiceDownResponse>},
+      {"FleetService/UpdateNode", By(FillUpdateNode)},
+      {"HostService/UpdateHost", OfHost},
   };
 }
 
@@ -91,11 +112,6 @@ std::map<std::string, Reply> MakeReplies() {
       {"CatalogService/EnsureTrait", By(FillEnsureTrait)},
       {"ConsumerService/ReleaseConsumers", By(FillReleaseConsumers)},
       {"ConsumerService/SetLease", By(FillSetLease)},
-      {"FleetService/DeleteNode", By(FillDeleteNode)},
-      {"FleetService/DisableService", OfService<pb::DisableServiceResponse>},
-      {"FleetService/EnableService", OfService<pb::EnableServiceResponse>},
-      {"FleetService/ForceServiceDown", OfService<pb::ForceServiceDownResponse>},
-      {"FleetService/UpdateNode", By(FillUpdateNode)},
       {"InventoryService/CreateInventory", By(FillCreateInventory)},
       {"InventoryService/DeleteAllInventories", By(FillDeleteAllInventories)},
       {"InventoryService/DeleteInventory", By(FillDeleteInventory)},
@@ -110,6 +126,7 @@ std::map<std::string, Reply> MakeReplies() {
       {"ReshapeService/Reshape", By(FillReshape)},
   };
   replies.merge(RecordReplies());
+  replies.merge(FleetReplies());
   return replies;
 }
 
@@ -125,7 +142,7 @@ constexpr char kPackage[] = "/berth.placement.v1.";
 placement::Asked AskedBy(const google::protobuf::Message& request, const std::string& method) {
   placement::Asked asked;
   asked.method = absl::StrCat("/", method);
-  for (const char* name : {"resource_class", "service_uuid", "node_uuid"}) {
+  for (const char* name : {"resource_class", "service_uuid", "node_uuid", "host"}) {
     const auto* field = request.GetDescriptor()->FindFieldByName(name);
     if (field == nullptr) continue;
     asked.subject = request.GetReflection()->GetString(request, field);

@@ -43,9 +43,7 @@ std::unique_ptr<grpc::Service> MakeConsumerService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeReportService(ReportSessions* sessions);
 std::unique_ptr<grpc::Service> MakeWatchService(WatchHub* hub);
 std::unique_ptr<grpc::Service> MakeInstanceService(Edge* edge);
-// A service that this release only describes: reflection shows it, and its calls end with
-// UNIMPLEMENTED.
-std::unique_ptr<grpc::Service> MakeHostService();
+std::unique_ptr<grpc::Service> MakeHostService(Edge* edge, ReportSessions* sessions);
 
 }  // namespace berth::services
 

@@ -40,6 +40,9 @@ void AddLimits(PlacementOptions* options, Config* config) {
       "How long request ids and their answers are kept, up to 168h; rounded up to whole hours");
   config->Add("service-down-time", &options->service_down_time,
               "A tracker counts as down if it sent nothing for this long");
+  config->Add("enable-new-services", &options->enable_new_services,
+              "Whether new allocations are made on a new host before an operator has enabled its "
+              "service");
   config->Add(
       "drain-delay", &options->drain_delay,
       "On SIGTERM: how long calls are still accepted after health checks report NOT_SERVING");

@@ -135,7 +135,10 @@ class PlacementProcess::Impl {
         options.workers > 0 ? options.workers : Workers::CountFor(cores), options.worker_queue_max);
     database_worker = std::make_unique<Workers>(1, kDatabaseQueueMax);
     recorder = std::make_unique<LivenessRecorder>(ledger.get(), url, options.service_down_time);
-    sessions = std::make_unique<ReportSessions>(ledger.get(), workers.get(), recorder.get());
+    SessionSettings settings;
+    settings.enable_new_services = options.enable_new_services;
+    sessions =
+        std::make_unique<ReportSessions>(ledger.get(), workers.get(), recorder.get(), settings);
     watches = std::make_unique<WatchHub>(ledger.get(), workers.get(), url);
     edge = std::make_unique<Edge>(ledger.get(), workers.get(), database_worker.get(), &metrics,
                                   AccessLogOf(options.access_log));
@@ -151,7 +154,7 @@ class PlacementProcess::Impl {
     services.push_back(MakeFleetService(edge.get(), sessions.get()));
     services.push_back(MakeReportService(sessions.get()));
     services.push_back(MakeConsumerService(edge.get()));
-    services.push_back(MakeHostService());
+    services.push_back(MakeHostService(edge.get(), sessions.get()));
     services.push_back(MakeInstanceService(edge.get()));
     services.push_back(MakeReshapeService(edge.get()));
     services.push_back(MakeWatchService(watches.get()));

@@ -107,6 +107,12 @@ absl::StatusOr<HelloFacts> HelloOf(const pb::Hello& hello) {
   BERTH_ASSIGN_OR_RETURN(facts.service.incarnation,
                          ParseUuid("hello.incarnation", hello.incarnation()));
   facts.service.id = placement::Uuid::Random();
+  if (hello.has_registered()) {
+    BERTH_ASSIGN_OR_RETURN(
+        facts.service.registered_id,
+        ParseUuid("hello.registered.service_uuid", hello.registered().service_uuid()));
+    facts.service.registered_at = RevisionOf(hello.registered().revision());
+  }
   if (hello.nodes_size() + hello.retired_node_uuids_size() > kHelloNodesMax) {
     return InvalidField("hello.nodes",
                         absl::StrCat("and hello.retired_node_uuids together must name ",
@@ -236,7 +242,7 @@ void AddRecordsToScope(const placement::FeedCommand& command, const std::string&
         const bool moved = !command.scope->other_hosts.empty();
         if (moved && put.node->id == node && put.node->host == host) scope->complete = true;
       },
-      // The stream of a removed service ends by itself when its tracker sends the next report.
+      // ReportSessions ends the stream of a removed service.
       Ignore<ServiceRemoved, NodeRemoved, FormatRaised>(),
       Ignore<InstancePut, InstanceRemoved, MigrationPut,
              MigrationRemoved>(),  // AddRecord adds them

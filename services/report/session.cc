@@ -71,6 +71,7 @@ void ReportSession::HandleRead(bool ok) {
 void ReportSession::HandleHello() {
   absl::StatusOr<HelloFacts> facts = HelloOf(incoming_.hello());
   if (!facts.ok()) return End(facts.status());
+  facts->service.starts_disabled = !sessions_->enables_new_services();
   const auto hello = std::make_shared<const HelloFacts>(*std::move(facts));
   const placement::RegisterService& service = hello->service;
   const Liveness::Key key = {service.host, service.binary};

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "placement/values/refusal.h"
 #include "services/process/log.h"
@@ -36,11 +37,11 @@ absl::Status Fenced(const std::string& host) {
 }  // namespace
 
 ReportSessions::ReportSessions(placement::Ledger* ledger, Workers* workers,
-                               LivenessRecorder* recorder, absl::Duration settle_within)
+                               LivenessRecorder* recorder, const SessionSettings& settings)
     : ledger_(ledger),
       workers_(workers),
       recorder_(recorder),
-      settle_within_(settle_within),
+      settings_(settings),
       slots_(kSnapshotsMax, kSnapshotWithin) {
   {
     MutexLock lock(&follow_mutex_);
@@ -271,19 +272,17 @@ void ReportSessions::Dispatch(const placement::FeedBatch& batch) {
 void ReportSessions::DispatchRecords(const placement::Changes& changes) {
   using namespace placement;  // NOLINT: the kinds of changes, all of them
   std::vector<std::shared_ptr<const ServiceRecord>> services;
+  std::vector<Liveness::Key> removed;
   const EachKind dispatch{
       [&](const ServicePut& put) { services.push_back(put.service); },
-      // Nothing ends the stream of a removed service here: it ends when its tracker sends the next
-      // report.
-      [&](const ServiceRemoved& gone) {
-        recorder_->liveness().NoteChange({gone.host, gone.binary});
-      },
+      [&](const ServiceRemoved& gone) { removed.emplace_back(gone.host, gone.binary); },
       Ignore<NodePut, NodeRemoved>(),  // the Welcome tells a tracker about its nodes
       Ignore<InstancePut, InstanceRemoved, MigrationPut, MigrationRemoved>(),
       Ignore<ProviderPut, ProviderRemoved, ProviderUsed, ConsumerPut, ConsumerRemoved>(),
       Ignore<ClassPut, ClassRemoved, TraitPut, TraitRemoved, FormatRaised>()};
   for (const Change& change : changes) std::visit(dispatch, change);
   for (const auto& service : services) DispatchService(*service);
+  for (const Liveness::Key& key : removed) EndRemoved(key);
 }
 
 void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
@@ -292,6 +291,16 @@ void ReportSessions::DispatchService(const placement::ServiceRecord& service) {
   const TrackerStreamPtr owner = connections_.OwnerOf(key);
   if (owner == nullptr || service.incarnation == owner->incarnation()) return;
   owner->End(Fenced(service.host));
+}
+
+void ReportSessions::EndRemoved(const Liveness::Key& key) {
+  recorder_->liveness().NoteChange(key);
+  const TrackerStreamPtr owner = connections_.OwnerOf(key);
+  if (owner == nullptr) return;
+  owner->End(placement::Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_NOT_REGISTERED",
+                               absl::StrCat("the service ", key.second, " of host ", key.first,
+                                            " was deleted: restart it to create it again"),
+                               {{{"field", "hello.host"}}}));
 }
 
 }  // namespace berth::services

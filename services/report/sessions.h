@@ -34,13 +34,18 @@ namespace berth::services {
 
 namespace pb = ::berth::placement::v1;
 
+struct SessionSettings {
+  // Each command that a stream submits to the ledger has its deadline this much later.
+  absl::Duration settle_within = absl::Seconds(30);
+  bool enable_new_services = true;  // false: the services of new trackers are disabled (T-296)
+};
+
 class ReportSessions {
  public:
   using AuditAnswer = std::function<void(const absl::StatusOr<pb::AuditSummary>&)>;
 
-  // Each command that a stream submits to the ledger has its deadline `settle_within` later.
   ReportSessions(placement::Ledger* ledger, Workers* workers, LivenessRecorder* recorder,
-                 absl::Duration settle_within = absl::Seconds(30));
+                 const SessionSettings& settings = {});
   // REQUIRES: no stream is open.
   ~ReportSessions();
 
@@ -48,7 +53,8 @@ class ReportSessions {
   Workers* workers() const { return workers_; }
   Liveness& liveness() { return recorder_->liveness(); }
   absl::Duration heartbeat_interval() const { return recorder_->heartbeat_interval(); }
-  absl::Duration settle_within() const { return settle_within_; }
+  absl::Duration settle_within() const { return settings_.settle_within; }
+  bool enables_new_services() const { return settings_.enable_new_services; }
 
   // Returns the revision up to which every command has been given to each stream that owns a tree
   // which the command changed.
@@ -104,13 +110,15 @@ class ReportSessions {
   // new tracker process, ends the stream of the old process.
   void DispatchRecords(const placement::Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OrderSnapshots(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the stream of the service, whose record was removed (T-384).
+  void EndRemoved(const Liveness::Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DispatchService(const placement::ServiceRecord& service)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   placement::Ledger* const ledger_;
   Workers* const workers_;
   LivenessRecorder* const recorder_;
-  const absl::Duration settle_within_;
+  const SessionSettings settings_;
   int64_t feed_handle_ = 0;
   std::atomic<bool> following_{false};
 

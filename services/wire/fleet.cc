@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "placement/commands/fleet_node.h"
 
 namespace berth::services {
 
@@ -15,21 +16,20 @@ using placement::State;
 
 namespace {
 
-// Refuses with RECORD_CONFLICT if the node is not on the host that the caller expects (T-41).
-absl::Status CheckHost(const NodeRecord& node, const std::string& expected) {
-  if (node.host == expected) return absl::OkStatus();
-  return placement::Refuse(absl::StatusCode::kAborted, "RECORD_CONFLICT",
-                           absl::StrCat("node ", node.id.ToString(), " is on host ", node.host,
-                                        ", but the request expected host ", expected),
-                           {{{"expected", expected}, {"actual", node.host}}});
-}
-
 absl::StatusOr<placement::UpdateService> UpdateOf(const State& state, const std::string& uuid) {
   BERTH_ASSIGN_OR_RETURN(const auto service, FindServiceByUuid(state, uuid));
   placement::UpdateService command;
   command.host = service->host;
   command.binary = service->binary;
   return command;
+}
+
+bool IsUp(const ServiceRecord& service) { return service.up && !service.forced_down; }
+
+pb::ServiceState StateOf(const ServiceRecord& service) {
+  return IsUp(service) ? pb::SERVICE_STATE_UP : pb::SERVICE_STATE_DOWN;
+}
+
 // The number as a node's sums hold it.
 int64_t Bounded(int64_t number) {
   return std::clamp(number, -placement::kNodeNumberMax, placement::kNodeNumberMax);
@@ -38,14 +38,6 @@ int64_t Bounded(int64_t number) {
 placement::NodeAmounts AmountsOf(const pb::Amounts& from) {
   return {Bounded(from.vcpus()), Bounded(from.pcpus()), Bounded(from.memory_mib()),
           Bounded(from.disk_gib())};
-}
-
-}
-
-bool IsUp(const ServiceRecord& service) { return service.up && !service.forced_down; }
-
-pb::ServiceState StateOf(const ServiceRecord& service) {
-  return IsUp(service) ? pb::SERVICE_STATE_UP : pb::SERVICE_STATE_DOWN;
 }
 
 // Removes the fields that only the full view has.
@@ -132,6 +124,14 @@ void FillNode(const State& state, const NodeRecord& node, pb::NodeView view, pb:
     to->set_service_uuid(service->id.ToString());
     to->set_state(StateOf(*service));
     to->set_disabled(service->disabled);
+    to->set_disabled_reason(service->disabled_reason);
+  }
+  to->set_retired(node.retired);
+  to->set_sequence(node.report_sequence);
+  SetTime(node.created_at, to->mutable_created_at());
+  SetTime(node.updated_at, to->mutable_updated_at());
+}
+
 void SetTotals(const pb::NodeFacts& facts, placement::NodeSums* sums) {
   sums->total = {Bounded(facts.vcpus()), Bounded(facts.pcpus()), Bounded(facts.memory_mib()),
                  Bounded(facts.disk_gib())};
@@ -155,21 +155,13 @@ void SetUses(const pb::NodeAccount& account, placement::NodeSums* sums) {
   }
 }
 
-    to->set_disabled_reason(service->disabled_reason);
-  }
-  to->set_retired(node.retired);
-  to->set_sequence(node.report_sequence);
-  SetTime(node.created_at, to->mutable_created_at());
-  SetTime(node.updated_at, to->mutable_updated_at());
-}
-
 void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
                     pb::UpdateNodeResponse* response) {
   const auto node = FindNodeByUuid(answer.state, node_uuid);
   if (node.ok()) FillNode(answer.state, **node, pb::NODE_VIEW_BASIC, response->mutable_node());
 }
 
-void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response) {
+std::set<placement::ConsumerId> AffectedConsumers(const WriteAnswer& answer) {
   std::set<placement::ConsumerId> affected;
   for (const placement::Change& change : *answer.decision.changes) {
     if (const auto* put = std::get_if<placement::ConsumerPut>(&change)) {
@@ -179,7 +171,11 @@ void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response)
       affected.insert(removed->id);
     }
   }
-  for (const placement::ConsumerId id : affected) {
+  return affected;
+}
+
+void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response) {
+  for (const placement::ConsumerId id : AffectedConsumers(answer)) {
     response->add_affected_consumer_uuids(id.ToString());
   }
 }
@@ -212,12 +208,22 @@ absl::StatusOr<CommandBody> ForceServiceDownCommand(const State& state,
   return command;
 }
 
+absl::StatusOr<CommandBody> DeleteServiceCommand(const State& state,
+                                                 const pb::DeleteServiceRequest& request) {
+  BERTH_ASSIGN_OR_RETURN(const auto service, FindServiceByUuid(state, request.service_uuid()));
+  return placement::DeleteService{service->host, service->binary};
+}
+
 absl::StatusOr<CommandBody> UpdateNodeCommand(const State& state,
                                               const pb::UpdateNodeRequest& request) {
   if (request.expected_host().empty()) return InvalidField("expected_host", "is required");
-  if (request.has_host()) return NotOffered("host");
   BERTH_ASSIGN_OR_RETURN(const auto node, FindNodeByUuid(state, request.node_uuid()));
-  BERTH_RETURN_IF_ERROR(CheckHost(*node, request.expected_host()));
+  BERTH_RETURN_IF_ERROR(placement::CheckOnHost(*node, request.expected_host()));
+  if (request.has_host()) {
+    placement::MoveNode move{node->id, request.expected_host(), request.host(), std::nullopt};
+    if (request.has_retired()) move.retired = request.retired();
+    return move;
+  }
   const bool retired = request.has_retired() ? request.retired() : node->retired;
   return placement::RetireNode{node->id, retired};
 }
@@ -226,7 +232,7 @@ absl::StatusOr<CommandBody> DeleteNodeCommand(const State& state,
                                               const pb::DeleteNodeRequest& request) {
   BERTH_ASSIGN_OR_RETURN(const auto node, FindNodeByUuid(state, request.node_uuid()));
   if (request.has_expected_host()) {
-    BERTH_RETURN_IF_ERROR(CheckHost(*node, request.expected_host()));
+    BERTH_RETURN_IF_ERROR(placement::CheckOnHost(*node, request.expected_host()));
   }
   return placement::DeleteNode{node->id, request.cascade()};
 }

@@ -54,7 +54,8 @@ void SetUses(const pb::NodeAccount& account, placement::NodeSums* sums);
 // `answer`.
 void FillUpdateNode(const WriteAnswer& answer, const std::string& node_uuid,
                     pb::UpdateNodeResponse* response);
-// Fills in the uuids of all consumers that DeleteNode changed or removed, sorted.
+// The consumers that the command changed or removed.
+std::set<placement::ConsumerId> AffectedConsumers(const WriteAnswer& answer);
 void FillDeleteNode(const WriteAnswer& answer, pb::DeleteNodeResponse* response);
 
 // These functions make commands. They look the service or node up in `state`, because requests name
@@ -65,6 +66,8 @@ absl::StatusOr<placement::CommandBody> DisableServiceCommand(const placement::St
                                                              const pb::DisableServiceRequest&);
 absl::StatusOr<placement::CommandBody> ForceServiceDownCommand(const placement::State& state,
                                                                const pb::ForceServiceDownRequest&);
+absl::StatusOr<placement::CommandBody> DeleteServiceCommand(const placement::State& state,
+                                                            const pb::DeleteServiceRequest&);
 absl::StatusOr<placement::CommandBody> UpdateNodeCommand(const placement::State& state,
                                                          const pb::UpdateNodeRequest&);
 absl::StatusOr<placement::CommandBody> DeleteNodeCommand(const placement::State& state,

@@ -31,6 +31,10 @@ class Tracker {
 
   void Hello(const std::string& digest, const std::string& machine = "m1",
              const std::optional<pb::Revision>& pushed = std::nullopt) {
+    stream_->Write(MakeHello(digest, machine, pushed));
+  }
+  pb::SessionRequest MakeHello(const std::string& digest, const std::string& machine = "m1",
+                               const std::optional<pb::Revision>& pushed = std::nullopt) {
     pb::SessionRequest request;
     pb::Hello& hello = *request.mutable_hello();
     hello.set_host(host_);
@@ -43,7 +47,7 @@ class Tracker {
     named->set_node_name(host_);
     named->set_digest(digest);
     if (pushed) *named->mutable_pushed_revision() = *pushed;
-    stream_->Write(request);
+    return request;
   }
 
   // A snapshot of a root with `vcpus`, based on a generation if one is given.

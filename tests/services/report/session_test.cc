@@ -144,7 +144,7 @@ TEST_F(ReportSessionTest, TheEndOfAMoveIsPushedToBothHosts) {
 // conclude from the answer that the report was not applied, and use its number again.
 TEST_F(ReportSessionTest, AnUnknownOutcomeEndsTheStream) {  // T-229, T-398
   ReportSessions sessions(&runner_.ledger(), &workers_, &recorder_,
-                          /*settle_within=*/absl::Seconds(1));
+                          {.settle_within = absl::Seconds(1)});
   const Settled settled(this);
   auto tracker = std::make_unique<PlayedTracker>(&sessions, "h1", node_);
   ASSERT_TRUE(tracker->SayHello());

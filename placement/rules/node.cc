@@ -1,0 +1,173 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "placement/commands/fleet_node.h"
+#include "placement/rules/node_removal.h"
+#include "placement/rules/rules.h"
+#include "placement/values/faults.h"
+#include "placement/values/migration_status.h"
+
+namespace berth::placement {
+namespace {
+
+absl::Status NodeNotFound(ProviderId node) {
+  return Refuse(absl::StatusCode::kNotFound, "NODE_NOT_FOUND",
+                absl::StrCat("there is no node ", node.ToString()), {{{"node", node.ToString()}}});
+}
+
+absl::Status CheckForm(const MoveNode& command) {
+  Faults faults;
+  faults.Length("host", command.to, 1, kTextMax);
+  faults.Line("host", command.to);
+  return faults.status();
+}
+
+// Whether the node may get its new host. REQUIRES: the hosts differ.
+absl::Status CheckHosts(const State& state, const NodeRecord& node, const std::string& to) {
+  if (FindService(state, to, kTrackerBinary) == nullptr) {
+    return Refuse(absl::StatusCode::kNotFound, "HOST_NOT_FOUND",
+                  absl::StrCat("there is no tracker on a host named ", to),
+                  {{{"host", to}, {"field", "host"}}});
+  }
+  const ServicePtr owner = FindService(state, node.host, kTrackerBinary);
+  if (owner != nullptr && HoldsLease(*owner)) {
+    return Refuse(absl::StatusCode::kFailedPrecondition, "SERVICE_IN_USE",
+                  absl::StrCat("the tracker of host ", node.host, " is up: node ", node.name,
+                               " stays there until the tracker is stopped or forced down"),
+                  {{{"host", node.host}, {"field", "host"}}});
+  }
+  for (const NodeRecordPtr& other : state.NodesOf(to)) {
+    if (other->name != node.name) continue;
+    return Refuse(absl::StatusCode::kAlreadyExists, "DUPLICATE_NODE",
+                  absl::StrCat("host ", to, " has a node named ", node.name,
+                               " already: ", other->id.ToString()),
+                  {{{"provider", other->id.ToString()}, {"field", "host"}}});
+  }
+  return absl::OkStatus();
+}
+
+// Gives the records that are about a node to the node's new host.
+class RecordMover {
+ public:
+  RecordMover(const State& state, const NodeRecord& node, const std::string& to,
+              const RuleContext& context)
+      : state_(state),
+        node_(node),
+        to_(to),
+        context_(context),
+        is_alone_(state.NodesOf(node.host).size() == 1) {}
+
+  void Instances(Changes& changes) const {
+    for (const InstancePtr& before : state_.records().InstancesOf(node_.host)) {
+      if (!IsHere(before->node)) continue;
+      auto after = std::make_shared<InstanceRecord>(*before);
+      after->host = to_;
+      after->generation = before->generation.Next();
+      after->updated_at = context_.now;
+      changes.push_back(InstancePut{std::move(after)});
+    }
+  }
+  // Only of moves that are not over, and of evacuations whose source still has to clean up.
+  void Migrations(Changes& changes) const {
+    for (const MigrationPtr& before : state_.records().MigrationsOf(node_.host)) {
+      if (!HoldsResources(before->status) && before->status != kDoneStatus) continue;
+      MigrationRecord after = *before;
+      if (before->source_host == node_.host && IsHere(before->source_node)) after.source_host = to_;
+      if (before->destination_host == node_.host && IsHere(before->destination_node)) {
+        after.destination_host = to_;
+      }
+      if (after == *before) continue;
+      after.generation = before->generation.Next();
+      after.updated_at = context_.now;
+      changes.push_back(MigrationPut{std::make_shared<const MigrationRecord>(std::move(after))});
+    }
+  }
+
+ private:
+  // Whether a record with the node's host is about the node. A record without a node is about the
+  // only node of the host.
+  bool IsHere(const std::optional<ProviderId>& node) const {
+    return node ? *node == node_.id : is_alone_;
+  }
+
+  const State& state_;
+  const NodeRecord& node_;
+  const std::string& to_;
+  const RuleContext& context_;
+  const bool is_alone_;
+};
+
+// Makes the root of the node follow the service of the new host (T-295).
+void FollowHost(const State& state, ProviderId node, const std::string& to,
+                const RuleContext& context, Changes& changes) {
+  const std::optional<ProviderPlace> place = state.FindProvider(node);
+  if (!place) return;
+  ProviderConfig config = place->config();
+  FollowService(state, FindService(state, to, kTrackerBinary)->disabled, config.traits);
+  if (config.traits == place->config().traits) return;
+  config.generation = config.generation.Next();
+  config.updated_at = context.now;
+  changes.push_back(ProviderPut{std::make_shared<const ProviderConfig>(std::move(config))});
+}
+
+}  // namespace
+
+// The only refusal is NODE_NOT_FOUND (T-40).
+absl::StatusOr<Outcome> Decide(const State& state, const RetireNode& command, const RuleContext&) {
+  const NodeRecordPtr before = FindNode(state, command.node);
+  if (!before) return NodeNotFound(command.node);
+  Outcome outcome;
+  if (before->retired == command.retired) return outcome;
+  NodeRecord node = *before;
+  node.facts = nullptr;  // the node keeps them
+  node.retired = command.retired;
+  outcome.changes.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
+  return outcome;
+}
+
+// Refuses, in this order: a malformed command; NODE_NOT_FOUND; RECORD_CONFLICT if the node is not
+// on the host `from`; HOST_NOT_FOUND if the host `to` has no tracker; SERVICE_IN_USE if the tracker
+// of the host `from` is up (T-387); DUPLICATE_NODE if the host `to` has a node of the same name. The
+// instances on the node, and the moves from or to it that are not over, get the new host, too.
+absl::StatusOr<Outcome> Decide(const State& state, const MoveNode& command,
+                               const RuleContext& context) {
+  BERTH_RETURN_IF_ERROR(CheckForm(command));
+  const NodeRecordPtr before = FindNode(state, command.node);
+  if (!before) return NodeNotFound(command.node);
+  BERTH_RETURN_IF_ERROR(CheckOnHost(*before, command.from));
+  NodeRecord node = *before;
+  node.facts = nullptr;  // the node keeps them
+  node.retired = command.retired.value_or(before->retired);
+  Outcome outcome;
+  if (command.to == before->host) {
+    if (node.retired != before->retired) {
+      outcome.changes.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
+    }
+    return outcome;
+  }
+  BERTH_RETURN_IF_ERROR(CheckHosts(state, *before, command.to));
+  node.host = command.to;
+  FollowHost(state, node.id, command.to, context, outcome.changes);
+  outcome.changes.push_back(NodePut{std::make_shared<const NodeRecord>(std::move(node))});
+  const RecordMover mover(state, *before, command.to, context);
+  mover.Instances(outcome.changes);
+  mover.Migrations(outcome.changes);
+  return outcome;
+}
+
+// Refuses, in this order: NODE_NOT_FOUND; PROVIDER_HAS_CHILDREN and PROVIDER_IN_USE as
+// CheckRemovable does (T-225).
+absl::StatusOr<Outcome> Decide(const State& state, const DeleteNode& command,
+                               const RuleContext& context) {
+  if (!FindNode(state, command.node)) return NodeNotFound(command.node);
+  BERTH_RETURN_IF_ERROR(CheckRemovable(state, {command.node}, command.cascade));
+  Outcome outcome;
+  RemoveNodes(state, {command.node}, context, outcome);
+  return outcome;
+}
+
+}  // namespace berth::placement
