@@ -193,15 +193,7 @@ absl::StatusOr<Outcome> Decide(const State& state, const AdjustAllocations& comm
   BERTH_RETURN_IF_ERROR(CheckNames(state, command));
   BERTH_ASSIGN_OR_RETURN(const Rows rows, Adjusted(state, *consumer, command));
   BERTH_ASSIGN_OR_RETURN(const ConsumerAllocations wanted, WriteOf(state, *consumer, rows));
-  ClaimPlan plan(state, {Holder{command.consumer, std::move(consumer), &wanted, true}});
-  BERTH_RETURN_IF_ERROR(plan.FindProviders());
-  BERTH_RETURN_IF_ERROR(plan.FindClasses());
-  BERTH_RETURN_IF_ERROR(plan.FindInventories());
-  // With `true`, rows that equal a present row of the consumer are not checked. So only adjusted
-  // rows are checked.
-  BERTH_RETURN_IF_ERROR(plan.CheckUnits(true));
-  BERTH_RETURN_IF_ERROR(plan.CheckRoom());
-  return plan.MakeOutcome(context, true);
+  return DecidePlan(state, {Holder{command.consumer, std::move(consumer), &wanted, true}}, context);
 }
 
 // Refuses, in this order: a malformed command; CONSUMER_GENERATION_CONFLICT, which names every

@@ -376,4 +376,15 @@ std::string ClaimPlan::NameOf(const WantedRow& row) const {
   return absl::StrCat(row.asked->resource_class, " of ", Describe(*touched_[row.touched].config));
 }
 
+absl::StatusOr<Outcome> DecidePlan(const State& state, std::vector<Holder> holders,
+                                   const RuleContext& context) {
+  ClaimPlan plan(state, std::move(holders));
+  BERTH_RETURN_IF_ERROR(plan.FindProviders());
+  BERTH_RETURN_IF_ERROR(plan.FindClasses());
+  BERTH_RETURN_IF_ERROR(plan.FindInventories());
+  BERTH_RETURN_IF_ERROR(plan.CheckUnits(true));
+  BERTH_RETURN_IF_ERROR(plan.CheckRoom());
+  return plan.MakeOutcome(context, true);
+}
+
 }  // namespace berth::placement

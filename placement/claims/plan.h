@@ -18,6 +18,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "placement/commands/command.h"
 #include "placement/commands/outcome.h"
@@ -122,6 +123,12 @@ class ClaimPlan {
   absl::InlinedVector<WantedRow, 8> rows_;           // in request order
   absl::InlinedVector<TouchedProvider, 2> touched_;  // sorted by id, each once
 };
+
+// Runs the stages from 4 on for the holders of a command that compares no generations. Rows that a
+// holder has already are not checked, and providers whose rows stay the same keep their allocation
+// generation.
+absl::StatusOr<Outcome> DecidePlan(const State& state, std::vector<Holder> holders,
+                                   const RuleContext& context);
 
 }  // namespace berth::placement
 

@@ -19,6 +19,7 @@
 #include "placement/commands/record.h"
 #include "placement/commands/record_write.h"
 #include "placement/state/tree.h"
+#include "placement/values/allocation_fault.h"
 #include "placement/values/candidate.h"
 #include "placement/values/change.h"
 #include "placement/values/fleet.h"
@@ -254,6 +255,16 @@ struct DeleteService {
   std::string host;
   std::string binary;
 };
+// Releases what instances that were evacuated from the host still hold on its nodes. The evacuations
+// stay `done`, so that the host's tracker still removes the guests when it is back (T-344).
+struct ReleaseEvacuated {
+  std::string host;
+};
+// Gives the consumer the allocations that it should hold by the audit (allocation_audit.h).
+struct RepairAllocations {
+  ConsumerId consumer;
+  std::optional<AllocationFault> only;  // does nothing if the audit finds another fault
+};
 
 // One provider as a tracker wants it. Traits are merged: a trait that is neither in the list of
 // present traits nor in the list of absent traits stays as it is (T-211).
@@ -323,9 +334,10 @@ using CommandBody =
                  SetProviderAggregates, CreateClass, DeleteClass, EnsureTrait, DeleteTrait,
                  EnsureStandardNames, SetAllocations, DeleteAllocations, AdjustAllocations,
                  ReleaseConsumers, SetLease, ExpireLeases, Reshape, ApplyTopology, PlaceClaims,
-                 RegisterService, MarkService, UpdateService, DeleteService, ApplyReport,
-                 RetireNode, MoveNode, DeleteNode, SetInstance, DeleteInstance, CreateMigration,
-                 UpdateMigration, EndMove, WriteRecords, SetFormat, ImportLedger, FindRequest>;
+                 RegisterService, MarkService, UpdateService, DeleteService, ReleaseEvacuated,
+                 RepairAllocations, ApplyReport, RetireNode, MoveNode, DeleteNode, SetInstance,
+                 DeleteInstance, CreateMigration, UpdateMigration, EndMove, WriteRecords, SetFormat,
+                 ImportLedger, FindRequest>;
 
 // The call that a command came from. It is kept with the answer under a request id, so that a
 // repeated request gets the same reply.

@@ -16,9 +16,6 @@
 namespace berth::placement {
 namespace {
 
-// The type of the consumers of instances.
-constexpr char kInstanceType[] = "INSTANCE";
-
 absl::Status CheckForm(const EndMove& command) {
   Faults faults;
   if (FindMoveEnding(command.end) == nullptr) {
@@ -81,7 +78,7 @@ ConsumerAllocations WriteOf(const State& state, const InstanceRecord& instance,
   } else {
     wanted.project = instance.project;
     wanted.user = instance.user;
-    wanted.type = kInstanceType;
+    wanted.type = std::string(kInstanceType);
   }
   wanted.allocations = AmountsOf(state.catalog(), settlement.held);
   return wanted;

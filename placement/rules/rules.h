@@ -46,6 +46,10 @@ absl::StatusOr<Outcome> Decide(const State&, const RegisterService&, const RuleC
 absl::StatusOr<Outcome> Decide(const State&, const MarkService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const UpdateService&, const RuleContext&);
 absl::StatusOr<Outcome> Decide(const State&, const DeleteService&, const RuleContext&);
+// Defined in evacuation.cc:
+absl::StatusOr<Outcome> Decide(const State&, const ReleaseEvacuated&, const RuleContext&);
+// Defined in repair.cc:
+absl::StatusOr<Outcome> Decide(const State&, const RepairAllocations&, const RuleContext&);
 // Defined in report.cc:
 absl::StatusOr<Outcome> Decide(const State&, const ApplyReport&, const RuleContext&);
 // Defined in node.cc:

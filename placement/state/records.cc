@@ -33,6 +33,14 @@ std::vector<MigrationPtr> Records::MovesOf(InstanceId instance) const {
   return FindIn(moves_by_instance_, instance);
 }
 
+std::vector<MigrationPtr> Records::Moves() const {
+  std::vector<MigrationPtr> moves;
+  moves_by_instance_.ForEach([&](const std::pair<InstanceId, MigrationId>& key, std::monostate) {
+    moves.push_back(*migrations_.Find(key.second));
+  });
+  return moves;
+}
+
 std::vector<MigrationPtr> Records::MigrationsOf(absl::string_view host) const {
   const std::vector<MigrationPtr> moves = FindIn(moves_by_host_, host);
   const std::vector<MigrationPtr> finished = FindIn(finished_by_host_, host);

@@ -33,6 +33,9 @@ class Records {
   std::vector<MigrationPtr> MovesOf(absl::string_view host) const;
   // The migrations of the instance that may hold resources, in order of id.
   std::vector<MigrationPtr> MovesOf(InstanceId instance) const;
+  // All migrations that may hold resources, in order of their instances and ids. The cost does not
+  // grow with the number of the others.
+  std::vector<MigrationPtr> Moves() const;
   // All migrations from or to `host`, or of the instance, in order of id.
   std::vector<MigrationPtr> MigrationsOf(absl::string_view host) const;
   std::vector<MigrationPtr> MigrationsOf(InstanceId instance) const;

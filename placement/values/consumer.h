@@ -23,6 +23,10 @@ struct Owner {
   friend auto operator<=>(const Owner&, const Owner&) = default;
 };
 
+// The types of the consumers of instances and migrations.
+inline constexpr absl::string_view kInstanceType = "INSTANCE";
+inline constexpr absl::string_view kMigrationType = "MIGRATION";
+
 struct Consumer {
   ConsumerId id;
   Generation generation;

@@ -19,7 +19,7 @@ constexpr MigrationStatus kStatuses[] = {
     {"pre-migrating", kInProgress},        // cold, resize, evacuation: the destination is claimed
     {"migrating", kInProgress},            // cold, resize: the disks are copied
     {"post-migrating", kInProgress},       // cold, resize: the destination starts the guest
-    {"finished", kInProgress},             // cold, resize: waits until the user confirms or
+    {kFinishedStatus, kInProgress},        // cold, resize: waits until the user confirms or
                                            // reverts; source and destination hold resources
     {"confirming", kInProgress},           // cold, resize: the source is being freed
     {"confirmed", kOver},                  // cold, resize: the source is freed

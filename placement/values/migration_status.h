@@ -25,6 +25,9 @@ inline constexpr absl::string_view kAcceptedStatus = "accepted";
 // The status of an evacuation that has succeeded, until its source host is back (T-146).
 inline constexpr absl::string_view kDoneStatus = "done";
 
+// The status of a cold migration or resize that waits for its user to confirm or to revert it.
+inline constexpr absl::string_view kFinishedStatus = "finished";
+
 // All words, each once.
 absl::Span<const MigrationStatus> MigrationStatuses();
 

@@ -29,7 +29,7 @@ CallRecorder::CallRecorder(Metrics* metrics, AccessLog access_log) : access_log_
   // no two methods have the same request type.
   const auto* pool = pb::SetAllocationsRequest::descriptor()->file()->pool();
   for (const char* file :
-       {"allocation", "association", "candidate", "catalog", "consumer", "fleet", "host",
+       {"allocation", "association", "audit", "candidate", "catalog", "consumer", "fleet", "host",
         "instance", "inventory", "ledger", "provider", "reshape", "usage"}) {
     const auto* described =
         pool->FindFileByName(absl::StrCat("berth/placement/v1/", file, ".proto"));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "berth/placement/v1/ledger.pb.h"
+#include "services/api/audit_messages.h"
 #include "services/api/host_messages.h"
 #include "services/wire/allocation.h"
 #include "services/wire/catalog.h"
@@ -85,6 +86,8 @@ std::map<std::string, Reply> RecordReplies() {
 
 std::map<std::string, Reply> FleetReplies() {
   return {
+      {"AuditService/ReleaseEvacuated", By(FillReleaseEvacuated)},
+      {"AuditService/RepairAllocations", By(FillRepairAllocations)},
       {"FleetService/DeleteNode", By(FillDeleteNode)},
       {"FleetService/DeleteService", Bare<pb::DeleteServiceResponse>},
       {"FleetService/DisableService", OfService<pb::DisableServiceResponse>},

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
 #include "placement/search/budget.h"
 
 namespace grpc {
@@ -28,6 +29,8 @@ class WatchHub;
 std::unique_ptr<grpc::Service> MakeProviderService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeInventoryService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeAssociationService(Edge* edge);
+// `stale_age`: when migrations count as stale, if a request does not say it.
+std::unique_ptr<grpc::Service> MakeAuditService(Edge* edge, absl::Duration stale_age);
 std::unique_ptr<grpc::Service> MakeCatalogService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeAllocationService(Edge* edge);
 std::unique_ptr<grpc::Service> MakeUsageService(Edge* edge);

@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "placement/reads/fleet_audit.h"
+#include "placement/reads/fleet_sums.h"
 #include "services/wire/form.h"
 
 namespace berth::services {
@@ -80,6 +82,25 @@ void MeasureFleet(const State& state, Samples* samples) {
                  static_cast<double>(state.consumers().size()));
 }
 
+void MeasureNodes(const State& state, Samples* samples) {
+  const placement::FleetSums sums = placement::SumUpFleet(state);
+  samples->Gauge("nodes", "Nodes of enabled services.", static_cast<double>(sums.node_count));
+  const std::pair<const char*, const placement::NodeAmounts*> kinds[] = {
+      {"total", &sums.total}, {"used", &sums.used}, {"free", &sums.free}};
+  for (const auto& [kind, amounts] : kinds) {
+    const std::pair<const char*, int64_t> numbers[] = {{"vcpus", amounts->vcpus},
+                                                       {"pcpus", amounts->pcpus},
+                                                       {"memory_mib", amounts->memory_mib},
+                                                       {"disk_gib", amounts->disk_gib}};
+    for (const auto& [resource, number] : numbers) {
+      samples->Gauge("node_amounts",
+                     "What the nodes of enabled services have, what is promised there, and what "
+                     "is left.",
+                     static_cast<double>(number), {{"kind", kind}, {"resource", resource}});
+    }
+  }
+}
+
 void MeasureClasses(const State& state, Samples* samples) {
   ClassSums sums;
   for (const auto& chunk : state.roots().chunks()) {
@@ -99,11 +120,15 @@ void MeasureClasses(const State& state, Samples* samples) {
 }  // namespace
 
 void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
-                      const ReportSessions* sessions, Metrics* metrics) {
+                      const ReportSessions* sessions, absl::Duration stale_age, Metrics* metrics) {
   metrics->AddSource([=](Samples* samples) {
     const placement::StatePtr state = ledger->Newest();
     MeasureLedger(*ledger, *state, samples);
     MeasureFleet(*state, samples);
+    MeasureNodes(*state, samples);
+    samples->Gauge("stale_migrations",
+                   "Migrations that may hold resources and do not go on (--stale-migration-age).",
+                   static_cast<double>(placement::StaleMigrations(*state, stale_age).size()));
     MeasureClasses(*state, samples);
     samples->Gauge("worker_queue_length", "Searches and lists that wait for a worker.",
                    workers->queue_length());

@@ -9,10 +9,10 @@
 
 namespace berth::services {
 
-// Adds the measurements to `metrics`. The other arguments must live until `metrics` stops
-// listening.
+// Adds the measurements to `metrics`. `stale_age`: when migrations count as stale. The objects must
+// live until `metrics` stops listening.
 void MeasurePlacement(const placement::Ledger* ledger, const Workers* workers,
-                      const ReportSessions* sessions, Metrics* metrics);
+                      const ReportSessions* sessions, absl::Duration stale_age, Metrics* metrics);
 
 }  // namespace berth::services
 

@@ -43,6 +43,8 @@ void AddLimits(PlacementOptions* options, Config* config) {
   config->Add("enable-new-services", &options->enable_new_services,
               "Whether new allocations are made on a new host before an operator has enabled its "
               "service");
+  config->Add("stale-migration-age", &options->stale_migration_age,
+              "A migration in progress counts as stale if its record did not change for this long");
   config->Add(
       "drain-delay", &options->drain_delay,
       "On SIGTERM: how long calls are still accepted after health checks report NOT_SERVING");
@@ -79,6 +81,8 @@ absl::Status CheckPlacementOptions(const PlacementOptions& options) {
       {"request-keep", absl::ToInt64Seconds(options.request_keep), 60, 7 * 86'400, " s"},
       {"service-down-time", absl::ToInt64Milliseconds(options.service_down_time), 100, 86'400'000,
        " ms"},
+      {"stale-migration-age", absl::ToInt64Seconds(options.stale_migration_age), 1, 366 * 86'400,
+       " s"},
       {"drain-delay", absl::ToInt64Milliseconds(options.drain_delay), 0, 3'600'000, " ms"},
       {"drain-max", absl::ToInt64Milliseconds(options.drain_max), 0, 3'600'000, " ms"},
   };

@@ -33,6 +33,7 @@ struct PlacementOptions : ServiceOptions {
   absl::Duration staleness_max = absl::Seconds(1);
   absl::Duration request_keep = absl::Hours(24);
   absl::Duration service_down_time = absl::Seconds(60);
+  absl::Duration stale_migration_age = absl::Hours(24);
   bool enable_new_services = true;
 };
 

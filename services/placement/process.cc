@@ -146,6 +146,7 @@ class PlacementProcess::Impl {
     services.push_back(MakeProviderService(edge.get()));
     services.push_back(MakeInventoryService(edge.get()));
     services.push_back(MakeAssociationService(edge.get()));
+    services.push_back(MakeAuditService(edge.get(), options.stale_migration_age));
     services.push_back(MakeCatalogService(edge.get()));
     services.push_back(MakeAllocationService(edge.get()));
     services.push_back(MakeUsageService(edge.get()));
@@ -164,7 +165,8 @@ class PlacementProcess::Impl {
     std::vector<grpc::Service*> registered;
     for (const auto& service : services) registered.push_back(service.get());
     BERTH_ASSIGN_OR_RETURN(server, Server::Start(options, registered));
-    MeasurePlacement(ledger.get(), workers.get(), sessions.get(), &metrics);
+    MeasurePlacement(ledger.get(), workers.get(), sessions.get(), options.stale_migration_age,
+                     &metrics);
     metrics.AddSource([this](Samples* samples) { watches->Measure(samples); });
     if (!options.metrics_listen.empty()) {
       BERTH_ASSIGN_OR_RETURN(const auto address, metrics.Listen(options.metrics_listen));

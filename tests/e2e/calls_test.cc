@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "berth/placement/v1/association.pb.h"
+#include "berth/placement/v1/audit.pb.h"
 #include "berth/placement/v1/candidate.pb.h"
 #include "berth/placement/v1/catalog.pb.h"
 #include "berth/placement/v1/consumer.pb.h"
@@ -45,14 +46,14 @@ const std::map<std::string, const char*> kUnimplemented = {
 // Every method of every service. Each file is named by one of its messages, which links it in.
 std::vector<const MethodDescriptor*> AllMethods() {
   const google::protobuf::Descriptor* messages[] = {
-      pb::SetAllocationsRequest::descriptor(), pb::GetProviderTraitsRequest::descriptor(),
-      pb::FindCandidatesRequest::descriptor(), pb::ListTraitsRequest::descriptor(),
-      pb::SetLeaseRequest::descriptor(),       pb::ListNodesRequest::descriptor(),
-      pb::ListHostsRequest::descriptor(),      pb::ListInstancesRequest::descriptor(),
-      pb::SetInventoriesRequest::descriptor(), pb::GetRevisionRequest::descriptor(),
-      pb::ListProvidersRequest::descriptor(),  pb::SessionRequest::descriptor(),
-      pb::ReshapeRequest::descriptor(),        pb::GetUsagesRequest::descriptor(),
-      pb::WatchRequest::descriptor()};
+      pb::SetAllocationsRequest::descriptor(),   pb::GetProviderTraitsRequest::descriptor(),
+      pb::AuditAllocationsRequest::descriptor(), pb::FindCandidatesRequest::descriptor(),
+      pb::ListTraitsRequest::descriptor(),       pb::SetLeaseRequest::descriptor(),
+      pb::ListNodesRequest::descriptor(),        pb::ListHostsRequest::descriptor(),
+      pb::ListInstancesRequest::descriptor(),    pb::SetInventoriesRequest::descriptor(),
+      pb::GetRevisionRequest::descriptor(),      pb::ListProvidersRequest::descriptor(),
+      pb::SessionRequest::descriptor(),          pb::ReshapeRequest::descriptor(),
+      pb::GetUsagesRequest::descriptor(),        pb::WatchRequest::descriptor()};
   std::vector<const MethodDescriptor*> methods;
   for (const google::protobuf::Descriptor* message : messages) {
     EXPECT_EQ(message->file()->service_count(), 1) << message->full_name();

@@ -291,6 +291,8 @@ absl::StatusCode CodeOf(absl::string_view reason) {
       {"RECORD_CONFLICT", Code::kAborted},
       {"DUPLICATE_NODE", Code::kAlreadyExists},
       {"EVACUATION_PENDING", Code::kFailedPrecondition},
+      {"SERVICE_NOT_FORCED_DOWN", Code::kFailedPrecondition},
+      {"NOT_REPAIRABLE", Code::kFailedPrecondition},
       {"DUPLICATE_PROVIDER", Code::kAlreadyExists},
       {"RESOURCE_CLASS_EXISTS", Code::kAlreadyExists},
       {"INVENTORY_EXISTS", Code::kAlreadyExists},

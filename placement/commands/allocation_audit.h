@@ -1,0 +1,43 @@
+// The audit of allocations: whether a consumer holds what the records of instances and migrations
+// say that it should hold (T-345). Pure functions of the state.
+//
+// An instance on a node should hold the amounts of its flavor in the provider tree of this node,
+// and nothing on other nodes. While the instance moves, its allocations change hands, and they are
+// not judged. After an evacuation the part on the source stays until the source host is back
+// (T-148). What is on a provider without a node, for example a share of a storage pool, is only
+// compared by its amount of disk.
+#ifndef BERTH_PLACEMENT_COMMANDS_ALLOCATION_AUDIT_H_
+#define BERTH_PLACEMENT_COMMANDS_ALLOCATION_AUDIT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "placement/state/state.h"
+#include "placement/values/allocation_fault.h"
+
+namespace berth::placement {
+
+// For how long a consumer of such a type may have no record before it counts as superfluous: its
+// record may come soon after the allocations (T-145).
+inline constexpr absl::Duration kUnknownConsumerAge = absl::Hours(1);
+
+struct AllocationFinding {
+  ConsumerId consumer;
+  AllocationFault fault{};
+  std::string why;                 // a sentence without a full stop
+  ConsumerPtr held;                // null: the consumer holds nothing
+  std::vector<Allocation> wanted;  // sorted, what the consumer should hold
+  // Whether a repair may write `wanted`. False if the records do not tell it, or if they may come
+  // later.
+  bool repairable = false;
+};
+
+// What is wrong with the allocations of the consumer; nothing if they are right or cannot be
+// judged. Of several faults, finds the first one in the order of AllocationFault.
+std::optional<AllocationFinding> AuditConsumer(const State& state, ConsumerId consumer);
+
+}  // namespace berth::placement
+
+#endif  // BERTH_PLACEMENT_COMMANDS_ALLOCATION_AUDIT_H_

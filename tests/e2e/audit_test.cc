@@ -1,0 +1,105 @@
+// The audit of allocations, stale migrations and evacuated hosts, as an operator asks for them.
+#include <gtest/gtest.h>
+
+#include "berth/placement/v1/audit.pb.h"
+#include "tests/e2e/host_calls.h"
+
+namespace berth::e2e {
+namespace {
+
+class AuditCalls : public HostCalls {};
+
+TEST_F(AuditCalls, FindingsOfTheAuditAreRepairedOneByOne) {
+  Tracker tracker(channel_, host_, node_);
+  tracker.Appear(16);
+  AddInstance("a");
+  pb::AuditAllocationsRequest audit;
+  audit.set_page_size(1000);
+  pb::AuditAllocationsResponse audited;
+  const auto finding = [&]() -> pb::AllocationFinding {
+    Do("AuditService/AuditAllocations", audit, &audited);
+    for (const pb::AllocationFinding& one : audited.findings()) {
+      if (one.message().find(host_) != std::string::npos) return one;
+    }
+    return pb::AllocationFinding();
+  };
+  const pb::AllocationFinding found = finding();
+  EXPECT_EQ(found.fault(), pb::ALLOCATION_FAULT_MISSING);  // T-345
+  EXPECT_FALSE(found.repairable());  // T-345: no provider of the node has memory
+  pb::RepairAllocationsRequest repair;
+  repair.set_consumer_uuid(found.consumer_uuid());
+  pb::RepairAllocationsResponse repaired;
+  EXPECT_EQ(ReasonOf(Invoke("AuditService/RepairAllocations", repair, &repaired)),
+            "NOT_REPAIRABLE");
+  pb::SetAllocationsRequest claim = ClaimOn(node_, 3);
+  claim.mutable_consumers(0)->set_consumer_uuid(found.consumer_uuid());
+  pb::SetAllocationsResponse claimed;
+  Do("AllocationService/SetAllocations", claim, &claimed);
+  EXPECT_EQ(finding().fault(), pb::ALLOCATION_FAULT_WRONG_AMOUNT);  // T-345
+  EXPECT_EQ(finding().held(0).resources().at("VCPU"), 3);           // T-345
+  EXPECT_EQ(finding().wanted(0).resources().at("VCPU"), 2);         // T-345
+  repair.set_request_id(Random());
+  Do("AuditService/RepairAllocations", repair, &repaired);
+  EXPECT_TRUE(repaired.repaired());                // T-345
+  EXPECT_TRUE(finding().consumer_uuid().empty());  // T-345
+  Do("AuditService/RepairAllocations", repair, &repaired);
+  EXPECT_TRUE(repaired.repaired());  // the first answer again
+  repair.set_request_id(Random());
+  Do("AuditService/RepairAllocations", repair, &repaired);
+  EXPECT_FALSE(repaired.repaired());  // T-345: nothing is left to do
+  audit.set_fault(static_cast<pb::AllocationFault>(9));
+  EXPECT_EQ(Refusal("AuditService/AuditAllocations", audit, &audited), "INVALID_FIELD fault");
+  tracker.End();
+}
+
+TEST_F(AuditCalls, StaleMigrationsAreListedWithWhatTheyHold) {
+  Tracker tracker(channel_, host_, node_);
+  tracker.Appear(16);
+  AddInstance("a");
+  pb::ListInstancesRequest list;
+  list.set_host(host_);
+  pb::ListInstancesResponse listed;
+  Do("InstanceService/ListInstances", list, &listed);
+  pb::CreateMigrationRequest create;
+  create.mutable_migration()->set_uuid(Random());
+  create.mutable_migration()->set_instance_uuid(listed.instances(0).uuid());
+  create.mutable_migration()->set_type(pb::MIGRATION_TYPE_LIVE);
+  create.mutable_migration()->set_source_host(host_);
+  pb::CreateMigrationResponse created;
+  Do("InstanceService/CreateMigration", create, &created);
+  pb::SetAllocationsRequest claim = ClaimOn(node_, 3);
+  claim.mutable_consumers(0)->set_consumer_uuid(create.migration().uuid());
+  pb::SetAllocationsResponse claimed;
+  Do("AllocationService/SetAllocations", claim, &claimed);
+  pb::ListStaleMigrationsRequest stale;
+  pb::ListStaleMigrationsResponse found;
+  Do("AuditService/ListStaleMigrations", stale, &found);
+  EXPECT_EQ(found.migrations_size(), 0);  // T-132: a day has not passed
+  stale.mutable_age();                    // any age
+  Do("AuditService/ListStaleMigrations", stale, &found);
+  ASSERT_EQ(found.migrations_size(), 1);                                          // T-132, T-349
+  EXPECT_EQ(found.migrations(0).migration().uuid(), create.migration().uuid());   // T-132
+  EXPECT_EQ(found.migrations(0).held_by_migration(0).resources().at("VCPU"), 3);  // T-132, T-349
+  stale.mutable_age()->set_seconds(-1);
+  EXPECT_EQ(Refusal("AuditService/ListStaleMigrations", stale, &found), "INVALID_FIELD age");
+  pb::ReleaseEvacuatedRequest release;
+  pb::ReleaseEvacuatedResponse released;
+  release.set_host("no such host");
+  EXPECT_EQ(Refusal("AuditService/ReleaseEvacuated", release, &released), "HOST_NOT_FOUND host");
+  release.set_host(host_);
+  EXPECT_EQ(Refusal("AuditService/ReleaseEvacuated", release, &released),
+            "SERVICE_NOT_FORCED_DOWN host");  // T-344
+  pb::ForceServiceDownRequest down;
+  down.set_service_uuid(Service().uuid());
+  down.set_forced_down(true);
+  pb::ForceServiceDownResponse is_down;
+  Do("FleetService/ForceServiceDown", down, &is_down);
+  EXPECT_EQ(is_down.service().state(), pb::SERVICE_STATE_DOWN);  // T-298: at once
+  EXPECT_EQ(Service().state(), pb::SERVICE_STATE_DOWN);          // T-298: whatever the stream says
+  Do("AuditService/ReleaseEvacuated", release, &released);
+  EXPECT_EQ(released.affected_consumer_uuids_size(), 0);  // T-344: it is no evacuation
+  tracker.End();
+}
+
+}  // namespace
+}  // namespace berth::e2e
