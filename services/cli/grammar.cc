@@ -103,9 +103,11 @@ bool AsksForJson(int argc, const char* const* argv) {
   return variable != nullptr && std::string(variable) == "json";
 }
 
-int Report(const absl::Status& status, bool json, Session& session) {
+// `audit`: the command was `berth audit`, which has exit codes of its own.
+int Report(const absl::Status& status, bool json, bool audit, Session& session) {
   if (status.ok()) return kExitOk;
-  const Failure failure = FailureOf(status);
+  Failure failure = FailureOf(status);
+  if (audit) failure.exit_code = AuditExitCode(failure);
   session.talk() << (json ? InJson(failure) : InWords(failure));
   return failure.exit_code;
 }
@@ -164,6 +166,7 @@ void AddGrammar(CLI::App& app, Session& session, Said* flags) {
   AddInstanceCommands(app, session);
   AddMigrationCommands(app, session);
   AddServiceCommands(app, session);
+  AddFleetCommands(app, session);
   AddLedgerCommands(app, session);
   AddTransferCommands(app, session);
   AddConsumerCommands(app, session);
@@ -187,15 +190,16 @@ int RunCommandLine(int argc, const char* const* argv, Session& session) {
   } catch (const CLI::Success& success) {  // --help and --version
     return app.exit(success, session.data(), session.talk());
   } catch (const CLI::Error& error) {
-    return Report(Misunderstood(app, error), json, session);
+    return Report(Misunderstood(app, error), json, app.got_subcommand("audit"), session);
   }
   if (!session.chosen()) {
     session.data() << app.help();
     return kExitOk;
   }
+  const bool audit = app.got_subcommand("audit");
   const absl::Status prepared = Prepare(flags, session);
-  if (!prepared.ok()) return Report(prepared, json, session);
-  return Report(session.Run(), session.settings.format == Format::kJson, session);
+  if (!prepared.ok()) return Report(prepared, json, audit, session);
+  return Report(session.Run(), session.settings.format == Format::kJson, audit, session);
 }
 
 }  // namespace berth::cli

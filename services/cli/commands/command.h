@@ -80,6 +80,8 @@ void AddNodeCommands(CLI::App& app, Session& session);
 void AddInstanceCommands(CLI::App& app, Session& session);
 void AddMigrationCommands(CLI::App& app, Session& session);
 void AddServiceCommands(CLI::App& app, Session& session);
+// Adds the noun `host`, `audit`, and some verbs of the noun `node`, which must have been added.
+void AddFleetCommands(CLI::App& app, Session& session);
 void AddLedgerCommands(CLI::App& app, Session& session);
 void AddTransferCommands(CLI::App& app, Session& session);
 void AddConsumerCommands(CLI::App& app, Session& session);

@@ -25,6 +25,11 @@ struct ServiceArguments {
   std::string service;
 };
 
+struct ForceDownArguments {
+  std::string service;
+  bool undo = false;
+};
+
 struct DisableArguments {
   std::string service, reason;
 };
@@ -72,6 +77,20 @@ absl::Status Disable(Session& session, const DisableArguments& arguments) {
   return Change<pb::DisableServiceResponse>(session, arguments.service, request);
 }
 
+absl::Status ForceDown(Session& session, const ForceDownArguments& arguments) {
+  pb::ForceServiceDownRequest request;
+  request.set_forced_down(!arguments.undo);
+  return Change<pb::ForceServiceDownResponse>(session, arguments.service, request);
+}
+
+absl::Status Delete(Session& session, const ServiceArguments& arguments) {
+  pb::DeleteServiceRequest request;
+  BERTH_ASSIGN_OR_RETURN(const auto uuid, ServiceUuid(session, arguments.service));
+  request.set_service_uuid(uuid);
+  BERTH_ASSIGN_OR_RETURN(const auto answer, session.Call<pb::DeleteServiceResponse>(request));
+  return session.Print(answer, absl::StrCat("deleted ", uuid, "\n"), {uuid});
+}
+
 }  // namespace
 
 void AddServiceCommands(CLI::App& app, Session& session) {
@@ -98,6 +117,21 @@ void AddServiceCommands(CLI::App& app, Session& session) {
   disable->add_option("service", disabling.service, "Host name, or uuid of the service")
       ->required();
   disable->add_option("--reason", disabling.reason, "The reason");
+
+  CLI::App* force = AddVerb(
+      *noun, "force-down", "Declare a host down whatever its tracker says, or take that back",
+      "berth service force-down dc1-h07\nberth service force-down dc1-h07 --undo");
+  ForceDownArguments& forcing = Does(force, session, ForceDown);
+  force->add_option("service", forcing.service, "Host name, or uuid of the service")->required();
+  force->add_flag("--undo", forcing.undo, "The tracker's heartbeats decide again");
+
+  CLI::App* remove =
+      AddVerb(*noun, "delete", "Delete a service with its nodes, and all that is allocated on them",
+              "berth service delete dc1-h07");
+  remove
+      ->add_option("service", Does(remove, session, Delete).service,
+                   "Host name, or uuid of the service")
+      ->required();
 }
 
 }  // namespace berth::cli

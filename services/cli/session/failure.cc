@@ -61,6 +61,11 @@ constexpr Rule kRules[] = {
     {"RESOURCE_CLASS_IN_USE", kExitConflict, "delete the inventories of the class first"},
     {"TRAIT_IN_USE", kExitConflict, "remove the trait from all providers first"},
     {"SERVICE_IN_USE", kExitConflict, ""},
+    {"SERVICE_NOT_FORCED_DOWN", kExitConflict,
+     "`berth service force-down HOST` declares the service down"},
+    {"EVACUATION_PENDING", kExitConflict, "start the tracker of the host: it ends the evacuations"},
+    {"NOT_REPAIRABLE", kExitConflict, "`berth allocations CONSUMER` shows what the consumer holds"},
+    {"HOST_NOT_FOUND", kExitNotFound, "`berth service list` shows all hosts"},
     {"PROVIDER_GENERATION_CONFLICT", kExitConflict,
      "read the provider again, decide again, try again"},
     {"RECORD_CONFLICT", kExitConflict, "read the record again, decide again, try again"},
@@ -84,6 +89,8 @@ constexpr Rule kRules[] = {
     {"OUTCOME_UNKNOWN", kExitOutcomeUnknown, ""},
     {"NOT_OFFERED", kExitError, "`berth list` shows what the server offers"},
     {kProblemsFound, kExitProblems, ""},
+    {kAuditFound, kExitAuditFound, "`berth audit --fix all` repairs what it can"},
+    {kAuditRepaired, kExitAuditRepaired, ""},
     {kUnreachable, kExitUnreachable,
      "check that the server runs; --endpoint HOST:PORT names another server"},
     {kInterrupted, kExitInterrupted, ""},
@@ -242,6 +249,13 @@ Failure FailureOf(const absl::Status& status) {
         "` tells; repeating the same command with --request-id ", failure.request_id, " is safe");
   }
   return failure;
+}
+
+ExitCode AuditExitCode(const Failure& failure) {
+  if (failure.reason == kAuditFound) return kExitAuditFound;
+  if (failure.reason == kAuditRepaired) return kExitAuditRepaired;
+  if (failure.exit_code == kExitInterrupted) return kExitInterrupted;
+  return failure.exit_code == kExitUsage ? kExitAuditUsage : kExitError;
 }
 
 std::string InWords(const Failure& failure) {

@@ -27,6 +27,11 @@ enum ExitCode {
   kExitOutcomeUnknown = 8,  // a write may or may not have been done
   kExitProblems = 9,        // a check found problems
   kExitInterrupted = 130,
+  // The exit codes of `berth audit` are those of OpenStack's audit (T-345), with kExitOk and
+  // kExitError.
+  kExitAuditFound = 3,     // something is wrong
+  kExitAuditRepaired = 4,  // something was wrong, and everything was repaired
+  kExitAuditUsage = 127,   // the command line, or a value in it, is wrong
 };
 
 using Item = std::map<std::string, std::string>;
@@ -44,6 +49,8 @@ struct Failure {
 // Reasons of the command line's own errors. The reasons of servers are listed in their error.proto.
 inline constexpr char kNothingFits[] = "NOTHING_FITS";
 inline constexpr char kProblemsFound[] = "PROBLEMS_FOUND";
+inline constexpr char kAuditFound[] = "AUDIT_FOUND";
+inline constexpr char kAuditRepaired[] = "AUDIT_REPAIRED";
 inline constexpr char kUnreachable[] = "UNREACHABLE";
 inline constexpr char kInterrupted[] = "INTERRUPTED";
 
@@ -63,6 +70,9 @@ std::string ReasonOf(const absl::Status& status);
 
 // Describes the failure that `status` reports. REQUIRES: `status` is not OK.
 Failure FailureOf(const absl::Status& status);
+
+// The exit code of `failure` if the command was `berth audit`.
+ExitCode AuditExitCode(const Failure& failure);
 
 // The failure as text for people: the message, the items if there are several, then the advice.
 std::string InWords(const Failure& failure);
